@@ -44,6 +44,7 @@ var every = map[string]features.Recipe{
 		{At: features.Floats{-1. / 3, 0.5, 3e38}, Scores: features.Floats{-2.1, 0, 0.7}}, {}, {At: features.Floats{1}, Scores: features.Floats{0}}, {}}},
 	"metric.diagonal": metric.Diagonal{A: features.Floats{1. / 3, 0, 1e-45, 7}},
 	"metric.full":     fullMetric(),
+	"bins.levels":     bins.Levels{In: 4, Weight: 0.7, Columns: []bins.Column{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
 	"bins": bins.Recipe{In: 4, Weight: 1. / 3, Hats: true, Columns: []bins.Column{
 		{Index: 3, Cuts: features.Floats{0.1, 1. / 3}}, {Index: 0, Cuts: features.Floats{-3e38, 1e-45, 2}}}},
 	"join": join.Recipe{Parts: []features.Recipe{
@@ -210,7 +211,7 @@ func TestSealedFormIsReadable(t *testing.T) {
 
 func TestOpenNamesKindAndField(t *testing.T) {
 	for _, c := range []struct{ kind, json, want string }{
-		{"fourier.guassian", `{}`, `features: unknown kind of recipe "fourier.guassian"; have bins, chain, columns, fourier.cauchy, fourier.gaussian,`},
+		{"fourier.guassian", `{}`, `features: unknown kind of recipe "fourier.guassian"; have bins, bins.levels, chain, columns, fourier.cauchy, fourier.gaussian,`},
 		{"", ``, `unknown kind of recipe ""`},
 		{"fourier.gaussian", `{"in":4,"out":8,"widht":1}`, `features: fourier.gaussian: unknown field "widht"`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"nu":1}`, `fourier.gaussian: unknown field "nu"`},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/models/agop"
 	"github.com/bochner-ml/bochner/models/pca"
@@ -63,10 +64,7 @@ func (m *Manifest) Importance() (*Importance, error) {
 	if err := model.readInput(); err != nil {
 		return nil, err
 	}
-	numbers, err := model.numbers(of)
-	if err != nil {
-		return nil, err
-	}
+	numbers := model.numbers(of)
 	diagonal := of.Diagonal()
 	var total float64
 	sums := map[string]float64{}
@@ -130,9 +128,41 @@ type number struct {
 }
 
 // numbers describes the numbers that a metric measures.
-func (m *Model) numbers(of *agop.Metric) ([]number, error) {
-	steps := of.Before
-	list := make([]number, of.Dim)
+func (m *Model) numbers(of *agop.Metric) []number {
+	steps, dim := of.Before, of.Dim
+	if n := len(steps); n > 0 {
+		if r, is := steps[n-1].(bins.Levels); is {
+			before, _ := r.Dims()
+			return withLevels(m.numbersAfter(steps[:n-1], before), r)
+		}
+	}
+	return m.numbersAfter(steps, dim)
+}
+
+// withLevels returns the numbers after the step r, of those before it.
+func withLevels(before []number, r bins.Levels) []number {
+	_, dim := r.Dims()
+	list := make([]number, dim)
+	nth := map[int]int{} // level of a column
+	for j := range list {
+		c, levels := r.Origin(j)
+		list[j] = before[c]
+		switch {
+		case levels > 0:
+			nth[c]++
+			p := 1 / float64(levels)
+			list[j].name = fmt.Sprintf("%s=#%d", before[c].name, nth[c])
+			list[j].variance = float64(r.Weight) * float64(r.Weight) * float64(p*(1-p))
+		case r.Replaces(c):
+			list[j].variance = 0
+		}
+	}
+	return list
+}
+
+// numbersAfter describes the dim numbers that come out of those steps.
+func (m *Model) numbersAfter(steps []features.Recipe, dim int) []number {
+	list := make([]number, dim)
 	encoding, typed := columns.Recipe{}, false
 	if len(steps) > 0 {
 		encoding, typed = steps[0].(columns.Recipe)
@@ -147,12 +177,12 @@ func (m *Model) numbers(of *agop.Metric) ([]number, error) {
 		for j := range list {
 			list[j] = number{names[j], owners[sources[j].Slot], sources[j].Variance}
 		}
-		return list, nil
+		return list
 	case len(m.names) == len(list) && columnwise(steps):
 		for j, name := range m.names {
 			list[j] = number{name, name, 1}
 		}
-		return list, nil
+		return list
 	}
 	what := "number"
 	if columnwise(steps) {
@@ -162,7 +192,7 @@ func (m *Model) numbers(of *agop.Metric) ([]number, error) {
 		name := fmt.Sprintf("%s %d", what, j+1)
 		list[j] = number{name, name, 1}
 	}
-	return list, nil
+	return list
 }
 
 // columnwise reports whether number j after the steps comes from number j before them, whatever it is

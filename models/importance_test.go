@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/join"
@@ -88,6 +89,18 @@ func TestDirectionsOfAFullMetric(t *testing.T) {
 	first := i.Directions[0]
 	if len(i.Directions) != 2 || first.Share < 0.99 || first.Parts[0].Name != "y" || math.Abs(first.Parts[0].Weight-2/math.Sqrt(5)) > 1e-2 || math.Abs(first.Parts[1].Weight+1/math.Sqrt(5)) > 1e-2 {
 		t.Errorf("directions %+v", i.Directions)
+	}
+}
+
+// Levels that a search made of a column of numbers count for it, the number that they replace does not.
+func TestImportanceOfLevelsOfNumbers(t *testing.T) {
+	levels := bins.Levels{In: 2, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{1, 2}}}, Weight: 2}
+	r := features.Chain{Steps: []features.Recipe{
+		scale.Standard{Mean: make([]float32, 2), Dev: []float32{1, 1}}, levels, metric.Diagonal{A: features.Floats{9, 2, 1, 1, 3}}, fourier.Gaussian{In: 5, Out: 8, Width: 1}}}
+	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 2, Columns: []string{"place", "time"}}))
+	place := 4 * (2. / 9) * (1 + 1 + 9)
+	if c := i.Columns; len(c) != 2 || c[0].Name != "place" || math.Abs(c[0].Share-place/(place+4)) > 1e-6 || c[1].Name != "time" {
+		t.Errorf("columns %+v", c)
 	}
 }
 

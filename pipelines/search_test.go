@@ -304,3 +304,42 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 		t.Errorf("without a search lambda by %q, notes %q", r.Select, r.Notes)
 	}
 }
+
+// Numbers that name things are categories where they predict better so; a note and the importance name them, and
+// --numeric keeps them numbers. A typed table has the same.
+func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	plain, typed := []string{"time,place,y\n"}, []string{"time,kind,place,y\n"}
+	for i := range 400 {
+		place, time := i%30, r.Float64()
+		y := float64(place*place*7%13) * (1 + time)
+		plain = append(plain, fmt.Sprintf("%.3f,%d,%.3f\n", time, place, y))
+		typed = append(typed, fmt.Sprintf("%.3f,%c,%d,%.3f\n", time, 'a'+i%3, place, y))
+	}
+	for name, lines := range map[string][]string{"plain": plain, "typed": typed} {
+		o := searching(t, lines)
+		o.Task, o.Kernels = "regression", o.Kernels[:1]
+		found, err := Train(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(found.Search.Chosen.Features, "levels, ") || !strings.Contains(fmt.Sprint(found.Notes), "values are categories, as predictions are better so: place; --numeric") {
+			t.Errorf("%s: chose %q, notes %q", name, found.Search.Chosen.Features, found.Notes)
+		}
+		if i := found.Importance; i != nil && (len(i.Columns) != len(strings.Split(lines[0], ","))-1 || i.Columns[0].Name == "") {
+			t.Errorf("%s: importance %+v", name, i)
+		}
+		o.Types.Numeric, o.Model = []string{"time"}, o.Model+"-time"
+		if other, err := Train(jobtest.Ctx, o); err != nil || other.Search.Chosen.Features != found.Search.Chosen.Features {
+			t.Errorf("%s: %+v, %v where another column is to be numbers", name, other, err)
+		}
+		o.Types.Numeric, o.Model = []string{"place"}, o.Model+"-place"
+		kept, err := Train(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(kept.Search.Chosen.Features, "levels") || found.Search.Chosen.Loss > 0.8*kept.Search.Chosen.Loss {
+			t.Errorf("%s: loss %.4f, %.4f of %q with numbers", name, found.Search.Chosen.Loss, kept.Search.Chosen.Loss, kept.Search.Chosen.Features)
+		}
+	}
+}

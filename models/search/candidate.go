@@ -69,6 +69,9 @@ func (c Candidate) complexity() int {
 	case Full:
 		n = 20 + c.Rounds
 	}
+	if c.View == levelsView {
+		n += 5
+	}
 	if c.Hats {
 		n += 5
 	}

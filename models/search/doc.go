@@ -1,7 +1,7 @@
 // Package search finds how rows should become features, from a pilot: a sample of the training
 // rows with their labels.
 //
-// A Candidate says how columns are viewed (standardised, clipped, …), which kernel is used, at
+// A Candidate says how columns are viewed (standardised, clipped, some of them as levels, …), which kernel is used, at
 // which multiple of the median distance, in which metric and beside which other terms. It is
 // tried with few features on some of the pilot's rows, and judged by its loss on pilot rows that
 // it was not fitted to. Candidates that do well are tried again with more rows and more features

@@ -10,6 +10,8 @@ const oneJudges = parts * fewJudged * 4 / 3
 // Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, with that many
 // outputs, views and threads.
 func Memory(n, d, outputs, views, threads int) int64 {
+	plain := 4 * int64(n) * int64(d) * int64(1+views)
+	d += MoreColumns(n, d) // of the view of levels, and of what is made of it
 	rows := 4 * int64(n) * int64(d)
 	var fit, pairs, near, shared int64
 	for _, i := range levelsOf(n) {
@@ -37,8 +39,8 @@ func Memory(n, d, outputs, views, threads int) int64 {
 		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, mostKnots*d), judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
-	// Views, distances of each in two norms, and two columns of one.
-	return rows*int64(1+views) + workers*max(fit, pairs) + int64(views)*2*near + 8*int64(n) + near + shared
+	// Views, the last of which may have levels, distances of each in two norms, and two columns of one.
+	return plain + rows + workers*max(fit, pairs) + int64(views)*2*near + 8*int64(n) + near + shared
 }
 
 // fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/metric"
 	"github.com/bochner-ml/bochner/internal/parallel"
@@ -19,6 +20,9 @@ type Options struct {
 	// that others have to beat. Kernels have the options width and features, which are set.
 	Views   []View
 	Kernels []kernel.Options
+
+	// Levels tells which columns of numbers may become levels, as a further view of standardised ones; nil for none.
+	Levels func(column int) bool
 
 	Seed     uint64 // of the features
 	Features int    // number of features of the model; 0 is kernel.DefaultFeatures
@@ -42,6 +46,7 @@ type Result struct {
 	Steps  []features.Recipe `json:"-"`
 	Width  float64           `json:"width"`
 	Metric []byte            `json:"-"` // the file of a full metric among the steps
+	Levels []int             `json:"-"` // columns of the pilot, from 0, that the steps make levels of
 }
 
 // Run searches.
@@ -67,6 +72,9 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 			r.views[v.Name] = s
 			views = append(views, v)
 		}
+	}
+	if err := r.addLevels(&views); err != nil {
+		return nil, err
 	}
 	r.options.Views = views
 	for _, k := range o.Kernels {
@@ -236,6 +244,13 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	}
 	v := slices.IndexFunc(r.options.Views, func(v View) bool { return v.Name == chosen.View })
 	to.Steps = r.options.Views[v].Steps
+	for _, step := range to.Steps {
+		if of, is := step.(bins.Levels); is {
+			for _, c := range of.Columns {
+				to.Levels = append(to.Levels, c.Index)
+			}
+		}
+	}
 	k, x := r.kernels[chosen.Kernel], r.views[chosen.View]
 	var err error
 	joined := chosen.Pair > 0 || chosen.Hats

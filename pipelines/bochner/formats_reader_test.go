@@ -140,7 +140,7 @@ func (k *kindOf) features(x []float64) []float64 {
 		return x
 	case "maxout":
 		return k.maxout(x)
-	case "scale.clip", "scale.normalscores", "metric.diagonal", "metric.full", "bins", "join":
+	case "scale.clip", "scale.normalscores", "metric.diagonal", "metric.full", "bins", "bins.levels", "join":
 		return k.step(x)
 	case "learned":
 		return k.waves(x, r.Count, "learned/offset", func(j, i int) float64 { return r.frequencies[j*r.In+i] })

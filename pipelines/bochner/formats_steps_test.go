@@ -73,6 +73,12 @@ func (k *kindOf) step(x []float64) (y []float64) {
 		for _, c := range r.Columns {
 			y = append(y, k.bins(floats32(c.Cuts), x[c.Index])...)
 		}
+	case "bins.levels":
+		y = append(y, x...)
+		for _, c := range r.Columns {
+			y[c.Index] = 0
+			y = append(y, k.bins(floats32(c.Cuts), x[c.Index])...)
+		}
 	case "join":
 		for i := range r.Parts {
 			k.give(&r.Parts[i])

@@ -6,6 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +41,17 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 	for _, set := range []string{"moons", "friedman"} {
 		must(t, dir, "generate", set, "--rows", "400", "--out", set+".csv")
 	}
+	var places strings.Builder // of which the search makes levels
+	places.WriteString("time,place,y\n")
+	for i := range 400 {
+		place, time := i%30, i*7919%1000
+		fmt.Fprintf(&places, "%d,%d,%d\n", time, place, place*place*7%13*(1000+time))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "places.csv"), []byte(places.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for i, flags := range []string{
+		"places --kernel gaussian --task regression --search auto",
 		"friedman --kernel gaussian",
 		"friedman --kernel gaussian --form offset --scale minmax",
 		"friedman --kernel gaussian --draw orthogonal --scale unit",
@@ -68,6 +80,9 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 			}
 			must(t, dir, append(train, args[1:]...)...)
 			predict := []string{"predict", "--data", args[0] + ".csv", "--model", model, "--out", predicted, "--quiet", "--scores"}
+			if args[0] == "places" && !strings.Contains(read(t, dir, model, "manifest.json"), `"bins.levels"`) {
+				t.Fatal("the model has no levels")
+			}
 			m := readOutsider(t, dir+"/"+model)
 			if m.Probabilities.Kind != "" {
 				predict = append(predict, "--probabilities")

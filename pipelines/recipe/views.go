@@ -57,6 +57,13 @@ func (r Recipe) Searched(steps []features.Recipe, k kernel.Options, seed uint64,
 	sc := *r.Scaling
 	sc.Steps = append(slices.Clone(sc.Steps[:sc.encoded]), steps...)
 	sc.known, sc.normed = false, false
+	for _, step := range steps {
+		_, out, err := features.Dims(step)
+		if err != nil {
+			return r, err
+		}
+		sc.Dim = out
+	}
 	r.Scaling, r.data = &sc, &kernel.Data{In: sc.Dim, Rows: r.data.Rows, Seed: seed}
 	var err error
 	if r.Choice, err = r.Of(k); err != nil {

@@ -77,6 +77,11 @@ type Memory struct {
 // Memory estimates the memory of a training.
 func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	var m Memory
+	var searched int64
+	if o.Searching() {
+		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, f.Outputs, engine.Threads)
+		f.Scaled += tuning.MoreColumns(f.Rows, f.Scaled)
+	}
 	dim := int64(f.Dim)
 	block := f.block(f.Dim)
 	sampled := f.bound(max(min(profileSample, profileValues/dim), profileLeast))
@@ -103,10 +108,6 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	case f.Prepared:
 		scratch = f.block(f.Scaled)
 		decide += 4 * int64(f.Scaled) * sampled
-	}
-	var searched int64
-	if o.Searching() {
-		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, f.Outputs, engine.Threads)
 	}
 	if size.Sampled {
 		decide += 2 * mapped // the bound is estimated on the sample

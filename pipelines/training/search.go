@@ -67,6 +67,9 @@ func (t *Training) searchFeatures(ctx context.Context) (err error) {
 	t.notSearched(why)
 	if t.Searched != nil {
 		t.judgeByLogLoss()
+		if names := t.Searched.Categories; names != nil {
+			t.Notes = append(t.Notes, fmt.Sprintf("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers", strings.Join(names, ", ")))
+		}
 		if t.counted != nil {
 			t.Notes = append(t.Notes, fmt.Sprintf("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps the texts apart", strings.Join(t.counted, ", ")))
 		}

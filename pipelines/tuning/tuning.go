@@ -16,9 +16,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/search"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
@@ -124,6 +126,8 @@ type Result struct {
 	Pilot   int    `json:"pilot"`   // rows
 	Classes bool   `json:"classes"` // losses are log losses, not squared errors as a share of the variance
 	Kernel  string `json:"kernel"`  // in words
+	// Categories are the columns of numbers whose values are levels, as those of categories are.
+	Categories []string `json:"categories,omitempty"`
 }
 
 // Unsearchable says why the features of that many rows are not searched, whose length is the larger of that in
@@ -195,8 +199,12 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case p.Constant():
 		return nil, "the labels are all equal", nil
 	}
+	levels, err := mayBeLevels(s)
+	if err != nil {
+		return nil, "", err
+	}
 	found, err := search.Run(ctx, p, search.Options{
-		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels,
+		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
 		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Progress: func(line string) { s.Progress.Note("%s", line) },
 	})
 	switch {
@@ -208,6 +216,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		return nil, "no candidate could be fitted", nil
 	}
 	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
+	r.Categories = categories(s, found.Levels)
 	name := fmt.Sprintf("%s kernel, width %.4g", kernel.Of(found.Kernel).Name, found.Width)
 	size := s.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
@@ -234,6 +243,42 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: File, Data: append(data, '\n')})
 	return r, "", nil
+}
+
+// mayBeLevels tells which of the numbers that kernels take may become levels: none with a schema, and not those of --numeric.
+func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
+	if s.Spec.Types.Schema != "" {
+		return nil, nil
+	}
+	given, err := table.Find(s.Data, "numeric", s.Spec.Types.Numeric)
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	described := table.DescribedBy(s.Data)
+	var kept []string
+	for _, i := range given {
+		kept = append(kept, described[i].Name)
+	}
+	return func(column int) bool { return !slices.Contains(kept, categories(s, []int{column})[0]) }, nil
+}
+
+// categories returns the names of those of the numbers that kernels take; positions where columns have none.
+func categories(s *prepare.Session, of []int) (names []string) {
+	all := s.Data.Schema.Columns
+	if t := s.Data.Schema.Table; t != nil {
+		all = nil
+		if encoding, typed := s.Recipe.Scaling.Steps[0].(columns.Recipe); typed {
+			all = encoding.Names(t)
+		}
+	}
+	for _, j := range of {
+		if j < len(all) {
+			names = append(names, all[j])
+		} else {
+			names = append(names, fmt.Sprint("column ", j+1))
+		}
+	}
+	return names
 }
 
 // pilot makes the pilot of a sample of rows, each with its label and its weight behind it.
@@ -286,6 +331,14 @@ func Memory(rows int64, length, encoded, outputs, threads int) int64 {
 	// The sample, as it is merged, and dense; then the views.
 	sample := 4 * n * int64(length+2) * 4
 	return sample + search.Memory(int(n), encoded, outputs, mostViews, threads)
+}
+
+// MoreColumns bounds the numbers by which a search of that many rows may make rows of d numbers longer; 0 rows are unknown.
+func MoreColumns(rows int64, d int) int {
+	if rows == 0 {
+		rows = search.MaxRows
+	}
+	return search.MoreColumns(int(min(rows, search.MaxRows)), d)
 }
 
 // mostViews is the largest number of views of columns.

@@ -1,0 +1,75 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/scale"
+)
+
+// places returns a pilot whose first column is one of 30 whole numbers: what of returns for it is the slope of
+// the labels in the second.
+func places(n int, classes bool, of func(place int) float64) *Pilot {
+	p := made(n, 3, 0.3, classes, func(x []float32) float64 {
+		place := int(math.Abs(float64(x[0]))*1e4) % 30
+		x[0] = float32(place)
+		return of(place) * (1 + float64(x[1]))
+	})
+	return p
+}
+
+// named are numbers that say nothing of those beside them.
+func named(place int) float64 { return float64(place*place*7%13)/3 - 2 }
+
+func withLevels(p *Pilot) Options {
+	o := options(p)
+	standard := scale.NewStandard([]float64{15, 0, 0}, []float64{75, 1, 1})
+	clipped := scale.Clip{At: []float32{1, 1, 1}}
+	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{standard}}, {Name: "clipped", Steps: []features.Recipe{standard, clipped}}}, func(int) bool { return true }
+	o.Kernels = o.Kernels[:1]
+	return o
+}
+
+func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
+	for _, classes := range []bool{false, true} {
+		p := places(400, classes, named)
+		o := withLevels(p)
+		r := run(t, p, o)
+		if r.Chosen.View != levelsView || !slices.Equal(r.Levels, []int{0}) || len(r.Steps) < 2 {
+			t.Errorf("classes %v: chose %v, levels of columns %v, %d steps", classes, r.Chosen.Candidate, r.Levels, len(r.Steps))
+		}
+		o.Levels = nil
+		without := run(t, p, o)
+		if without.Levels != nil || r.Chosen.Loss > 0.8*without.Chosen.Loss {
+			t.Errorf("classes %v: loss %.4f with levels, %.4f of %v without", classes, r.Chosen.Loss, without.Chosen.Loss, without.Chosen.Candidate)
+		}
+	}
+}
+
+// Of numbers that measure something, and of those that labels do not depend on, no candidate makes levels.
+func TestNumbersThatMeasureStayNumbers(t *testing.T) {
+	for name, of := range map[string]func(place int) float64{
+		"a line":  func(place int) float64 { return float64(place) / 5 },
+		"a wave":  func(place int) float64 { return 2 * math.Sin(float64(place)/5) },
+		"nothing": func(int) float64 { return 0 },
+	} {
+		for n := 240; n < 260; n++ {
+			p := places(n, n%2 == 0, of)
+			o := withLevels(p)
+			r := &runner{pilot: p, options: o}
+			var err error
+			if r.labels, err = p.labels(); err != nil {
+				t.Fatal(err)
+			}
+			s, err := newScaled(p, o.Views[0], 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, some := r.levels(o.Views[0], s); some {
+				t.Errorf("%s, %d rows: %v", name, n, v.Steps[len(v.Steps)-1])
+			}
+		}
+	}
+}
