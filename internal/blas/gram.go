@@ -1,7 +1,6 @@
 package blas
 
 import (
-	"math"
 	"sync"
 
 	workers "github.com/bochner-ml/bochner/internal/parallel"
@@ -22,22 +21,34 @@ func TileRows(d, i int) int { return min(TileDim, d-i*TileDim) }
 
 // NewTiles returns the tiles of a d×d Gram, all zero: tile (i, j), j ≤ i, is
 // the (i(i+1)/2 + j)-th, row-major, TileRows(d, i)×TileRows(d, j).
-func NewTiles(d int) [][]float64 {
-	var tiles [][]float64
+func NewTiles(d int) [][]float64 { return MakeTiles[float64](d) }
+
+// MakeTiles is NewTiles for numbers of type T.
+func MakeTiles[T float32 | float64](d int) [][]T {
+	var tiles [][]T
 	for i := 0; i*TileDim < d; i++ {
 		for j := range i + 1 {
-			tiles = append(tiles, Make[float64](TileRows(d, i)*TileRows(d, j)))
+			tiles = append(tiles, Make[T](TileRows(d, i)*TileRows(d, j)))
 		}
 	}
 	return tiles
+}
+
+// TileBytes returns the memory of the tiles of a d×d matrix of numbers that take so many bytes.
+func TileBytes(d int, size int64) (bytes int64) {
+	for i := 0; i*TileDim < d; i++ {
+		rows := TileRows(d, i)
+		bytes += size * int64(rows) * int64(i*TileDim+rows)
+	}
+	return bytes
 }
 
 // EachTile calls f for every tile (i, j) of a d×d Gram, which is the t-th, from that many goroutines;
 // worker identifies them, 0 ≤ worker < threads.
 func EachTile(d, threads int, f func(worker, t, i, j int)) {
 	workers.Each(NumTiles(d), threads, func(worker, t int) {
-		i := int((math.Sqrt(8*float64(t)+1) - 1) / 2)
-		f(worker, t, i, t-i*(i+1)/2)
+		i, j := tileAt(t)
+		f(worker, t, i, j)
 	})
 }
 

@@ -125,3 +125,15 @@ func mustPanic(t *testing.T, what string, f func()) {
 	}()
 	f()
 }
+
+// tiled returns the lower triangle of a (n×n) in tiles.
+func tiled[T float32 | float64](a []T, n int) [][]T {
+	tiles := MakeTiles[T](n)
+	for i := range n {
+		for j := range i + 1 {
+			r, c := i/TileDim, j/TileDim
+			tiles[r*(r+1)/2+c][i%TileDim*TileRows(n, c)+j%TileDim] = a[i*n+j]
+		}
+	}
+	return tiles
+}

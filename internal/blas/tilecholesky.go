@@ -2,19 +2,19 @@ package blas
 
 // CholeskyTiles factors the matrix of a Gram's tiles (as NewTiles) in place: what Cholesky does for a
 // square, bit for bit, in half the memory. It neither reads nor writes above the diagonal.
-func CholeskyTiles(tiles [][]float64, d, threads int) (pivot int, ok bool) {
+func CholeskyTiles[T float32 | float64](tiles [][]T, d, threads int) (pivot int, ok bool) {
 	if len(tiles) != NumTiles(d) {
 		panic("blas: another number of tiles than NumTiles")
 	}
 	n := (d + TileDim - 1) / TileDim
-	at := func(i, j int) []float64 { return tiles[i*(i+1)/2+j] }
+	at := func(i, j int) []T { return tiles[i*(i+1)/2+j] }
 	for j := range n {
 		cols := TileRows(d, j)
 		// Elements continue their chains over the columns of earlier tiles, in order.
 		less := func(i, threads int) {
 			c := at(i, j)
 			for k := range j {
-				gemm(product[float64]{c: c, cs: cols, m: TileRows(d, i), n: cols, lower: i == j,
+				gemm(product[T]{c: c, cs: cols, m: TileRows(d, i), n: cols, lower: i == j,
 					a: at(i, k), as: TileDim, b: at(j, k), bs: TileDim, k: TileDim}, threads)
 			}
 		}
@@ -65,7 +65,7 @@ func CholeskyTilesSolve(tiles [][]float64, d int, b []float64, k, threads int) {
 }
 
 // TileDiagonal returns element i of the diagonal of a matrix of tiles.
-func TileDiagonal(tiles [][]float64, d, i int) *float64 {
+func TileDiagonal[T float32 | float64](tiles [][]T, d, i int) *T {
 	t := i / TileDim
 	return &tiles[t*(t+1)/2+t][i%TileDim*(TileRows(d, t)+1)]
 }

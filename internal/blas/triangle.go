@@ -12,21 +12,21 @@ type Triangle struct {
 
 const triangleRows = 256
 
-// NewTriangle copies L from the lower triangle of a (n×n), where Cholesky left it.
-func NewTriangle(a []float32, n, threads int) *Triangle {
-	if n < 0 || len(a) < n*n {
-		panic("blas: matrix shorter than n×n")
+// NewTriangle copies L (n×n) from the lower triangle of tiles, where CholeskyTiles left it.
+func NewTriangle(tiles [][]float32, n, threads int) *Triangle {
+	if n < 0 {
+		panic("blas: negative size")
 	}
 	t := &Triangle{n: n, runs: make([][]float32, (n+triangleRows-1)/triangleRows)}
-	t.Set(a, threads)
+	t.Set(tiles, threads)
 	return t
 }
 
 // Set makes the triangle that of another L, in the memory that it has.
-func (t *Triangle) Set(a []float32, threads int) {
+func (t *Triangle) Set(tiles [][]float32, threads int) {
 	n := t.n
-	if len(a) < n*n {
-		panic("blas: matrix shorter than n×n")
+	if len(tiles) != NumTiles(n) {
+		panic("blas: another number of tiles than NumTiles")
 	}
 	parallel(threads, len(t.runs), func(run int, _ *scratch) {
 		top := run * triangleRows
@@ -36,15 +36,21 @@ func (t *Triangle) Set(a []float32, threads int) {
 			t.runs[run] = Make[float32](rows * width)
 		}
 		to := t.runs[run]
-		for i := range rows {
-			copy(to[i*width:][:top], a[(top+i)*n:])
+		for r := range rows {
+			i := (top + r) / TileDim
+			for j := range i + 1 {
+				from := j * TileDim
+				cols := TileRows(n, j)
+				row := tiles[i*(i+1)/2+j][(top+r-i*TileDim)*cols:][:cols]
+				copy(to[r*width+from:][:max(0, min(cols, top+r+1-from))], row)
+			}
 		}
 		// X·Lᵀ = I gives the inverse of the square, transposed.
 		x := make([]float32, rows*rows)
 		for i := range rows {
 			x[i*rows+i] = 1
 		}
-		solveRows(x, rows, rows, a[top*n+top:], n, rows, false, 0)
+		solveRows(x, rows, rows, to[top:], width, rows, false, 0)
 		transpose(to[top:], width, x, rows, rows, rows)
 	})
 }

@@ -54,7 +54,7 @@ func TestTriangleSolves(t *testing.T) {
 				for _, threads := range []int{1, 3} {
 					got, check := guarded[float32](t, k*n)
 					copy(got, x)
-					NewTriangle(l, n, threads).Solve(got, k, threads)
+					NewTriangle(tiled(l, n), n, threads).Solve(got, k, threads)
 					check()
 					for i := range n {
 						for c := range k {
@@ -77,7 +77,7 @@ func TestTriangleBytesIsWhatItHolds(t *testing.T) {
 	const n = 2*triangleRows + 77
 	a, _ := definite32(n)
 	var have int64
-	for _, run := range NewTriangle(a, n, 1).runs {
+	for _, run := range NewTriangle(tiled(a, n), n, 1).runs {
 		have += 4 * int64(len(run))
 	}
 	if plan := TriangleBytes(n); plan < have || plan > have*5/4 {
@@ -95,8 +95,8 @@ func TestATriangleIsSetAgain(t *testing.T) {
 				other[i*n+j] = float32(1 + (i*j)%7)
 			}
 		}
-		again, fresh := NewTriangle(other, n, 2), NewTriangle(a, n, 2)
-		again.Set(a, 2)
+		again, fresh := NewTriangle(tiled(other, n), n, 2), NewTriangle(tiled(a, n), n, 2)
+		again.Set(tiled(a, n), 2)
 		for run, want := range fresh.runs {
 			mustSame32(t, fmt.Sprintf("n = %d, run %d", n, run), again.runs[run], want)
 		}

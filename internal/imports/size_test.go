@@ -18,7 +18,7 @@ const mostLines = 2500
 
 // large lists packages with more lines.
 var large = map[string]int{
-	"internal/blas": 4000, // each routine has a Go form, one per CPU level, and stubs of assembly
+	"internal/blas": 4200, // each routine has a Go form, one per CPU level, and stubs of assembly
 }
 
 func TestPackagesAreSmall(t *testing.T) {

@@ -40,12 +40,21 @@ type Factor struct {
 	inverse  float64 // mean of the diagonal of the inverse, estimated from the last pivots
 }
 
-// Factor factors A + μR in square (n×n), which it overwrites. It returns nil if float32 is too coarse for
+// Factor factors A + μR in tiles (as blas.NewTiles), which it overwrites. It returns nil if float32 is too coarse for
 // the matrix. again is another factor of that size, whose memory it takes over and which must not be used after that; nil for none.
-func (m *Matrix) Factor(mu float64, square []float32, again *Factor) *Factor {
+func (m *Matrix) Factor(mu float64, tiles [][]float32, again *Factor) *Factor {
 	n := m.dim
-	lower(m, square, mu)
-	if _, ok := blas.Cholesky(square, n, m.Threads); !ok {
+	m.a.Runs(m.Threads, func(run []float64, row, from int) {
+		i, j := row/blas.TileDim, from/blas.TileDim
+		to := tiles[i*(i+1)/2+j][(row-i*blas.TileDim)*blas.TileRows(n, j):][:len(run)]
+		for b, v := range run {
+			to[b] = float32(v)
+		}
+		if from+len(run) > row {
+			to[row-from] = float32(run[row-from] + float64(mu*m.Ridge[row]))
+		}
+	})
+	if _, ok := blas.CholeskyTiles(tiles, n, m.Threads); !ok {
 		return nil
 	}
 	// Pivots that may be rounding error alone do not make a preconditioner.
@@ -53,7 +62,7 @@ func (m *Matrix) Factor(mu float64, square []float32, again *Factor) *Factor {
 	const last = 64
 	f := &Factor{mu: mu}
 	for i, g := range m.Diag {
-		l := float64(square[i*n+i])
+		l := float64(*blas.TileDiagonal(tiles, n, i))
 		if !(l*l > tiny*(g+float64(mu*m.Ridge[i]))) {
 			return nil
 		}
@@ -62,11 +71,11 @@ func (m *Matrix) Factor(mu float64, square []float32, again *Factor) *Factor {
 		}
 	}
 	if again == nil {
-		f.triangle = blas.NewTriangle(square, n, m.Threads)
+		f.triangle = blas.NewTriangle(tiles, n, m.Threads)
 		return f
 	}
 	f.triangle = again.triangle
-	f.triangle.Set(square, m.Threads)
+	f.triangle.Set(tiles, m.Threads)
 	return f
 }
 
@@ -99,7 +108,6 @@ type descent struct {
 	r       []float64 // residuals
 	z       []float64 // M⁻¹r
 	p, ap   []float64 // directions, and their products with A + μR
-	pt      []float64 // the directions as columns
 	z32     []float32
 }
 
@@ -109,12 +117,8 @@ func (m *Matrix) Descend(b []float64, k int, systems []*System) (x []float64) {
 	n := m.dim
 	size := len(systems) * k * n
 	d := &descent{Matrix: m, k: k, systems: append([]*System(nil), systems...), z32: blas.Make[float32](size)}
-	for _, v := range []*[]float64{&x, &d.r, &d.z, &d.p, &d.ap, &d.pt} {
+	for _, v := range []*[]float64{&x, &d.r, &d.z, &d.p, &d.ap} {
 		*v = blas.Make[float64](size)
-	}
-	if !m.mirror {
-		lower(m, m.Square, 0)
-		m.mirror = true
 	}
 	for i, s := range systems {
 		s.X, s.out = x[i*k*n:][:k*n], make([]output, k)
@@ -153,16 +157,8 @@ func (d *descent) rows(f func(s *System, c int, r, z, p, ap []float64)) {
 // the last one by its product, and not by the residuals alone (Notay 2000, Flexible
 // conjugate gradients).
 func (d *descent) step() {
-	n, count := d.dim, len(d.systems)*d.k
-	parallel.Each((n+63)/64, d.Threads, func(_, b int) {
-		for i := range count {
-			for j, v := range d.p[i*n+b*64 : i*n+min(n, b*64+64)] {
-				d.pt[(b*64+j)*count+i] = v
-			}
-		}
-	})
-	clear(d.ap[:count*n])
-	blas.Gradient(d.ap, d.pt, d.Square, n, n, count, d.Threads)
+	n := d.dim
+	d.a.Multiply(d.ap, d.p, len(d.systems)*d.k, d.Threads)
 	d.rows(func(s *System, c int, r, _, p, ap []float64) {
 		for j, v := range p {
 			ap[j] += float64(float64(s.Mu*d.Ridge[j]) * v)

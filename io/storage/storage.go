@@ -334,6 +334,11 @@ func (r *reader) Close() error { return r.r.Close() }
 // ReadFile returns the content of a file of at most max bytes. A larger file is
 // an error and is not read.
 func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
+	return ReadInto(ctx, nil, uri, max)
+}
+
+// ReadInto is ReadFile in the memory of buf, if that is large enough.
+func ReadInto(ctx context.Context, buf []byte, uri string, max int64) ([]byte, error) {
 	r, size, err := Object{Name: uri, URI: uri}.open(ctx, 0, -1)
 	if err != nil {
 		return nil, err
@@ -342,7 +347,11 @@ func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
 	if size > max {
 		return nil, fail("read", uri, Invalid("has %d bytes; the limit is %d", size, max))
 	}
-	data := make([]byte, size)
+	data := buf[:0]
+	if int64(cap(data)) < size {
+		data = make([]byte, size)
+	}
+	data = data[:size]
 	if _, err := io.ReadFull(r, data); err != nil {
 		return nil, fail("read", uri, err)
 	}

@@ -21,11 +21,12 @@ func (s *Set) Encode(first, end int) []byte {
 	le := binary.LittleEndian
 	z := s.Z[first*s.Dim : end*s.Dim]
 	width := 1
+	var beyond uint16
 	for _, v := range z {
-		if v != int16(int8(v)) {
-			width = 2
-			break
-		}
+		beyond |= uint16(v) + 128 // at most 255 where a byte holds v
+	}
+	if beyond > 255 {
+		width = 2
 	}
 	weighted := 0
 	if s.Weighted {
@@ -43,14 +44,17 @@ func (s *Set) Encode(first, end int) []byte {
 	for _, q := range s.Q[first*s.Labels : end*s.Labels] {
 		out = le.AppendUint32(out, uint32(q))
 	}
-	for _, v := range z {
-		if width == 1 {
-			out = append(out, byte(v))
-		} else {
-			out = le.AppendUint16(out, uint16(v))
+	to := out[len(out):][:width*len(z)]
+	if width == 1 {
+		for i, v := range z {
+			to[i] = byte(v)
+		}
+	} else {
+		for i, v := range z {
+			le.PutUint16(to[2*i:], uint16(v))
 		}
 	}
-	return out
+	return out[:len(out)+len(to)]
 }
 
 // Decode returns the set that data is the encoding of. Its form must be that of like.
@@ -86,10 +90,14 @@ func Decode(data []byte, like *Set) (*Set, error) {
 		s.Q[i] = int32(le.Uint32(data[4*i:]))
 	}
 	data = data[4*n*labels:]
+	if width == 1 {
+		for i, v := range data {
+			s.Z[i] = int16(int8(v))
+		}
+		return s, nil
+	}
 	for i := range s.Z {
-		if width == 1 {
-			s.Z[i] = int16(int8(data[i]))
-		} else if s.Z[i] = int16(le.Uint16(data[2*i:])); s.Z[i] < -features.MaxSteps || s.Z[i] > features.MaxSteps {
+		if s.Z[i] = int16(le.Uint16(data[2*i:])); s.Z[i] < -features.MaxSteps || s.Z[i] > features.MaxSteps {
 			return nil, fmt.Errorf("%w: a feature of %d steps", ErrDamaged, s.Z[i])
 		}
 	}

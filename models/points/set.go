@@ -4,6 +4,7 @@ package points
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
@@ -52,18 +53,49 @@ func (s *Set) Drop(n int) {
 	}
 }
 
-// Block stores up to features.MaxRows rows in z, and returns their labels and weights.
-func (s *Set) Block(z *features.Grid, first, end, threads int) (labels []int32, weights []int64) {
-	values := make([]float32, (end-first)*s.Dim)
-	for i, v := range s.Z[first*s.Dim : end*s.Dim] {
-		values[i] = float32(v)
+// Blocks stores the rows of several sets in z, as many at a time as it takes, and yields their labels and weights. Both
+// hold until the next block.
+func Blocks(z *features.Grid, sets []*Set, threads int) iter.Seq2[[]int32, []int64] {
+	return func(yield func(labels []int32, weights []int64) bool) {
+		var rows [][]int16
+		var labels []int32
+		var weights []int64
+		block := func() bool {
+			z.Resize(len(rows))
+			parallel.Each((len(rows)+rowsAtOnce-1)/rowsAtOnce, threads, func(_, i int) {
+				some := rows[i*rowsAtOnce : min((i+1)*rowsAtOnce, len(rows))]
+				values := make([]float32, 0, len(some)*z.D())
+				for _, row := range some {
+					for _, v := range row {
+						values = append(values, float32(v))
+					}
+				}
+				z.QuantizeRows(i*rowsAtOnce, values, len(some), float32(z.Most())) // a step is 1
+			})
+			return yield(labels, weights)
+		}
+		for _, s := range sets {
+			for i := range s.N() {
+				rows, labels = append(rows, s.Row(i)), append(labels, s.Q[i*s.Labels:][:s.Labels]...)
+				if s.Weighted {
+					weights = append(weights, s.W[i])
+				}
+				if len(rows) == features.MaxRows {
+					if !block() {
+						return
+					}
+					rows, labels, weights = rows[:0], labels[:0], weights[:0]
+				}
+			}
+		}
+		if len(rows) > 0 {
+			block()
+		}
 	}
-	z.Quantize(values, end-first, float32(z.Most()), threads) // a step is 1
-	if s.Weighted {
-		weights = s.W[first:end]
-	}
-	return s.Q[first*s.Labels : end*s.Labels], weights
 }
+
+// rowsAtOnce is few enough rows for what they are turned into to stay in the cache; a multiple of 4.
+const rowsAtOnce = 32
 
 // Pick returns the rows with some of the features only.
 func (s *Set) Pick(features []int) *Set {

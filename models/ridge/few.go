@@ -74,7 +74,9 @@ func (p *path) tryFew(y *system, total *Sum, values, folds []int) {
 	for _, f := range folds {
 		y.leave(total, p.stands[f].sum)
 		for _, value := range values {
-			all = append(all, few{fold: f, value: value, mu: p.mu(y, p.values[value])})
+			if p.tallies[value].pending(f) {
+				all = append(all, few{fold: f, value: value, mu: p.mu(y, p.values[value])})
+			}
 		}
 	}
 	atOnce := dual.AtOnce(int64(p.few.Len()), p.Threads)

@@ -90,7 +90,7 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 	}
 	p.kept = nil // freed before others are made
 	y.centre(total, nil)
-	square := blas.Make[float32](total.shape.Dim * total.shape.Dim)
+	tiles := blas.MakeTiles[float32](total.shape.Dim)
 	var by *shifted.Factor
 	factors := 0
 	for _, i := range rest {
@@ -99,7 +99,7 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 			if factors == solver.MaxFactors {
 				break
 			}
-			if by = y.Factor(mu, square, nil); by != nil {
+			if by = y.Factor(mu, tiles, nil); by != nil {
 				factors++
 			}
 		}
@@ -137,7 +137,7 @@ func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trial
 	var systems []*shifted.System
 	var at []int
 	if p.by == solver.Alone && p.single == nil {
-		p.single = blas.Make[float32](total.shape.Dim * total.shape.Dim)
+		p.single = blas.MakeTiles[float32](total.shape.Dim)
 	}
 	for i, t := range trials {
 		if !p.tallies[t.index].pending(number) {
@@ -165,7 +165,11 @@ func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trial
 
 // validate tries the λ of trials on a fold, as far as that has not been done.
 func (p *path) validate(y *system, h heldOut, total, fold *Sum, number int, trials []trial) {
-	y.centre(total, fold)
+	if p.by == solver.Exactly {
+		y.leave(total, fold)
+	} else {
+		y.centre(total, fold)
+	}
 	for t, solved := range p.descend(y, h, total, fold, number, trials) {
 		value := trials[t].index
 		if !p.tallies[value].pending(number) {

@@ -36,11 +36,10 @@ func NewPoints(shape Shape) *points.Set {
 // PointsOfPart is how many rows of the shape take as much as a part of their sum.
 func PointsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
 
-// AddPoints adds rows on a grid of that many steps.
-func (s *Sum) AddPoints(rows *points.Set, steps, threads int) {
+// AddPoints adds the rows of several sets on a grid of that many steps.
+func (s *Sum) AddPoints(steps, threads int, sets ...*points.Set) {
 	z := features.NewGrid(s.shape.Dim, steps)
-	for first := 0; first < rows.N(); first += features.MaxRows {
-		labels, weights := rows.Block(z, first, min(first+features.MaxRows, rows.N()), threads)
+	for labels, weights := range points.Blocks(z, sets, threads) {
 		s.addLabels(z, labels, weights, threads)
 	}
 }
@@ -50,10 +49,11 @@ func (p *path) totalOfRows() *Sum {
 	shape := p.Rows.Shape
 	total := outline(shape)
 	for f, rows := range p.Rows.Folds {
-		own := outline(shape)
-		own.AddPoints(rows, p.Rows.Steps, p.Threads)
+		// The products of features are those of the total alone.
+		own := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: total.tiles, cross: make([]float64, len(total.cross))}
+		own.AddPoints(p.Rows.Steps, p.Threads, rows)
+		own.tiles = make([][]float64, len(total.tiles))
 		total.Merge(own)
-		clear(own.tiles) // which nobody needs
 		p.stands = append(p.stands, &standIn{sum: own})
 		if rows.N() > 0 {
 			p.filled = append(p.filled, f)
@@ -71,17 +71,19 @@ func (p *path) partOfRows(part []int) (sums []*Sum) {
 	shape.Dim = len(part)
 	for _, rows := range p.Rows.Folds {
 		sums = append(sums, NewSum(shape))
-		sums[len(sums)-1].AddPoints(rows.Pick(part), p.Rows.Steps, p.Threads)
+		sums[len(sums)-1].AddPoints(p.Rows.Steps, p.Threads, rows.Pick(part))
 	}
 	return sums
 }
 
-// add is Options.Add for the rows.
-func (r *Rows) add(threads int) func(to *Sum, fold int) error {
-	return func(to *Sum, fold int) error {
-		to.AddPoints(r.Folds[fold], r.Steps, threads)
-		return nil
+// of returns the rows of some folds.
+func (r *Rows) of(folds func(int) bool) (sets []*points.Set) {
+	for f, rows := range r.Folds {
+		if folds(f) {
+			sets = append(sets, rows)
+		}
 	}
+	return sets
 }
 
 // dualOfRows returns the dual problem of the rows, with the means over all of them.

@@ -2,13 +2,9 @@ package ridge
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // The weights fitted without fold 0 are, bit for bit, those of a Solve that has never
@@ -93,40 +89,5 @@ func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
 		if _, err := Solve(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
-	}
-}
-
-// Weights are solved for in place of the sum where there are many features, whether λ is given or chosen. Weights and errors
-// are the same, bit for bit, with and without held-out rows.
-func TestSolvingInPlaceHasTheSameBits(t *testing.T) {
-	defer func(was int) { solver.InPlaceFrom = was }(solver.InPlaceFrom)
-	both := func(o Options) (want, got *Solution, wantErr, err error) {
-		solver.InPlaceFrom = 1 << 13
-		want, wantErr = Solve(o)
-		solver.InPlaceFrom = 1
-		got, err = Solve(o)
-		return want, got, wantErr, err
-	}
-	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2}) {
-		for _, folds := range []int{1, 2, 4} {
-			s := draw(shape, 300, folds, 1)
-			o := s.options(1e-3)
-			o.Given, o.HeldOut, o.Threads = folds > 1, folds > 1, 2
-			want, got, wantErr, err := both(o)
-			if wantErr != nil || err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("%+v, %d folds: another solution: %v, %v", shape, folds, wantErr, err)
-			}
-			if folds == 1 {
-				continue
-			}
-			o.Given, o.Lambda = false, []float64{1e-3, 1e-2}
-			if want, got, wantErr, err := both(o); wantErr != nil || err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("%+v, a choice by %d folds: another solution: %v, %v", shape, folds, wantErr, err)
-			}
-		}
-	}
-	few := draw(Shape{Dim: 40, Outputs: 2}, 12, 1, 1)
-	if _, _, want, err := both(few.options(0)); want == nil || err == nil || err.Error() != want.Error() {
-		t.Errorf("%v, want %v", err, want)
 	}
 }

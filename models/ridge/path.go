@@ -24,7 +24,7 @@ type path struct {
 	least   int       // features from which on a part of them finds λ first; 0 for never
 	by      solver.By
 	kept    []trial         // the last that share factors
-	single  []float32       // a square for factors that are not shared; nil before it is needed
+	single  [][]float32     // tiles for factors that are not shared; nil before they are needed
 	factor  *shifted.Factor // the last of them, whose memory the next one has
 	small   []*Sum          // of the folds, on a part of the features; nil if all are used at once
 	stands  []*standIn      // for the rows of the folds, if they are few
@@ -46,7 +46,7 @@ func (p *path) load(fold int) (*Sum, error) {
 	if p.last != nil && p.lastFold == fold {
 		return p.last, nil
 	}
-	if p.Add != nil {
+	if p.adds() {
 		s, err := p.sumOf(func(f int) bool { return f == fold })
 		if err != nil {
 			return nil, err
@@ -67,17 +67,29 @@ func (p *path) load(fold int) (*Sum, error) {
 	return s, nil
 }
 
-// add adds the sum of a fold to another.
-func (p *path) add(to *Sum, fold int) error {
-	if p.Add == nil {
-		s, err := p.load(fold)
-		if err == nil {
+// adds tells whether sums are added to others, and not loaded.
+func (p *path) adds() bool { return p.Add != nil || p.Rows != nil }
+
+// add adds the sums of some folds to another.
+func (p *path) add(to *Sum, folds func(int) bool) error {
+	if p.Rows != nil {
+		to.AddPoints(p.Rows.Steps, p.Threads, p.Rows.of(folds)...)
+		return nil
+	}
+	for f := range max(p.Folds, 1) {
+		switch {
+		case !folds(f):
+		case p.Add != nil:
+			if err := p.Add(to, f); err != nil {
+				return fmt.Errorf("ridge: fold %d: %w", f, err)
+			}
+		default:
+			s, err := p.load(f)
+			if err != nil {
+				return err
+			}
 			to.Merge(s)
 		}
-		return err
-	}
-	if err := p.Add(to, fold); err != nil {
-		return fmt.Errorf("ridge: fold %d: %w", fold, err)
 	}
 	return nil
 }
@@ -93,12 +105,8 @@ func (p *path) sumOf(folds func(int) bool) (*Sum, error) {
 	} else {
 		p.buffer.Clear()
 	}
-	for f := range max(p.Folds, 1) {
-		if folds(f) {
-			if err := p.add(p.buffer, f); err != nil {
-				return nil, err
-			}
-		}
+	if err := p.add(p.buffer, folds); err != nil {
+		return nil, err
 	}
 	return p.buffer, nil
 }
@@ -107,7 +115,7 @@ func (p *path) sumOf(folds func(int) bool) (*Sum, error) {
 // outline of that.
 func (p *path) loadTotal() (*Sum, error) {
 	switch {
-	case p.Add != nil && (p.Folds < 2 || p.Given):
+	case p.adds() && (p.Folds < 2 || p.Given):
 		return p.sumOf(func(int) bool { return true })
 	case p.Rows != nil:
 		return p.totalOfRows(), nil

@@ -43,10 +43,10 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 		p.small = nil
 		return p.choice(y, total, judges).All()
 	}
-	start, noise := p.startFrom(total.shape)
+	start, before := p.startFrom(total.shape)
 	p.small = nil
 	c := p.choice(y, total, judges)
-	c.Noise = noise
+	c.Before = before
 	best, err = c.From(start)
 	p.coarse = c.Ended
 	return best, err
@@ -63,7 +63,7 @@ func (p *path) choice(y *system, total *Sum, judges []int) *descent.Search {
 		Try:  func(values, folds []int) error { return p.try(y, total, values, folds) },
 		Errors: func(value int) ([]float64, float64, string) {
 			row := p.row(value)
-			return p.tallies[value].means, row.MSE, row.Failed
+			return scaled(p.tallies[value].means, p.squareUnit()), row.MSE, row.Failed
 		},
 	}
 }
@@ -95,8 +95,8 @@ func (p *path) table() (rows []Row, folds [][]float64, trials []*Solution) {
 }
 
 // startFrom returns the position of the value from which to search, the best on a part of the features, and
-// what descent.Search.Noise is there.
-func (p *path) startFrom(shape Shape) (start int, noise float64) {
+// descent.Search.Before of what was tried there, which is that value and its neighbours on all folds at least.
+func (p *path) startFrom(shape Shape) (start int, before func(value int) []float64) {
 	part := solver.PartOf(shape.Dim)
 	if p.Rows != nil {
 		p.small = p.partOfRows(part)
@@ -115,16 +115,24 @@ func (p *path) startFrom(shape Shape) (start int, noise float64) {
 		y.measure(o.Ranges)
 		y.share(total)
 		if start, err = q.search(y, total); err == nil && p.First {
-			return start, 0
+			return start, nil
 		}
 		if err == nil {
-			if noise, err = q.choice(y, total, q.filled).Differences(start); err == nil {
-				return start, noise
+			c := q.choice(y, total, q.filled)
+			err = c.Try(c.Around(start), q.filled)
+		}
+		if err == nil {
+			errors := make([][]float64, len(q.values))
+			for i, t := range q.tallies {
+				if t.failed == "" && len(t.means) == len(q.filled) {
+					errors[i] = t.means
+				}
 			}
+			return start, func(value int) []float64 { return errors[value] }
 		}
 	}
 	// Rounding errors may have spoilt all of them.
-	return len(p.values) - 1, 0
+	return len(p.values) - 1, nil
 }
 
 func scaled(v []float64, by float64) []float64 {

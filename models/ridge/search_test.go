@@ -72,6 +72,27 @@ func TestSearchChoosesWhatTryingAllChooses(t *testing.T) {
 	}
 }
 
+// Which folds try which λ does not depend on the unit of the targets.
+func TestTheUnitOfTargetsDoesNotMatter(t *testing.T) {
+	for seed := range uint64(8) {
+		var want []Row
+		for _, scale := range []float64{1, 1e-6, 1e6} {
+			s := draw(Shape{Dim: 130, Outputs: 1, Regression: true}, 1600, 5, seed)
+			s.grid[0].Low *= scale
+			s.grid[0].High *= scale
+			p, _ := searched(t, s, []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}, nil, false)
+			got, _, _ := p.table()
+			if want == nil {
+				want = got
+			}
+			same := func(a, b Row) bool { return a.Lambda == b.Lambda && a.Folds == b.Folds }
+			if !slices.EqualFunc(got, want, same) {
+				t.Errorf("seed %d: %.4v of targets %g times as large, %.4v of others", seed, got, scale, want)
+			}
+		}
+	}
+}
+
 // The chosen λ has neighbours on both sides that are no better, or there are none.
 func TestTheChosenLambdaIsBetterThanItsNeighbours(t *testing.T) {
 	s := draw(Shape{Dim: 90, Outputs: 2}, 300, 3, 5)

@@ -178,10 +178,10 @@ func of(s Shape) solver.Shape {
 }
 
 // Memory returns the most bytes that Solve uses, apart from small constants: the sum of
-// all rows, with folds ≥ 2 or fewer than 1,024 features one square of D×D float64, with folds ≥ 2 also
-// the sum of one fold, and a few times the D×k weights; if folds are solved by descent, also factors in float32, and the
+// all rows, with folds ≥ 2 also the matrix of one fold and
+// its sum, by their lower triangles, and a few times the D×k weights; if folds are solved by descent, also factors in float32, and the
 // sums of a part of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000
-// features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 0.62 GB. With first, only the first fold is
+// features and 10 classes that is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. With first, only the first fold is
 // held out. Of more than 16,384 features one sum is in memory, and a part of the features of each fold: that is with
 // Options.Add, by which alone it can be so.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
@@ -214,7 +214,7 @@ func Solve(opts Options) (*Solution, error) {
 		return nil, err
 	}
 	if opts.Rows != nil {
-		opts.Add, opts.Shape = opts.Rows.add(opts.Threads), opts.Rows.Shape
+		opts.Shape = opts.Rows.Shape
 	}
 	p := &path{Options: opts}
 	if len(opts.Lambda) > solver.PartValues && opts.Folds <= solver.PartFolds && !opts.All {
@@ -277,15 +277,10 @@ func Solve(opts Options) (*Solution, error) {
 	return fit, nil
 }
 
-// fit fits the weights of fit, exactly, to the rows in total, which it may overwrite.
+// fit fits the weights of fit, exactly, to the rows in total, which it overwrites.
 func (p *path) fit(fit *Solution, y *system, total *Sum) error {
-	solve := y.solveIn
-	if !p.inPlace(total.shape) {
-		y.centre(total, nil)
-		solve = func(mu float64, total *Sum) (int, bool) { return y.solve(mu, total, nil) }
-	}
 	y.leave(total, nil)
-	if pivot, ok := solve(p.mu(y, fit.Lambda), total); !ok {
+	if pivot, ok := y.solveIn(p.mu(y, fit.Lambda), total); !ok {
 		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
 	}
 	return p.weights(fit, y)
@@ -295,10 +290,8 @@ func (p *path) fit(fit *Solution, y *system, total *Sum) error {
 func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	all := total.Rows()
 	total.Clear()
-	for f := 1; f < p.Folds; f++ {
-		if err := p.add(total, f); err != nil {
-			return err
-		}
+	if err := p.add(total, func(f int) bool { return f > 0 }); err != nil {
+		return err
 	}
 	if fit.Rows = total.Rows(); fit.Rows == 0 {
 		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more rows", all)
@@ -308,11 +301,6 @@ func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	}
 	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)
 	return nil
-}
-
-// inPlace tells whether the sum is overwritten.
-func (p *path) inPlace(shape Shape) bool {
-	return shape.Dim >= solver.InPlaceFrom || p.rereads(shape)
 }
 
 func (o *Options) validate() error {

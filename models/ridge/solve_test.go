@@ -366,7 +366,7 @@ func TestProgressTellsOfEverySystem(t *testing.T) {
 }
 
 // The figure is for people who plan a run: what Solve holds must not pass it,
-// nor stay far below. Descents hold more between the lines than at them, and few rows need no square if none of the values
+// nor stay far below. Descents hold more between the lines than at them, and few rows need no matrix if none of the values
 // is too small for their dual problem.
 func TestMemoryIsWhatSolveHolds(t *testing.T) {
 	const threads = 2
@@ -374,7 +374,7 @@ func TestMemoryIsWhatSolveHolds(t *testing.T) {
 		dim, rows int
 		by        solver.By
 		least     int64 // percent
-	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.Alone, 60}, {solver.DescentDim + 7, 300, solver.Alone, 65}, {solver.DescentDim + 7, 6300, solver.Shared, 75}} {
+	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.Alone, 60}, {solver.DescentDim + 7, 300, solver.Alone, 65}, {solver.DescentDim + 7, 6300, solver.Shared, 65}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 4}, c.rows, 2, 9)
 		if by := solver.For(of(s.shape), int64(c.rows), false); by != c.by {
 			t.Errorf("%d features of %d rows: solver %v", c.dim, c.rows, by)
@@ -389,6 +389,7 @@ func TestMemoryIsWhatSolveHolds(t *testing.T) {
 		}
 		var most int64
 		opts.Progress = func(string) { most = max(most, live()) }
+		live() // Two collections empty the pools of what earlier tests left in them.
 		before := live()
 		if _, err := Solve(opts); err != nil {
 			t.Fatal(err)
@@ -407,7 +408,7 @@ func TestMemoryIsWhatSolveHolds(t *testing.T) {
 }
 
 func TestMemoryOfTenThousandFeaturesIsUnderTwoAndAHalfGigabytes(t *testing.T) {
-	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, 0, 5, 2, false); m > 2_400_000_000 || m < 2_100_000_000 {
+	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, 0, 5, 2, false); m > 2_200_000_000 || m < 2_100_000_000 {
 		t.Errorf("%d bytes", m)
 	}
 }

@@ -60,6 +60,14 @@ func NewPartSum(shape Shape, first, end int) *Sum {
 	return s
 }
 
+// tilesOf returns Σzzᵀ; nil for a nil sum.
+func (s *Sum) tilesOf() [][]float64 {
+	if s == nil {
+		return nil
+	}
+	return s.tiles
+}
+
 // Clear makes s the sum of no rows.
 func (s *Sum) Clear() { s.combine(s, func(a, _ []float64) { clear(a) }) }
 

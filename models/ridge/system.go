@@ -15,7 +15,7 @@ import (
 // weights are divided by Half·Step.
 type system struct {
 	shape Shape
-	// G_c, with the factor of μ for each feature as the diagonal: 1 without ranges.
+	// G_c for descents, with the factor of μ for each feature as the diagonal: 1 without ranges.
 	shifted.Matrix
 
 	n       float64   // the sum of the weights of the rows
@@ -73,18 +73,14 @@ func (y *system) measure(r Ranges) {
 	}
 }
 
-// centre computes G_c for the rows that are in total and not in out; out may be nil. The
+// centre computes G_c for descents for the rows that are in total and not in out; out may be nil. The
 // differences are exact, so the system equals that of a sum over those rows alone.
 func (y *system) centre(total, out *Sum) {
 	y.leave(total, out)
-	var minus [][]float64
-	if out != nil {
-		minus = out.tiles
-	}
-	y.Centre(total.tiles, minus, y.colSum, y.n)
+	y.Centre(total.tiles, out.tilesOf(), y.colSum, y.n)
 }
 
-// leave sets all sums but those of products of features, as centre does.
+// leave sets all sums but those of products of features, as centre does: for solve.
 func (y *system) leave(total, out *Sum) {
 	y.n = total.head[0]
 	copy(y.outSum, total.head[1:])
@@ -117,20 +113,23 @@ func (y *system) masses(head []float64) float64 {
 	return sum
 }
 
-// solve computes V for one μ into y.v. If the matrix is not positive definite to working
-// precision, ok is false and pivot is the 0-based index of the failure. total and out are
-// those that centre was given.
+// solve computes V for one μ into y.v, for the rows that are in total and not in out. If the matrix is not positive
+// definite to working precision, ok is false and pivot is the 0-based index of the failure. leave was given the same; what
+// centre has computed is lost.
 func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
-	y.rightSides(total, out)
-	return y.Solve(y.v, y.shape.Outputs, mu)
+	return y.solveBy(y.Tiles(), mu, total, out)
 }
 
-// solveIn is solve for the rows of total, which leave was given, in place of whose tiles it computes: it
-// needs no square, and has the same bits.
+// solveIn is solve for the rows of total, in place of whose tiles it computes.
 func (y *system) solveIn(mu float64, total *Sum) (pivot int, ok bool) {
-	y.CentreTiles(total.tiles, y.colSum, y.n)
-	y.rightSides(total, nil)
-	return y.SolveTiles(total.tiles, y.v, y.shape.Outputs, mu)
+	return y.solveBy(total.tiles, mu, total, nil)
+}
+
+// solveBy is solve with tiles to compute in, which may be those of total.
+func (y *system) solveBy(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
+	y.CentreTiles(tiles, total.tiles, out.tilesOf(), y.colSum, y.n)
+	y.rightSides(total, out)
+	return y.SolveTiles(tiles, y.v, y.shape.Outputs, mu)
 }
 
 // rightSides sets y.v to R_c.

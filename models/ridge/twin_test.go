@@ -112,7 +112,14 @@ func (s *sample) options(lambda ...float64) Options {
 	}
 	return Options{
 		Lambda: lambda, Folds: s.folds, Step: s.step, Grid: s.grid, Threads: 2,
-		Load: func(f int) (*Sum, error) { return sums[f], nil },
+		Load: func(f int) (*Sum, error) {
+			if s.folds > 1 {
+				return sums[f], nil
+			}
+			only := NewSum(s.shape) // Solve may overwrite it
+			only.Merge(sums[f])
+			return only, nil
+		},
 	}
 }
 

@@ -50,19 +50,28 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	numbers := task == models.Regression
 	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 })
 	lost := slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutLogLoss > 0 })
-	none, extra := "-\t-\t-\t-", ""
+	none, extra, first := "-\t-\t-\t-", "", ""
+	// A λ that was ruled out after a fold or two has errors of other rows than the chosen; all have those of the first.
+	most := 0
+	for _, row := range path {
+		most = max(most, row.Folds)
+	}
+	differ := slices.ContainsFunc(path, func(r ridge.Row) bool { return r.Failed == "" && r.Folds < most && r.FoldMSE > 0 })
+	if differ {
+		none, first = none+"\t-", "error on fold 1\t"
+	}
 	if lost {
 		extra = "held-out log loss\t"
 	}
 	switch {
 	case numbers:
 		none += "\t-"
-		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± se\tR²\ttraining RMSE\tfolds\t\t\n")
+		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± se\t%sR²\ttraining RMSE\tfolds\t\t\n", first)
 	case scored:
 		none += "\t-\t-" + strings.Repeat("\t-", strings.Count(extra, "\t"))
-		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n", extra)
+		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± se\t%straining mse\tfolds\t\t\n", extra, first)
 	default:
-		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
+		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± se\t%straining mse\tfolds\t\t\n", first)
 	}
 	for _, row := range path {
 		mark := ""
@@ -73,9 +82,9 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 			fmt.Fprintf(tw, "\t%g\t%s\t%s\t\n", row.Lambda, none, row.Failed)
 			continue
 		}
-		held, stdErr, training := row.MSE, row.StdErr, row.Train
+		held, stdErr, one, training := row.MSE, row.StdErr, row.FoldMSE, row.Train
 		if numbers {
-			held, training = math.Sqrt(held), math.Sqrt(training)
+			held, one, training = math.Sqrt(held), math.Sqrt(one), math.Sqrt(training)
 			stdErr /= 2 * max(held, math.SmallestNonzeroFloat64) // d√x = dx/(2√x)
 		}
 		se := "-"
@@ -91,6 +100,9 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 			fmt.Fprintf(tw, "%.5f\t", row.HeldOutLogLoss)
 		}
 		fmt.Fprintf(tw, "%.6g\t%s\t", held, se)
+		if differ {
+			fmt.Fprintf(tw, "%.6g\t", one)
+		}
 		if numbers {
 			fmt.Fprintf(tw, "%.4f\t", row.R2)
 		}

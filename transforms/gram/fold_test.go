@@ -233,6 +233,21 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+	whole, err := loadPart(ctx, st.Dir, parts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, sum := newReader(st.Dir, parts), make([]float64, len(whole))
+	for range 2 {
+		if err := twice.add(ctx, sum, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, v := range whole {
+		if sum[i] != 2*v {
+			t.Fatalf("a part that is added twice: %g at %d, want twice %g", sum[i], i, v)
+		}
+	}
 	name := filepath.Join(st.Dir, parts[0].File)
 	data := readFile(t, name)
 	data[len(data)-1] ^= 1
@@ -241,6 +256,11 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	}
 	if _, err := loadPart(ctx, st.Dir, parts[0]); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("a damaged part: %v", err)
+	}
+	for name, r := range map[string]*reader{"at first": newReader(st.Dir, parts), "after it was sound": twice} {
+		if err := r.add(ctx, sum, 0); err == nil || !strings.Contains(err.Error(), "checksum") {
+			t.Errorf("a part that is damaged %s: %v", name, err)
+		}
 	}
 }
 

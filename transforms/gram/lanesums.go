@@ -186,14 +186,12 @@ func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	if len(parts) != s.stripe.End-s.stripe.First {
 		return storage.ErrDamaged
 	}
+	r := newReader(s.dir, parts)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, s.lane.Scan.Threads))
 	s.each(func(key int, values []float64) {
 		g.Go(func() error {
-			return fault.Guard(func() error {
-				_, err := addFrom(ctx, values, s.dir, parts[key-s.stripe.First])
-				return err
-			})
+			return fault.Guard(func() error { return r.add(ctx, values, key-s.stripe.First) })
 		})
 	})
 	return g.Wait()

@@ -41,3 +41,33 @@ func TestDamagedPartsAreErrors(t *testing.T) {
 		}
 	}
 }
+
+// A part is added to numbers as DecodePart reads it, of every width and length.
+func TestPartsAreAddedAsTheyAreRead(t *testing.T) {
+	for bits := range 60 {
+		for n := range 11 {
+			values, sum := make([]float64, n), make([]float64, n)
+			for i := range values {
+				values[i] = float64(int64(1)<<bits - 1)
+				if i%3 == 1 {
+					values[i] = -values[i] - 1
+				}
+				sum[i] = float64(i)
+			}
+			data := encodePart(make([]byte, 3, 40), values) // in memory that had something else
+			if !slices.Equal(data, EncodePart(values)) {
+				t.Errorf("%v: %v in other memory", values, data)
+			}
+			got, err := DecodePart(data)
+			if err != nil || !slices.Equal(got, values) {
+				t.Errorf("%v came back as %v, %v", values, got, err)
+			}
+			addValues(sum, data)
+			for i, v := range values {
+				if want := float64(i) + v; sum[i] != want {
+					t.Errorf("%v: %g at %d, want %g", values, sum[i], i, want)
+				}
+			}
+		}
+	}
+}

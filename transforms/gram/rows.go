@@ -6,8 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/points"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // A pass over few rows stores them as they would be summed, in files of some rows of a fold; nothing is added
@@ -16,20 +20,16 @@ import (
 
 // fullFiles stores the rows that fill files.
 func (s *laneSums) fullFiles(ctx context.Context) error {
-	for fold, f := range s.folds {
-		if f == nil {
-			continue
+	full := func(rows *points.Set) int { return rows.N() / s.some * s.some }
+	parts, err := s.storeSome(ctx, partName, full)
+	if err != nil {
+		return err
+	}
+	s.full = append(s.full, parts...)
+	for _, f := range s.folds {
+		if f != nil && full(f.carried) > 0 {
+			f.carried.Drop(full(f.carried))
 		}
-		full := f.carried.N() / s.some * s.some
-		if full == 0 {
-			continue
-		}
-		parts, err := s.storeSome(ctx, partName, fold, full)
-		if err != nil {
-			return err
-		}
-		s.full = append(s.full, parts...)
-		f.carried.Drop(full)
 	}
 	return nil
 }
@@ -40,30 +40,38 @@ func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stor
 	if err := s.fullFiles(ctx); err != nil {
 		return nil, nil, err
 	}
-	for fold, f := range s.folds {
-		if f == nil {
-			continue
-		}
-		parts, err := s.storeSome(ctx, name, fold, f.carried.N())
-		if err != nil {
-			return nil, nil, err
-		}
-		rest = append(rest, parts...)
+	if rest, err = s.storeSome(ctx, name, (*points.Set).N); err != nil {
+		return nil, nil, err
 	}
 	return slices.Concat(s.full, rest), rest, nil
 }
 
-// storeSome stores the first n rows of a fold.
-func (s *laneSums) storeSome(ctx context.Context, name string, fold, n int) (parts []stored, err error) {
-	for first := 0; first < n; first += s.some {
-		part, err := storeFile(ctx, s.dir, name, fold, s.folds[fold].carried.Encode(first, min(first+s.some, n)))
-		if err != nil {
-			return nil, err
+// storeSome stores the first rows of each fold, count of them.
+func (s *laneSums) storeSome(ctx context.Context, name string, count func(*points.Set) int) (parts []stored, err error) {
+	type file struct{ fold, first, end int }
+	var files []file
+	for fold, f := range s.folds {
+		if f == nil {
+			continue
 		}
-		part.Rows = true
-		parts = append(parts, part)
+		n := count(f.carried)
+		for first := 0; first < n; first += s.some {
+			files = append(files, file{fold, first, min(first+s.some, n)})
+		}
 	}
-	return parts, nil
+	parts = make([]stored, len(files))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, s.lane.Scan.Threads))
+	for i, f := range files {
+		g.Go(func() error {
+			return fault.Guard(func() (err error) {
+				parts[i], err = storeFile(ctx, s.dir, name, f.fold, s.folds[f.fold].carried.Encode(f.first, f.end))
+				parts[i].Rows = true
+				return err
+			})
+		})
+	}
+	return parts, g.Wait()
 }
 
 // setRows sets the rows to those of a checkpoint.
@@ -79,7 +87,7 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 		}
 		s.full = append(s.full, part)
 	}
-	sets, err := readRows(ctx, s.dir, rest, len(s.folds), s.shape)
+	sets, err := readRows(ctx, s.dir, rest, len(s.folds), s.shape, s.lane.Scan.Threads)
 	if err != nil {
 		return err
 	}
@@ -92,47 +100,58 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 }
 
 // readRows returns the rows of each fold, of which there is an empty set at least.
-func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape) ([][]*points.Set, error) {
+func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape, threads int) ([][]*points.Set, error) {
 	sets := make([][]*points.Set, folds)
 	for i := range sets {
 		sets[i] = append(sets[i], ridge.NewPoints(shape))
 	}
-	for _, part := range parts {
-		if part.Key < 0 || part.Key >= folds || !part.Rows {
-			return nil, fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", part.File, folds)
-		}
-		data, err := readPart(ctx, dir, part)
-		if err != nil {
-			return nil, err
-		}
-		set, err := points.Decode(data, sets[part.Key][0])
-		if err != nil {
-			return nil, fmt.Errorf("gram: %s: %w", part.File, err)
-		}
-		sets[part.Key] = append(sets[part.Key], set)
+	read := make([]*points.Set, len(parts))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, threads))
+	for i, part := range parts {
+		g.Go(func() error {
+			return fault.Guard(func() error {
+				if part.Key < 0 || part.Key >= folds || !part.Rows {
+					return fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", part.File, folds)
+				}
+				data, err := readPart(ctx, dir, part)
+				if err != nil {
+					return err
+				}
+				if read[i], err = points.Decode(data, sets[part.Key][0]); err != nil {
+					return fmt.Errorf("gram: %s: %w", part.File, err)
+				}
+				return nil
+			})
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for i, part := range parts {
+		sets[part.Key] = append(sets[part.Key], read[i])
 	}
 	return sets, nil
 }
 
 // loadRows returns the rows of an index for the solve.
-func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.Shape) (*ridge.Rows, error) {
+func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.Shape, threads int) (*ridge.Rows, error) {
 	parts, err := parseIndex(index)
 	if err != nil {
 		return nil, err
 	}
-	sets, err := readRows(ctx, st.Dir, parts, p.Fold.Folds, shape)
+	sets, err := readRows(ctx, st.Dir, parts, p.Fold.Folds, shape, threads)
 	if err != nil {
 		return nil, err
 	}
-	rows := &ridge.Rows{Shape: shape, Steps: p.Fold.Steps}
-	for _, of := range sets {
-		set := points.Join(of)
+	rows := &ridge.Rows{Shape: shape, Steps: p.Fold.Steps, Folds: make([]*points.Set, len(sets))}
+	parallel.Each(len(sets), threads, func(_, i int) { rows.Folds[i] = points.Join(sets[i]) })
+	for _, set := range rows.Folds {
 		for _, q := range set.Q {
 			if !shape.Regression && (q < 0 || int(q) >= shape.Outputs) {
 				return nil, fmt.Errorf("gram: a stored row has class %d of %d; run again without --resume", q, shape.Outputs)
 			}
 		}
-		rows.Folds = append(rows.Folds, set)
 	}
 	return rows, nil
 }
@@ -140,6 +159,6 @@ func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.
 // firstHead returns the head of the sum of the first fold.
 func firstHead(rows *ridge.Rows) []float64 {
 	sum := ridge.NewPartSum(rows.Shape, 0, 1)
-	sum.AddPoints(rows.Folds[0], rows.Steps, 1)
+	sum.AddPoints(rows.Steps, 1, rows.Folds[0])
 	return sum.Part(0)
 }

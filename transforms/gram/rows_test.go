@@ -26,7 +26,7 @@ func TestRowsOfALostLaneAreThoseOfAnUndisturbedOne(t *testing.T) {
 	shape := p.Shape(64)
 	rowsOf := func(r laneRun, uri string) *ridge.Rows {
 		t.Helper()
-		rows, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(r.lines, []byte("\n")), shape)
+		rows, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(r.lines, []byte("\n")), shape, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestRowsOfALostLaneAreThoseOfAnUndisturbedOne(t *testing.T) {
 	want := rowsOf(whole, uri)
 	for f, set := range want.Folds {
 		sum := ridge.NewSum(shape)
-		sum.AddPoints(set, want.Steps, 2)
+		sum.AddPoints(want.Steps, 2, set)
 		for k := range ridge.NumParts(shape) {
 			st, err := storePart(context.Background(), t.TempDir(), partName, 0, sum.Part(k))
 			if err != nil {
@@ -104,7 +104,7 @@ func TestADamagedFileOfRowsIsMadeAgain(t *testing.T) {
 	if err != nil || last.read != 3000 {
 		t.Errorf("%d rows were read again: %v", last.read, err)
 	}
-	if _, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(last.lines, []byte("\n")), p.Shape(64)); err != nil {
+	if _, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(last.lines, []byte("\n")), p.Shape(64), 2); err != nil {
 		t.Error(err)
 	}
 }

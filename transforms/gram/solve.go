@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"sync/atomic"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"golang.org/x/sync/errgroup"
@@ -73,9 +72,6 @@ type FitReport struct {
 	FirstRows int64 `json:"first_rows,omitempty"`
 }
 
-// minGarbage is the fewest bytes of files after which the collector runs.
-const minGarbage = 32 << 20
-
 func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
 	defer meter.Clock(transforms.SolveTime)()
 	st, threads := f.State, f.Scan.SolveThreads
@@ -99,7 +95,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	var rows *ridge.Rows
 	var parts []stored
 	if p.Fold.Rows {
-		rows, err = loadRows(ctx, p, st, index, shape)
+		rows, err = loadRows(ctx, p, st, index, shape, threads)
 	} else {
 		parts, err = readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
 	}
@@ -110,20 +106,13 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	var read atomic.Int64 // since the last collection
+	r := newReader(st.Dir, parts)
 	add := func(to *ridge.Sum, fold int) error {
 		var loads errgroup.Group
 		loads.SetLimit(threads)
 		for k := range ridge.NumParts(shape) {
 			loads.Go(func() error {
-				return fault.Guard(func() error {
-					n, err := addFrom(ctx, to.Part(k), st.Dir, parts[partKey(shape, fold, k)])
-					// The collector would let files that were read take as much as the sums.
-					if bytes := read.Add(n); bytes >= max(minGarbage, shape.Bytes()/32) && read.CompareAndSwap(bytes, 0) {
-						runtime.GC()
-					}
-					return err
-				})
+				return fault.Guard(func() error { return r.add(ctx, to.Part(k), partKey(shape, fold, k)) })
 			})
 		}
 		if err := loads.Wait(); err != nil {

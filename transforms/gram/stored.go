@@ -73,7 +73,10 @@ func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
 // storePart writes a part as a file of the directory, whose name begins with that text and ends with
 // its content.
 func storePart(ctx context.Context, dir, name string, key int, values []float64) (stored, error) {
-	return storeFile(ctx, dir, name, key, EncodePart(values))
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	*buf = encodePart(*buf, values)
+	return storeFile(ctx, dir, name, key, *buf)
 }
 
 // storeFile writes what a part has.

@@ -17,9 +17,9 @@ type Search struct {
 	Smaller int       // how many are tried only while each does better than the one above
 	Judges  []int     // the folds
 	Rows    int64     // of the first of them
-	// Noise is the standard deviation of the difference between the errors of neighbouring values on a fold, as a part of the
-	// error, near the value from which the search begins; 0 if it is not known.
-	Noise float64
+	// Before has the errors of a value on the Judges, in their order, in a problem that is much like this one; nil
+	// if it was not tried there on all of them. The differences between two values differ from fold to fold as much as there.
+	Before func(value int) []float64
 	// Together says that values which are tried at once cost less.
 	Together bool
 	// Ends tells whether the search ends at a value to which the first fold has led; nil for never. Ended is set then.
@@ -86,36 +86,43 @@ func (s *Search) From(start int) (best int, err error) {
 		if s.Ended = s.Ends != nil && s.Ends(at); s.Ended {
 			return at, nil
 		}
-		// All folds choose among those that are as good but for noise, which shrinks with
-		// each fold.
-		// What is known of it counts where the fold has confirmed the value from which the search began: a fold that leads
-		// elsewhere differs from the others by more.
-		noise := 0.0
-		if at == start {
-			noise = s.Noise
-		}
-		for n := range s.Judges {
-			if err := s.Try(s.close(n, noise), s.Judges[:n+1]); err != nil {
+		// The other folds choose among those that may be the best, and the neighbours of that.
+		for {
+			for n := 1; n < len(s.Judges); n++ {
+				if err := s.Try(s.hopeful(n), s.Judges[:n+1]); err != nil {
+					return 0, err
+				}
+			}
+			if best, err = s.Best(len(s.Judges)); err != nil {
+				given := s.hopeful(len(s.Judges)) // up before
+				if len(given) == 0 {
+					break
+				}
+				if err := s.Try(given, s.Judges); err != nil {
+					return 0, err
+				}
+				continue
+			}
+			missing := slices.DeleteFunc(s.Around(best), func(v int) bool {
+				folds, _, why := s.Errors(v)
+				return why != "" || len(folds) > 0
+			})
+			if len(missing) == 0 {
+				return best, nil
+			}
+			if err := s.Try(missing, s.Judges[:1]); err != nil {
 				return 0, err
 			}
 		}
-		if best, err = s.Best(len(s.Judges)); err != nil {
-			return 0, err
-		}
-		i := slices.Index(order, best)
-		missing := slices.DeleteFunc(slices.Clone(order[max(0, i-1):min(len(order), i+2)]), func(v int) bool {
+		// All of them failed on one fold or another, as too small ones do.
+		i := slices.IndexFunc(order, func(v int) bool {
 			folds, _, why := s.Errors(v)
-			return why != "" || len(folds) > 0
+			return s.Values[v] > s.Values[at] && why == "" && len(folds) == 0
 		})
-		if len(missing) == 0 {
-			return best, nil
-		}
-		if err := s.Try(missing, s.Judges); err != nil {
+		if i < 0 {
 			return 0, err
 		}
-		if next, err := s.Best(len(s.Judges)); err != nil || next == best {
-			return best, err
-		}
+		at = order[i]
 	}
 }
 
@@ -136,36 +143,80 @@ func (s *Search) Around(at int) []int {
 	return order[max(0, i-1):min(len(order), i+2)]
 }
 
-// margin is how much larger the error on so many folds may be, relative to the least, for the other folds to try a
-// value. Errors of neighbouring λ on the same rows differ with a standard deviation of 0.3/√rows of themselves, and
-// several times that if few rows have most of the error. Where noise is known from a few folds, ten of it are enough.
-func (s *Search) margin(folds int, noise float64) float64 {
-	m := 5 / math.Sqrt(float64(s.Rows*int64(folds)))
-	if noise > 0 {
-		m = min(m, 10*noise/math.Sqrt(float64(folds)))
-	}
-	return m
-}
-
-// close returns the positions of the values that may be the best, after so many folds.
-func (s *Search) close(folds int, noise float64) (values []int) {
-	least := math.Inf(1)
-	tried := func(v int) (mean float64, ok bool) {
-		done, mean, why := s.Errors(v)
-		return mean, why == "" && len(done) > 0 && len(done) >= folds
-	}
+// hopeful returns the values that may be the best, after so many folds: if all that have come so far have failed, those that
+// were given up before.
+func (s *Search) hopeful(folds int) []int {
+	errors := map[int][]float64{}
+	var values, left []int
+	best, least := -1, 0.0
 	for v := range s.Values {
-		if mean, ok := tried(v); ok {
-			least = min(least, mean)
+		e, _, why := s.Errors(v)
+		if why != "" || len(e) == 0 {
+			continue
+		}
+		left = append(left, v)
+		if len(e) < folds {
+			continue
+		}
+		errors[v] = e[:folds]
+		if m := mean(errors[v]); best < 0 || m < least {
+			best, least = v, m
 		}
 	}
-	limit := least * (1 + s.margin(max(folds, 1), noise))
 	for v := range s.Values {
-		if mean, ok := tried(v); ok && mean <= limit {
+		if e := errors[v]; e != nil && mean(e) <= least+s.margin(e, errors[best], v, best) {
 			values = append(values, v)
 		}
 	}
+	if best < 0 {
+		return left
+	}
 	return values
+}
+
+const (
+	// likely is the standard deviations by which the mean over all folds may differ from what those that were tried let
+	// expect, so that the other folds try a value.
+	likely = 3
+	// The errors of neighbouring λ on the same rows differ with a standard deviation of about ordinary/√rows of
+	// themselves, and several times that if few rows have most of the error: up to unknown/√rows in all.
+	ordinary = 0.3
+	unknown  = 5
+)
+
+// margin is how much larger the mean of the errors of a value on some folds may be than that of the best, if it may be smaller
+// over all folds. The differences on the folds deviate from their mean as those in the problem before and those on the
+// folds that were tried; the mean of n of J draws without replacement has the variance σ²(1/n − 1/J).
+func (s *Search) margin(errors, least []float64, value, best int) float64 {
+	n, all, level := float64(len(errors)), float64(len(s.Judges)), mean(least)
+	var other, own []float64
+	if s.Before != nil {
+		other, own = s.Before(value), s.Before(best)
+	}
+	if len(other) < 3 || len(own) < 3 || !(mean(own) > 0 && mean(own)+mean(other) < math.MaxFloat64) {
+		return level * unknown / math.Sqrt(float64(s.Rows)*n)
+	}
+	squares := deviations(other, own, level/mean(own)) + deviations(errors, least, 1)
+	variance := squares / (float64(len(own)) + n - 2)
+	floor := level * ordinary / math.Sqrt(float64(s.Rows))
+	return likely * max(math.Sqrt(variance), floor) * math.Sqrt(1/n-1/all)
+}
+
+// deviations returns the squares of what the differences between a and b, in that unit, deviate from their mean.
+func deviations(a, b []float64, unit float64) (squares float64) {
+	average := mean(a) - mean(b)
+	for i := range a {
+		d := unit * (a[i] - b[i] - average)
+		squares += float64(d * d)
+	}
+	return squares
+}
+
+func mean(v []float64) (m float64) {
+	for _, x := range v {
+		m += x
+	}
+	return m / float64(len(v))
 }
 
 // Best returns the position of the value with the least error of those that so many
@@ -195,35 +246,4 @@ func (s *Search) Best(folds int) (int, error) {
 		return 0, fmt.Errorf("ridge: no lambda can be used: %s at lambda %g; raise lambda", why, s.Values[reason])
 	}
 	return best, nil
-}
-
-// Differences tries the value at that position and its neighbours on all folds, and returns the largest standard deviation
-// of the differences between its errors and those of a neighbour, as a part of its error; 0 for fewer than three
-// folds.
-func (s *Search) Differences(at int) (noise float64, err error) {
-	near := s.Around(at)
-	if err := s.Try(near, s.Judges); err != nil {
-		return 0, err
-	}
-	own, mean, why := s.Errors(at)
-	if why != "" || len(own) < 3 || !(mean > 0) {
-		return 0, nil
-	}
-	for _, v := range near {
-		other, _, why := s.Errors(v)
-		if v == at || why != "" {
-			continue
-		}
-		var average, squares float64
-		n := float64(len(own))
-		for f, e := range own {
-			average += (other[f] - e) / n
-		}
-		for f, e := range own {
-			d := other[f] - e - average
-			squares += float64(d * d)
-		}
-		noise = max(noise, math.Sqrt(squares/(n-1))/mean)
-	}
-	return noise, nil
 }

@@ -37,6 +37,15 @@ type Errors struct {
 	forms   []float64   // for each tile, a term of each quadratic form
 }
 
+// someRows of a tile stay in the cache.
+const someRows = 32
+
+// Bytes returns the memory that Errors hold for each thread, for so many outputs of all V together.
+func Bytes(dim, outputs int) int64 {
+	side := min(dim, blas.TileDim)
+	return 8 * (someRows*int64(side) + int64(someRows+side)*int64(outputs))
+}
+
 // New returns Errors of that many features and outputs.
 func New(dim, outputs, threads int) *Errors {
 	return &Errors{dim: dim, outputs: outputs, threads: threads, colMean: make([]float64, dim), scratch: make([][]float64, max(1, threads))}
@@ -82,8 +91,8 @@ func (h *Errors) Squares(fit Fitted, fold Sums, vt []float64) []float64 {
 	forms := blas.NumTiles(d) * len(out)
 	h.forms = slices.Grow(h.forms[:0], forms)[:forms]
 	blas.EachTile(d, h.threads, func(worker, t, i, j int) {
-		side := min(d, blas.TileDim)
-		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], side+(side+1)*k*len(out))
+		size := int(Bytes(d, k*len(out)) / 8)
+		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], size)[:size]
 		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.Tiles[t], vt, fit.Each, i, j, n)
 	})
 	for i := range out {
@@ -97,37 +106,41 @@ func (h *Errors) Squares(fit Fitted, fold Sums, vt []float64) []float64 {
 }
 
 // form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV of each V, with the
-// factors of the outputs. The
-// scratch has room for a row of the tile, for a number for each of its rows and of all
-// outputs, and for one more for each of those.
+// factors of the outputs. The scratch has room for some rows of the tile, for those of V as columns, and for their
+// product.
 func (h *Errors) form(dst, scratch, tile, vt, each []float64, i, j int, n float64) {
 	d, k := h.dim, h.outputs
 	all := k * len(dst)
 	top, left := i*blas.TileDim, j*blas.TileDim
 	rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
-	scratch = scratch[:cols+all*(rows+1)]
-	row, terms, dots := scratch[:cols], scratch[cols:][:all*rows], scratch[cols+all*rows:]
-	for a := range rows {
-		sum := n * h.colMean[top+a]
-		from, mean := tile[a*cols:][:cols], h.colMean[left:][:cols]
-		for b, g := range from {
-			row[b] = g - float64(sum*mean[b])
+	strip, columns, products := scratch[:someRows*cols], scratch[someRows*cols:][:someRows*all], scratch[someRows*(cols+all):][:all*cols]
+	mean := h.colMean[left:][:cols]
+	clear(products)
+	for first := 0; first < rows; first += someRows {
+		some := min(someRows, rows-first)
+		for r := range some {
+			a := first + r
+			row, from := strip[r*cols:][:cols], tile[a*cols:][:cols]
+			sum := n * h.colMean[top+a]
+			for b, g := range from {
+				row[b] = g - float64(sum*mean[b])
+			}
+			if i == j { // only the lower half of a diagonal tile holds sums
+				row[a] /= 2
+				clear(row[a+1:])
+			}
+			for c := range all {
+				columns[r*all+c] = vt[c*d+top+a]
+			}
 		}
-		// Only the lower half of a diagonal tile holds sums.
-		upTo, own := cols, 0.0
-		if i == j {
-			upTo, own = a, row[a]
-		}
-		blas.Dots(dots, row[:upTo], vt[left:], d)
-		for c, p := range dots {
-			v := vt[c*d+top+a]
-			terms[c*rows+a] = float64(each[c%k] * float64(v*(2*p+float64(own*v))))
-		}
+		blas.Gradient(products, columns, strip, some, cols, all, 1)
 	}
 	for f := range dst {
 		var e float64
-		for _, t := range terms[f*k*rows:][:k*rows] {
-			e += t
+		for c := range k {
+			var p [1]float64
+			blas.Dots(p[:], products[(f*k+c)*cols:][:cols], vt[(f*k+c)*d+left:], 0)
+			e += float64(2 * each[c] * p[0])
 		}
 		dst[f] = e
 	}

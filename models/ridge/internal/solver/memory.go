@@ -4,43 +4,37 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/dual"
+	"github.com/bochner-ml/bochner/models/ridge/internal/heldout"
 )
-
-// InPlaceFrom is the number of features from which on weights are solved for in place of the
-// sum: without folds that takes a third of the memory, and a square that is not there is not cleared. Tests change it.
-var InPlaceFrom = 1 << 10
 
 // Bytes returns the memory of a sum.
 func (s Shape) Bytes() int64 {
-	n := int64(s.Head) + int64(s.Dim)*int64(s.Width)
-	for i := 0; i*blas.TileDim < s.Dim; i++ { // tiles of the columns up to those of their rows
-		rows := blas.TileRows(s.Dim, i)
-		n += int64(rows) * int64(i*blas.TileDim+rows)
-	}
-	return 8 * n
+	return 8*(int64(s.Head)+int64(s.Dim)*int64(s.Width)) + blas.TileBytes(s.Dim, 8)
 }
 
 // Memory is ridge.Memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k, left := int64(shape.Dim), int64(shape.Outputs), leftOut(folds, first)
-	side := min(d, blas.TileDim)
 	if folds > 1 && shape.Dim > RereadAbove {
 		return rereadMemory(shape, rows, folds, threads, first)
 	}
 	bytes := shape.Bytes() + 2*8*d*k + 4*d*k
-	if folds > 1 || shape.Dim < InPlaceFrom {
-		bytes += 8 * d * d
-	}
 	if folds > 1 {
 		fold, forms := shape.Bytes(), k
 		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
 		by := For(shape, rows, first)
+		// Weights are solved for in place of the sum. The matrix of a fold is in memory of its own.
+		if by == Exactly {
+			bytes += blas.TileBytes(shape.Dim, 8)
+		} else {
+			bytes += blas.SymmetricBytes(shape.Dim, MaxFactors*shape.Outputs)
+		}
 		if by == Shared || rows == 0 && For(shape, DescentRows*d, first) == Shared {
-			// The float32 square from which the factors are made is already freed.
-			fold = max(fold, 4*d*d) + MaxFactors*descent
+			// The factors are made in float32 tiles, while the last fold is in memory.
+			fold += max(blas.TileBytes(shape.Dim, 4)+MaxFactors*blas.TriangleBytes(shape.Dim), MaxFactors*descent)
 			forms *= MaxFactors
 		} else if by == Alone {
-			fold += 4*d*d + descent + 3*8*d*k
+			fold += blas.TileBytes(shape.Dim, 4) + descent + 3*8*d*k
 		}
 		if rows > 0 && Few(shape, rows, first) {
 			n := rows + int64(folds)
@@ -50,7 +44,7 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 			part.Dim = len(PartOf(shape.Dim))
 			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
 		}
-		bytes += fold + 8*d*k + 8*(side+(side+1)*forms)*int64(max(threads, 1))
+		bytes += fold + 8*d*k + heldout.Bytes(shape.Dim, int(forms))*int64(max(threads, 1))
 	}
 	return bytes
 }
@@ -63,12 +57,8 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	part.Dim = len(PartOf(shape.Dim))
 	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
 	search := dual.GivenBytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
-	fit := shape.Bytes()
-	if shape.Dim < InPlaceFrom {
-		fit += 8 * d * d
-	}
 	// The rows are there twice while they are put in order.
-	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, fit)
+	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
 }
 
 // leftOut returns one over the share of the rows in a fold that is left out: if only the first fold judges, the other
@@ -83,7 +73,7 @@ func leftOut(folds int, first bool) int {
 // rereadMemory is Memory for more than RereadAbove features and several folds.
 func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k, side, left := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim), leftOut(folds, first)
-	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + 8*(side+(side+1)*k)*int64(max(threads, 1))
+	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + heldout.Bytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
 	var small, search int64
 	if folds <= PartFolds {
 		part := shape

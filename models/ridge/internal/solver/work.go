@@ -46,11 +46,8 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	few := Few(shape, rows, false) // then rows are carried
 	descends := shape.Dim >= PartFrom && values > PartValues && folds <= PartFolds && !(few && rows <= FewTries)
 	systems := float64(values) * judges
-	switch {
-	case descends && few: // errors on few rows differ by more
-		systems = 3 + 2.5*(judges-1)
-	case descends:
-		systems = 3 + 1.5*(judges-1)
+	if descends {
+		systems = 3 + 1.6*(judges-1)
 	}
 	part := 0.0
 	if descends {
