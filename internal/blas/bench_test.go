@@ -159,6 +159,29 @@ func BenchmarkCholesky(b *testing.B) {
 	}
 }
 
+func BenchmarkCholeskyTiles(b *testing.B) {
+	for _, n := range []int{1000, 2400, 4096} {
+		for _, threads := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%d on %d", n, threads), func(b *testing.B) {
+				from, tiles := NewTiles(n), NewTiles(n)
+				square := definite(n, 1)
+				for i := range n {
+					for j := range i + 1 {
+						ti, tj := i/TileDim, j/TileDim
+						from[ti*(ti+1)/2+tj][i%TileDim*TileRows(n, tj)+j%TileDim] = square[i*n+j]
+					}
+				}
+				prepare := func() {
+					for t := range tiles {
+						copy(tiles[t], from[t])
+					}
+				}
+				measure(b, "GF/s", float64(n)*float64(n)*float64(n)/3, prepare, func() { CholeskyTiles(tiles, n, threads) })
+			})
+		}
+	}
+}
+
 func BenchmarkCholeskySolve(b *testing.B) {
 	const n = 2048
 	l := definite(n, 1)

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// A factor in tiles is that of the square, bit for bit, and so are solutions; a bad pivot is the same.
+// A factor in tiles is that of the square, bit for bit, and so are solutions; a bad pivot is the same: on any number of threads.
 func TestAFactorInTilesIsThatOfTheSquare(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
-	for _, d := range []int{1, 31, TileDim - 1, TileDim, TileDim + 1, 2*TileDim + 65} {
+	for _, d := range []int{1, 31, TileDim - 1, TileDim, TileDim + 1, 3*TileDim + 65} {
 		const k = 3
 		a, b := make([]float64, d*d), make([]float64, d*k)
 		for i := range d {
@@ -24,7 +24,8 @@ func TestAFactorInTilesIsThatOfTheSquare(t *testing.T) {
 		for i := range b {
 			b[i] = rng.NormFloat64()
 		}
-		for _, bad := range []int{-1, 0, d / 2, d - 1} {
+		for try, bad := range []int{-1, 0, d / 2, d - 1, -1, -1} {
+			threads := 1 + try%5
 			square, tiles := slices.Clone(a), NewTiles(d)
 			if bad >= 0 {
 				square[bad*d+bad] = -1
@@ -39,7 +40,7 @@ func TestAFactorInTilesIsThatOfTheSquare(t *testing.T) {
 				}
 			}
 			pivot, ok := Cholesky(square, d, 2)
-			p, good := CholeskyTiles(tiles, d, 2)
+			p, good := CholeskyTiles(tiles, d, threads)
 			if p != pivot || good != ok || ok != (bad < 0) {
 				t.Fatalf("%d rows: pivot %d, %v; want %d, %v", d, p, good, pivot, ok)
 			}
@@ -58,7 +59,7 @@ func TestAFactorInTilesIsThatOfTheSquare(t *testing.T) {
 			}
 			x, y := slices.Clone(b), slices.Clone(b)
 			CholeskySolve(square, d, x, k, 2)
-			CholeskyTilesSolve(tiles, d, y, k, 2)
+			CholeskyTilesSolve(tiles, d, y, k, threads)
 			if !slices.Equal(x, y) {
 				t.Errorf("%d rows: another solution", d)
 			}

@@ -18,8 +18,14 @@ type Problem struct {
 	plain   bool      // all features are penalised alike, R = I
 	threads int
 
-	mu      sync.Mutex
-	squares [][]float64 // that no Solve uses: for a part of the kernel, with μ on its diagonal, and its factor
+	mu    sync.Mutex
+	rooms []*room // that no Solve uses
+}
+
+// room is the memory of a call of Solve.
+type room struct {
+	tiles [][]float64 // a part of the kernel, with μ on its diagonal, and its factor
+	strip []float64   // rows across from it
 }
 
 // New returns the dual problem of the rows of all folds, which it changes. ridge is R. mean (length D) and target
@@ -89,7 +95,7 @@ func (f *Problem) Len() int { return f.n }
 func AtOnce(rows int64, threads int) int {
 	most := 4
 	if rows > 2048 { // of which a factorisation keeps several threads busy
-		most = 2
+		most = max(1, min(2, threads/2))
 	}
 	return max(1, min(threads, most))
 }
@@ -103,7 +109,7 @@ func Bytes(rows int64, dim, outputs, folds, threads int) int64 {
 // KernelBytes returns what New, and all calls of Solve at once with their weights, add to the memory of the rows.
 func KernelBytes(rows int64, dim, outputs, folds, threads int) int64 {
 	rest := rows - rows/int64(max(folds, 2))*3/4 // folds differ
-	one := 8*rest*rest + 8*int64(outputs)*(4*rows+2*int64(dim))
+	one := blas.TileBytes(int(rest), 8) + 8*strip*rest + 8*int64(outputs)*(4*rows+2*int64(dim))
 	return 4*rows*(rows+blas.TileDim) + int64(AtOnce(rows, threads))*one
 }
 
@@ -135,9 +141,10 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 		}
 		return i
 	}
-	square := f.square(n * n)
-	defer f.giveBack(square)
-	f.k.without(square, out.first, end, mu, threads)
+	room := f.takeRoom()
+	defer f.giveBack(room)
+	rest := room.kernel(n)
+	f.k.without(rest, out, mu, threads)
 	right, targets, ones := make([]float64, n*(k+1)), make([]float64, n*k), make([]float64, n)
 	without(targets, f.y, k)
 	without(ones, f.u, 1)
@@ -145,10 +152,10 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 		copy(right[i*(k+1):], targets[i*k:][:k])
 		right[i*(k+1)+k] = u
 	}
-	if pivot, ok := blas.Cholesky(square, n, threads); !ok {
+	if pivot, ok := blas.CholeskyTiles(rest.tiles, n, threads); !ok {
 		return fit, pivot, false
 	}
-	blas.CholeskySolve(square, n, right, k+1, threads)
+	blas.CholeskyTilesSolve(rest.tiles, n, right, k+1, threads)
 	b := make([]float64, k+1) // u·x of each right side
 	for i, u := range ones {
 		for c := range b {
@@ -180,9 +187,12 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 			errors[i*k+c] = out.y[i*k+c] - float64(f.u[out.first+i]*b[c])
 		}
 	}
-	across := square[:out.n*n] // the factor has served; of two folds or more none leaves less room
-	f.k.across(across, out.first, end, threads)
-	blas.SubProduct(errors, across, rows, out.n, k, n, threads)
+	for from := 0; from < out.n; from += strip {
+		upTo := min(from+strip, out.n)
+		across := room.strip[:(upTo-from)*n]
+		f.k.across(across, out, out.first+from, out.first+upTo, threads)
+		blas.SubProduct(errors[from*k:upTo*k], across, rows, upTo-from, k, n, threads)
+	}
 	for i, e := range errors {
 		fit.HeldOut += float64(each[i%k] * float64(e*e))
 	}
@@ -202,29 +212,39 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 	return fit, 0, true
 }
 
-// square returns memory for that many numbers.
-func (f *Problem) square(size int) []float64 {
+// takeRoom returns memory for the rest of any fold.
+func (f *Problem) takeRoom() *room {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if last := len(f.squares) - 1; last >= 0 && cap(f.squares[last]) >= size {
-		s := f.squares[last][:size]
-		f.squares = f.squares[:last]
-		return s
+	if last := len(f.rooms) - 1; last >= 0 {
+		r := f.rooms[last]
+		f.rooms = f.rooms[:last]
+		return r
 	}
-	// Large enough for the rest of every fold.
-	least := f.n
+	var rest, across int
 	for _, s := range f.folds {
-		least = min(least, s.n)
+		rest = max(rest, f.n-s.n)
+		across = max(across, min(strip, s.n)*(f.n-s.n))
 	}
-	most := f.n - least
-	return blas.Make[float64](most * most)[:size]
+	return &room{blas.NewTiles(rest), blas.Make[float64](across)}
 }
 
-// giveBack gives back what square has returned.
-func (f *Problem) giveBack(s []float64) {
+// giveBack gives back what takeRoom has returned.
+func (f *Problem) giveBack(r *room) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.squares = append(f.squares, s)
+	f.rooms = append(f.rooms, r)
+}
+
+// kernel returns the memory of a kernel of n rows.
+func (r *room) kernel(n int) *kernel {
+	k := &kernel{n: n}
+	for i := 0; i*blas.TileDim < n; i++ {
+		for j := range i + 1 {
+			k.tiles = append(k.tiles, r.tiles[len(k.tiles)][:blas.TileRows(n, i)*blas.TileRows(n, j)])
+		}
+	}
+	return k
 }
 
 // weights stores V = R⁻¹Zᵀα in v.

@@ -89,34 +89,34 @@ func (k *kernel) centre(u []float64, threads int) {
 	})
 }
 
-// without stores the lower triangle of K without the rows and columns from first up to end, with mu added to its diagonal,
-// in square, as many rows of as many numbers.
-func (k *kernel) without(square []float64, first, end int, mu float64, threads int) {
-	n := k.n - (end - first)
-	parallel.Each(n, threads, func(_, i int) {
-		row := square[i*n:][:i+1]
-		if i < first {
-			k.copyRow(row, i, 0, i+1)
-		} else {
-			k.copyRow(row, i+end-first, 0, first)
-			k.copyRow(row[first:], i+end-first, end, i+end-first+1)
+// without stores K without the rows and columns of a fold, with mu added to its diagonal, in rest.
+func (k *kernel) without(rest *kernel, fold *Rows, mu float64, threads int) {
+	parallel.Each(rest.n, threads, func(_, i int) {
+		r := i
+		if i >= fold.first {
+			r += fold.n
 		}
-		row[i] += mu
+		for c, piece := range rest.row(i, 0, i+1) {
+			before := max(0, min(fold.first-c, len(piece)))
+			k.copyRow(piece[:before], r, c, c+before)
+			k.copyRow(piece[before:], r, c+before+fold.n, c+len(piece)+fold.n)
+		}
+		*blas.TileDiagonal(rest.tiles, rest.n, i) += mu
 	})
 }
 
-// across stores the rows from first up to end without their own columns in rows, row-major.
-func (k *kernel) across(rows []float64, first, end, threads int) {
-	n := k.n - (end - first)
-	parallel.Each(k.n-first, threads, func(_, i int) {
-		r := first + i
-		if r < end {
-			k.copyRow(rows[i*n:], r, 0, first)
+// across stores rows of a fold, from first up to end, without the columns of the fold in rows, row-major.
+func (k *kernel) across(rows []float64, fold *Rows, first, end, threads int) {
+	n, others := k.n-fold.n, fold.first+fold.n
+	parallel.Each(end-first+k.n-others, threads, func(_, i int) {
+		if i < end-first {
+			k.copyRow(rows[i*n:], first+i, 0, fold.first)
 			return
 		}
+		r := others + i - (end - first)
 		for c, piece := range k.row(r, first, end) { // which is a column of theirs
 			for j, v := range piece {
-				rows[(c-first+j)*n+r-(end-first)] = v
+				rows[(c-first+j)*n+r-fold.n] = v
 			}
 		}
 	})

@@ -46,21 +46,26 @@ func TestPartsOfAKernel(t *testing.T) {
 					rest = append(rest, i)
 				}
 			}
-			square := make([]float64, len(rest)*len(rest))
-			k.without(square, first, end, 0.5, 3)
+			fold := &Rows{first: first, n: end - first}
+			part := &kernel{len(rest), blas.NewTiles(len(rest))}
+			k.without(part, fold, 0.5, 3)
 			for a, i := range rest {
+				row := make([]float64, a+1)
+				part.copyRow(row, a, 0, a+1)
 				for b, j := range rest[:a+1] {
 					v := want[i][j]
 					if a == b {
 						v += 0.5
 					}
-					if got := square[a*len(rest)+b]; got != v {
+					if got := row[b]; got != v {
 						t.Fatalf("%d rows without %d to %d: element %d, %d is %g, want %g", n, first, end, i, j, got, v)
 					}
 				}
 			}
 			across := slices.Repeat([]float64{math.NaN()}, (end-first)*len(rest))
-			k.across(across, first, end, 2)
+			half := (end - first) / 2 // in two strips
+			k.across(across, fold, first, first+half, 2)
+			k.across(across[half*len(rest):], fold, first+half, end, 2)
 			for i := range end - first {
 				for b, j := range rest {
 					if got := across[i*len(rest)+b]; got != want[first+i][j] {
@@ -157,9 +162,9 @@ func keepPools(t *testing.T) {
 	})
 }
 
-// What a system takes besides its square, which serves the next one, grows with the rows, not with their squares: so
+// What a system takes besides its room, which serves the next one, grows with the rows, not with their squares: so
 // KernelBytes says.
-func TestASystemTakesOneSquare(t *testing.T) {
+func TestASystemTakesOneRoom(t *testing.T) {
 	keepPools(t)
 	const n, d, k = 1200, 8, 1
 	s := draw(n, d, k, 5)
@@ -206,7 +211,7 @@ func TestMemoryOfManyOutputs(t *testing.T) {
 	}
 	least := taken()
 	for range 10 {
-		least = min(least, taken()) // without squares and scratch memory, which serve the next one
+		least = min(least, taken()) // without rooms and scratch memory, which serve the next one
 	}
 	room, one := KernelBytes(n, d, k, folds, threads)-KernelBytes(n, d, 0, folds, threads), int64(least)
 	one -= folds * 256 * (4*d + 8*k) // of gradient, for one fold after the other
