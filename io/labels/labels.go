@@ -29,21 +29,25 @@ type Vocabulary struct {
 // New returns the vocabulary of a set of labels, in any order and
 // with repetitions. It is Numeric if every label is a number.
 func New(labels []string) *Vocabulary {
-	numeric := len(labels) > 0
+	v := &Vocabulary{Numeric: len(labels) > 0}
+	var values []float64
 	for _, l := range labels {
-		if _, ok := number([]byte(l)); !ok {
-			numeric = false
+		x, ok := number([]byte(l))
+		if v.Numeric = ok; !ok {
 			break
 		}
+		values = append(values, x)
 	}
-	classes := slices.Clone(labels)
-	if numeric {
-		for i, l := range classes {
-			classes[i] = Canonical([]byte(l))
+	if v.Numeric {
+		slices.Sort(values)
+		for _, x := range slices.Compact(values) {
+			v.Classes = append(v.Classes, canonical(x))
 		}
+	} else {
+		v.Classes = slices.Clone(labels)
+		slices.Sort(v.Classes)
+		v.Classes = slices.Compact(v.Classes)
 	}
-	slices.SortFunc(classes, func(a, b string) int { return compareClasses(a, b, numeric) })
-	v := &Vocabulary{Classes: slices.Compact(classes), Numeric: numeric}
 	v.index()
 	return v
 }
@@ -176,11 +180,14 @@ func decimal(t []byte) bool {
 // numbers below 2⁵³ in digits alone ("1", "-2.5", "1e+300"). A label that is not a
 // number is returned as it is.
 func Canonical(label []byte) string {
-	x, ok := number(label)
-	switch {
-	case !ok:
-		return string(label)
-	case whole(x):
+	if x, ok := number(label); ok {
+		return canonical(x)
+	}
+	return string(label)
+}
+
+func canonical(x float64) string {
+	if whole(x) {
 		return strconv.FormatInt(int64(x), 10)
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
