@@ -18,8 +18,10 @@ const (
 	levelsView = "levels"
 	// levelWeight is the number that stands for a level, as for those of a category.
 	levelWeight = 0.7
-	// mostLevels is the largest number of levels of all columns together.
-	mostLevels = 256
+	// maxLevels is the largest number of levels of all columns together, of a third as many rows or more; fewLevels are
+	// allowed of any.
+	maxLevels = 1024
+	fewLevels = 256
 	// leastJumps is the share of the variance of what a linear fit leaves, and leastShare that of the variance of the
 	// labels, from which on jumps between levels count, and sureJumps the number of standard errors that they have to
 	// be above chance.
@@ -61,6 +63,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	var all []found
 	var left [][]float64
 	var share float64
+	most := mostLevels(len(s.x) / s.d)
 	n := min(len(s.x)/s.d, jumpRows, jumpNumbers/(s.d*r.outputs))
 	if n < fewest {
 		return View{}, false
@@ -69,7 +72,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 		if !r.options.Levels(j) {
 			continue
 		}
-		c, ok := jumps.Levels(s.x, s.d, j, mostLevels)
+		c, ok := jumps.Levels(s.x, s.d, j, most)
 		if !ok {
 			continue
 		}
@@ -91,7 +94,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	to := bins.Levels{In: s.d, Weight: levelWeight}
 	total := 0
 	for _, f := range all {
-		if n := len(f.column.Cuts) + 1; total+n <= mostLevels {
+		if n := len(f.column.Cuts) + 1; total+n <= most {
 			to.Columns = append(to.Columns, f.column)
 			total += n
 		}
@@ -103,4 +106,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 }
 
 // MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer, of d numbers.
-func MoreColumns(n, d int) int { return min(mostLevels, d*(n/jumps.RowsEach)) }
+func MoreColumns(n, d int) int { return min(mostLevels(n), d*(n/jumps.RowsEach)) }
+
+// mostLevels is the largest number of levels of all columns together, of that many rows.
+func mostLevels(n int) int { return min(maxLevels, max(fewLevels, n/3)) }

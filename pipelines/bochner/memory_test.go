@@ -43,6 +43,22 @@ func memoryTable(w io.Writer, n, d, classes int) {
 	}
 }
 
+// memoryNames writes n rows of CSV with a number that names one of so many things, three that measure, and a target.
+func memoryNames(w io.Writer, n, things int) {
+	r := rand.New(rand.NewPCG(uint64(n), uint64(things)))
+	b := bufio.NewWriter(w)
+	defer b.Flush()
+	of := make([]float64, things)
+	for i := range of {
+		of[i] = r.NormFloat64()
+	}
+	fmt.Fprintln(b, "name,x0,x1,x2,y")
+	for range n {
+		name, x := r.IntN(things), r.NormFloat64()
+		fmt.Fprintf(b, "%d,%.2f,%.2f,%.2f,%.4f\n", name, x, r.NormFloat64(), r.NormFloat64(), of[name]+x+0.1*r.NormFloat64())
+	}
+}
+
 // memorySparse writes n rows of LIBSVM with 20 values each, in columns up to d, one of
 // which is d.
 func memorySparse(w io.Writer, n, d int) {
@@ -66,6 +82,7 @@ func memorySparse(w io.Writer, n, d int) {
 var memoryData = map[string]func(io.Writer){
 	"two.csv":      func(w io.Writer) { memoryTable(w, 3000, 4, 2) },
 	"many.csv":     func(w io.Writer) { memoryTable(w, 150_000, 2, 2) },
+	"names.csv":    func(w io.Writer) { memoryNames(w, 3000, 600) },
 	"number.csv":   func(w io.Writer) { memoryTable(w, 3000, 4, 0) },
 	"hundred.csv":  func(w io.Writer) { memoryTable(w, 3000, 4, 100) },
 	"thousand.csv": func(w io.Writer) { memoryTable(w, 4000, 4, 1000) },
@@ -88,7 +105,7 @@ var memoryMore = []string{"a search", "sparse, folds", "many classes, folds", "w
 var memoryCases = map[string][2]string{
 	"many features":        {"two.csv", "--features 3072 --lambda 1e-3"},
 	"a search":             {"number.csv", "--search auto --features 2048"},
-	"a small search":       {"number.csv", "--search auto --features 256"},
+	"a small search":       {"names.csv", "--search auto --features 256"}, // with levels, which others do not have but may
 	"stripes":              {"two.csv", "--features 2048 --lambda 1e-3 --folds 5 --worker_bytes 150000000"},
 	"folds":                {"two.csv", "--features 1536 --lambda 1e-3 --folds 5"},
 	"a path":               {"two.csv", "--features 2048 --lambda 1e-4,1e-2 --folds 3"},

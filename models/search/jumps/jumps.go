@@ -14,8 +14,6 @@ const (
 	// RowsEach is the least mean number of rows of a level, fewLevels the least number of levels.
 	RowsEach  = 2
 	fewLevels = 3
-	// fewDistinct is the number of rows by which columns with hardly any equal values are left out at once.
-	fewDistinct = 400
 	// linearSteps and linearRidge are of the fit whose residuals jump.
 	linearSteps = 20
 	linearRidge = 1e-3
@@ -29,9 +27,10 @@ func Levels(x []float32, d, j, most int) (bins.Column, bool) {
 	for i := range values {
 		values[i] = x[i*d+j]
 	}
-	some := slices.Clone(values[:min(n, fewDistinct)])
+	// A column that measures mostly has too many values among some of the rows already.
+	some := slices.Clone(values[:min(n, RowsEach*most)])
 	slices.Sort(some)
-	if 2*len(slices.Compact(some)) > min(n, fewDistinct) {
+	if rows := len(some); RowsEach*len(slices.Compact(some)) > rows {
 		return bins.Column{}, false
 	}
 	slices.Sort(values)

@@ -63,4 +63,29 @@ func TestJumpsAreOfNumbersThatName(t *testing.T) {
 	}
 }
 
+// Levels are as many as may be, with as many rows as they have to have, wherever the rows of a value are.
+func TestLevelsAreFewEnough(t *testing.T) {
+	for _, c := range []struct {
+		rows, values, most int
+		ok                 bool
+	}{
+		{1000, 500, 500, true}, {1000, 501, 600, false}, {5000, 1024, 1024, true}, {5000, 1025, 1024, false},
+		{40, 3, 3, true}, {40, 4, 3, false}, {40, 2, 3, false}, {6, 3, 3, true}, {5, 3, 3, false},
+	} {
+		for _, sorted := range []bool{false, true} {
+			var x []float32
+			for i := range c.rows {
+				v := i % c.values
+				if sorted {
+					v = i * c.values / c.rows
+				}
+				x = append(x, float32(v))
+			}
+			if column, ok := Levels(x, 1, 0, c.most); ok != c.ok || ok && len(column.Cuts) != c.values-1 {
+				t.Errorf("%+v, sorted %v: %d cuts, %v", c, sorted, len(column.Cuts), ok)
+			}
+		}
+	}
+}
+
 func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
