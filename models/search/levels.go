@@ -18,10 +18,6 @@ const (
 	levelsView = "levels"
 	// levelWeight is the number that stands for a level, as for those of a category.
 	levelWeight = 0.7
-	// maxLevels is the largest number of levels of all columns together, of a third as many rows or more; fewLevels are
-	// allowed of any.
-	maxLevels = 1024
-	fewLevels = 256
 	// leastJumps is the share of the variance of what a linear fit leaves, and leastShare that of the variance of the
 	// labels, from which on jumps between levels count, and sureJumps the number of standard errors that they have to
 	// be above chance.
@@ -63,7 +59,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	var all []found
 	var left [][]float64
 	var share float64
-	most := mostLevels(len(s.x) / s.d)
+	most := jumps.MostLevels(len(s.x) / s.d)
 	n := min(len(s.x)/s.d, jumpRows, jumpNumbers/(s.d*r.outputs))
 	if n < fewest {
 		return View{}, false
@@ -106,7 +102,4 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 }
 
 // MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer, of d numbers.
-func MoreColumns(n, d int) int { return min(mostLevels(n), d*(n/jumps.RowsEach)) }
-
-// mostLevels is the largest number of levels of all columns together, of that many rows.
-func mostLevels(n int) int { return min(maxLevels, max(fewLevels, n/3)) }
+func MoreColumns(n, d int) int { return min(jumps.MostLevels(n), d*(n/jumps.RowsEach)) }

@@ -11,6 +11,10 @@ import (
 )
 
 const (
+	// maxLevels is the largest number of levels of all columns together, of a third as many rows or more; of any
+	// number of rows there may be someLevels.
+	maxLevels  = 1024
+	someLevels = 256
 	// RowsEach is the least mean number of rows of a level, fewLevels the least number of levels.
 	RowsEach  = 2
 	fewLevels = 3
@@ -18,6 +22,9 @@ const (
 	linearSteps = 20
 	linearRidge = 1e-3
 )
+
+// MostLevels is the largest number of levels of all columns of n rows together.
+func MostLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
 
 // Levels returns column j of rows of d numbers with a cut below each of its values but the least; false if they are too few, too
 // many, or have too few rows.
