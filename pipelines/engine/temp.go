@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -13,15 +14,22 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// tempPrefix begins the names of our directories among the system's temporary files.
-const tempPrefix = "bochner-tmp-"
+// These begin the names of our directories among the system's temporary files: of those in
+// use, and of those whose lock is not held yet.
+const (
+	tempPrefix    = "bochner-tmp-"
+	newTempPrefix = "bochner-new-"
+)
 
 // NewTemp creates a directory for temporary files; remove deletes it with its contents. It
 // also deletes the directories of killed processes, which it recognises by a lock that nobody
 // holds.
+//
+// The directory has its name once its lock is held: another process would take it for that of
+// a killed one before.
 func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 	removeDead(ctx)
-	dir, err = os.MkdirTemp("", tempPrefix)
+	made, err := os.MkdirTemp("", newTempPrefix)
 	if err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {
@@ -32,24 +40,41 @@ func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 		}
 		return "", nil, exit.Refuse("pipelines: cannot create temporary files: %s: %w; create the directory or set TMPDIR to another", os.TempDir(), err)
 	}
-	unlock, err := storage.Lock(ctx, filepath.Join(dir, "lock"))
+	unlock, err := storage.Lock(ctx, filepath.Join(made, "lock"))
+	if err == nil {
+		parent, name := filepath.Split(made)
+		dir = filepath.Join(parent, tempPrefix+strings.TrimPrefix(name, newTempPrefix))
+		if err = os.Rename(made, dir); err != nil {
+			unlock()
+		}
+	}
 	if err != nil {
-		os.RemoveAll(dir)
+		os.RemoveAll(made)
 		return "", nil, err
 	}
 	return dir, sync.OnceValue(func() error {
 		defer unlock()
-		return os.RemoveAll(dir)
+		return removeAll(dir)
 	}), nil
 }
 
-// removeDead removes the directories of processes that ended without removing them. One
-// without a lock is just being created.
+// removeAll removes a directory. A process that looks for the dead makes its lock again when
+// it comes between the removal of the lock and that of the directory, which is not empty then.
+func removeAll(dir string) (err error) {
+	for range 100 {
+		if err = os.RemoveAll(dir); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return err
+}
+
+// removeDead removes the directories of processes that ended without removing them.
 func removeDead(ctx context.Context) {
 	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*", "lock"))
 	for _, lock := range locks {
 		if unlock, err := storage.Lock(ctx, lock); err == nil {
-			os.RemoveAll(filepath.Dir(lock))
+			removeAll(filepath.Dir(lock))
 			unlock()
 		}
 	}

@@ -82,6 +82,36 @@ func TestWhatAKilledProcessHasLeftIsRemovedAndWhatALivingOneHasIsNot(t *testing.
 	}
 }
 
+// Each removes what the dead have left before it makes its own: it must not take for dead one
+// that is just being made, or that is just being removed.
+func TestManyAtOnceKeepTheirTemporaryDirectories(t *testing.T) {
+	outer := t.TempDir()
+	t.Setenv("TMPDIR", outer)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 100 {
+				dir, remove, err := NewTemp(jobtest.Ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				removeDead(jobtest.Ctx)
+				if err := os.WriteFile(filepath.Join(dir, "rows"), nil, 0o666); err != nil {
+					t.Error(err)
+				}
+				if err := remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if list, err := os.ReadDir(outer); err != nil || len(list) > 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+}
+
 func TestAPlaceForTemporaryFilesThatIsMissingIsNamed(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	_, _, err := NewTemp(jobtest.Ctx)
