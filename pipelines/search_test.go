@@ -343,3 +343,23 @@ func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
 		}
 	}
 }
+
+// Rows of formats without columns are searched too, and remain numbers: no flag could say which are.
+func TestRowsWithoutColumnsAreSearched(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var lines []string
+	for i := range 400 {
+		place, time := i%30, r.Float64()
+		lines = append(lines, fmt.Sprintf("%.3f 1:%.3f 2:%d\n", float64(place*place*7%13)*(1+time), time, place))
+	}
+	o := searching(t, nil)
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "train.libsvm", strings.Join(lines, ""))}}
+	o.Task, o.Kernels = "regression", o.Kernels[:1]
+	found, err := Train(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Search == nil || found.Search.Tried < 5 || strings.HasPrefix(found.Search.Chosen.Features, "levels") {
+		t.Errorf("the search is %+v", found.Search)
+	}
+}

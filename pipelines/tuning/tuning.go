@@ -245,9 +245,10 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	return r, "", nil
 }
 
-// mayBeLevels tells which of the numbers that kernels take may become levels: none with a schema, and not those of --numeric.
+// mayBeLevels tells which of the numbers that kernels take may become levels: none with a schema or without columns that
+// --numeric could name, and not those that it names.
 func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
-	if s.Spec.Types.Schema != "" {
+	if s.Spec.Types.Schema != "" || !s.Data.Schema.Traits().Columns {
 		return nil, nil
 	}
 	given, err := table.Find(s.Data, "numeric", s.Spec.Types.Numeric)
