@@ -14,7 +14,7 @@ import (
 const (
 	maxColumnWeight = 1 << 17 // of one column
 	maxWeight       = 1 << 19 // of all columns
-	maxCells        = 1 << 19 // intervals of all columns, 30 bytes each
+	maxCells        = 1 << 19 // intervals of all columns, 32 to 64 bytes each
 )
 
 // Survey sums up the fields of all columns of a table: which texts occur and how often, what
@@ -198,6 +198,17 @@ func (s *Survey) widen(c *survey, zeros uint) {
 		c.weight += e.weight()
 		return true
 	})
+}
+
+// Bytes is about the size in memory of a survey of so many times as many rows, whose texts are as different.
+func (s *Survey) Bytes(times float64) int64 {
+	var weight, used float64
+	for i := range s.columns {
+		c := &s.columns[i]
+		weight += float64(c.weight)
+		used += float64(c.cells.used)
+	}
+	return int64(50*min(weight*times, maxWeight) + 48*min(used*times, maxCells)) // tables are a quarter to half full
 }
 
 // Merge adds the fields that t has seen, and does not change t. It panics unless both have

@@ -59,6 +59,26 @@ func memoryNames(w io.Writer, n, things int) {
 	}
 }
 
+// memoryTexts writes n rows of CSV with a column of texts and d of numbers, no two of which are alike: a survey of them
+// is as large as surveys become.
+func memoryTexts(w io.Writer, n, d int) {
+	r := rand.New(rand.NewPCG(uint64(n), uint64(d)))
+	b := bufio.NewWriter(w)
+	defer b.Flush()
+	fmt.Fprint(b, "text,")
+	for j := range d {
+		fmt.Fprintf(b, "x%d,", j)
+	}
+	fmt.Fprintln(b, "y")
+	for i := range n {
+		fmt.Fprintf(b, "t%d,", i%7)
+		for range d {
+			fmt.Fprintf(b, "%.7f,", r.NormFloat64())
+		}
+		fmt.Fprintln(b, r.Float64())
+	}
+}
+
 // memorySparse writes n rows of LIBSVM with 20 values each, in columns up to d, one of
 // which is d.
 func memorySparse(w io.Writer, n, d int) {
@@ -83,6 +103,7 @@ var memoryData = map[string]func(io.Writer){
 	"two.csv":      func(w io.Writer) { memoryTable(w, 3000, 4, 2) },
 	"many.csv":     func(w io.Writer) { memoryTable(w, 150_000, 2, 2) },
 	"names.csv":    func(w io.Writer) { memoryNames(w, 3000, 600) },
+	"texts.csv":    func(w io.Writer) { memoryTexts(w, 16_000, 50) },
 	"number.csv":   func(w io.Writer) { memoryTable(w, 3000, 4, 0) },
 	"hundred.csv":  func(w io.Writer) { memoryTable(w, 3000, 4, 100) },
 	"thousand.csv": func(w io.Writer) { memoryTable(w, 4000, 4, 1000) },
@@ -98,7 +119,7 @@ var memoryData = map[string]func(io.Writer){
 }
 
 // memoryMore are those of memoryCases that the short form of the tests leaves out: another tells of each of their
-// parts, and 21 remain.
+// parts, and 22 remain.
 var memoryMore = []string{"a search", "sparse, folds", "many classes, folds", "wide, structured", "svm of many classes", "features found"}
 
 // memoryCases are trainings by name: the file, and flags.
@@ -121,6 +142,7 @@ var memoryCases = map[string][2]string{
 	"sparse":               {"sparse.svm", "--features 512 --lambda 1e-3"},
 	"sparse, folds":        {"sparse.svm", "--features 256 --lambda 1e-3 --folds 5"},
 	"far columns":          {"far.svm", "--features 8 --lambda 1e-3"},
+	"types to find":        {"texts.csv", "--features 64 --lambda 1e-3"},
 	"many rows":            {"many.csv", "--features 256 --lambda 1e-3"},
 	"many rows, packed":    {"many.csv.gz", "--features 256 --lambda 1e-3"},
 	"svm":                  {"two.csv", "--features 4096 --learner svm --lambda 1e-3 --rounds 2"},
@@ -134,8 +156,8 @@ var memoryCases = map[string][2]string{
 
 // Both directions: what the plan says is enough, and not much more than what is taken.
 func TestThePlanBoundsWhatATrainingTakes(t *testing.T) {
-	if n := len(memoryCases) - len(memoryMore); n != 21 {
-		t.Errorf("the short form has %d trainings, want 21", n)
+	if n := len(memoryCases) - len(memoryMore); n != 22 {
+		t.Errorf("the short form has %d trainings, want 22", n)
 	}
 	dir := t.TempDir()
 	for name, write := range memoryData {

@@ -62,6 +62,7 @@ type Job struct {
 	Worker    *transforms.Worker // of the workers in this process
 	Progress  *report.Progress
 	Seconds   map[string]float64 // wall time by part of the job
+	peak      int64              // that LimitMemory was told last
 	unlimited int64              // the process's memory limit before the job set one; 0 if it set none
 	held      int64              // bytes that the process had in use before the job set a limit, beyond those of a program that has just begun
 	percent   int                // GOGC before the job set it
@@ -77,7 +78,7 @@ func New(ctx context.Context, o Options, out string) (*Job, error) {
 		return nil, err
 	}
 	worker := transforms.NewWorker(w.Dir)
-	j := &Job{Opts: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{}}
+	j := &Job{Opts: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{}, peak: -1}
 	j.Progress = report.NewProgress(o.Log, worker.Rows)
 	j.Progress.Count = o.Engine.CountsRows()
 	j.Engine.Note = j.Progress.Note
@@ -87,12 +88,7 @@ func New(ctx context.Context, o Options, out string) (*Job, error) {
 // Close ends the job with the error err, to which it may add.
 func (j *Job) Close(ctx context.Context, err error) error {
 	j.Progress.Done()
-	if j.percent != 0 {
-		debug.SetGCPercent(j.percent)
-	}
-	if j.unlimited != 0 {
-		debug.SetMemoryLimit(j.unlimited)
-	}
+	j.LimitMemory(-1)
 	err = j.Work.Close(ctx, err)
 	j.Worker.Close()
 	if j.scratch != nil {
@@ -136,30 +132,36 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 }
 
 // LimitMemory makes the garbage collector keep the process within that many bytes or, if the
-// number is not known yet and 0, within a quarter more than what is in use.
-func (j *Job) LimitMemory(peak int64) {
+// number is not known yet and 0, within a quarter more than what is in use; below 0 it ends that.
+// It returns the number before.
+func (j *Job) LimitMemory(peak int64) (before int64) {
+	before, j.peak = j.peak, peak
 	if !j.Opts.LimitMemory || !j.Engine.InProcess() {
-		return
+		return before
 	}
 	if j.unlimited == 0 {
 		was := debug.SetMemoryLimit(-1)
 		if was != math.MaxInt64 {
-			return // the user has set one
+			return before // the user has set one
 		}
 		j.unlimited = was
 		j.held = max(0, inUse()-ProgramBytes/3)
 	}
+	limit := j.unlimited
+	if peak > 0 {
+		// A third of the program is memory of Go, too: without it the collector of a small job
+		// would run all the time.
+		limit = j.held + max(peak-ProgramBytes*2/3, SlackBytes)
+	}
+	debug.SetMemoryLimit(limit)
 	switch {
-	case peak == 0:
+	case peak == 0 && j.percent == 0:
 		j.percent = debug.SetGCPercent(25)
-		return
-	case j.percent != 0:
+	case peak != 0 && j.percent != 0:
 		debug.SetGCPercent(j.percent)
 		j.percent = 0
 	}
-	// A third of the program is memory of Go, too: without it the collector of a small job
-	// would run all the time.
-	debug.SetMemoryLimit(j.held + max(peak-ProgramBytes*2/3, SlackBytes))
+	return before
 }
 
 // inUse is the size in bytes of the objects of the process.

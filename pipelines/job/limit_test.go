@@ -22,13 +22,29 @@ func TestTheMemoryLimitLeavesRoomForWhatTheProcessHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.LimitMemory(100 << 20)
+	if first := j.LimitMemory(100 << 20); first >= 0 {
+		t.Errorf("a limit for %d bytes at first", first)
+	}
 	if limit := debug.SetMemoryLimit(-1); limit < int64(len(held))+40<<20 || limit > int64(len(held))+150<<20 {
 		t.Errorf("a limit of %d MiB for a job of 100 MiB in a process that holds %d", limit>>20, len(held)>>20)
+	}
+	planned := debug.SetMemoryLimit(-1)
+	again := j.LimitMemory(0)
+	if limit := debug.SetMemoryLimit(-1); limit != before {
+		t.Errorf("a limit of %d bytes while the number is not known", limit)
+	}
+	j.LimitMemory(again)
+	if limit := debug.SetMemoryLimit(-1); again != 100<<20 || limit != planned {
+		t.Errorf("a limit of %d bytes afterwards, for %d; want %d", limit, again, planned)
 	}
 	runtime.KeepAlive(held)
 	if err := j.Close(t.Context(), nil); err != nil {
 		t.Error(err)
+	}
+	percent := debug.SetGCPercent(100)
+	debug.SetGCPercent(percent)
+	if percent == 25 {
+		t.Error("the job has left a collector of 25 %")
 	}
 	if limit := debug.SetMemoryLimit(-1); limit != before {
 		t.Errorf("the job has left a limit of %d bytes; want %d", limit, before)

@@ -33,13 +33,14 @@ type preview struct {
 // readPreview reads some of the rows, or all if there are few. Labels are ignored for an
 // embedding.
 func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*preview, error) {
+	g := &preview{whole: true}
 	if o.Types.Given() && d.Schema.Table == nil {
-		if err := describe(ctx, o, d); err != nil {
+		var err error
+		if g.Surveyed, err = describe(ctx, o, d); err != nil {
 			return nil, err
 		}
 	}
 	numbers := d.Schema.Table != nil || !d.Schema.Traits().Columns
-	g := &preview{whole: true}
 	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
 	g.Weighted = d.Weighted
@@ -80,13 +81,19 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 		}
 		if report.NotNumbers && !numbers {
 			read := d.Schema.Dim
-			if err := describe(ctx, o, d); err != nil {
+			surveyed, err := describe(ctx, o, d)
+			if err != nil {
 				return nil, err
 			}
 			numbers = true
 			if d.Schema.Table != nil || d.Schema.Dim != read { // types, or columns that are not used
-				return readPreview(ctx, o, d, components)
+				typed, err := readPreview(ctx, o, d, components)
+				if err == nil {
+					typed.Surveyed = max(typed.Surveyed, surveyed)
+				}
+				return typed, err
 			}
+			g.Surveyed = surveyed
 		}
 		if report.Fault != "" {
 			g.whole = false // a training reports what is wrong with a file
@@ -129,15 +136,16 @@ func (g *preview) encoded(o training.Options, t *schema.Table) {
 	}
 }
 
-// describe finds the types of columns from some of the rows.
-func describe(ctx context.Context, o training.Options, d *dataset.Dataset) error {
+// describe finds the types of columns from some of the rows. It returns the size of a survey of all of them.
+func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surveyed int64, err error) {
 	found, _, err := o.Types.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
 		s := schema.NewSurvey(len(table.DescribedBy(d)), rules)
-		var stored int64
+		var stored, all int64
 		var b rows.Block
 		for _, shard := range o.Job.Shards(d) {
+			all += d.Bytes(shard)
 			if stored >= previewBytes {
-				break
+				continue
 			}
 			stored += d.Bytes(shard)
 			r := d.ReadFrom(ctx, nil, shard, dataset.Request{Mode: dataset.Aside, Describe: s})
@@ -145,12 +153,13 @@ func describe(ctx context.Context, o training.Options, d *dataset.Dataset) error
 			}
 			r.Close()
 		}
+		surveyed = s.Bytes(float64(all) / float64(max(stored, 1)))
 		return s, ctx.Err()
 	})
 	if err == nil {
 		prepare.SetTypes(d, found)
 	}
-	return err
+	return surveyed, err
 }
 
 // target decides the task from the labels in the preview.

@@ -170,6 +170,7 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 // typed finds the types of the columns, if the data has columns and they are not plain numbers.
 // It returns notes on decisions that may be wrong.
 func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes []string, err error) {
+	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
 	found, doubts, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err

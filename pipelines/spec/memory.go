@@ -36,6 +36,7 @@ type Facts struct {
 	Short      int   // numbers per scaled row in its short form; 0 if it has none
 	Levels     int   // of all categories of a typed table; 0 for plain numbers
 	Summed     int   // of these, those whose labels are summed
+	Surveyed   int64 // bytes of a survey of the columns, if their types are found; 0 if not, or after it
 	Components int   // of an embedding; 0 for none
 	Reading    int64 // bytes of a reader besides its blocks, as dataset.Memory
 	// Stored is the folding of sums that are stored for a recipe; nil for other trainings.
@@ -112,7 +113,8 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	if size.Sampled {
 		decide += 2 * mapped // the bound is estimated on the sample
 	}
-	m.Profile += int64(lanes) * f.Reading
+	// Each lane has a survey, and one is encoded and read. The collector lets a quarter more be used.
+	m.Profile = max(m.Profile, int64(lanes+1)*f.Surveyed/4*5) + int64(lanes)*f.Reading
 	scratch += f.Reading
 	weights := 4 * int64(f.Outputs) * int64(f.Features)
 	publish := 5 * weights
