@@ -15,11 +15,6 @@ import (
 )
 
 const (
-	// hatNorm is the norm of all hats of a row at most, beside kernels whose features have norm 1.
-	hatNorm = 0.3
-	// Knots of a column: as many as its share of mostHats allows.
-	mostKnots = 32
-	fewKnots  = 4
 	// mostHats is the largest number of hats, and 1/hatShare their largest share of the features.
 	mostHats = 512
 	hatShare = 4
@@ -36,61 +31,13 @@ const (
 	leastPair = 1.0 / 64
 )
 
-// hatsOf returns hats of the columns of n rows of x that are neither constant nor have only two values, at
-// most that many; nil if there is no such column, or are too many.
-func hatsOf(x []float32, n, d, most int) *bins.Recipe {
-	values := make([]float32, n)
-	column := func(j, knots int) features.Floats {
-		for i := range values {
-			values[i] = x[i*d+j]
-		}
-		slices.Sort(values)
-		return knotsOf(values, knots)
-	}
-	var columns []int
-	for j := range d {
-		if len(column(j, 3)) == 3 {
-			columns = append(columns, j)
-		}
-	}
-	knots := min(mostKnots, most/max(len(columns), 1))
-	if len(columns) == 0 || knots < fewKnots {
-		return nil
-	}
-	r := &bins.Recipe{In: d, Hats: true}
-	for _, j := range columns {
-		if cuts := column(j, knots); len(cuts) > 1 {
-			r.Columns = append(r.Columns, bins.Column{Index: j, Cuts: cuts})
-		}
-	}
-	r.Weight = float32(hatNorm / math.Sqrt(float64(len(r.Columns))))
-	return r
-}
-
-// knotsOf returns all of the ascending values once if there are no more than that many, or as many
-// quantiles.
-func knotsOf(values []float32, most int) (cuts features.Floats) {
-	add := func(v float32) {
-		if len(cuts) == 0 || v > cuts[len(cuts)-1] {
-			cuts = append(cuts, v)
-		}
-	}
-	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= most {
-		return append(cuts, distinct...)
-	}
-	for q := range most {
-		add(values[(2*q+1)*len(values)/(2*most)])
-	}
-	return cuts
-}
-
 // hats returns the hats of a view; nil if there are none.
 func (s *scaled) hats() *bins.Recipe {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.cut {
 		n := len(s.x) / s.d
-		s.bins, s.cut = hatsOf(s.x, n, s.d, s.mostHats), true
+		s.bins, s.cut = bins.HatsOf(s.x, n, s.d, s.mostHats), true
 	}
 	return s.bins
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 )
@@ -92,33 +93,10 @@ func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 
 func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
-	hats := hatsOf(p.X, p.N, p.D, 1000)
+	hats := bins.HatsOf(p.X, p.N, p.D, 1000)
 	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, Hats: hats}
 	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
 		t.Error("96 hats leave 4 features")
-	}
-	if _, out := hatsOf(p.X, p.N, p.D, 95).Dims(); out != 93 {
-		t.Errorf("%d hats of three columns, want 31 of each", out)
-	}
-	if hatsOf(p.X, p.N, p.D, 11) != nil {
-		t.Error("three columns have hats of 3 knots each")
-	}
-}
-
-func TestKnotsAreValuesOrQuantiles(t *testing.T) {
-	var many []float32
-	for i := range 1000 {
-		many = append(many, float32(i))
-	}
-	if got, want := knotsOf(many, 4), (features.Floats{125, 375, 625, 875}); !slices.Equal(got, want) {
-		t.Errorf("knots %v, want %v", got, want)
-	}
-	if got, want := knotsOf([]float32{1, 1, 2, 5, 5}, 4), (features.Floats{1, 2, 5}); !slices.Equal(got, want) {
-		t.Errorf("knots %v, want %v", got, want)
-	}
-	x := []float32{0, 3, 1, 0, 3, 2, 1, 3, 3, 1, 3, 4} // two values, one value, four
-	if got := hatsOf(x, 4, 3, 100); got == nil || len(got.Columns) != 1 || got.Columns[0].Index != 2 {
-		t.Errorf("hats %+v, want those of column 2 alone", got)
 	}
 }
 

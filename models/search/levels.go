@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
@@ -16,8 +17,10 @@ const (
 	mostOutputs = 100
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
-	// levelWeight is the number that stands for a level, as for those of a category.
+	// levelWeight is the number that stands for a level among a few columns, as for those of a category. Among more
+	// than fewColumns it grows as their distances do, or levels would hardly be seen before a metric is learned.
 	levelWeight = 0.7
+	fewColumns  = 16
 	// leastJumps is the share of the variance of what a linear fit leaves, and leastShare that of the variance of the
 	// labels, from which on jumps between levels count, and sureJumps the number of standard errors that they have to
 	// be above chance.
@@ -87,7 +90,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.jumps, a.jumps) })
-	to := bins.Levels{In: s.d, Weight: levelWeight}
+	to := bins.Levels{In: s.d, Weight: levelWeight * float32(math.Sqrt(max(1, float64(s.d)/fewColumns)))}
 	total := 0
 	for _, f := range all {
 		if n := len(f.column.Cuts) + 1; total+n <= most {

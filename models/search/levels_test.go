@@ -48,6 +48,27 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 	}
 }
 
+// Among many columns that do not matter, levels predict no better than numbers until a metric is learned.
+func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
+	const d, things = 100, 150
+	p := made(2500, d, 0.1, false, func(x []float32) float64 {
+		thing := int(math.Abs(float64(x[0]))*1e4) % things
+		x[0] = float32(thing)
+		return 2*named(thing) + float64(x[1])
+	})
+	mean, variance := make([]float64, d), make([]float64, d)
+	for j := range d {
+		variance[j] = 1
+	}
+	mean[0], variance[0] = things/2, things*things/12
+	o := options(p)
+	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{scale.NewStandard(mean, variance)}}}, func(int) bool { return true }
+	r := run(t, p, o)
+	if r.Chosen.View != levelsView || r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.05 {
+		t.Errorf("chose %v, loss %.4f", r.Chosen.Candidate, r.Chosen.Loss)
+	}
+}
+
 // Of numbers that measure something, and of those that labels do not depend on, no candidate makes levels.
 func TestNumbersThatMeasureStayNumbers(t *testing.T) {
 	for name, of := range map[string]func(place int) float64{

@@ -15,10 +15,13 @@ import (
 
 const (
 	// Largest numbers of rounds in which a metric is learned, from many rows and from few.
-	mostRounds = 4
+	mostRounds = 8
 	fewRounds  = 2
+	// someRounds are made while each is worth it, more only while the loss falls steeply.
+	someRounds = 4
 	// worth is the share of the loss below which a metric has to come for another round.
 	worth = 0.995
+	steep = 0.95
 	// fullColumns is the largest row length of full metrics.
 	fullColumns = 1000
 	// Number of features of the fits that metrics are learned from: about one for each row.
@@ -83,45 +86,86 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 // kernel have no second moment.
 func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].distance == bandwidth.Euclidean }
 
-// metrics tries metrics that are learned from the best smooth candidate, and again from the best one
-// that has such a metric, as long as that helps.
+// metrics tries metrics that are learned in the view of the best candidate, and in that of levels: among many
+// columns that do not matter, levels help once a metric tells which do.
 func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	at := slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && e.View == field[0].View && r.smooth(e) })
-	if at < 0 {
-		return field, nil
+	views := []string{field[0].View}
+	if r.views[levelsView] != nil && views[0] != levelsView {
+		views = append(views, levelsView)
+	}
+	for _, v := range views {
+		var err error
+		if field, err = r.metricsIn(ctx, v, field, l); err != nil {
+			return nil, err
+		}
+	}
+	return field, nil
+}
+
+// metricsIn tries metrics that are learned from the best smooth candidate in a view, and again from the best one
+// that has such a metric, as long as that helps; full ones only if the view is that of the best candidate then.
+func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *level) ([]*entry, error) {
+	first := r.plain(field, view)
+	if first == nil {
+		of := r.plain(field, field[0].View)
+		if of == nil {
+			return field, nil
+		}
+		first = of.with(func(c *Candidate) { c.View = view })
+		if err := r.tryAll(ctx, []*entry{first}, l); err != nil {
+			return nil, err
+		}
+		if first.judged == nil {
+			return field, nil
+		}
+		field = append(field, first)
 	}
 	// All of them, because few rows favour smooth kernels; of few rows the best ones.
 	var kernels []string
 	for _, k := range r.options.Kernels {
-		if name := kernel.Of(k).Name; !l.exact || name == field[0].Kernel || name == field[at].Kernel {
+		if name := kernel.Of(k).Name; !l.exact || name == field[0].Kernel || name == first.Kernel {
 			kernels = append(kernels, name)
 		}
 	}
+	most := mostRounds
+	if l.exact {
+		most = fewRounds
+	}
 	for _, kind := range []string{Diagonal, Full} {
-		if kind == Full && r.views[field[0].View].d > fullColumns {
+		if kind == Full && (field[0].View != view || r.views[view].d > fullColumns) {
 			continue
 		}
-		parent, most := field[at], mostRounds
-		if l.exact {
-			most = fewRounds
-		}
+		parent := first
 		for round := 1; round <= most && parent != nil; round++ {
 			next, err := r.refine(ctx, parent, kind, round, kernels, l)
 			if err != nil {
 				return nil, err
 			}
-			before := parent
+			before, enough := parent, worth
+			if round >= someRounds {
+				enough = steep
+			}
 			parent = nil
 			for _, e := range next {
-				if e.judged != nil && r.smooth(e) && e.mean() < worth*before.mean() && (parent == nil || e.mean() < parent.mean()) {
+				if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() && (parent == nil || e.mean() < parent.mean()) {
 					parent = e
 				}
 			}
 			field = append(field, next...)
 		}
+		order(field)
 	}
-	order(field)
 	return field, nil
+}
+
+// plain returns the best smooth candidate in a view that has no metric; nil if there is none.
+func (r *runner) plain(field []*entry, view string) *entry {
+	for _, e := range field {
+		if e.judged != nil && e.View == view && e.Metric == NoMetric && r.smooth(e) {
+			return e
+		}
+	}
+	return nil
 }
 
 // refine tries candidates with a metric that is learned from the fits of the parent.
