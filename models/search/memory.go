@@ -8,11 +8,11 @@ import (
 // oneJudges is the number of rows from which on one part of a pilot has fewJudged rows, by far.
 const oneJudges = parts * fewJudged * 4 / 3
 
-// Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, with that many
-// outputs, views and threads.
-func Memory(n, d, outputs, views, threads int) int64 {
+// Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, that many more in the view of
+// levels, with that many outputs, views and threads.
+func Memory(n, d, more, outputs, views, threads int) int64 {
 	plain := 4 * int64(n) * int64(d) * int64(1+views)
-	d += MoreColumns(n, d) // of the view of levels, and of what is made of it
+	d += more
 	rows := 4 * int64(n) * int64(d)
 	var fit, pairs, near, shared int64
 	for _, i := range levelsOf(n) {

@@ -43,7 +43,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	numbers := d.Schema.Table != nil || !d.Schema.Traits().Columns
 	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
-	g.Weighted = d.Weighted
+	g.Weighted, g.Unnamed = d.Weighted, !d.Schema.Traits().Columns
 	var labels labels.Counts
 	count := func(token []byte) (float64, string) {
 		labels.Add(token)

@@ -31,6 +31,7 @@ type Facts struct {
 	Outputs    int
 	Regression bool
 	Weighted   bool  // rows have weights
+	Unnamed    bool  // numbers are not of columns with names, so that none become levels
 	Grows      bool  // the row length is found in the profile pass
 	Prepared   bool  // rows are scaled before they are mapped
 	Short      int   // numbers per scaled row in its short form; 0 if it has none
@@ -80,8 +81,12 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	var m Memory
 	var searched int64
 	if o.Searching() {
-		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, f.Outputs, engine.Threads)
-		f.Scaled += tuning.MoreColumns(f.Rows, f.Scaled)
+		more := 0
+		if !f.Unnamed {
+			more = tuning.MoreColumns(f.Rows, f.Scaled)
+		}
+		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, engine.Threads)
+		f.Scaled += more
 	}
 	dim := int64(f.Dim)
 	block := f.block(f.Dim)

@@ -320,8 +320,8 @@ func pilot(s *prepare.Session, sample func() (x []float32, n, d int)) (*search.P
 }
 
 // Memory returns the most bytes that a search takes beside the program: of that many rows of a file's
-// length, and of the length that encodings make them.
-func Memory(rows int64, length, encoded, outputs, threads int) int64 {
+// length, of the length that encodings make them, and that many numbers longer with levels.
+func Memory(rows int64, length, encoded, more, outputs, threads int) int64 {
 	if rows == 0 {
 		rows = search.MaxRows
 	}
@@ -331,7 +331,7 @@ func Memory(rows int64, length, encoded, outputs, threads int) int64 {
 	}
 	// The sample, as it is merged, and dense; then the views.
 	sample := 4 * n * int64(length+2) * 4
-	return sample + search.Memory(int(n), encoded, outputs, mostViews, threads)
+	return sample + search.Memory(int(n), encoded, more, outputs, mostViews, threads)
 }
 
 // MoreColumns bounds the numbers by which a search of that many rows may make rows of d numbers longer; 0 rows are unknown.
