@@ -15,9 +15,10 @@ const (
 	fewKnots  = 4
 )
 
-// HatsOf returns hats of the columns of n rows of x, of d numbers each, that are neither constant nor have only two
-// values: of each as many, 4 to 32, as most allows for all of them. Their knots are the values of a column, or
-// quantiles if these are more. It returns nil if there is no such column, or if there are too many.
+// HatsOf returns hats of the columns of x, n rows of d numbers: up to 32 of each column, as many as most allows for all
+// of them together. The knots of a column are its distinct values, or quantiles where there are more values than knots.
+// A column whose three knots would not be distinct, such as a nearly constant one, has none. HatsOf returns
+// nil if no column has hats, or if most is less than four of each that would.
 func HatsOf(x []float32, n, d, most int) *Recipe {
 	values := make([]float32, n)
 	column := func(j, knots int) features.Floats {
@@ -47,8 +48,7 @@ func HatsOf(x []float32, n, d, most int) *Recipe {
 	return r
 }
 
-// knotsOf returns all of the ascending values once if there are no more than that many, or as many
-// quantiles.
+// knotsOf returns each distinct value of the ascending values, or that many quantiles if there are more than most.
 func knotsOf(values []float32, most int) (cuts features.Floats) {
 	add := func(v float32) {
 		if len(cuts) == 0 || v > cuts[len(cuts)-1] {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
@@ -62,6 +63,14 @@ func (t *Training) notSearched(why string) {
 
 // searchFeatures replaces the features by those that a search finds.
 func (t *Training) searchFeatures(ctx context.Context) (err error) {
+	if t.opts.Resizes() { // the memory of a size is planned when it is tried
+		all := t.Recipe
+		if t.Recipe, err = all.Resized(min(sizing.Least, all.Dim)); err != nil {
+			return err
+		}
+		t.LimitMemory(t.Memory(0).Peak)
+		t.Recipe = all
+	}
 	var why string
 	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts())
 	t.notSearched(why)
