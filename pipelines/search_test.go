@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -189,6 +191,27 @@ func TestASearchIsTheDefault(t *testing.T) {
 	}
 	if r.Search == nil {
 		t.Error("nothing was searched")
+	}
+}
+
+// A search ends when two thirds of the time are over, with its best candidate.
+func TestASearchEndsWithTheTime(t *testing.T) {
+	o := searching(t, jobtest.Made(t, "moons", 300, 3))
+	o.Size.Time = time.Nanosecond
+	r, err := Train(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "the search ended at two thirds of --time 1ns") {
+		t.Fatalf("search %+v, notes %q", r.Search, r.Notes)
+	}
+	data, err := os.ReadFile(filepath.Join(o.Model, tuning.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found tuning.Result
+	if err := json.Unmarshal(data, &found); err != nil || !found.Stopped || found.Tried != r.Search.Tried {
+		t.Errorf("%s has %+v, %v", tuning.File, found.Result, err)
 	}
 }
 

@@ -217,7 +217,7 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 				next := best.with(func(c *Candidate) { c.Pair = w })
 				next.pairs = pairs
 				if err := try(next); err != nil {
-					return nil, err
+					return field, err
 				}
 				if next.judged == nil || !(next.mean() < parent.mean()) {
 					break
@@ -236,5 +236,6 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 		}
 		more = append(more, e.with(func(c *Candidate) { c.Hats = true }))
 	}
-	return field, try(more...)
+	err := try(more...)
+	return field, err
 }

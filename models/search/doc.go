@@ -10,7 +10,7 @@
 // them, are put beside the best ones. Of candidates whose losses differ by less than half a standard
 // error of the difference, row by row, the simpler one is chosen.
 //
-// Everything is a function of the pilot and the options: no clock is read, and threads do not
-// change a bit. The losses are of the best of many candidates, so they are slightly too good;
+// Everything is a function of the pilot and the options: unless Options.Enough ends it, no clock is read, and threads
+// do not change a bit. The losses are of the best of many candidates, so they are slightly too good;
 // errors to be published must come from rows outside of the pilot.
 package search

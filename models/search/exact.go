@@ -2,40 +2,10 @@ package search
 
 import (
 	"errors"
-	"math"
 
-	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/search/radial"
 )
-
-// radial returns the kernel of a recipe as a function of the distance over the width; nil if it is not
-// known in closed form.
-func radial(r features.Recipe) func(t float64) float64 {
-	switch r := r.(type) {
-	case fourier.Gaussian:
-		return radialGaussian
-	case fourier.Laplace:
-		return func(t float64) float64 { return loss.Exp(-t) }
-	case fourier.Matern:
-		s := math.Sqrt(2 * r.Nu)
-		switch r.Nu {
-		case 0.5:
-			return func(t float64) float64 { return loss.Exp(-t) }
-		case 1.5:
-			return func(t float64) float64 { t = float64(t * s); return float64((1 + t) * loss.Exp(-t)) }
-		case 2.5:
-			return func(t float64) float64 {
-				t = float64(t * s)
-				return float64((1 + t + float64(t*t)/3) * loss.Exp(-t))
-			}
-		}
-	}
-	return nil
-}
-
-func radialGaussian(t float64) float64 { return loss.Exp(-float64(t*t) / 2) }
 
 // scratch is memory that trials use one after the other: the pages of a new matrix cost as much as its numbers.
 type scratch struct{ all, beside, k, cross, square []float64 }
@@ -46,27 +16,6 @@ func grow(s *[]float64, n int) []float64 {
 		*s = blas.Make[float64](n)
 	}
 	return (*s)[:n]
-}
-
-// matrix is a kernel matrix of rows of the pilot.
-type matrix struct {
-	*subset
-	n int
-	k []float64 // lower triangle
-}
-
-// newMatrix computes the kernel of rows at a width, in k, which has triangle(d.n) numbers.
-func newMatrix(kernel func(float64) float64, d *distances, width float64, k []float64) *matrix {
-	m := &matrix{d.subset, d.n, k}
-	inverse := 1 / width
-	for i := range d.n {
-		row := k[triangle(i):][:i+1]
-		for j, t := range d.between[triangle(i):][:i] {
-			row[j] = kernel(float64(float64(t) * inverse))
-		}
-		row[i] = 1
-	}
-	return m
 }
 
 // exact is kernel ridge regression without features, which few rows allow: with the rows' weights w
@@ -89,7 +38,7 @@ type exact struct {
 }
 
 // newExact prepares a fit to the rows of train, which ascend, in memory of s.
-func newExact(all *matrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
+func newExact(all *radial.Matrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
 	n, m, k := len(train), len(judge), l.outputs
 	e := &exact{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n), square: grow(&s.square, n*n), y: make([]float64, n*k), mean: make([]float64, k)}
 	share := make([]float64, n) // of the weights
@@ -98,7 +47,7 @@ func newExact(all *matrix, train, judge []int, l *labels, s *scratch, threads in
 	}
 	at := make([]int, n)
 	for a, i := range train {
-		at[a] = all.at[i]
+		at[a] = all.At[i]
 		share[a] = l.weight(i) / e.mass
 		for c := range k {
 			e.y[a*k+c] = l.code(i, c)
@@ -110,7 +59,7 @@ func newExact(all *matrix, train, judge []int, l *labels, s *scratch, threads in
 	}
 	means, mean := make([]float64, n), 0.0
 	for a, i := range at {
-		from, dst, own := all.k[triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
+		from, dst, own := all.K[radial.Triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
 		sum := 0.0
 		for b, j := range at[:a] {
 			v := from[j]
@@ -126,13 +75,13 @@ func newExact(all *matrix, train, judge []int, l *labels, s *scratch, threads in
 	}
 	for p, i := range judge {
 		dst, own := e.cross[p*n:(p+1)*n], 0.0
-		i = all.at[i]
-		from := all.k[triangle(i):][:i+1]
+		i = all.At[i]
+		from := all.K[radial.Triangle(i):][:i+1]
 		for b, j := range at {
 			if j <= i {
 				dst[b] = from[j]
 			} else {
-				dst[b] = all.k[triangle(j)+i]
+				dst[b] = all.K[radial.Triangle(j)+i]
 			}
 			own += float64(share[b] * dst[b])
 		}

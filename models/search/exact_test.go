@@ -4,36 +4,14 @@ import (
 	"math"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
 // whole is all rows of a pilot.
-func whole(p *Pilot) *subset { return newSubset(p.N, func(int) bool { return true }) }
-
-func TestKernelsOfDistancesAreThoseOfTheRecipes(t *testing.T) {
-	p := made(20, 3, 1, false, ridgeLine)
-	for _, r := range []features.Recipe{
-		fourier.Gaussian{In: 3, Out: 2, Width: 1.3}, fourier.Laplace{In: 3, Out: 2, Width: 1.3},
-		fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 1.5}, fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 2.5},
-	} {
-		of := r.(interface{ Distance() bandwidth.Distance }).Distance()
-		m := newMatrix(radial(r), newDistances(p.X, p.D, whole(p), of, 2), 1.3, make([]float64, triangle(p.N)))
-		for i := range p.N {
-			for j := range p.N {
-				want := r.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
-				if got := m.k[triangle(max(i, j))+min(i, j)]; math.Abs(got-want) > 1e-6 {
-					t.Fatalf("%T: kernel of rows %d and %d is %v, want %v", r, i, j, got, want)
-				}
-			}
-		}
-	}
-	if radial(fourier.Matern{Nu: 2}) != nil || radial(fourier.Cauchy{}) != nil {
-		t.Error("a kernel without a closed form has one")
-	}
-}
+func whole(p *Pilot) *radial.Rows { return radial.NewRows(p.N, func(int) bool { return true }) }
 
 // The fit without features is what fits with features tend to.
 func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
@@ -56,7 +34,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			}
 		}
 		const width, lambda = 1.5, 1e-2
-		all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), width, make([]float64, triangle(p.N)))
+		all := radial.NewMatrix(radial.Of(fourier.Gaussian{}), radial.NewDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), width, make([]float64, radial.Triangle(p.N)))
 		want := make([]float32, len(judge)*l.outputs)
 		if err := newExact(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
@@ -99,7 +77,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			twice = append(twice, i)
 		}
 	}
-	all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), 1, make([]float64, triangle(p.N)))
+	all := radial.NewMatrix(radial.Of(fourier.Gaussian{}), radial.NewDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), 1, make([]float64, radial.Triangle(p.N)))
 	scores := func(train []int, weights []float64) []float32 {
 		q := *p
 		q.Weights = weights

@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
 // Joined are the options of a kernel whose width is a number, with other features beside it. It is a
@@ -137,10 +138,9 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 		if err != nil {
 			return err
 		}
-		shape := radialGaussian
-		of := newMatrix(shape, p.rows.between(bandwidth.Euclidean, m.subset, threads), float64(e.Pair*median), grow(&s.beside, len(m.k)))
-		for i, v := range of.k {
-			m.k[i] += v
+		of := radial.NewMatrix(radial.Gaussian, p.rows.between(bandwidth.Euclidean, m.Rows, threads), float64(e.Pair*median), grow(&s.beside, len(m.K)))
+		for i, v := range of.K {
+			m.K[i] += v
 		}
 	}
 	if !e.Hats {
@@ -153,34 +153,8 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 		return err
 	}
 	_, out := hats.Dims()
-	phi := make([]float32, m.n*out)
-	made.Apply(phi, m.of(v.x, v.d), m.n)
-	addProducts(m, phi, out)
+	phi := make([]float32, m.N*out)
+	made.Apply(phi, m.Of(v.x, v.d), m.N)
+	m.AddProducts(phi, out)
 	return nil
-}
-
-// addProducts adds the inner products of rows, most of whose numbers are 0.
-func addProducts(m *matrix, phi []float32, d int) {
-	type number struct {
-		at    int
-		value float64
-	}
-	rows := make([][]number, m.n)
-	for i := range rows {
-		for j, v := range phi[i*d : (i+1)*d] {
-			if v != 0 {
-				rows[i] = append(rows[i], number{j, float64(v)})
-			}
-		}
-	}
-	for i := range m.n {
-		dense, dst := phi[i*d:(i+1)*d], m.k[triangle(i):][:i+1]
-		for j, row := range rows[:i+1] {
-			var sum float64
-			for _, v := range row {
-				sum += float64(v.value * float64(dense[v.at]))
-			}
-			dst[j] += sum
-		}
-	}
 }

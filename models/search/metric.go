@@ -96,7 +96,7 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	for _, v := range views {
 		var err error
 		if field, err = r.metricsIn(ctx, v, field, l); err != nil {
-			return nil, err
+			return field, err
 		}
 	}
 	return field, nil
@@ -113,7 +113,7 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 		}
 		first = of.with(func(c *Candidate) { c.View = view })
 		if err := r.tryAll(ctx, []*entry{first}, l); err != nil {
-			return nil, err
+			return field, err
 		}
 		if first.judged == nil {
 			return field, nil
@@ -139,7 +139,7 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 		for round := 1; round <= most && parent != nil; round++ {
 			next, err := r.refine(ctx, parent, kind, round, kernels, l)
 			if err != nil {
-				return nil, err
+				return field, err
 			}
 			before, enough := parent, worth
 			if round >= someRounds {

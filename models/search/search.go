@@ -3,9 +3,11 @@ package search
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bins"
@@ -27,6 +29,9 @@ type Options struct {
 	Seed     uint64 // of the features
 	Features int    // number of features of the model; 0 is kernel.DefaultFeatures
 	Threads  int    // to compute with; at least 1 is used; the result does not depend on it
+	// Enough is asked before each trial: once it is true the search ends, with the best candidate until then. Nil is
+	// never. The first trials, those of the kernels in the first view, are made in any case.
+	Enough func() bool
 	// Progress is called with a readable line after each round of trials; may be nil.
 	Progress func(string)
 }
@@ -38,6 +43,8 @@ type Result struct {
 	Chosen  Trial   `json:"chosen"`
 	Tried   int     `json:"tried"` // candidates
 	Trials  []Trial `json:"trials"`
+	// Stopped says that Enough has ended the search.
+	Stopped bool `json:"stopped,omitempty"`
 
 	// Kernel has the chosen width, in units of the rows after Steps and Beside.Metric, which follow
 	// the numbers of the pilot. All are nil if nothing could be tried.
@@ -104,46 +111,18 @@ func (r *runner) known(s *scaled) bool {
 // run is Run at those levels.
 func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	field, err := r.screen(ctx, all[0])
-	if err != nil {
+	for i := 0; i < len(all) && err == nil; i++ {
+		field, err = r.climb(ctx, field, all, i)
+	}
+	if err != nil && err != errEnough {
 		return nil, err
 	}
-	for i, l := range all {
-		if i > 0 {
-			r.spare = nil // memory for other sizes
-			if i == 1 {
-				field = r.survivors(field)
-			} else {
-				field = r.finalists(field)
-			}
-			if err := r.tryAll(ctx, field, l); err != nil {
-				return nil, err
-			}
-			order(field)
-		}
-		factor := 2.0
-		if i > 1 {
-			factor = math.Sqrt2
-		}
-		if field, err = r.widths(ctx, field, l, factor, 2); err != nil {
-			return nil, err
-		}
-		if i == min(1, len(all)-1) && r.pilot.N >= fewest {
-			if field, err = r.metrics(ctx, field, l); err != nil {
-				return nil, err
-			}
-			if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
-				return nil, err
-			}
-			if field, err = r.beside(ctx, field, l); err != nil {
-				return nil, err
-			}
-		}
-	}
+	order(field)
 	chosen := r.simplest(field)
 	if len(all) == 3 {
 		chosen = r.narrowest(field, chosen)
 	}
-	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials}
+	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials, Stopped: err == errEnough}
 	err = r.finish(result, chosen)
 	for _, sum := range r.files {
 		steps := result.Steps
@@ -155,6 +134,40 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 		}
 	}
 	return result, err
+}
+
+// climb tries the best of the field at a level, and what may do better there. With an error, it returns what the field
+// was before the trials that were not finished.
+func (r *runner) climb(ctx context.Context, field []*entry, all []*level, i int) ([]*entry, error) {
+	l := all[i]
+	if i > 0 {
+		r.spare = nil // memory for other sizes
+		next := r.finalists
+		if i == 1 {
+			next = r.survivors
+		}
+		best := next(field)
+		if err := r.tryAll(ctx, best, l); err != nil {
+			return field, err
+		}
+		field = best
+		order(field)
+	}
+	factor := 2.0
+	if i > 1 {
+		factor = math.Sqrt2
+	}
+	field, err := r.widths(ctx, field, l, factor, 2)
+	if err != nil || i != min(1, len(all)-1) || r.pilot.N < fewest {
+		return field, err
+	}
+	if field, err = r.metrics(ctx, field, l); err != nil {
+		return field, err
+	}
+	if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
+		return field, err
+	}
+	return r.beside(ctx, field, l)
 }
 
 // names tells whether a step names the metric with that hash.
@@ -181,7 +194,7 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	}
 	r.standard = field[0]
 	if err := r.tryAll(ctx, field, l); err != nil {
-		return nil, err
+		return field, err
 	}
 	order(field)
 	var kernels []string
@@ -197,7 +210,7 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 		}
 	}
 	if err := r.tryAll(ctx, field[first:], l); err != nil {
-		return nil, err
+		return field[:first], err
 	}
 	order(field)
 	return field, nil
@@ -217,7 +230,7 @@ func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor fl
 			}
 		}
 		if err := r.tryAll(ctx, more, l); err != nil {
-			return nil, err
+			return field, err
 		}
 		field = append(field, more...)
 		order(field)
@@ -409,9 +422,18 @@ func (r *runner) narrowest(field []*entry, chosen *entry) *entry {
 // maxWorkers is the largest number of trials at a time.
 const maxWorkers = 4
 
+// errEnough says that a search was ended.
+var errEnough = errors.New("the search was ended")
+
 // tryAll tries candidates at a level, some of them at a time, and those that would leave processors idle at the end
-// with the threads of all.
+// with the threads of all. With errEnough none of them is changed.
 func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
+	enough := func() bool { return r.trials != nil && r.options.Enough != nil && r.options.Enough() }
+	before := make([]entry, len(field))
+	for i, e := range field {
+		before[i] = *e
+	}
+	var stopped atomic.Bool
 	r.release(field)
 	threads := max(1, r.options.Threads)
 	workers := min(threads, maxWorkers)
@@ -419,13 +441,23 @@ func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
 	for _, some := range [][]*entry{field[:last], field[last:]} {
 		workers := min(workers, len(some))
 		parallel.Ranges(len(some), 1, workers, func(lo, hi int) {
-			for i := lo; i < hi && ctx.Err() == nil; i++ {
+			for i := lo; i < hi && ctx.Err() == nil && !stopped.Load(); i++ {
+				if enough() {
+					stopped.Store(true)
+					break
+				}
 				r.try(some[i], l, threads/workers)
 			}
 		})
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if stopped.Load() {
+		for i, e := range field {
+			*e = before[i]
+		}
+		return errEnough
 	}
 	for _, e := range field {
 		r.trials = append(r.trials, e.trial)

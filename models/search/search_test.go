@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
@@ -96,6 +97,40 @@ func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 	}
 	if changed > 1 {
 		t.Errorf("%d of 6 searches in noise changed the default", changed)
+	}
+}
+
+// Wherever a search ends, it has made trials that the whole search makes, and chooses among those of one size.
+func TestASearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
+	p := made(800, 3, 0.1, false, ridgeLine)
+	o := options(p)
+	o.Kernels = o.Kernels[:2]
+	whole := run(t, p, o)
+	if whole.Stopped {
+		t.Error("a search that nothing ends was ended")
+	}
+	for asked := int64(0); ; asked += 5 {
+		var calls atomic.Int64
+		o.Enough = func() bool { return calls.Add(1) > asked }
+		r := run(t, p, o)
+		n := len(r.Trials)
+		if n == 0 || n > len(whole.Trials) || !slices.Equal(r.Trials, whole.Trials[:n]) {
+			t.Fatalf("ended when asked %d times: %d trials are not the first of %d", asked, n, len(whole.Trials))
+		}
+		for _, one := range []Trial{r.Default, r.Chosen} {
+			if !slices.Contains(r.Trials, one) {
+				t.Errorf("ended when asked %d times: %+v is not among the trials", asked, one)
+			}
+		}
+		if r.Kernel == nil || !(r.Chosen.Loss <= r.Default.Loss) || r.Default.Rows != r.Chosen.Rows {
+			t.Errorf("ended when asked %d times: chose %+v, the default is %+v", asked, r.Chosen, r.Default)
+		}
+		if !r.Stopped {
+			if n != len(whole.Trials) || r.Chosen != whole.Chosen || asked == 0 {
+				t.Errorf("asked %d times: not ended after %d of %d trials", asked, n, len(whole.Trials))
+			}
+			return
+		}
 	}
 }
 

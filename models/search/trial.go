@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
 // Trial is the result of trying a candidate.
@@ -30,10 +31,10 @@ type level struct {
 	judge    [][]int // and those to judge
 	whole    []int   // rows of all parts to fit to, for what nothing judges
 	features int
-	exact    bool    // kernels are used without features where they can
-	rows     *subset // that have a part in it
-	factor   float64 // by which λ is varied
-	scale    float64 // the mean squared error, on the rows to judge, of the mean of their targets; 1 for classes
+	exact    bool         // kernels are used without features where they can
+	rows     *radial.Rows // that have a part in it
+	factor   float64      // by which λ is varied
+	scale    float64      // the mean squared error, on the rows to judge, of the mean of their targets; 1 for classes
 	steps    int
 }
 
@@ -48,11 +49,11 @@ func (l *level) size() (train, judged int) {
 // entry is a candidate with its trials.
 type entry struct {
 	Candidate
-	start  []float64  // values of λ to begin with
-	lambda []float64  // of the last trial, by part
-	matrix *matrix    // of the kernel during a trial; equal for all parts without a metric
-	metric []*learned // by part; nil without one
-	pairs  []*pair    // by part; nil without one
+	start  []float64      // values of λ to begin with
+	lambda []float64      // of the last trial, by part
+	matrix *radial.Matrix // of the kernel during a trial; equal for all parts without a metric
+	metric []*learned     // by part; nil without one
+	pairs  []*pair        // by part; nil without one
 	*judged
 	trial Trial
 }
@@ -91,7 +92,7 @@ type scaled struct {
 	d       int
 	mu      sync.Mutex
 	medians map[bandwidth.Distance]float64
-	near    map[bandwidth.Distance]*distances
+	near    map[bandwidth.Distance]*radial.Distances
 
 	mostHats int
 	bins     *bins.Recipe // of hats, once they are cut
@@ -99,7 +100,7 @@ type scaled struct {
 }
 
 func emptyScaled(d int) *scaled {
-	return &scaled{d: d, medians: map[bandwidth.Distance]float64{}, near: map[bandwidth.Distance]*distances{}}
+	return &scaled{d: d, medians: map[bandwidth.Distance]float64{}, near: map[bandwidth.Distance]*radial.Distances{}}
 }
 
 func newScaled(p *Pilot, v View, most int) (*scaled, error) {
@@ -137,11 +138,11 @@ func (s *scaled) median(of bandwidth.Distance) (float64, error) {
 }
 
 // between returns the distances of rows, which those of the next level replace.
-func (s *scaled) between(of bandwidth.Distance, rows *subset, threads int) *distances {
+func (s *scaled) between(of bandwidth.Distance, rows *radial.Rows, threads int) *radial.Distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d := s.near[of]; d == nil || d.subset != rows {
-		s.near[of] = newDistances(s.x, s.d, rows, of, threads)
+	if d := s.near[of]; d == nil || d.Rows != rows {
+		s.near[of] = radial.NewDistances(s.x, s.d, rows, of, threads)
 	}
 	return s.near[of]
 }
@@ -221,10 +222,10 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	n := len(l.judge[part])
 	scores := make([]float32, n*r.outputs)
 	var score func(lambda float64) error
-	if shape := radial(recipe); l.exact && shape != nil {
+	if shape := radial.Of(recipe); l.exact && shape != nil {
 		if e.matrix == nil || e.metric != nil || e.pairs != nil {
 			near := x.between(k.distance, l.rows, threads)
-			e.matrix = newMatrix(shape, near, width, grow(&s.all, triangle(near.n)))
+			e.matrix = radial.NewMatrix(shape, near, width, grow(&s.all, radial.Triangle(near.N)))
 			if err := r.addBeside(e, part, s, threads); err != nil {
 				return nil, err
 			}
@@ -343,7 +344,7 @@ func levels(part []uint8) []*level {
 			judged += len(judge)
 			l.train, l.judge = append(l.train, train), append(l.judge, judge)
 		}
-		l.rows = newSubset(len(part), func(row int) bool { return has[row] })
+		l.rows = radial.NewRows(len(part), func(row int) bool { return has[row] })
 		for row := range min(len(part), size.train*parts/(parts-1)) {
 			l.whole = append(l.whole, row)
 		}

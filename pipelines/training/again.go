@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -229,9 +228,15 @@ func (t *Training) passOf(digest string) *gram.Pass {
 // SolveSums fits the model to sums of that digest.
 func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) error {
 	t.Digest = digest
-	if err := t.weigh(ctx, s); err != nil {
+	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
+	if err != nil {
 		return err
 	}
+	head, err := stored.Head(ctx, s.Folds, s.Shape)
+	if err != nil {
+		return err
+	}
+	t.mass, t.grid = t.by.Rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
 	if fold := &pass.Fold; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.mass)
@@ -272,60 +277,6 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
 		}
 	}
-	return nil
-}
-
-// weigh finds the sum of the weights of the rows in sums.
-func (t *Training) weigh(ctx context.Context, s *Summed) error {
-	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
-	if err != nil {
-		return err
-	}
-	var head []float64
-	for f := range s.Folds {
-		part, err := stored.Load(ctx, f*ridge.NumParts(s.Shape))
-		if err != nil {
-			return err
-		}
-		head = slices.Grow(head, len(part))[:len(part)]
-		for i, v := range part {
-			head[i] += v
-		}
-	}
-	g := t.by.Rule.Weights
-	for i := range s.Copies {
-		c := &s.Copies[i]
-		w := int64(1)
-		if g != nil {
-			b := rows.Block{N: 1, Y: c.Y}
-			if c.Weight > 0 {
-				b.Weights = []float64{c.Weight}
-			}
-			w = g.Whole(nil, &b, 0, 1)[0]
-		}
-		head[0] += float64(w * c.Copies)
-		if !s.Shape.Regression {
-			head[1+int(c.Y[0])] += float64(w * c.Copies)
-		}
-	}
-	switch {
-	case g == nil:
-		t.mass = head[0] * max(t.by.Rule.Weight, 0)
-		if t.by.Rule.Weight == 0 {
-			t.mass = head[0]
-		}
-		return nil
-	case g.Classes == nil:
-		t.mass = head[0] * g.Unit
-	default:
-		t.mass = 0
-		for c := range g.Classes {
-			t.mass += float64(head[1+c] / (g.Class(c) * g.One) * g.Unit)
-		}
-	}
-	own := *g
-	own.Total = int64(head[0])
-	t.grid = &own
 	return nil
 }
 

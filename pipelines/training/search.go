@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
@@ -72,10 +73,13 @@ func (t *Training) searchFeatures(ctx context.Context) (err error) {
 		t.Recipe = all
 	}
 	var why string
-	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts())
+	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts(), t.searchedLong())
 	t.notSearched(why)
 	if t.Searched != nil {
 		t.judgeByLogLoss()
+		if t.Searched.Stopped {
+			t.Notes = append(t.Notes, fmt.Sprintf("the search ended at two thirds of --time %s; with more time it would try more than these %d candidates", t.opts.Size.Time, t.Searched.Tried))
+		}
 		if names := t.Searched.Categories; names != nil {
 			t.Notes = append(t.Notes, fmt.Sprintf("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers", strings.Join(names, ", ")))
 		}
@@ -87,4 +91,14 @@ func (t *Training) searchFeatures(ctx context.Context) (err error) {
 		return t.Fits(t.Memory(0))
 	}
 	return err
+}
+
+// searchedLong returns a function that tells whether two thirds of the time of the training are over, when a search of
+// features ends; nil if its time is not limited.
+func (t *Training) searchedLong() func() bool {
+	limit := t.opts.Size.Time
+	if limit == 0 {
+		return nil
+	}
+	return func() bool { return time.Since(t.begun) > limit*2/3 }
 }

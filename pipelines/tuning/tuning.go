@@ -177,9 +177,9 @@ func Shorten(t *schema.Table, o columns.Options, rows int64, length int) (names 
 const tooFew = "too few rows are left beside the held-out ones"
 
 // Search replaces the recipe of the session by one that does better on held-out rows of a pilot. The
-// rows of the first of held folds are not in it; with 0 all rows may be. If nothing was searched the result
-// is nil, and why says so.
-func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int) (r *Result, why string, err error) {
+// rows of the first of held folds are not in it; with 0 all rows may be. It ends early once enough, which may be nil, is
+// true. If nothing was searched the result is nil, and why says so.
+func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, enough func() bool) (r *Result, why string, err error) {
 	sum, err := s.SurveyWeighed(ctx, held, Rows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)))
 	if err != nil {
 		return nil, "", err
@@ -205,7 +205,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	found, err := search.Run(ctx, p, search.Options{
 		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
-		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Progress: func(line string) { s.Progress.Note("%s", line) },
+		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Enough: enough, Progress: func(line string) { s.Progress.Note("%s", line) },
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -33,6 +34,21 @@ func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Sto
 // Load returns the numbers of a part, in the order of the folds and of ridge.Sum.Part.
 func (s *Stored) Load(ctx context.Context, key int) ([]float64, error) {
 	return loadPart(ctx, s.dir, s.parts[key])
+}
+
+// Head returns the first part of the sum of all folds.
+func (s *Stored) Head(ctx context.Context, folds int, shape ridge.Shape) (head []float64, err error) {
+	for f := range folds {
+		part, err := s.Load(ctx, f*ridge.NumParts(shape))
+		if err != nil {
+			return nil, err
+		}
+		head = slices.Grow(head, len(part))[:len(part)]
+		for i, v := range part {
+			head[i] += v
+		}
+	}
+	return head, nil
 }
 
 // SumsWriter writes merged parts as the files that a State names.

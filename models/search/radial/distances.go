@@ -1,4 +1,6 @@
-package search
+// Package radial computes matrices of kernels that are functions of the distance of two rows: kernel methods without
+// features, which few rows allow.
+package radial
 
 import (
 	"math"
@@ -7,47 +9,48 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// subset is the rows of the pilot that a level has a part for.
-type subset struct {
+// Rows are some of the rows of a matrix.
+type Rows struct {
 	rows []int // ascending
-	at   []int // where a row of the pilot is in rows
+	At   []int // where each row of the matrix is among them; 0 of others
 }
 
-// newSubset returns the rows for which has is true.
-func newSubset(n int, has func(row int) bool) *subset {
-	s := &subset{at: make([]int, n)}
+// NewRows returns those of n rows for which has is true.
+func NewRows(n int, has func(row int) bool) *Rows {
+	r := &Rows{At: make([]int, n)}
 	for i := range n {
 		if has(i) {
-			s.at[i] = len(s.rows)
-			s.rows = append(s.rows, i)
+			r.At[i] = len(r.rows)
+			r.rows = append(r.rows, i)
 		}
 	}
-	return s
+	return r
 }
 
-// of returns those rows of x, of d numbers each.
-func (s *subset) of(x []float32, d int) []float32 {
-	dst := make([]float32, 0, len(s.rows)*d)
-	for _, i := range s.rows {
+// Of returns those rows of x, of d numbers each.
+func (r *Rows) Of(x []float32, d int) []float32 {
+	dst := make([]float32, 0, len(r.rows)*d)
+	for _, i := range r.rows {
 		dst = append(dst, x[i*d:(i+1)*d]...)
 	}
 	return dst
 }
 
-// triangle returns where row i of a lower triangle begins, whose rows lie one after the other.
-func triangle(i int) int { return i * (i + 1) / 2 }
+// Triangle returns where row i of a lower triangle begins, whose rows lie one after the other; of n rows it is their
+// size.
+func Triangle(i int) int { return i * (i + 1) / 2 }
 
-// distances are those between rows of a view.
-type distances struct {
-	*subset
-	n       int
+// Distances are those between rows.
+type Distances struct {
+	*Rows
+	N       int       // rows
 	between []float32 // lower triangle
 }
 
-// newDistances computes the distances of some rows of x.
-func newDistances(x []float32, dim int, rows *subset, of bandwidth.Distance, threads int) *distances {
+// NewDistances computes the distances of some rows of x, of dim numbers each.
+func NewDistances(x []float32, dim int, rows *Rows, of bandwidth.Distance, threads int) *Distances {
 	n := len(rows.rows)
-	d := &distances{subset: rows, n: n, between: make([]float32, triangle(n))}
+	d := &Distances{Rows: rows, N: n, between: make([]float32, Triangle(n))}
 	wide := make([]float64, 0, n*dim)
 	for _, i := range rows.rows {
 		for _, v := range x[i*dim : (i+1)*dim] {
@@ -61,7 +64,7 @@ func newDistances(x []float32, dim int, rows *subset, of bandwidth.Distance, thr
 	// Rows of a triangle, the longest first.
 	parallel.Ranges(n, 8, threads, func(lo, hi int) {
 		for i := n - hi; i < n-lo; i++ {
-			row(d.between[triangle(i):][:i], wide[i*dim:(i+1)*dim], wide)
+			row(d.between[Triangle(i):][:i], wide[i*dim:(i+1)*dim], wide)
 		}
 	})
 	return d
