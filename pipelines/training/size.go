@@ -18,7 +18,7 @@ func (t *Training) fitSize(ctx context.Context) error {
 	clock := func() time.Duration { return time.Since(t.begun) }
 	if l := t.opts.Iterative(); l != nil && t.opts.Size.Time > 0 {
 		// What has passed, and what is done after the last round.
-		l.Common().Time = max(t.opts.Size.Time*95/100-clock(), time.Millisecond)
+		l.Common().Time = max((t.opts.Size.Time*95/100 - clock()).Round(time.Millisecond), time.Millisecond)
 	}
 	if !t.opts.Resizes() {
 		return t.fit(ctx)
