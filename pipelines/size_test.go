@@ -133,6 +133,9 @@ func TestTimeIsForRoundsToo(t *testing.T) {
 	if r.Log.Rounds > 2 {
 		t.Errorf("%d rounds in no time", r.Log.Rounds)
 	}
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "longer than --time 1ns") {
+		t.Errorf("no note on the time:\n%s", notes)
+	}
 }
 
 func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {

@@ -6,13 +6,14 @@ import "time"
 type Limit struct {
 	Begun time.Time
 	Total time.Duration // 0 for none
+	Least time.Duration // what any run is expected to take; 0 if that is not known
 }
 
-// Share returns the time that a run may take if that many runs remain; false if no time is left.
+// Share returns the time that a run may take if that many runs remain; false if less than the least is left.
 func (l Limit) Share(runs int) (time.Duration, bool) {
 	if l.Total == 0 {
 		return 0, true
 	}
 	left := l.Total - time.Since(l.Begun)
-	return max(1, left/time.Duration(runs)), left > 0
+	return max(1, left/time.Duration(runs)), left > l.Least
 }

@@ -24,7 +24,7 @@ import (
 type RoundOptions struct {
 	rounds.Stop
 	learner.Running
-	Anew bool // the first state is untrained, so that at least one round is needed
+	Needed int // rounds that are taken however little time there is
 }
 
 // Iteration has the reports on the state of each round, and says which state was chosen.
@@ -33,9 +33,10 @@ type Iteration struct {
 	History []rounds.Report
 	Taken   int // round
 	State   []byte
-	Why     string // why it ended
-	ended   bool   // the learner ended it
-	cleared int    // number of rounds whose files are deleted
+	Why     string        // why it ended
+	Each    time.Duration // how long a round took; 0 if all were found in the work directory
+	ended   bool          // the learner ended it
+	cleared int           // number of rounds whose files are deleted
 }
 
 // Report returns the report on the chosen state.
@@ -85,7 +86,9 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 		}
 	}
 	begun, ran, last := time.Now(), 0, 0
-	for !c.stop(o, time.Since(begun)) {
+	started := begun // the last job
+	for !c.stop(o, time.Since(begun), time.Since(started)) {
+		started = time.Now()
 		// Only now: a state before the last job's may be the chosen one. And only files that are
 		// not needed after a power failure; if the disk is slow, wait for it once there are many.
 		if last-c.cleared > maxUncleared {
@@ -107,6 +110,7 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 			}
 		}
 		ran += n
+		c.Each = time.Since(begun) / time.Duration(ran)
 		j.Progress.Note("%s", c.progress(o, time.Since(begun), ran))
 		if err := c.done(ctx, learner, &o); err != nil {
 			return err
@@ -201,16 +205,13 @@ func (c *Iteration) read(ctx context.Context, round int) error {
 }
 
 // stop tells whether the rounds have ended, and sets the chosen state. It uses the first report
-// that meets the stopping rule, however many rounds ran in one job.
-func (c *Iteration) stop(o RoundOptions, spent time.Duration) (enough bool) {
+// that meets the stopping rule, however many rounds ran in one job. Another job, which is expected to take as
+// long as the last one, begins if half of it is within the time.
+func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool) {
 	if c.Taken, c.Why, enough = o.Reached(c.History, c.ended); enough {
 		return true
 	}
-	least := 1
-	if o.Anew {
-		least = 2
-	}
-	if o.Time > 0 && spent >= o.Time && len(c.History) >= least {
+	if o.Time > 0 && spent+last/2 >= o.Time && len(c.History) > o.Needed {
 		c.Why = "time limit reached"
 		return true
 	}

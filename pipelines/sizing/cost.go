@@ -20,16 +20,16 @@ func Split(seconds, mapped, summed, solved float64) Cost {
 	return Cost{Map: mapped, Sum: summed, Solve: solved, Rest: seconds - mapped - summed - solved}
 }
 
-// predict returns the seconds of a training of a size, by the last trial and what the stages of
+// predict returns the seconds of a training of a size, once or not, by the last trial and what the stages of
 // both are expected to cost. If that trial took longer than the one before had let expect, so will
 // the next.
-func (s *Search) predict(trials []Trial, features int) float64 {
+func (s *Search) predict(trials []Trial, features int, once bool) float64 {
 	last := len(trials) - 1
 	t := trials[last]
-	seconds := s.scaled(t, features)
+	seconds := s.scaled(t, features, once)
 	if last > 0 {
 		was := trials[last-1]
-		late := math.Pow(t.Cost.sized()/s.scaled(was, t.Features), 1/math.Log2(float64(t.Features)/float64(was.Features)))
+		late := math.Pow(t.Cost.sized()/s.scaled(was, t.Features, t.Once), 1/math.Log2(float64(t.Features)/float64(was.Features)))
 		if late > 1 { // false for NaN
 			seconds *= math.Pow(min(late, mostLate), math.Log2(float64(features)/float64(t.Features)))
 		}
@@ -44,22 +44,22 @@ const mostLate = 1.6
 func (c Cost) sized() float64 { return c.Map + c.Sum + c.Solve }
 
 // scaled returns what a trial took, as far as that depends on the size, for another size.
-func (s *Search) scaled(t Trial, features int) float64 {
-	was, will := s.Expect(t), s.Expect(Trial{Features: features, Lambda: t.Lambda})
+func (s *Search) scaled(t Trial, features int, once bool) float64 {
+	was, will := s.Expect(t), s.Expect(Trial{Features: features, Once: once, Lambda: t.Lambda})
 	by := func(took, was, will float64) float64 { return took * will / max(was, math.SmallestNonzeroFloat64) }
 	return by(t.Cost.Map, was.Map, will.Map) + by(t.Cost.Sum, was.Sum, will.Sum) + by(t.Cost.Solve, was.Solve, will.Solve)
 }
 
 // affordable returns the largest size, up to Most, for which the time that is left is enough, in
 // whole units; that of the last trial if there is none.
-func (s *Search) affordable(trials []Trial) int {
+func (s *Search) affordable(trials []Trial, once bool) int {
 	left := (s.Time - s.Clock()).Seconds()
 	low := trials[len(trials)-1].Features
-	if s.predict(trials, s.Most) <= left {
+	if s.predict(trials, s.Most, once) <= left {
 		return s.Most
 	}
 	for high := s.Most; high-low > unit; {
-		if at := (low + high) / 2 / unit * unit; at > low && s.predict(trials, at) <= left {
+		if at := (low + high) / 2 / unit * unit; at > low && s.predict(trials, at, once) <= left {
 			low = at
 		} else {
 			high = max(at, low+unit)

@@ -23,7 +23,7 @@ type Options struct {
 	Worth Share `flag:"worth" help:"Choose the number of features: train with 512, 1024, … up to --features (16384 if that is not given) as long as doubling them reduces the held-out squared error by this share, such as 0.1% or 0.001, and by more than chance does. The model is that of a training with the chosen --features and otherwise the same recipe. Ridge only."`
 	// Time is how long the job may take; 0 means any time. Which size it allows depends on the
 	// machine.
-	Time time.Duration `flag:"time" help:"Time for the whole training, such as 60s or 10m. A search of features ends with its best candidate when two thirds of it are over. Ridge gets as many features, up to --features (16384 if that is not given), as small trainings before say the time is enough for; iterative learners get what is left for their rounds (see --max_time). The model then depends on the machine, and is that of a training with the printed --features and otherwise the same recipe."`
+	Time time.Duration `flag:"time" help:"Time for the whole training, such as 60s or 10m. A search of features ends with its best candidate when two thirds of it are over. Ridge gets as many features, up to --features (16384 if that is not given), as small trainings before say the time is enough for; iterative learners get what is left for their rounds (see --max_time). The model then depends on the machine, and is that of a training with the printed flags and otherwise the same recipe."`
 }
 
 // Sizes of a search.
@@ -48,8 +48,11 @@ func (o Options) Validate() error {
 
 // Trial is a training of some size.
 type Trial struct {
-	Features int     `json:"features"`
-	Lambda   float64 `json:"lambda"`
+	Features int `json:"features"`
+	// Once says that rows are summed on 8 bits, and not again on 16 where the chosen λ is small, because there is no
+	// time for that.
+	Once   bool    `json:"once,omitempty"`
+	Lambda float64 `json:"lambda"`
 	// Loss is the held-out mean squared error, and Folds has that of each fold; 0 and nil without
 	// held-out rows, of which there are Rows.
 	Loss  float64   `json:"loss,omitempty"`
@@ -66,7 +69,8 @@ type Trial struct {
 // Result is a choice.
 type Result struct {
 	Options  `json:"-"`
-	Features int     `json:"features"` // chosen
+	Features int     `json:"features"`       // chosen
+	Once     bool    `json:"once,omitempty"` // see Trial
 	Trials   []Trial `json:"trials"`
 	Why      string  `json:"why"` // no other size was tried, or chosen
 }
@@ -76,10 +80,11 @@ type Search struct {
 	Options
 	// Least and Most are the first and the largest size that may be tried.
 	Least, Most int
-	// Train trains with that many features. The clock measures its time.
-	Train func(ctx context.Context, features int) (Trial, error)
-	// Expect returns what the stages of a training cost, as far as its number of features, and the
-	// λ that it is likely to choose, tell. The unit of each stage is any: what a trial took is
+	// Train trains with that many features, and once if it is told to and that makes a difference: see Trial.
+	// The clock measures its time.
+	Train func(ctx context.Context, features int, once bool) (Trial, error)
+	// Expect returns what the stages of a training cost, as far as its number of features, whether rows
+	// are summed once, and the λ that it is likely to choose, tell. The unit of each stage is any: what a trial took is
 	// multiplied by the ratio of two expectations. It is needed with a Time.
 	Expect func(Trial) Cost
 	// Clock returns the time since the job began.
@@ -92,9 +97,10 @@ const unit = 64
 // Run tries sizes and chooses one.
 func (s *Search) Run(ctx context.Context) (*Result, error) {
 	r := &Result{Options: s.Options}
-	for size := min(s.Least, s.Most); ; {
+	size, once := min(s.Least, s.Most), false
+	for {
 		begun := s.Clock()
-		t, err := s.Train(ctx, size)
+		t, err := s.Train(ctx, size, once)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +111,7 @@ func (s *Search) Run(ctx context.Context) (*Result, error) {
 		}
 		r.Trials = append(r.Trials, t)
 		if last >= 0 && s.Worth > 0 && !t.pays(float64(s.Worth)) {
-			r.Features = r.Trials[last].Features
+			r.take(&r.Trials[last])
 			r.Why = fmt.Sprintf("%d features instead of %d reduce the held-out error by %s ± %s, which is not %s or not more than chance", size, r.Features, percent(t.Gain), percent(t.StdErr), s.Worth)
 			return r, nil
 		}
@@ -115,8 +121,14 @@ func (s *Search) Run(ctx context.Context) (*Result, error) {
 		}
 		next := min(2*size, s.Most)
 		if s.Time > 0 {
-			can := s.affordable(r.Trials)
-			if 4*can < 5*size && can < s.Most { // a size that is little larger hardly helps
+			// A size that is little larger hardly helps.
+			little := func(can int) bool { return 4*can < 5*size && can < s.Most }
+			can := s.affordable(r.Trials, once)
+			if !once && little(can) {
+				once = true
+				can = s.affordable(r.Trials, once)
+			}
+			if little(can) {
 				left := (s.Time - s.Clock()).Seconds()
 				if left > 0 {
 					r.choose(fmt.Sprintf("of %s, %.1f s were left, too little for many more than %d features", s.Time, left, size))
@@ -146,8 +158,12 @@ func (r *Result) choose(why string) {
 	if last := r.Trials[len(r.Trials)-1].Features; best.Features != last {
 		why = fmt.Sprintf("%s; %d features have the least held-out error", why, best.Features)
 	}
-	r.Features, r.Why = best.Features, why
+	r.take(&best)
+	r.Why = why
 }
+
+// take makes a trial the chosen one.
+func (r *Result) take(t *Trial) { r.Features, r.Once = t.Features, t.Once }
 
 // gain returns by which share the loss of b is smaller than that of a on the same rows, and the
 // standard error of that.

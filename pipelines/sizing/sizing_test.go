@@ -3,6 +3,7 @@ package sizing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -16,18 +17,25 @@ type simulated struct {
 	cost    func(features float64) Cost
 	loss    func(features float64) float64
 	noise   float64 // of folds, relative
+	again   float64 // how many times as much is expected of a training that may not be once; 0 is 1
 	trained []int
+	once    []bool
 }
 
 func (m *simulated) search(o Options, most int) *Search {
 	return &Search{Options: o, Least: 512, Most: most, Clock: func() time.Duration { return m.now }, Train: m.train, Expect: func(t Trial) Cost {
 		d := float64(t.Features)
-		return Cost{Map: d, Sum: d * d, Solve: math.Pow(d, 2.6)}
+		c := Cost{Map: d, Sum: d * d, Solve: math.Pow(d, 2.6)}
+		if measured := t.Cost != (Cost{}); m.again > 0 && !t.Once && !measured {
+			c.Sum, c.Solve = m.again*c.Sum, m.again*c.Solve
+		}
+		return c
 	}}
 }
 
-func (m *simulated) train(_ context.Context, features int) (t Trial, err error) {
-	m.trained = append(m.trained, features)
+func (m *simulated) train(_ context.Context, features int, once bool) (t Trial, err error) {
+	m.trained, m.once = append(m.trained, features), append(m.once, once)
+	t.Once = once
 	t.Cost = m.cost(float64(features))
 	m.now += time.Duration((t.Cost.Map + t.Cost.Sum + t.Cost.Solve + t.Cost.Rest) * float64(time.Second))
 	if m.loss == nil {
@@ -114,6 +122,29 @@ func TestTheTimeIsKept(t *testing.T) {
 	}
 }
 
+// Where rows may have to be summed again, for which the time is not enough, more features are tried without that.
+func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
+	for _, seconds := range []float64{5, 20, 60, 300} {
+		m := &simulated{again: 5, cost: cost, loss: func(d float64) float64 { return 1 / d }}
+		limit := time.Duration(seconds * float64(time.Second))
+		r := run(t, m.search(Options{Time: limit}, 1<<20))
+		if used := m.now.Seconds() / seconds; used > 1.15 || used < 0.7 {
+			t.Errorf("%.0f %% of %s: %+v", 100*used, limit, r.Trials)
+		}
+		if m.once[0] || !m.once[len(m.once)-1] || !r.Once {
+			t.Errorf("%s: summed once: %v, chosen %v", limit, m.once, r.Once)
+		}
+		var text strings.Builder
+		if r.Write(&text, false); !strings.Contains(text.String(), fmt.Sprintf("--features %d --grid 8", r.Features)) {
+			t.Errorf("%s", text.String())
+		}
+	}
+	m := &simulated{again: 5, cost: cost}
+	if r := run(t, m.search(Options{Time: time.Hour}, 2048)); r.Once {
+		t.Errorf("summed once with time for more: %+v", r)
+	}
+}
+
 func TestTimeEndsAtTheMostFeaturesAndWithTheFirst(t *testing.T) {
 	m := &simulated{cost: cost}
 	if r := run(t, m.search(Options{Time: time.Hour}, 3000)); r.Features != 3000 || !strings.Contains(r.Why, "3000 is the most") {
@@ -146,7 +177,7 @@ func TestFailuresOfATrainingAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	m := &simulated{cost: cost}
 	s := m.search(Options{Worth: 0.001}, 4096)
-	s.Train = func(context.Context, int) (Trial, error) { return Trial{}, broken }
+	s.Train = func(context.Context, int, bool) (Trial, error) { return Trial{}, broken }
 	if _, err := s.Run(context.Background()); !errors.Is(err, broken) {
 		t.Error(err)
 	}

@@ -70,7 +70,11 @@ func (r *Result) Write(w io.Writer, root bool) {
 		fmt.Fprintf(tw, "\t%d\t%g\t%s\t%s\t%s\t%.1f\t%s\t\n", t.Features, t.Lambda, loss, better, se, t.Seconds, mark)
 	}
 	tw.Flush()
-	fmt.Fprintf(w, "          the model is that of a training with --features %d and otherwise the same recipe\n", r.Features)
+	grid := ""
+	if r.Once {
+		grid = " --grid 8" // there was no time for 16
+	}
+	fmt.Fprintf(w, "          the model is that of a training with --features %d%s and otherwise the same recipe\n", r.Features, grid)
 	if len(r.Trials) > 1 && r.Trials[0].Loss > 0 {
 		fmt.Fprintf(w, "          the rows that chose the size are those of the held-out errors, which are slightly too good for the best of %d\n", len(r.Trials))
 	}

@@ -63,3 +63,14 @@ func (b byRounds) seal(p loss.Problem, s learner.Setting) (epochs.Learner, error
 func (b byRounds) summary(lossName string) string {
 	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "), report.Counted(b.Common().Partitions, "partition"))
 }
+
+// needed is the number of rounds that change the given weights; nil are none.
+func (b byRounds) needed(init *models.Linear) int {
+	switch {
+	case init == nil:
+		return 1
+	case b.Resumes():
+		return leaves
+	}
+	return 0
+}

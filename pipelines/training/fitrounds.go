@@ -29,6 +29,9 @@ import (
 // list of rounds.Report.
 const curveFile = "curve.json"
 
+// leaves is the round from which on svm leaves the weights that it was given.
+const leaves = 2
+
 // fitRounds fits the weights by an iterative learner. Of several λ it chooses the one with the
 // smallest error on held-out rows, and then learns from all rows. It does the same with one λ if
 // rows are held out for a calibration.
@@ -82,6 +85,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		if b.Resumes() {
 			start = t.linear
 		}
+		total.Least = time.Duration(b.needed(start)+1) * c.Each
 		if i == 0 || rounds.Better(r, rounds.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
 			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.files}
 		}
@@ -102,7 +106,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		if o.Patience > 0 {
 			end.Rounds = max(1, path[chosen].Rounds)
 			if start != nil {
-				end.Rounds = max(2, end.Rounds) // svm leaves the given weights from the second round on
+				end.Rounds = max(leaves, end.Rounds)
 			}
 		}
 		if start = init; b.Resumes() {
@@ -172,7 +176,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	end.Anew = init == nil
+	end.Needed = b.needed(init)
 	c, err := t.Job.Rounds(ctx, pass, first, end)
 	if err != nil {
 		return nil, err

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 )
 
 // means is a learner of one pass that this package has no solver for.
@@ -29,6 +31,20 @@ func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 		o := Options{Model: "m", Learner: l, Spec: prepare.Spec{Data: dataset.Options{Data: []string{"rows.csv"}, Label: "y"}}}
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%T: %v; want %q", l, err, want)
+		}
+	}
+}
+
+// A trial that begins with the weights of another takes as many rounds as it takes to change them.
+func TestRoundsThatAreNeeded(t *testing.T) {
+	for name, want := range map[string]int{"svm": leaves, "sgd": 0} {
+		l, err := learner.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := byRounds{spec.ByRounds{Iterative: l.New().(learner.Iterative)}}
+		if got, fresh := b.needed(&models.Linear{}), b.needed(nil); got != want || fresh != 1 {
+			t.Errorf("%s: %d rounds change given weights, %d make some; want %d and 1", name, got, fresh, want)
 		}
 	}
 }

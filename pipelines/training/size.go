@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -16,9 +17,16 @@ import (
 // fitSize fits the weights, after it has chosen the number of features if that is to be chosen.
 func (t *Training) fitSize(ctx context.Context) error {
 	clock := func() time.Duration { return time.Since(t.begun) }
-	if l := t.opts.Iterative(); l != nil && t.opts.Size.Time > 0 {
+	limit := t.opts.Size.Time
+	if l := t.opts.Iterative(); l != nil && limit > 0 {
 		// What has passed, and what is done after the last round.
-		l.Common().Time = max((t.opts.Size.Time*95/100 - clock()).Round(time.Millisecond), time.Millisecond)
+		l.Common().Time = max((limit*95/100 - clock()).Round(time.Millisecond), time.Millisecond)
+		err := t.fit(ctx)
+		if over := clock() - limit; err == nil && over > limit*15/100 {
+			t.Notes = append(t.Notes, fmt.Sprintf("the training took %s longer than --time %s, because the first rounds, without which there are no weights, take that long; fewer --features or --search none take less time",
+				over.Round(time.Second/10), limit))
+		}
+		return err
 	}
 	if !t.opts.Resizes() {
 		return t.fit(ctx)
@@ -28,7 +36,7 @@ func (t *Training) fitSize(ctx context.Context) error {
 			return err
 		}
 	}
-	sizes := &sizes{Training: t, all: t.Recipe, notes: t.Notes}
+	sizes := &sizes{Training: t, all: t.Recipe, grid: t.opts.Ridge().Grid, notes: t.Notes}
 	most, err := sizes.most()
 	if err != nil {
 		return err
@@ -42,7 +50,7 @@ func (t *Training) fitSize(ctx context.Context) error {
 	}
 	if last := chosen.Trials[len(chosen.Trials)-1]; last.Features != chosen.Features {
 		// All of it is in the work directory.
-		if _, err := sizes.train(ctx, chosen.Features); err != nil {
+		if _, err := sizes.train(ctx, chosen.Features, chosen.Once); err != nil {
 			return err
 		}
 	}
@@ -54,6 +62,7 @@ func (t *Training) fitSize(ctx context.Context) error {
 type sizes struct {
 	*Training
 	all   recipe.Recipe // of the largest number
+	grid  features.Bits // that was given
 	notes []string      // from before
 }
 
@@ -85,19 +94,19 @@ func (s *sizes) most() (int, error) {
 }
 
 // expect returns what a training costs by the model of the plan: products on 16 bits cost four
-// times those on 8, and a λ at the floor of 8 bits is summed and solved for again, which it may not be: see ridge.TooCoarse.
+// times those on 8, and unless rows are summed once, a λ at the floor of 8 bits is summed and solved for again, which
+// it may not be: see ridge.TooCoarse.
 func (s *sizes) expect(t sizing.Trial) sizing.Cost {
 	d := float64(t.Features)
 	rows, _ := s.Training.sizes()
 	lambda, folds := s.opts.Values(rows)
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.Target.Grid != nil}
-	grid := s.opts.Ridge().Grid
 	cost := sizing.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.firstJudges())}
-	steps := grid.Steps(products(rows, t.Features), smallGram, s.wide(), s.fine())
+	steps := s.grid.Steps(products(rows, t.Features), smallGram, s.wide(), s.fine())
 	switch {
 	case steps != blas.MostByte:
 		cost.Sum *= 4
-	case grid != features.Bits8 && t.Lambda <= likelyFloor(t) && rows <= againRows && products(rows, t.Features) <= againGram:
+	case s.grid != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && rows <= againRows && products(rows, t.Features) <= againGram:
 		// A grid of 16 bits tries smaller values, too.
 		cost = sizing.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
 	}
@@ -114,12 +123,17 @@ func likelyFloor(t sizing.Trial) float64 {
 	return least
 }
 
-// train trains with that many features.
-func (s *sizes) train(ctx context.Context, features int) (trial sizing.Trial, err error) {
+// train trains with that many features, and sums rows once on 8 bits if it is told to.
+func (s *sizes) train(ctx context.Context, dim int, once bool) (trial sizing.Trial, err error) {
 	begun, before := time.Now(), s.Worker.Seconds()
-	if err := s.resize(features); err != nil {
+	if err := s.resize(dim); err != nil {
 		return trial, err
 	}
+	grid := &s.opts.Ridge().Grid
+	if *grid = s.grid; once && s.Steps(s.grid, smallGram) == blas.MostByte {
+		*grid = features.Bits8
+	}
+	trial.Once = *grid != s.grid
 	if err := s.Fits(s.Memory(0)); err != nil {
 		return trial, err
 	}
