@@ -64,13 +64,14 @@ func (b byRounds) summary(lossName string) string {
 	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "), report.Counted(b.Common().Partitions, "partition"))
 }
 
-// needed is the number of rounds that change the given weights; nil are none.
-func (b byRounds) needed(init *models.Linear) int {
-	switch {
-	case init == nil:
+// needed is the number of rounds that a run takes however little time there is, from weights of a trial or given by
+// the user, which are taken as they came, or from nil, which are none.
+func needed(start, given *models.Linear) int {
+	switch start {
+	case nil:
 		return 1
-	case b.Resumes():
-		return leaves
+	case given:
+		return 0
 	}
-	return 0
+	return leaves
 }

@@ -37,12 +37,12 @@ const leaves = 2
 // rows are held out for a calibration.
 func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	begun, shared := time.Now(), b.Common()
-	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running}
 	lambda, folds := b.Values(t.opts, t.Weights().Sum)
 	init, err := t.earlier(ctx, shared.Init)
 	if err != nil {
 		return err
 	}
+	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: needed(init, init)}
 	surveyed, err := t.survey(ctx, b, folds)
 	if err != nil {
 		return err
@@ -72,6 +72,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Time, lambdaList(lambda[i:])))
 			break
 		}
+		end.Needed = needed(start, init)
 		t.Progress.Note("lambda %g:", l)
 		c, err := t.runRounds(ctx, b, l, folds, surveyed, start, end)
 		if err != nil {
@@ -85,7 +86,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		if b.Resumes() {
 			start = t.linear
 		}
-		total.Least = time.Duration(b.needed(start)+1) * c.Each
+		total.Least = time.Duration(needed(start, init)+1) * c.Each
 		if i == 0 || rounds.Better(r, rounds.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
 			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.files}
 		}
@@ -110,7 +111,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			}
 		}
 		if start = init; b.Resumes() {
-			start = best.linear
+			start, end.Needed = best.linear, leaves
 		}
 		surveyed.rows, surveyed.weights = t.Counts.Used, t.Weights()
 		if best.iteration, err = t.runRounds(ctx, b, lambda[chosen], 0, surveyed, start, end); err != nil {
@@ -176,7 +177,6 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	end.Needed = b.needed(init)
 	c, err := t.Job.Rounds(ctx, pass, first, end)
 	if err != nil {
 		return nil, err

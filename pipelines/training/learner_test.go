@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/spec"
 )
 
 // means is a learner of one pass that this package has no solver for.
@@ -37,14 +36,13 @@ func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 
 // A trial that begins with the weights of another takes as many rounds as it takes to change them.
 func TestRoundsThatAreNeeded(t *testing.T) {
-	for name, want := range map[string]int{"svm": leaves, "sgd": 0} {
-		l, err := learner.Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := byRounds{spec.ByRounds{Iterative: l.New().(learner.Iterative)}}
-		if got, fresh := b.needed(&models.Linear{}), b.needed(nil); got != want || fresh != 1 {
-			t.Errorf("%s: %d rounds change given weights, %d make some; want %d and 1", name, got, fresh, want)
+	given, trial := &models.Linear{K: 1}, &models.Linear{K: 2}
+	for _, c := range []struct {
+		start, given *models.Linear
+		want         int
+	}{{nil, nil, 1}, {given, given, 0}, {trial, given, leaves}, {trial, nil, leaves}} {
+		if got := needed(c.start, c.given); got != c.want {
+			t.Errorf("from %p, given %p: %d rounds, want %d", c.start, c.given, got, c.want)
 		}
 	}
 }
