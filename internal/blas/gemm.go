@@ -154,18 +154,13 @@ func (p *product[T]) packB(dst []T, nr, k, kn, j int) {
 // transpose stores in dst (n×m, rows ds apart) the transpose of the m×n matrix
 // src, rows ss apart.
 func transpose[T real](dst []T, ds int, src []T, ss, m, n int) {
+	columns := denseOf[T](active()).columns
 	i := 0
 	for ; i+8 <= m; i += 8 { // a line of the cache, of float64
-		s := src[i*ss:]
-		s0, s1, s2, s3 := s[:n], s[ss:][:n], s[2*ss:][:n], s[3*ss:][:n]
-		s = s[4*ss:]
-		s4, s5, s6, s7 := s[:n], s[ss:][:n], s[2*ss:][:n], s[3*ss:][:n]
-		at := i
-		for j, v := range s0 {
-			to := (*[8]T)(dst[at:])
-			to[0], to[1], to[2], to[3] = v, s1[j], s2[j], s3[j]
-			to[4], to[5], to[6], to[7] = s4[j], s5[j], s6[j], s7[j]
-			at += ds
+		for j := columns(dst[i:], ds, src[i*ss:], ss, n); j < n; j++ {
+			for r := range 8 {
+				dst[j*ds+i+r] = src[(i+r)*ss+j]
+			}
 		}
 	}
 	for ; i+4 <= m; i += 4 {
@@ -181,6 +176,19 @@ func transpose[T real](dst []T, ds int, src []T, ss, m, n int) {
 			dst[j*ds+i] = v
 		}
 	}
+}
+
+// columnsGo is columns for all n.
+func columnsGo[T real](dst []T, ds int, src []T, ss, n int) int {
+	s0, s1, s2, s3 := src[:n], src[ss:][:n], src[2*ss:][:n], src[3*ss:][:n]
+	src = src[4*ss:]
+	s4, s5, s6, s7 := src[:n], src[ss:][:n], src[2*ss:][:n], src[3*ss:][:n]
+	for j, v := range s0 {
+		to := (*[8]T)(dst[j*ds:])
+		to[0], to[1], to[2], to[3] = v, s1[j], s2[j], s3[j]
+		to[4], to[5], to[6], to[7] = s4[j], s5[j], s6[j], s7[j]
+	}
+	return n
 }
 
 // tilesOf returns the scratch for packed rows and for a tile at the edge.

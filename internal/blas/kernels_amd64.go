@@ -471,3 +471,13 @@ func dots1AVX2(dst *float64, a *float64, b *float64, bs int, n int)
 //
 //go:noescape
 func dots4AVX2(dst *float64, a *float64, b *float64, bs int, n int)
+
+// columnsAVX2 is columns, of 4 columns in each step.
+//
+//go:noescape
+func columnsAVX2(dst *float64, ds int, src *float64, ss int, steps int)
+
+// columns32AVX2 is columns, of 8 columns in each step.
+//
+//go:noescape
+func columns32AVX2(dst *float32, ds int, src *float32, ss int, steps int)

@@ -90,6 +90,9 @@ type dense[T real] struct {
 	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being
 	// lower triangular with rows ls apart.
 	solve func(x, l []T, ls, n int)
+	// columns stores the first of n columns of 8 rows of src, ss apart, as rows of dst, ds apart, and
+	// returns how many.
+	columns func(dst []T, ds int, src []T, ss, n int) int
 }
 
 // denseOf returns the kernels of l for numbers of type T.

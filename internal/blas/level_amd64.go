@@ -96,8 +96,8 @@ var avx512Level = level{
 	classes: classesWide,
 	targets: targetsWide,
 	dots:    dotsWide,
-	f64:     denseBy(8, 24, tileAVX512, solveAVX512),
-	f32:     denseBy(8, 48, tile32AVX512, solve32AVX512),
+	f64:     denseBy(8, 24, tileAVX512, solveAVX512, 4, columnsAVX2),
+	f32:     denseBy(8, 48, tile32AVX512, solve32AVX512, 8, columns32AVX2),
 	hadamard: func(x []float32) {
 		if len(x) < 128 {
 			hadamardGo(x)
@@ -205,8 +205,8 @@ var avx2Level = level{
 	classes: classesWide,
 	targets: targetsWide,
 	dots:    dotsWide,
-	f64:     denseBy(4, 12, tileAVX2, solveAVX2),
-	f32:     denseBy(4, 24, tile32AVX2, solve32AVX2),
+	f64:     denseBy(4, 12, tileAVX2, solveAVX2, 4, columnsAVX2),
+	f32:     denseBy(4, 24, tile32AVX2, solve32AVX2, 8, columns32AVX2),
 	hadamard: func(x []float32) {
 		if len(x) < 64 {
 			hadamardGo(x)
@@ -243,8 +243,8 @@ var avx2Level = level{
 	axpy:          func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
 }
 
-// denseBy returns the factorisation's kernels, with checks before them.
-func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int)) dense[T] {
+// denseBy returns the factorisation's kernels, with checks before them. columns takes step columns at a time.
+func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int), step int, columns func(dst *T, ds int, src *T, ss, steps int)) dense[T] {
 	return dense[T]{
 		mr: mr, nr: nr,
 		tile: func(c []T, cs int, a []T, as int, b []T, k int) {
@@ -257,6 +257,16 @@ func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k i
 			reach(x, n, base, base)
 			reach(l, n, ls, n)
 			solve(ptr(x), ptr(l), ls, n)
+		},
+		columns: func(dst []T, ds int, src []T, ss, n int) int {
+			if n < step {
+				return 0
+			}
+			n -= n % step
+			reach(dst, n, ds, 8)
+			reach(src, 8, ss, n)
+			columns(ptr(dst), ds, ptr(src), ss, n/step)
+			return n
 		},
 	}
 }

@@ -56,6 +56,8 @@ func main() {
 	targets(4)
 	dots(1)
 	dots(4)
+	transpose(float64s)
+	transpose(float32s)
 	Generate()
 }
 
