@@ -237,9 +237,9 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twice, sum := newReader(st.Dir, parts), make([]float64, len(whole))
+	r, sum := &reader{st.Dir, parts}, make([]float64, len(whole))
 	for range 2 {
-		if err := twice.add(ctx, sum, 0); err != nil {
+		if err := r.add(ctx, sum, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -257,10 +257,8 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	if _, err := loadPart(ctx, st.Dir, parts[0]); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("a damaged part: %v", err)
 	}
-	for name, r := range map[string]*reader{"at first": newReader(st.Dir, parts), "after it was sound": twice} {
-		if err := r.add(ctx, sum, 0); err == nil || !strings.Contains(err.Error(), "checksum") {
-			t.Errorf("a part that is damaged %s: %v", name, err)
-		}
+	if err := r.add(ctx, sum, 0); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("a part that is damaged after it was sound: %v", err)
 	}
 }
 

@@ -186,7 +186,7 @@ func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	if len(parts) != s.stripe.End-s.stripe.First {
 		return storage.ErrDamaged
 	}
-	r := newReader(s.dir, parts)
+	r := &reader{s.dir, parts}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, s.lane.Scan.Threads))
 	s.each(func(key int, values []float64) {

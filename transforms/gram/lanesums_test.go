@@ -79,7 +79,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 		if _, err := readPart(ctx, filepath.Dir(uri), st); err != nil {
 			t.Error(err)
 		}
-		r.parts[key] = st.SHA256
+		r.parts[key] = st.Sum
 		r.lines = append(r.lines, line)
 	}, func(line []byte) { r.reports = append(r.reports, string(line)) })
 	return r, err
@@ -247,7 +247,7 @@ func TestASumIsEmptyAfterAFailedRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts[len(parts)-1].SHA256 = strings.Repeat("0", 64)
+	parts[len(parts)-1].Sum = strings.Repeat("0", 16)
 	state, err := json.Marshal(savedSums{Parts: parts})
 	if err != nil {
 		t.Fatal(err)

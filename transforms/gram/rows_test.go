@@ -46,7 +46,7 @@ func TestRowsOfALostLaneAreThoseOfAnUndisturbedOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if st.SHA256 != sums.parts[partKey(shape, f, k)] {
+			if st.Sum != sums.parts[partKey(shape, f, k)] {
 				t.Errorf("fold %d: part %d of the sum of its rows differs", f, k)
 			}
 		}

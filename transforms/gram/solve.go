@@ -106,7 +106,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	r := newReader(st.Dir, parts)
+	r := &reader{st.Dir, parts}
 	add := func(to *ridge.Sum, fold int) error {
 		var loads errgroup.Group
 		loads.SetLimit(threads)

@@ -182,7 +182,7 @@ func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 		t.Fatalf("%d parts in the first of 2 stripes, %d in that of 4", len(two), len(four))
 	}
 	for key, part := range four {
-		if part.SHA256 != two[key].SHA256 {
+		if part.Sum != two[key].Sum {
 			t.Errorf("part %d differs", key)
 		}
 	}

@@ -3,8 +3,6 @@ package gram
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -97,9 +95,8 @@ func storePart(ctx context.Context, dir, name string, key int, values []float64)
 
 // storeFile writes what a part has.
 func storeFile(ctx context.Context, dir, name string, key int, data []byte) (stored, error) {
-	sum := sha256.Sum256(data)
-	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
-	st.File = fmt.Sprintf("%s-%06d-%.16s", name, key, st.SHA256)
+	st := stored{Key: key, Sum: checksum(data)}
+	st.File = fmt.Sprintf("%s-%06d-%s", name, key, st.Sum)
 	_, err := storage.CreateState(ctx, storage.Join(dir, st.File), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
