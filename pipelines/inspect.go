@@ -24,6 +24,12 @@ func InspectData(ctx context.Context, o InspectOptions) (*DataReport, error) {
 // ModelReport describes a model.
 type ModelReport = inspecting.ModelReport
 
+// InspectEffects is InspectModel with the effects of columns on the predictions for up to 1,000 rows of the data of
+// o, whose labels are not needed: for any features and learner.
+func InspectEffects(ctx context.Context, model string, o InspectOptions) (*ModelReport, error) {
+	return inspecting.InspectEffects(ctx, model, o)
+}
+
 // InspectModel loads a model, verifies its checksums, and describes it.
 func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	return inspecting.InspectModel(ctx, dir)

@@ -14,8 +14,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/command/input"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 )
+
+// refuse returns an error if one of the flags is given, with why it cannot be.
+func refuse(cmd *cobra.Command, names []string, why string) error {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return exit.Usage("--%s %s", name, why)
+		}
+	}
+	return nil
+}
 
 // dataFlags are the flags of every job that reads data.
 type dataFlags struct {

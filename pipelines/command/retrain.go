@@ -34,10 +34,8 @@ func retrainCommand() *cobra.Command {
 		paired []string
 	)
 	cmd := trainingCommand(func(cmd *cobra.Command, t training.Options, asJSON bool) (err error) {
-		for _, name := range notRetrained {
-			if cmd.Flags().Changed(name) {
-				return exit.Usage("--%s cannot be used with retrain", name)
-			}
+		if err := refuse(cmd, notRetrained, "cannot be used with retrain"); err != nil {
+			return err
 		}
 		if o.Day, err = dayOf(day, time.Now()); err != nil {
 			return err

@@ -41,12 +41,7 @@ func (f *streamFlags) register(fs *pflag.FlagSet) {
 
 // unused refuses flags of a stream without one.
 func (f *streamFlags) unused(cmd *cobra.Command) error {
-	for _, name := range streamNames {
-		if cmd.Flags().Changed(name) {
-			return exit.Usage("--%s is for --stream", name)
-		}
-	}
-	return nil
+	return refuse(cmd, streamNames, "is for --stream")
 }
 
 // run predicts a stream with the options of a batch.

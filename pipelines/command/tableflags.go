@@ -31,6 +31,16 @@ func (f *tableFlags) register(fs *pflag.FlagSet) {
 	}
 }
 
+// names returns the names of the flags.
+func (f *tableFlags) names() (names []string) {
+	for _, group := range []interface{}{&f.choice, &f.types} {
+		for _, o := range option.Of(group) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
 // into sets the options of the data.
 func (f *tableFlags) into(o *dataset.Options) {
 	o.Columns, o.Drop = f.choice.Columns, f.choice.Drop

@@ -9,9 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/effects"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
+	"github.com/bochner-ml/bochner/pipelines/picture"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -26,6 +28,8 @@ type ModelReport struct {
 	*models.Manifest
 	// Importance is what the metric of the recipe attends to; nil if it has none.
 	Importance *models.Importance `json:"importance,omitempty"`
+	// Effects are those of columns on the predictions for rows of data; nil without data.
+	Effects *effects.Report `json:"effects,omitempty"`
 
 	table *schema.Table // nil for rows of plain numbers
 	roles []string      // columns that are not features, in words
@@ -58,13 +62,18 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	return r, nil
 }
 
-// DrawImportance writes a plot of the importance of columns to a file, .png or .svg. The model must have
-// a learned metric.
+// DrawImportance writes a plot of the importance of columns to a file, .png or .svg: of their effects, or, without data, by
+// the learned metric, which the model must then have.
 func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
-	if r.Importance == nil {
-		return exit.Usage("--importance: the model in %s has no learned metric", r.Directory)
+	var bars picture.Bars
+	switch {
+	case r.Effects != nil:
+		bars = report.EffectsPicture(r.Effects)
+	case r.Importance != nil:
+		bars = report.ImportancePicture(r.Importance)
+	default:
+		return exit.Usage("--importance: the model in %s has no learned metric; give rows with --data, on whose predictions the effects of columns are measured", r.Directory)
 	}
-	bars := report.ImportancePicture(r.Importance)
 	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
 }
 
@@ -91,6 +100,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
 	report.WriteImportance(&b, r.Importance)
+	report.WriteEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
 		trained.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/effects"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
 
@@ -51,6 +52,31 @@ func percent(share float64) string {
 		return "< 0.1 %"
 	}
 	return fmt.Sprintf("%.1f %%", 100*share)
+}
+
+// WriteEffects prints the effects of the first columns on predictions. It prints nothing for nil.
+func WriteEffects(w io.Writer, r *effects.Report) {
+	if r == nil {
+		return
+	}
+	var list []string
+	for _, e := range r.Columns[:min(len(r.Columns), most)] {
+		list = append(list, fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr))
+	}
+	if more := len(r.Columns) - most; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	fmt.Fprintf(w, "effects   on predictions for %s: %s\n", Counted64(int64(r.Rows), "row"), strings.Join(list, ", "))
+	fmt.Fprintf(w, "          (share of their variance that changes with a column alone, if it gets the values of other rows)\n")
+}
+
+// EffectsPicture is the chart of the columns with the largest effects.
+func EffectsPicture(r *effects.Report) picture.Bars {
+	bars := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %"}
+	for _, e := range r.Columns[:min(len(r.Columns), mostBars)] {
+		bars.Names, bars.Values = append(bars.Names, Word(e.Column, 40)), append(bars.Values, 100*e.Share)
+	}
+	return bars
 }
 
 // ImportancePicture is the chart of the most important columns.
