@@ -13,10 +13,10 @@ import (
 )
 
 // Joined are the options of a kernel whose width is a number, with other features beside it. It is a
-// kernel for models/search and what it returns to; it has no name and no flags.
+// kernel for models/search and what it returns to; it has no name, and no options but features.
 type Joined struct {
 	Kernel   kernel.Options
-	Features int // of all parts together, at most
+	Features int `flag:"features"` // of all parts together, at most
 	// Metric are steps before the kernel alone.
 	Metric []features.Recipe
 	// Pair returns the recipe of features of two columns; nil for none. It has half of the features that

@@ -1,0 +1,79 @@
+package pipelines
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/sizing"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
+)
+
+// Whatever a search puts beside a kernel has a size with it. Sizes that leave the kernel no features are not tried.
+func TestASizeIsChosenForWhatASearchFinds(t *testing.T) {
+	waves := func(x []float64) (y float64) { // of single columns
+		for _, v := range x {
+			y += math.Abs(math.Mod(4*v, 2) - 1)
+		}
+		return y
+	}
+	bumps := func(x []float64) float64 { return 2*math.Sin(15*x[0])*math.Cos(15*x[1]) + x[2]*x[3] + x[4] }
+	for name, c := range map[string]struct {
+		columns, first int
+		of             func(x []float64) float64
+		found          string
+	}{
+		"hats": {20, 1024, waves, "piecewise-linear columns"},
+		"pair": {5, 512, bumps, "two columns at width"},
+	} {
+		random := rand.New(rand.NewPCG(7, 7))
+		var b strings.Builder
+		for j := range c.columns {
+			fmt.Fprintf(&b, "x%d,", j)
+		}
+		b.WriteString("y\n")
+		for range 2000 {
+			x := make([]float64, c.columns)
+			for j := range x {
+				x[j] = random.Float64()
+				fmt.Fprintf(&b, "%.5f,", x[j])
+			}
+			fmt.Fprintf(&b, "%.5f\n", c.of(x)+0.1*random.NormFloat64())
+		}
+		dir := t.TempDir()
+		data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", b.String())}, Label: "y"}
+		for size, o := range map[string]sizing.Options{"worth": {Worth: 0.5}, "time": {Time: time.Nanosecond}} {
+			train := TrainOptions{Model: filepath.Join(dir, size), Search: tuning.Auto, Size: o}
+			train.Data, train.Seed = data, 1
+			train.Kernel = &fourier.GaussianOptions{Features: 2048}
+			train.Kernels = []kernel.Options{train.Kernel}
+			if size == "time" {
+				train.Size.Time = time.Minute // the search takes about a second
+				train.Kernel = &fourier.GaussianOptions{Features: 1024 + c.first}
+				train.Kernels = []kernel.Options{train.Kernel}
+			}
+			r, err := Train(jobtest.Ctx, train)
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, size, err)
+				continue
+			}
+			if r.Search == nil || !strings.Contains(r.Search.Chosen.Features, c.found) {
+				t.Fatalf("%s, %s: the search found %+v", name, size, r.Search)
+			}
+			if first := r.Size.Trials[0].Features; first != c.first {
+				t.Errorf("%s, %s: sizes begin with %d features, want %d: %+v", name, size, first, c.first, r.Size)
+			}
+			if _, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model, Data: data}); err != nil {
+				t.Errorf("%s, %s: %v", name, size, err)
+			}
+		}
+	}
+}
