@@ -25,15 +25,15 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
 		return nil, err
 	}
-	if report, err = InspectModel(ctx, model); err != nil {
-		return nil, err
-	}
 	_, d, err := modeldata.Open(ctx, model, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
 	m, err := models.LoadURI(ctx, model)
 	if err != nil {
+		return nil, err
+	}
+	if report, err = describe(ctx, model, m); err != nil {
 		return nil, err
 	}
 	x, n, err := sample(ctx, d, m, o)

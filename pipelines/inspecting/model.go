@@ -45,7 +45,12 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ModelReport{Directory: dir, Manifest: m.Manifest, table: m.Table()}
+	return describe(ctx, dir, m)
+}
+
+// describe describes a model in a directory.
+func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport, err error) {
+	r = &ModelReport{Directory: dir, Manifest: m.Manifest, table: m.Table()}
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}

@@ -82,6 +82,17 @@ func (r Recipe) Resized(features int) (Recipe, error) {
 	return r.sealed()
 }
 
+// Least returns the first of the numbers of features from, 2·from, … that the recipe can have, whose kernel may have
+// others beside it; most if that is less.
+func (r Recipe) Least(from, most int) int {
+	for ; from < most; from *= 2 {
+		if _, err := r.Resized(from); err == nil {
+			return from
+		}
+	}
+	return most
+}
+
 // sealed seals the recipe of the choice.
 func (r Recipe) sealed() (Recipe, error) {
 	whole := r.Scaled(r.Choice.Recipe)

@@ -42,7 +42,7 @@ func (t *Training) fitSize(ctx context.Context) error {
 		return err
 	}
 	search := &sizing.Search{
-		Options: t.opts.Size, Least: sizes.least(most), Most: most, Train: sizes.train, Expect: sizes.expect, Clock: clock,
+		Options: t.opts.Size, Least: sizes.all.Least(sizing.Least, most), Most: most, Train: sizes.train, Expect: sizes.expect, Clock: clock,
 	}
 	chosen, err := search.Run(ctx)
 	if err != nil {
@@ -91,16 +91,6 @@ func (s *sizes) most() (int, error) {
 		s.Progress.Note("%v: trying up to %d features", err, features/2)
 		features /= 2
 	}
-}
-
-// least returns the first size, from sizing.Least on, that the recipe can have, whose kernel may have others beside it;
-// the most at most.
-func (s *sizes) least(most int) int {
-	size := sizing.Least
-	for size < most && s.resize(size) != nil {
-		size *= 2
-	}
-	return min(size, most)
 }
 
 // expect returns what a training costs by the model of the plan: products on 16 bits cost four
