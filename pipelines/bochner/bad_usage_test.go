@@ -74,8 +74,8 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"gate without bound", evaluate, []string{"--gate", "accuracy"}, []string{`--gate: "accuracy" is not of the form accuracy>=0.95`}},
 		{"gate of text", evaluate, []string{"--gate", "accuracy>=high"}, []string{`--gate: "high" is not a number`}},
 		{"gate of another task", evaluate, []string{"--gate", "rmse<=1"}, []string{"--gate: this model has no rmse"}},
-		{"inspect nothing", []string{"inspect"}, nil, []string{"inspect takes either --data or --model"}},
-		{"inspect both", []string{"inspect", "--data", "table.csv", "--model", "model"}, nil, []string{"inspect takes either --data or --model"}},
+		{"inspect nothing", []string{"inspect"}, nil, []string{"inspect takes --data, --model or both"}},
+		{"inspect both", []string{"inspect", "--data", "table.csv", "--model", "model", "--columns", "x1"}, nil, []string{"--columns cannot be used with --model"}},
 		{"unknown set", []string{"generate", "monos", "--out", "new"}, nil, []string{`unknown data set "monos" (did you mean "moons"?)`}},
 		{"no rows", []string{"generate", "moons", "--rows", "0", "--out", "new"}, nil, []string{"--rows must be at least 1 (have 0)"}},
 	} {
