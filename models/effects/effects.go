@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -21,6 +20,7 @@ import (
 // the estimator of Jansen (1999, Computer Physics Communications 117, 35) of the total-effect index of Sobol'. If columns
 // are independent, it is the share of the variance that the other columns leave. Where they are not, x′ may be unlike
 // any row of the data, and shares may be larger than 1; of two columns that say the same, either may have the effect.
+// Outputs count alike: targets in units of half their range, classes from −1 to 1.
 type Effect struct {
 	Column string  `json:"column"`
 	Share  float64 `json:"share"`   // ≥ 0; the sum over all columns is 1 for a sum of functions of one column each, otherwise more
@@ -142,19 +142,16 @@ func (c *changed) by(of column, draws int) (mean, deviation float64) {
 	change := make([]float64, c.n)
 	for draw := range draws {
 		shift := 1 + draw*(c.n-1)/draws
-		for first := 0; first < c.n; first += rows.MaxRows {
-			count := min(rows.MaxRows, c.n-first)
-			c.block = append(c.block[:0], c.x[first*c.d:(first+count)*c.d]...)
-			for i := range count {
-				other := (first + i + shift) % c.n
-				copy(c.block[i*c.d+of.from:i*c.d+of.to], c.x[other*c.d+of.from:])
-			}
-			now := c.Scores(c.block, count)
-			for i := range count {
-				for o, s := range now[i*c.k : (i+1)*c.k] {
-					e := float64(s) - float64(c.scores[(first+i)*c.k+o])
-					change[first+i] += float64(e*e) / float64(2*draws)
-				}
+		c.block = append(c.block[:0], c.x[:c.n*c.d]...)
+		for i := range c.n {
+			other := (i + shift) % c.n
+			copy(c.block[i*c.d+of.from:i*c.d+of.to], c.x[other*c.d+of.from:])
+		}
+		now := c.Scores(c.block, c.n)
+		for i := range change {
+			for o, s := range now[i*c.k : (i+1)*c.k] {
+				e := float64(s) - float64(c.scores[i*c.k+o])
+				change[i] += float64(e*e) / float64(2*draws)
 			}
 		}
 	}
