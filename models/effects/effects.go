@@ -4,6 +4,7 @@ package effects
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -75,7 +76,7 @@ func columnsOf(m *models.Model) (all []column) {
 
 // Of measures the effects on the scores of a model for n rows of x (row-major, of as many numbers as the model's, as
 // Applier.Scores takes them). They are in random order, and the first are used. The result does not depend on threads.
-func Of(m *models.Model, x []float32, n, threads int) (*Report, error) {
+func Of(ctx context.Context, m *models.Model, x []float32, n, threads int) (*Report, error) {
 	columns := columnsOf(m)
 	d, _ := m.Map.Dims()
 	if len(columns) > MaxColumns {
@@ -98,11 +99,14 @@ func Of(m *models.Model, x []float32, n, threads int) (*Report, error) {
 	r.Columns = make([]Effect, len(columns))
 	parallel.Ranges(len(columns), 1, max(1, threads), func(lo, hi int) {
 		c := &changed{Applier: models.Applier{Model: m}, x: x, scores: scores, n: n, d: d, k: k}
-		for i := lo; i < hi; i++ {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			mean, deviation := c.by(columns[i], r.Draws)
 			r.Columns[i] = Effect{columns[i].name, mean / variance, deviation / math.Sqrt(float64(n)) / variance}
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	for _, e := range r.Columns {
 		if e.Share-e.Share != 0 {
 			return nil, fmt.Errorf("effects: scores of rows with other values of %q are not finite", e.Column)

@@ -1,6 +1,8 @@
 package effects
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -44,7 +46,7 @@ func normal(n int) []float32 {
 // Scores are 2x₀ + 5 and 3x₁x₂ + x₃ − 7, whose variance is 4 + 9 + 1; nobody can tell x₁x₂ without x₁, nor without x₂.
 func TestEffectsAreThoseOfTheDefinition(t *testing.T) {
 	x := normal(MaxRows)
-	r, err := Of(modelOf("a", "b", "c", "d"), x, MaxRows, 1)
+	r, err := Of(context.Background(), modelOf("a", "b", "c", "d"), x, MaxRows, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func TestEffectsAreThoseOfTheDefinition(t *testing.T) {
 		t.Errorf("the last is %+v", r.Columns[4])
 	}
 	for _, threads := range []int{0, 2, 7} {
-		if again, err := Of(modelOf("a", "b", "c", "d"), x, MaxRows, threads); err != nil || !reflect.DeepEqual(again, r) {
+		if again, err := Of(context.Background(), modelOf("a", "b", "c", "d"), x, MaxRows, threads); err != nil || !reflect.DeepEqual(again, r) {
 			t.Errorf("%d threads give something else: %v", threads, err)
 		}
 	}
@@ -76,7 +78,7 @@ func TestEffectsAreThoseOfTheDefinition(t *testing.T) {
 func TestEffectsOfAllPairs(t *testing.T) {
 	const n = 9
 	x := normal(n)
-	r, err := Of(modelOf(), x, n, 2)
+	r, err := Of(context.Background(), modelOf(), x, n, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,14 +131,19 @@ func TestWhatHasNoEffects(t *testing.T) {
 	for i := range 10 {
 		x[5*i], x[5*i+1], x[5*i+3] = 1, 0, 2
 	}
-	if _, err := Of(modelOf(), x, 10, 1); err == nil || !strings.Contains(err.Error(), "the same for all of 10 rows") {
+	if _, err := Of(context.Background(), modelOf(), x, 10, 1); err == nil || !strings.Contains(err.Error(), "the same for all of 10 rows") {
 		t.Errorf("equal predictions: %v", err)
 	}
-	if _, err := Of(modelOf(), x, 1, 1); err == nil || !strings.Contains(err.Error(), "two rows") {
+	if _, err := Of(context.Background(), modelOf(), x, 1, 1); err == nil || !strings.Contains(err.Error(), "two rows") {
 		t.Errorf("one row: %v", err)
 	}
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := Of(stopped, modelOf(), normal(10), 10, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
 	x[4*5] = float32(math.Inf(1))
-	if _, err := Of(modelOf(), x, 10, 1); err == nil || !strings.Contains(err.Error(), "not finite") {
+	if _, err := Of(context.Background(), modelOf(), x, 10, 1); err == nil || !strings.Contains(err.Error(), "not finite") {
 		t.Errorf("an infinite score: %v", err)
 	}
 }

@@ -36,11 +36,19 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 	if report, err = describe(ctx, model, m); err != nil {
 		return nil, err
 	}
-	x, n, err := sample(ctx, d, m, o)
+	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}
-	if report.Effects, err = effects.Of(m, x, n, o.Job.Engine.Threads); err != nil {
+	defer func() { err = j.Close(ctx, err) }()
+	defer j.Progress.Done()
+	j.Progress.Phase("reading", 0)
+	x, n, err := sample(ctx, j, d, m, o.MaxBadFraction)
+	if err != nil {
+		return nil, err
+	}
+	j.Progress.Phase("predicting", 0)
+	if report.Effects, err = effects.Of(ctx, m, x, n, j.Engine.Threads); err != nil {
 		return nil, fmt.Errorf("pipelines: %w", err)
 	}
 	return report, nil
@@ -48,15 +56,8 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 
 // sample returns rows of the data as a model takes them. They are those with the least hashes, so that their order is
 // random, and does not depend on that of the rows.
-func sample(ctx context.Context, d *dataset.Dataset, m *models.Model, o InspectOptions) (x []float32, n int, err error) {
-	j, err := job.NewScratch(ctx, o.Job)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { err = j.Close(ctx, err) }()
-	j.Progress.Phase("reading", 0)
-	defer j.Progress.Done()
-	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, &transforms.Target{Open: true})
+func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model, maxBad float64) (x []float32, n int, err error) {
+	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Target{Open: true})
 	if err != nil {
 		return nil, 0, err
 	}
