@@ -24,19 +24,19 @@ type columnChoice struct {
 }
 
 func (f *tableFlags) register(fs *pflag.FlagSet) {
-	for _, group := range [](interface{}){&f.choice, &f.types} {
-		for _, o := range option.Of(group) {
-			addOption(fs, o)
-		}
+	for _, o := range f.options() {
+		addOption(fs, o)
 	}
+}
+
+func (f *tableFlags) options() []*option.Option {
+	return append(option.Of(&f.choice), option.Of(&f.types)...)
 }
 
 // names returns the names of the flags.
 func (f *tableFlags) names() (names []string) {
-	for _, group := range []interface{}{&f.choice, &f.types} {
-		for _, o := range option.Of(group) {
-			names = append(names, o.Name)
-		}
+	for _, o := range f.options() {
+		names = append(names, o.Name)
 	}
 	return names
 }

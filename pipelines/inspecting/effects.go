@@ -2,11 +2,11 @@ package inspecting
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/effects"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -14,7 +14,7 @@ import (
 )
 
 // InspectEffects is InspectModel with the effects of columns on the predictions for a sample of the data, whose
-// labels are not needed.
+// labels are not needed. Rows count alike, whatever weights they have.
 func InspectEffects(ctx context.Context, model string, o InspectOptions) (report *ModelReport, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -48,8 +48,12 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 		return nil, err
 	}
 	j.Progress.Phase("predicting", 0)
-	if report.Effects, err = effects.Of(ctx, m, x, n, j.Engine.Threads); err != nil {
-		return nil, fmt.Errorf("pipelines: %w", err)
+	report.Effects, err = effects.Of(ctx, m, x, n, j.Engine.Threads)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &exit.DataError{Err: err}
 	}
 	return report, nil
 }

@@ -23,14 +23,9 @@ func WriteImportance(w io.Writer, i *models.Importance) {
 	if i == nil {
 		return
 	}
-	var list []string
-	for _, c := range i.Columns[:min(len(i.Columns), most)] {
-		list = append(list, fmt.Sprintf("%s %s", Word(c.Name, 40), percent(c.Share)))
-	}
-	if more := len(i.Columns) - most; more > 0 {
-		list = append(list, fmt.Sprintf("and %d more", more))
-	}
-	fmt.Fprintf(w, "columns   by the metric: %s\n", strings.Join(list, ", "))
+	fmt.Fprintf(w, "columns   by the metric: %s\n", first(len(i.Columns), func(k int) string {
+		return Word(i.Columns[k].Name, 40) + " " + percent(i.Columns[k].Share)
+	}))
 	for _, d := range i.Directions {
 		var terms []string
 		for _, p := range d.Parts {
@@ -47,6 +42,18 @@ func WriteImportance(w io.Writer, i *models.Importance) {
 	}
 }
 
+// first lists the first of n columns.
+func first(n int, text func(k int) string) string {
+	var list []string
+	for k := range min(n, most) {
+		list = append(list, text(k))
+	}
+	if n > most {
+		list = append(list, fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(list, ", ")
+}
+
 func percent(share float64) string {
 	if share < 0.001 {
 		return "< 0.1 %"
@@ -59,31 +66,32 @@ func WriteEffects(w io.Writer, r *effects.Report) {
 	if r == nil {
 		return
 	}
-	var list []string
-	for _, e := range r.Columns[:min(len(r.Columns), most)] {
-		list = append(list, fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr))
-	}
-	if more := len(r.Columns) - most; more > 0 {
-		list = append(list, fmt.Sprintf("and %d more", more))
-	}
-	fmt.Fprintf(w, "effects   on predictions for %s: %s\n", Counted64(int64(r.Rows), "row"), strings.Join(list, ", "))
+	fmt.Fprintf(w, "effects   on predictions for %s: %s\n", Counted64(int64(r.Rows), "row"), first(len(r.Columns), func(k int) string {
+		e := r.Columns[k]
+		return fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr)
+	}))
 	fmt.Fprintf(w, "          (share of their variance that changes with a column alone, if it gets the values of other rows)\n")
 }
 
 // EffectsPicture is the chart of the columns with the largest effects.
 func EffectsPicture(r *effects.Report) picture.Bars {
-	bars := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %"}
-	for _, e := range r.Columns[:min(len(r.Columns), mostBars)] {
-		bars.Names, bars.Values = append(bars.Names, Word(e.Column, 40)), append(bars.Values, 100*e.Share)
+	shares := make([]models.Share, len(r.Columns))
+	for k, e := range r.Columns {
+		shares[k] = models.Share{Name: e.Column, Share: e.Share}
 	}
-	return bars
+	return bars("Effects of columns on predictions", "share of the variance of predictions, %", shares)
 }
 
 // ImportancePicture is the chart of the most important columns.
 func ImportancePicture(i *models.Importance) picture.Bars {
-	bars := picture.Bars{Title: "Columns by the learned metric", X: "share of squared distances, %"}
-	for _, c := range i.Columns[:min(len(i.Columns), mostBars)] {
-		bars.Names, bars.Values = append(bars.Names, Word(c.Name, 40)), append(bars.Values, 100*c.Share)
+	return bars("Columns by the learned metric", "share of squared distances, %", i.Columns)
+}
+
+// bars draws the first of the shares.
+func bars(title, x string, shares []models.Share) picture.Bars {
+	b := picture.Bars{Title: title, X: x}
+	for _, s := range shares[:min(len(shares), mostBars)] {
+		b.Names, b.Values = append(b.Names, Word(s.Name, 40)), append(b.Values, 100*s.Share)
 	}
-	return bars
+	return b
 }
