@@ -85,7 +85,7 @@ func (s *sizes) most() (int, error) {
 		if err == nil || !s.Engine.InProcess() {
 			return features, nil
 		}
-		if features/2 < sizing.Least {
+		if features/2 < s.all.Least(sizing.Least, features) {
 			return 0, err
 		}
 		s.Progress.Note("%v: trying up to %d features", err, features/2)
