@@ -21,52 +21,53 @@ func Cholesky[T float32 | float64](a []T, n, threads int) (pivot int, ok bool) {
 	if n < 0 || len(a) < n*n {
 		panic("blas: matrix shorter than n×n")
 	}
-	pivot = factor(a, n, 0, n, threads)
+	if side := blockSide(n, threads); n > side {
+		pivot = factorBlocks(n, side, 1<<30, threads, func(i, j int) ([]T, int) { return a[i*side*n+j*side:], n })
+	} else if n > 0 {
+		pivot = factor(a, n, 0, n)
+	}
 	return pivot, pivot == n
 }
 
 // factor factors the n×n triangle of a (row length ld) at (at, at), and returns
 // the index of the first bad pivot in a, or at+n.
-func factor[T real](a []T, ld, at, n, threads int) int {
+func factor[T real](a []T, ld, at, n int) int {
 	if n <= base {
 		return factorBase(a[at*ld+at:], ld, n) + at
 	}
 	n1 := (n/2 + base - 1) / base * base
-	if p := factor(a, ld, at, n1, threads); p != at+n1 {
+	if p := factor(a, ld, at, n1); p != at+n1 {
 		return p
 	}
 	mid := at + n1
 	l11, l21 := a[at*ld+at:], a[mid*ld+at:]
 	m := n - n1
-	solveRows(l21, ld, m, l11, ld, n1, false, threads)
+	solveRows(l21, ld, m, l11, ld, n1, false, 0)
 	gemm(product[T]{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true,
-		a: l21, as: ld, b: l21, bs: ld, k: n1}, threads)
-	return factor(a, ld, mid, m, threads)
+		a: l21, as: ld, b: l21, bs: ld, k: n1}, 1)
+	return factor(a, ld, mid, m)
 }
 
+// factorBase returns the same for a triangle at 0 of 1 ≤ n ≤ base, and puts its rows side by side for that.
 func factorBase[T real](a []T, ld, n int) int {
-	for j := range n {
-		aj := a[j*ld:][:j+1]
-		d := aj[j]
-		for _, v := range aj[:j] {
-			d = fma(-v, v, d)
-		}
-		aj[j] = d
-		if !(d > 0) {
-			return j
-		}
-		d = T(math.Sqrt(float64(d))) // in float32 too this is the root rounded once
-		aj[j] = d
-		for i := j + 1; i < n; i++ {
-			ai := a[i*ld:][:j+1]
-			s := ai[j]
-			for p, v := range aj[:j] {
-				s = fma(-ai[p], v, s)
-			}
-			ai[j] = s / d
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	_, own := tilesOf[T](s)
+	t := grow(own, base*base)
+	clear(t)
+	for i := range n {
+		for j, v := range a[i*ld:][:i+1] {
+			t[j*base+i] = v
 		}
 	}
-	return n
+	pivot := denseOf[T](active()).factor(t, n)
+	for i := range n {
+		row := a[i*ld:][:i+1]
+		for j := range row {
+			row[j] = t[j*base+i]
+		}
+	}
+	return pivot
 }
 
 // CholeskySolve replaces b (n×k) by A⁻¹·B, given the factor that Cholesky left
@@ -189,14 +190,6 @@ func turn[T real](t []T, n int) {
 	}
 }
 
-// fma returns x·y + z, rounded once.
-func fma[T real](x, y, z T) T {
-	if _, ok := any(x).(float32); ok {
-		return T(mulAdd32(float32(x), float32(y), float32(z)))
-	}
-	return T(math.FMA(float64(x), float64(y), float64(z)))
-}
-
 func solveGo(x, l []float64, ls, n int) {
 	for j := range n {
 		xj := x[j*base:][:base]
@@ -211,6 +204,51 @@ func solveGo(x, l []float64, ls, n int) {
 			xj[i] /= d
 		}
 	}
+}
+
+func factorGo(x []float64, n int) int {
+	for j := range n {
+		xj := x[j*base:][:base]
+		for p := range j {
+			xp := x[p*base:][:base]
+			v := xp[j]
+			for i := range xj {
+				xj[i] = math.FMA(-xp[i], v, xj[i])
+			}
+		}
+		if !(xj[j] > 0) {
+			return j
+		}
+		d := math.Sqrt(xj[j])
+		for i := range xj {
+			xj[i] /= d
+		}
+		xj[j] = d
+	}
+	return n
+}
+
+// factor32Go is factorGo in float32.
+func factor32Go(x []float32, n int) int {
+	for j := range n {
+		xj := x[j*base:][:base]
+		for p := range j {
+			xp := x[p*base:][:base]
+			v := xp[j]
+			for i := range xj {
+				xj[i] = mulAdd32(-xp[i], v, xj[i])
+			}
+		}
+		if !(xj[j] > 0) {
+			return j
+		}
+		d := float32(math.Sqrt(float64(xj[j]))) // which is the root rounded once
+		for i := range xj {
+			xj[i] /= d
+		}
+		xj[j] = d
+	}
+	return n
 }
 
 // solve32Go is solveGo in float32.

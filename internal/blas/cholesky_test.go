@@ -8,6 +8,14 @@ import (
 	"testing"
 )
 
+// fma returns x·y + z, rounded once.
+func fma[T real](x, y, z T) T {
+	if _, ok := any(x).(float32); ok {
+		return T(mulAdd32(float32(x), float32(y), float32(z)))
+	}
+	return T(math.FMA(float64(x), float64(y), float64(z)))
+}
+
 // textbook is the factorisation as its definition says it, and the twin of
 // everything that Cholesky does.
 func textbook[T real](a []T, n int) (pivot int, ok bool) {

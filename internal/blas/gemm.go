@@ -80,14 +80,20 @@ func (p *product[T]) rows(l *dense[T], s *scratch, packed []T, row, rows, k, kn,
 	// The rows are copied because rows of a large matrix lie a power of two
 	// apart, and would share a few lines of the cache.
 	left, edge := tilesOf[T](s)
-	a := grow(left, tall*aStride)
-	for i := range rows {
-		p.packA(a[i*aStride:][:kn], row+i, k)
-	}
-	// Rows that fill up a tile are computed and dropped; they must not be slow
-	// numbers.
-	for i := rows; i%l.mr != 0; i++ {
-		clear(a[i*aStride:][:kn])
+	var a []T
+	as := aStride
+	if !p.back && rows%l.mr == 0 && p.as == TileDim {
+		a, as = p.a[row*p.as+k:], p.as
+	} else {
+		a = grow(left, tall*aStride)
+		for i := range rows {
+			p.packA(a[i*aStride:][:kn], row+i, k)
+		}
+		// Rows that fill up a tile are computed and dropped; they must not be slow
+		// numbers.
+		for i := rows; i%l.mr != 0; i++ {
+			clear(a[i*aStride:][:kn])
+		}
 	}
 	t := grow(edge, l.mr*l.nr)
 	for q := from; q < to; q++ {
@@ -98,18 +104,18 @@ func (p *product[T]) rows(l *dense[T], s *scratch, packed []T, row, rows, k, kn,
 			if p.lower && i+l.mr <= j {
 				continue
 			}
-			ai := a[(i-row)*aStride:]
+			ai := a[(i-row)*as:]
 			c := p.c[i*p.cs+j:]
 			high := min(l.mr, row+rows-i)
 			if high == l.mr && cols == l.nr && (!p.lower || j+l.nr <= i+1) {
-				l.tile(c, p.cs, ai, aStride, b, kn)
+				l.tile(c, p.cs, ai, as, b, kn)
 				continue
 			}
 			clear(t)
 			for r := range high {
 				copy(t[r*l.nr:], c[r*p.cs:][:p.cols(i+r, j, cols)])
 			}
-			l.tile(t, l.nr, ai, aStride, b, kn)
+			l.tile(t, l.nr, ai, as, b, kn)
 			for r := range high {
 				copy(c[r*p.cs:][:p.cols(i+r, j, cols)], t[r*l.nr:])
 			}

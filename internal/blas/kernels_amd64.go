@@ -79,6 +79,11 @@ func tileAVX512(c *float64, cs int, a *float64, as int, b *float64, k int)
 //go:noescape
 func solveAVX512(x *float64, l *float64, ls int, n int)
 
+// factorAVX512 is factor.
+//
+//go:noescape
+func factorAVX512(x *float64, n int) (pivot int)
+
 // tile32AVX512 is tile.
 //
 //go:noescape
@@ -88,6 +93,11 @@ func tile32AVX512(c *float32, cs int, a *float32, as int, b *float32, k int)
 //
 //go:noescape
 func solve32AVX512(x *float32, l *float32, ls int, n int)
+
+// factor32AVX512 is factor.
+//
+//go:noescape
+func factor32AVX512(x *float32, n int) (pivot int)
 
 // dotAVX512 is dot; n may be zero.
 //
@@ -307,6 +317,11 @@ func tileAVX2(c *float64, cs int, a *float64, as int, b *float64, k int)
 //go:noescape
 func solveAVX2(x *float64, l *float64, ls int, n int)
 
+// factorAVX2 is factor.
+//
+//go:noescape
+func factorAVX2(x *float64, n int) (pivot int)
+
 // tile32AVX2 is tile.
 //
 //go:noescape
@@ -316,6 +331,11 @@ func tile32AVX2(c *float32, cs int, a *float32, as int, b *float32, k int)
 //
 //go:noescape
 func solve32AVX2(x *float32, l *float32, ls int, n int)
+
+// factor32AVX2 is factor.
+//
+//go:noescape
+func factor32AVX2(x *float32, n int) (pivot int)
 
 // dotAVX2 is dot; n may be zero.
 //
@@ -461,6 +481,11 @@ func targets1AVX2(acc *int32, panel *int8, y *int16, ys int, quads int)
 //
 //go:noescape
 func targets4AVX2(acc *int32, panel *int8, y *int16, ys int, quads int)
+
+// floatsAVX2 is floats, of 16 numbers in each step.
+//
+//go:noescape
+func floatsAVX2(dst *float32, src *int16, steps int)
 
 // dots1AVX2 is dots for 1 vectors bs apart; n may be zero.
 //

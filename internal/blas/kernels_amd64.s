@@ -1822,6 +1822,69 @@ step_done:
 	VZEROUPPER
 	RET
 
+// func factorAVX512(x *float64, n int) (pivot int)
+// Requires: AVX, AVX512F
+TEXT ·factorAVX512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	MOVQ   AX, R8
+	XORQ   DX, DX
+	XORQ   BX, BX
+	VXORPD X6, X6, X6
+
+column:
+	VMOVUPD (R8), Z0
+	VMOVUPD 64(R8), Z1
+	VMOVUPD 128(R8), Z2
+	VMOVUPD 192(R8), Z3
+	MOVQ    AX, DI
+	MOVQ    DX, SI
+	TESTQ   SI, SI
+	JZ      step_done
+
+step:
+	VBROADCASTSD (DI)(BX*1), Z4
+	VFNMADD231PD (DI), Z4, Z0
+	VFNMADD231PD 64(DI), Z4, Z1
+	VFNMADD231PD 128(DI), Z4, Z2
+	VFNMADD231PD 192(DI), Z4, Z3
+	ADDQ         $0x00000100, DI
+	DECQ         SI
+	JNZ          step
+
+step_done:
+	VMOVUPD  Z0, (R8)
+	VMOVUPD  Z1, 64(R8)
+	VMOVUPD  Z2, 128(R8)
+	VMOVUPD  Z3, 192(R8)
+	VMOVSD   (R8)(BX*1), X5
+	VUCOMISD X6, X5
+	JHI      positive
+	MOVQ     DX, pivot+16(FP)
+	VZEROUPPER
+	RET
+
+positive:
+	VSQRTSD      X5, X5, X5
+	VBROADCASTSD X5, Z4
+	VDIVPD       Z4, Z0, Z0
+	VMOVUPD      Z0, (R8)
+	VDIVPD       Z4, Z1, Z1
+	VMOVUPD      Z1, 64(R8)
+	VDIVPD       Z4, Z2, Z2
+	VMOVUPD      Z2, 128(R8)
+	VDIVPD       Z4, Z3, Z3
+	VMOVUPD      Z3, 192(R8)
+	VMOVSD       X5, (R8)(BX*1)
+	ADDQ         $0x00000100, R8
+	ADDQ         $0x00000008, BX
+	INCQ         DX
+	DECQ         CX
+	JNZ          column
+	MOVQ         DX, pivot+16(FP)
+	VZEROUPPER
+	RET
+
 // func tile32AVX512(c *float32, cs int, a *float32, as int, b *float32, k int)
 // Requires: AVX, AVX512F
 TEXT ·tile32AVX512(SB), NOSPLIT, $0-48
@@ -2141,6 +2204,59 @@ step_done:
 	INCQ         SI
 	DECQ         BX
 	JNZ          row
+	VZEROUPPER
+	RET
+
+// func factor32AVX512(x *float32, n int) (pivot int)
+// Requires: AVX, AVX512F
+TEXT ·factor32AVX512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	MOVQ   AX, R8
+	XORQ   DX, DX
+	XORQ   BX, BX
+	VXORPD X4, X4, X4
+
+column:
+	VMOVUPS (R8), Z0
+	VMOVUPS 64(R8), Z1
+	MOVQ    AX, DI
+	MOVQ    DX, SI
+	TESTQ   SI, SI
+	JZ      step_done
+
+step:
+	VBROADCASTSS (DI)(BX*1), Z2
+	VFNMADD231PS (DI), Z2, Z0
+	VFNMADD231PS 64(DI), Z2, Z1
+	ADDQ         $0x00000080, DI
+	DECQ         SI
+	JNZ          step
+
+step_done:
+	VMOVUPS  Z0, (R8)
+	VMOVUPS  Z1, 64(R8)
+	VMOVSS   (R8)(BX*1), X3
+	VUCOMISS X4, X3
+	JHI      positive
+	MOVQ     DX, pivot+16(FP)
+	VZEROUPPER
+	RET
+
+positive:
+	VSQRTSS      X3, X3, X3
+	VBROADCASTSS X3, Z2
+	VDIVPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (R8)
+	VDIVPS       Z2, Z1, Z1
+	VMOVUPS      Z1, 64(R8)
+	VMOVSS       X3, (R8)(BX*1)
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x00000004, BX
+	INCQ         DX
+	DECQ         CX
+	JNZ          column
+	MOVQ         DX, pivot+16(FP)
 	VZEROUPPER
 	RET
 
@@ -5699,6 +5815,89 @@ step_done:
 	VZEROUPPER
 	RET
 
+// func factorAVX2(x *float64, n int) (pivot int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·factorAVX2(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	MOVQ   AX, R8
+	XORQ   DX, DX
+	XORQ   BX, BX
+	VXORPD X10, X10, X10
+
+column:
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD 64(R8), Y2
+	VMOVUPD 96(R8), Y3
+	VMOVUPD 128(R8), Y4
+	VMOVUPD 160(R8), Y5
+	VMOVUPD 192(R8), Y6
+	VMOVUPD 224(R8), Y7
+	MOVQ    AX, DI
+	MOVQ    DX, SI
+	TESTQ   SI, SI
+	JZ      step_done
+
+step:
+	VBROADCASTSD (DI)(BX*1), Y8
+	VFNMADD231PD (DI), Y8, Y0
+	VFNMADD231PD 32(DI), Y8, Y1
+	VFNMADD231PD 64(DI), Y8, Y2
+	VFNMADD231PD 96(DI), Y8, Y3
+	VFNMADD231PD 128(DI), Y8, Y4
+	VFNMADD231PD 160(DI), Y8, Y5
+	VFNMADD231PD 192(DI), Y8, Y6
+	VFNMADD231PD 224(DI), Y8, Y7
+	ADDQ         $0x00000100, DI
+	DECQ         SI
+	JNZ          step
+
+step_done:
+	VMOVUPD  Y0, (R8)
+	VMOVUPD  Y1, 32(R8)
+	VMOVUPD  Y2, 64(R8)
+	VMOVUPD  Y3, 96(R8)
+	VMOVUPD  Y4, 128(R8)
+	VMOVUPD  Y5, 160(R8)
+	VMOVUPD  Y6, 192(R8)
+	VMOVUPD  Y7, 224(R8)
+	VMOVSD   (R8)(BX*1), X9
+	VUCOMISD X10, X9
+	JHI      positive
+	MOVQ     DX, pivot+16(FP)
+	VZEROUPPER
+	RET
+
+positive:
+	VSQRTSD      X9, X9, X9
+	VBROADCASTSD X9, Y8
+	VDIVPD       Y8, Y0, Y0
+	VMOVUPD      Y0, (R8)
+	VDIVPD       Y8, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VDIVPD       Y8, Y2, Y2
+	VMOVUPD      Y2, 64(R8)
+	VDIVPD       Y8, Y3, Y3
+	VMOVUPD      Y3, 96(R8)
+	VDIVPD       Y8, Y4, Y4
+	VMOVUPD      Y4, 128(R8)
+	VDIVPD       Y8, Y5, Y5
+	VMOVUPD      Y5, 160(R8)
+	VDIVPD       Y8, Y6, Y6
+	VMOVUPD      Y6, 192(R8)
+	VDIVPD       Y8, Y7, Y7
+	VMOVUPD      Y7, 224(R8)
+	VMOVSD       X9, (R8)(BX*1)
+	ADDQ         $0x00000100, R8
+	ADDQ         $0x00000008, BX
+	INCQ         DX
+	DECQ         CX
+	JNZ          column
+	MOVQ         DX, pivot+16(FP)
+	VZEROUPPER
+	RET
+
 // func tile32AVX2(c *float32, cs int, a *float32, as int, b *float32, k int)
 // Requires: AVX, FMA3
 TEXT ·tile32AVX2(SB), NOSPLIT, $0-48
@@ -5914,6 +6113,69 @@ step_done:
 	INCQ         SI
 	DECQ         BX
 	JNZ          row
+	VZEROUPPER
+	RET
+
+// func factor32AVX2(x *float32, n int) (pivot int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·factor32AVX2(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	MOVQ   AX, R8
+	XORQ   DX, DX
+	XORQ   BX, BX
+	VXORPD X6, X6, X6
+
+column:
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVUPS 64(R8), Y2
+	VMOVUPS 96(R8), Y3
+	MOVQ    AX, DI
+	MOVQ    DX, SI
+	TESTQ   SI, SI
+	JZ      step_done
+
+step:
+	VBROADCASTSS (DI)(BX*1), Y4
+	VFNMADD231PS (DI), Y4, Y0
+	VFNMADD231PS 32(DI), Y4, Y1
+	VFNMADD231PS 64(DI), Y4, Y2
+	VFNMADD231PS 96(DI), Y4, Y3
+	ADDQ         $0x00000080, DI
+	DECQ         SI
+	JNZ          step
+
+step_done:
+	VMOVUPS  Y0, (R8)
+	VMOVUPS  Y1, 32(R8)
+	VMOVUPS  Y2, 64(R8)
+	VMOVUPS  Y3, 96(R8)
+	VMOVSS   (R8)(BX*1), X5
+	VUCOMISS X6, X5
+	JHI      positive
+	MOVQ     DX, pivot+16(FP)
+	VZEROUPPER
+	RET
+
+positive:
+	VSQRTSS      X5, X5, X5
+	VBROADCASTSS X5, Y4
+	VDIVPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (R8)
+	VDIVPS       Y4, Y1, Y1
+	VMOVUPS      Y1, 32(R8)
+	VDIVPS       Y4, Y2, Y2
+	VMOVUPS      Y2, 64(R8)
+	VDIVPS       Y4, Y3, Y3
+	VMOVUPS      Y3, 96(R8)
+	VMOVSS       X5, (R8)(BX*1)
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x00000004, BX
+	INCQ         DX
+	DECQ         CX
+	JNZ          column
+	MOVQ         DX, pivot+16(FP)
 	VZEROUPPER
 	RET
 
@@ -8035,6 +8297,27 @@ quad:
 	VMOVDQU      Y5, 160(AX)
 	VMOVDQU      Y6, 192(AX)
 	VMOVDQU      Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func floatsAVX2(dst *float32, src *int16, steps int)
+// Requires: AVX, AVX2
+TEXT ·floatsAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ steps+16(FP), DX
+
+steps:
+	VPMOVSXWD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVSXWD 16(CX), Y1
+	VCVTDQ2PS Y1, Y1
+	VMOVUPS   Y1, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       steps
 	VZEROUPPER
 	RET
 

@@ -76,6 +76,8 @@ type level struct {
 
 	dot  func(x, y []float32) float32
 	axpy func(a float32, x, y []float32)
+	// floats stores whole numbers as float32, as many as src has.
+	floats func(dst []float32, src []int16)
 }
 
 // real is a number that matrices are factored in.
@@ -90,6 +92,10 @@ type dense[T real] struct {
 	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being
 	// lower triangular with rows ls apart.
 	solve func(x, l []T, ls, n int)
+	// factor replaces the first n columns of 32 rows, which are the rows of x (n×32), by those of the factor of
+	// the matrix in the lower triangle of the first n rows. It returns the index of the first pivot that is not positive,
+	// which it leaves in its place, or n. What lies above the diagonal becomes anything.
+	factor func(x []T, n int) (pivot int)
 	// columns stores the first of n columns of 8 rows of src, ss apart, as rows of dst, ds apart, and
 	// returns how many.
 	columns func(dst []T, ds int, src []T, ss, n int) int

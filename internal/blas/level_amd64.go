@@ -96,8 +96,8 @@ var avx512Level = level{
 	classes: classesWide,
 	targets: targetsWide,
 	dots:    dotsWide,
-	f64:     denseBy(8, 24, tileAVX512, solveAVX512, 4, columnsAVX2),
-	f32:     denseBy(8, 48, tile32AVX512, solve32AVX512, 8, columns32AVX2),
+	f64:     denseBy(8, 24, tileAVX512, solveAVX512, factorAVX512, 4, columnsAVX2),
+	f32:     denseBy(8, 48, tile32AVX512, solve32AVX512, factor32AVX512, 8, columns32AVX2),
 	hadamard: func(x []float32) {
 		if len(x) < 128 {
 			hadamardGo(x)
@@ -132,6 +132,7 @@ var avx512Level = level{
 	gradientMixed: gradientMixedAVX512,
 	dot:           func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
+	floats:        floatsWide,
 }
 
 var avx2Level = level{
@@ -205,8 +206,8 @@ var avx2Level = level{
 	classes: classesWide,
 	targets: targetsWide,
 	dots:    dotsWide,
-	f64:     denseBy(4, 12, tileAVX2, solveAVX2, 4, columnsAVX2),
-	f32:     denseBy(4, 24, tile32AVX2, solve32AVX2, 8, columns32AVX2),
+	f64:     denseBy(4, 12, tileAVX2, solveAVX2, factorAVX2, 4, columnsAVX2),
+	f32:     denseBy(4, 24, tile32AVX2, solve32AVX2, factor32AVX2, 8, columns32AVX2),
 	hadamard: func(x []float32) {
 		if len(x) < 64 {
 			hadamardGo(x)
@@ -241,10 +242,11 @@ var avx2Level = level{
 	gradientMixed: gradientMixedAVX2,
 	dot:           func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
+	floats:        floatsWide,
 }
 
 // denseBy returns the factorisation's kernels, with checks before them. columns takes step columns at a time.
-func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int), step int, columns func(dst *T, ds int, src *T, ss, steps int)) dense[T] {
+func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int), factor func(x *T, n int) int, step int, columns func(dst *T, ds int, src *T, ss, steps int)) dense[T] {
 	return dense[T]{
 		mr: mr, nr: nr,
 		tile: func(c []T, cs int, a []T, as int, b []T, k int) {
@@ -257,6 +259,10 @@ func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k i
 			reach(x, n, base, base)
 			reach(l, n, ls, n)
 			solve(ptr(x), ptr(l), ls, n)
+		},
+		factor: func(x []T, n int) int {
+			reach(x, n, base, base)
+			return factor(ptr(x), n)
 		},
 		columns: func(dst []T, ds int, src []T, ss, n int) int {
 			if n < step {
@@ -292,6 +298,15 @@ func targetsWide(acc []int32, panel []int8, y []int16, ys, quads, k int) {
 	for ; t < k; t++ {
 		targets1AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
 	}
+}
+
+func floatsWide(dst []float32, src []int16) {
+	whole := len(src) &^ 15
+	if whole > 0 {
+		reach(dst, 1, 0, whole)
+		floatsAVX2(ptr(dst), ptr(src), whole/16)
+	}
+	floatsGo(dst[whole:], src[whole:])
 }
 
 func dotsWide(dst, a, b []float64, bs int) {

@@ -11,8 +11,8 @@ var goLevel = level{
 	gram:          gramGo,
 	classes:       classesGo,
 	targets:       targetsGo,
-	f64:           dense[float64]{mr: 4, nr: 4, tile: tileGo, solve: solveGo, columns: columnsGo[float64]},
-	f32:           dense[float32]{mr: 4, nr: 4, tile: tile32Go, solve: solve32Go, columns: columnsGo[float32]},
+	f64:           dense[float64]{mr: 4, nr: 4, tile: tileGo, solve: solveGo, factor: factorGo, columns: columnsGo[float64]},
+	f32:           dense[float32]{mr: 4, nr: 4, tile: tile32Go, solve: solve32Go, factor: factor32Go, columns: columnsGo[float32]},
 	hadamard:      hadamardGo,
 	affine:        affineGo,
 	slide:         slideGo,
@@ -23,4 +23,5 @@ var goLevel = level{
 	gradientMixed: gradient64Go[float32],
 	dot:           dotGo,
 	axpy:          axpyGo,
+	floats:        floatsGo,
 }

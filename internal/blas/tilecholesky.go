@@ -8,49 +8,75 @@ func CholeskyTiles[T float32 | float64](tiles [][]T, d, threads int) (pivot int,
 	if len(tiles) != NumTiles(d) {
 		panic("blas: another number of tiles than NumTiles")
 	}
-	at := func(i, j int) int { return i*(i+1)/2 + j }
-	// Column by column, each tile as soon as those that it needs are done: they come before it in that order, so that the
+	side := blockSide(d, threads)
+	pivot = factorBlocks(d, side, TileDim/side, threads, func(i, j int) (block []T, pitch int) {
+		i, j = i*side, j*side
+		t, u := i/TileDim, j/TileDim
+		pitch = TileRows(d, u)
+		return tiles[t*(t+1)/2+u][i%TileDim*pitch+j%TileDim:], pitch
+	})
+	return pivot, pivot == d
+}
+
+// blockSide returns the side of the blocks that threads factor a matrix of n rows by: a tile, or a part of one where
+// there would be so few that threads wait for each other.
+func blockSide(n, threads int) int {
+	if threads > 1 && n <= 3*TileDim {
+		return TileDim / 3
+	}
+	return TileDim
+}
+
+// factorBlocks factors a matrix of n rows in square blocks, of which so many side by side have their columns one after the
+// other. It returns the index of the first bad pivot, or n.
+func factorBlocks[T real](n, side, together, threads int, block func(i, j int) (elements []T, pitch int)) int {
+	// Column by column, each block as soon as those that it needs are done: they come before it in that order, so that the
 	// first that is not done never waits.
 	var order [][2]int
-	n := (d + TileDim - 1) / TileDim
-	for j := range n {
-		for i := j; i < n; i++ {
+	blocks := (n + side - 1) / side
+	for j := range blocks {
+		for i := j; i < blocks; i++ {
 			order = append(order, [2]int{i, j})
 		}
 	}
-	done := make([]chan struct{}, len(tiles))
+	at := func(i, j int) int { return i*(i+1)/2 + j }
+	done := make([]chan struct{}, len(order))
 	for t := range done {
 		done[t] = make(chan struct{})
 	}
-	var bad atomic.Int64 // the first bad pivot, or d
-	bad.Store(int64(d))
+	var bad atomic.Int64 // the first bad pivot, or n
+	bad.Store(int64(n))
 	parallel(threads, len(order), func(item int, _ *scratch) {
 		i, j := order[item][0], order[item][1]
-		own := at(i, j)
-		defer close(done[own])
-		if bad.Load() < int64(d) {
+		defer close(done[at(i, j)])
+		if bad.Load() < int64(n) {
 			return
 		}
-		c, rows, cols := tiles[own], TileRows(d, i), TileRows(d, j)
-		for k := range j {
-			a, b := at(i, k), at(j, k)
-			<-done[a]
-			<-done[b]
-			// Elements continue their chains over the columns of earlier tiles, in order.
-			gemm(product[T]{c: c, cs: cols, m: rows, n: cols, lower: i == j,
-				a: tiles[a], as: TileDim, b: tiles[b], bs: TileDim, k: TileDim}, 1)
+		c, cs := block(i, j)
+		rows, cols := min(side, n-i*side), min(side, n-j*side)
+		for k := 0; k < j; {
+			end := min(j, (k/together+1)*together)
+			for b := k; b < end; b++ {
+				<-done[at(i, b)]
+				<-done[at(j, b)]
+			}
+			// Elements continue their chains over the columns of earlier blocks, in order.
+			left, ls := block(i, k)
+			right, rs := block(j, k)
+			gemm(product[T]{c: c, cs: cs, m: rows, n: cols, lower: i == j, a: left, as: ls, b: right, bs: rs, k: (end - k) * side}, 1)
+			k = end
 		}
 		if i == j {
-			if p := factor(c, cols, 0, cols, 1); p != cols {
-				bad.CompareAndSwap(int64(d), int64(j*TileDim+p))
+			if p := factor(c, cs, 0, cols); p != cols {
+				bad.CompareAndSwap(int64(n), int64(j*side+p))
 			}
 			return
 		}
 		<-done[at(j, j)]
-		solveRows(c, cols, rows, tiles[at(j, j)], cols, cols, false, 0)
+		l, ls := block(j, j)
+		solveRows(c, cs, rows, l, ls, cols, false, 0)
 	})
-	pivot = int(bad.Load())
-	return pivot, pivot == d
+	return int(bad.Load())
 }
 
 // CholeskyTilesSolve replaces b (d×k) by A⁻¹·B, given the factor that CholeskyTiles left, with the bits

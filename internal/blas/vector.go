@@ -19,6 +19,21 @@ func Axpy(a float32, x, y []float32) {
 	active().axpy(a, x, y)
 }
 
+// Floats stores the numbers of src in dst, a slice of equal length.
+func Floats(dst []float32, src []int16) {
+	if len(dst) != len(src) {
+		panic("blas: vectors of different length")
+	}
+	active().floats(dst, src)
+}
+
+func floatsGo(dst []float32, src []int16) {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		dst[i] = float32(v)
+	}
+}
+
 func dotGo(x, y []float32) float32 {
 	var s [64]float32
 	whole := len(x) &^ 63

@@ -16,11 +16,14 @@ type real struct {
 	move, divide func(...Op)
 	broadcast    func(...Op)
 	fma, fnm     func(...Op)
+
+	scalar, root func(...Op)
+	compare      func(Op, Op)
 }
 
 var (
-	float64s = real{"float64", "", 3, VMOVUPD, VDIVPD, VBROADCASTSD, VFMADD231PD, VFNMADD231PD}
-	float32s = real{"float32", "32", 2, VMOVUPS, VDIVPS, VBROADCASTSS, VFMADD231PS, VFNMADD231PS}
+	float64s = real{"float64", "", 3, VMOVUPD, VDIVPD, VBROADCASTSD, VFMADD231PD, VFNMADD231PD, VMOVSD, VSQRTSD, VUCOMISD}
+	float32s = real{"float32", "32", 2, VMOVUPS, VDIVPS, VBROADCASTSS, VFMADD231PS, VFNMADD231PS, VMOVSS, VSQRTSS, VUCOMISS}
 )
 
 // subtractTile writes tile.
@@ -121,5 +124,55 @@ func solve(m machine, f real) {
 		ADDQ(ls, row)
 		INCQ(done)
 	})
+	ret()
+}
+
+// factor writes factor: the columns of 32 rows, of which one after the other is divided by the root of its diagonal.
+func factor(m machine, f real) {
+	size := 1 << f.shift
+	pitch := 32 * size
+	text(m, "factor"+f.suffix, fmt.Sprintf("func(x *%s, n int) (pivot int)", f.typ), "is factor.")
+	n := pitch / m.bytes
+	first, count := param("x"), param("n")
+	done, offset, p, from, own := GP64(), GP64(), GP64(), GP64(), GP64()
+	MOVQ(first, own)
+	XORQ(done, done)
+	XORQ(offset, offset)
+	bc, diagonal, zero := m.v(n), x[n+1], x[n+2]
+	VXORPD(zero, zero, zero)
+	loop("column", count, 1, false, func() {
+		for j := range n {
+			f.move(at(own, j*m.bytes), m.v(j))
+		}
+		MOVQ(first, from)
+		MOVQ(done, p)
+		loop("step", p, 1, true, func() {
+			f.broadcast(plus(from, offset, 0), bc)
+			for j := range n {
+				f.fnm(at(from, j*m.bytes), bc, m.v(j))
+			}
+			add(pitch, from)
+		})
+		for j := range n {
+			f.move(m.v(j), at(own, j*m.bytes))
+		}
+		f.scalar(plus(own, offset, 0), diagonal)
+		f.compare(zero, diagonal)
+		JHI(LabelRef("positive"))
+		Store(done, ReturnIndex(0))
+		ret()
+		Label("positive")
+		f.root(diagonal, diagonal, diagonal)
+		f.broadcast(diagonal, bc)
+		for j := range n {
+			f.divide(bc, m.v(j), m.v(j))
+			f.move(m.v(j), at(own, j*m.bytes))
+		}
+		f.scalar(diagonal, plus(own, offset, 0))
+		add(pitch, own)
+		add(size, offset)
+		INCQ(done)
+	})
+	Store(done, ReturnIndex(0))
 	ret()
 }

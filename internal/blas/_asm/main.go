@@ -36,6 +36,7 @@ func main() {
 		for _, f := range []real{float64s, float32s} {
 			subtractTile(m, f)
 			solve(m, f)
+			factor(m, f)
 		}
 		dot(m)
 		axpy(m)
@@ -54,6 +55,7 @@ func main() {
 	classes()
 	targets(1)
 	targets(4)
+	floats()
 	dots(1)
 	dots(4)
 	transpose(float64s)

@@ -86,6 +86,22 @@ func axpy(m machine) {
 	ret()
 }
 
+// floats writes floats, which both machines use.
+func floats() {
+	text(avx2, "floats", "func(dst *float32, src *int16, steps int)", "is floats, of 16 numbers in each step.")
+	dst, src, steps := param("dst"), param("src"), param("steps")
+	loop("steps", steps, 1, false, func() {
+		for half := range 2 {
+			VPMOVSXWD(at(src, 16*half), y[half])
+			VCVTDQ2PS(y[half], y[half])
+			VMOVUPS(y[half], at(dst, 32*half))
+		}
+		add(32, src)
+		add(64, dst)
+	})
+	ret()
+}
+
 // dots writes dotsN: N products at a time, each in four chains.
 func dots(n int) {
 	text(avx2, fmt.Sprint("dots", n), "func(dst, a, b *float64, bs, n int)",
