@@ -25,13 +25,13 @@ func NewTiles(d int) [][]float64 { return MakeTiles[float64](d) }
 
 // MakeTiles is NewTiles for numbers of type T.
 func MakeTiles[T float32 | float64](d int) [][]T {
-	var tiles [][]T
+	var lengths []int
 	for i := 0; i*TileDim < d; i++ {
 		for j := range i + 1 {
-			tiles = append(tiles, Make[T](TileRows(d, i)*TileRows(d, j)))
+			lengths = append(lengths, TileRows(d, i)*TileRows(d, j))
 		}
 	}
-	return tiles
+	return MakeEach[T](lengths)
 }
 
 // TileBytes returns the memory of the tiles of a d×d matrix of numbers that take so many bytes.

@@ -1,9 +1,11 @@
 package blas
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/bochner-ml/bochner/internal/machine"
+	workers "github.com/bochner-ml/bochner/internal/parallel"
 )
 
 const (
@@ -34,6 +36,25 @@ func Make[T int8 | int16 | float32 | float64](n int) []T {
 		largePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), bytes))
 	}
 	return s
+}
+
+// MakeEach returns what Make returns for each length, nil for 0, and has all processors touch it. What is
+// read before it is written costs less so: the system would first map pages of zeros to be read, and then
+// interrupt all processors for each that is written.
+func MakeEach[T float32 | float64](lengths []int) [][]T {
+	const page = 4096
+	var t T
+	all := make([][]T, len(lengths))
+	workers.Each(len(lengths), runtime.GOMAXPROCS(0), func(_, i int) {
+		if lengths[i] == 0 {
+			return
+		}
+		all[i] = Make[T](lengths[i])
+		for at := 0; at < lengths[i]; at += page / int(unsafe.Sizeof(t)) {
+			all[i][at] = 0
+		}
+	})
+	return all
 }
 
 // fromLine returns how many bytes behind the start of a cache line s starts.

@@ -1,18 +1,18 @@
 package blas
 
 import (
-	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// largePages asks for large pages under the whole pages of b. Whether they are there
-// changes nothing but time, so a refusal is no error.
+// largePages asks for large pages under b, and under the whole of those that b begins and ends
+// in: of a page that it owns in part, the rest is that of its neighbours in the heap. Whether
+// they are there changes nothing but time, so a refusal is no error.
 func largePages(b []byte) {
-	page := os.Getpagesize()
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (page - 1)
-	if end := skip + (len(b)-skip)/page*page; end > skip {
-		_ = unix.Madvise(b[skip:end], unix.MADV_HUGEPAGE)
-	}
+	const page = 2 << 20
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	end := (start + uintptr(len(b)) + page - 1) &^ (page - 1)
+	start &^= page - 1
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, start, end-start, unix.MADV_HUGEPAGE)
 }

@@ -107,6 +107,17 @@ func (l Layout) Cross(i int) (from, width int, ok bool) {
 	return (i - 1 - n) * l.chunk(), l.width(), i > n
 }
 
+// tiles returns zeros for the tiles that are among some of the parts, and nil for others.
+func (l Layout) tiles(some func(part int) bool) [][]float64 {
+	lengths := make([]int, blas.NumTiles(l.Dim))
+	for i := range lengths {
+		if part := i + 1; some(part) {
+			lengths[i] = l.Len(part)
+		}
+	}
+	return blas.MakeEach[float64](lengths)
+}
+
 // Len returns how many numbers part i has.
 func (l Layout) Len(i int) int {
 	if i == 0 {

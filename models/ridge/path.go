@@ -39,7 +39,7 @@ type path struct {
 }
 
 // largeSum is the number of features from which on sums take megabytes.
-const largeSum = 512
+const largeSum = 2048
 
 // load returns the sum of a fold, which holds until another is loaded.
 func (p *path) load(fold int) (*Sum, error) {

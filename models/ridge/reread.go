@@ -3,7 +3,6 @@ package ridge
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -20,13 +19,11 @@ func (p *path) rereads(shape Shape) bool {
 
 // outline returns a sum of no rows with the head, the cross products and the tiles of the diagonal.
 func outline(shape Shape) *Sum {
-	s := NewPartSum(shape, 0, 1)
-	l := LayoutOf(shape)
-	for i := range s.tiles {
-		if _, ok := l.Diagonal(i + 1); ok {
-			s.tiles[i] = blas.Make[float64](l.Len(i + 1))
-		}
-	}
+	s, l := NewPartSum(shape, 0, 1), LayoutOf(shape)
+	s.tiles = l.tiles(func(part int) bool {
+		_, ok := l.Diagonal(part)
+		return ok
+	})
 	s.cross = make([]float64, shape.Dim*shape.width())
 	return s
 }

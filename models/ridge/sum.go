@@ -49,11 +49,8 @@ func NewPartSum(shape Shape, first, end int) *Sum {
 	if shape.Validate() != nil || first < 0 || end > NumParts(shape) || first >= end {
 		panic("ridge: invalid shape or range of parts")
 	}
-	l := LayoutOf(shape)
-	s := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: make([][]float64, blas.NumTiles(shape.Dim))}
-	for i := max(first, 1); i < min(end, len(s.tiles)+1); i++ {
-		s.tiles[i-1] = blas.Make[float64](l.Len(i))
-	}
+	s := &Sum{shape: shape, head: make([]float64, shape.headLen())}
+	s.tiles = LayoutOf(shape).tiles(func(part int) bool { return first <= part && part < end })
 	if end > len(s.tiles)+1 {
 		s.cross = make([]float64, shape.Dim*shape.width())
 	}
