@@ -251,10 +251,10 @@ func (r *room) kernel(n int) *kernel {
 func (f *Problem) weights(v, alpha []float64, k, threads int) {
 	d := len(f.root)
 	vt := make([]float64, k*d)
-	for _, s := range f.folds {
-		if f.given {
-			f.gradient(vt, alpha[s.first*k:], s, d, k, threads)
-		} else {
+	if f.given {
+		f.gradient(vt, alpha, d, k, threads)
+	} else {
+		for _, s := range f.folds {
 			blas.Gradient(vt, alpha[s.first*k:], s.z, s.n, d, k, threads)
 		}
 	}

@@ -60,7 +60,6 @@ func (f *Problem) integers(d, steps int) {
 	n := f.n
 	f.k = kernel{n, blas.NewTiles(n)}
 	// The features are rows of the block, and the rows its columns, of which a line of the cache is written at once.
-	const side = 32
 	block, columns := blas.NewGrid(n, steps), blas.Make[float32](min(d, blas.MaxRows)*n)
 	for from := 0; from < d; from += blas.MaxRows {
 		count := min(blas.MaxRows, d-from)
@@ -104,30 +103,49 @@ func (f *Problem) products(mean []float64) {
 	}
 }
 
-// gradient adds Σ αz to vt (k×D).
-func (f *Problem) gradient(vt, alpha []float64, s *Rows, d, k, threads int) {
-	const some = 256 // rows at a time
-	z, a := make([]float32, some*d), make([]float64, some*k)
-	for first := 0; first < s.n; first += some {
-		n := min(some, s.n-first)
-		parallel.Each(n, threads, func(_, i int) {
-			for j, v := range s.steps[(first+i)*d:][:d] {
-				z[i*d+j] = float32(v)
-			}
-			for c, v := range alpha[(first+i)*k:][:k] {
-				a[i*k+c] = f.u[s.first+first+i] * v
-			}
-		})
-		blas.Gradient64(vt, a, z, n, d, k, threads)
+// gradient stores Σ αz over the rows of all folds in vt (k×D).
+func (f *Problem) gradient(vt, alpha []float64, d, k, threads int) {
+	weighted := make([]float64, f.n*k)
+	for i := range weighted {
+		weighted[i] = f.u[i/k] * alpha[i]
 	}
+	type room struct {
+		z    []float32 // some rows of some features
+		sums []float64 // of these features
+	}
+	rooms := make([]room, max(1, threads))
+	parallel.Each((d+gradientSide-1)/gradientSide, threads, func(worker, item int) {
+		first := item * gradientSide
+		n, r := min(gradientSide, d-first), &rooms[worker]
+		if r.z == nil {
+			*r = room{make([]float32, gradientSide*gradientSide), make([]float64, gradientSide*k)}
+		}
+		sums := r.sums[:k*n]
+		clear(sums)
+		for _, s := range f.folds {
+			for from := 0; from < s.n; from += gradientSide {
+				rows := min(gradientSide, s.n-from)
+				for i := range rows {
+					blas.Floats(r.z[i*n:][:n], s.steps[(from+i)*d+first:][:n])
+				}
+				blas.Gradient64(sums, weighted[(s.first+from)*k:][:rows*k], r.z, rows, n, k, 1)
+			}
+		}
+		for c := range k {
+			copy(vt[c*d+first:], sums[c*n:][:n])
+		}
+	})
 }
+
+// gradientSide is the side of the squares of rows and features that gradient takes at once: few enough to stay in the cache.
+const gradientSide = 256
 
 // GivenBytes returns the most memory of a problem of that many given rows, features and outputs, with that many folds,
 // besides the rows themselves. before is what others hold beside the kernel until the first solution.
 func GivenBytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
 	kernel := 4 * rows * (rows + blas.TileDim)
-	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows) // of either kernel, gone before anything else
-	gradient := int64(AtOnce(rows, threads)) * 256 * (4*d + 8*k)
+	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)                                                // of either kernel, gone before anything else
+	gradient := int64(max(1, threads))*gradientSide*(4*gradientSide+8*k) + int64(AtOnce(rows, threads))*8*rows*k // each thread is of one solution
 	return max(KernelBytes(rows, dim, outputs, folds, threads)+gradient, kernel+block, kernel+before) + 8*rows*2*k
 }

@@ -63,11 +63,13 @@ func (k *kernel) centre(u []float64, threads int) {
 		// Each sum runs over the columns in order, of which those above the diagonal are rows.
 		for i := first; i < k.n; i++ {
 			if i < end {
+				var own float64
 				for c, piece := range k.row(i, 0, i+1) {
 					for j, v := range piece {
-						with[i] += float64(float64(u[c+j]*u[c+j]) * v)
+						own += float64(float64(u[c+j]*u[c+j]) * v)
 					}
 				}
+				with[i] = own
 			}
 			for c, piece := range k.row(i, first, min(end, i)) {
 				for j, v := range piece {
@@ -108,16 +110,26 @@ func (k *kernel) without(rest *kernel, fold *Rows, mu float64, threads int) {
 // across stores rows of a fold, from first up to end, without the columns of the fold in rows, row-major.
 func (k *kernel) across(rows []float64, fold *Rows, first, end, threads int) {
 	n, others := k.n-fold.n, fold.first+fold.n
-	parallel.Each(end-first+k.n-others, threads, func(_, i int) {
-		if i < end-first {
-			k.copyRow(rows[i*n:], first+i, 0, fold.first)
+	groups := (k.n+side-1)/side - others/side
+	parallel.Each(end-first+groups, threads, func(_, item int) {
+		if item < end-first {
+			k.copyRow(rows[item*n:], first+item, 0, fold.first)
 			return
 		}
-		r := others + i - (end - first)
-		for c, piece := range k.row(r, first, end) { // which is a column of theirs
-			for j, v := range piece {
-				rows[(c-first+j)*n+r-fold.n] = v
+		// Rows behind the fold have in its columns what its rows would have in theirs. A tile has whole groups of them.
+		g := others/side + item - (end - first)
+		upper, lower := max(g*side, others), min((g+1)*side, k.n)
+		i, at := upper/blas.TileDim, upper%blas.TileDim
+		for c := first; c < end; c++ {
+			j := c / blas.TileDim
+			tile, cols := k.tiles[i*(i+1)/2+j], blas.TileRows(k.n, j)
+			from := at*cols + c - j*blas.TileDim
+			for r := range rows[(c-first)*n+upper-fold.n:][:lower-upper] {
+				rows[(c-first)*n+upper-fold.n+r] = tile[from+r*cols]
 			}
 		}
 	})
 }
+
+// side is the number of rows or columns whose lines of the cache are read side by side to transpose them.
+const side = 32

@@ -214,7 +214,7 @@ func TestMemoryOfManyOutputs(t *testing.T) {
 		least = min(least, taken()) // without rooms and scratch memory, which serve the next one
 	}
 	room, one := KernelBytes(n, d, k, folds, threads)-KernelBytes(n, d, 0, folds, threads), int64(least)
-	one -= folds * 256 * (4*d + 8*k) // of gradient, for one fold after the other
+	one -= gradientSide*(4*gradientSide+8*k) + 8*n*k // of gradient
 	if all := one * int64(AtOnce(n, threads)); room < all*17/20 || room > all*3/2 {
 		t.Errorf("room for %d bytes, %d solutions take %d", room, AtOnce(n, threads), all)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
@@ -64,11 +65,9 @@ func Blocks(z *features.Grid, sets []*Set, threads int) iter.Seq2[[]int32, []int
 			z.Resize(len(rows))
 			parallel.Each((len(rows)+rowsAtOnce-1)/rowsAtOnce, threads, func(_, i int) {
 				some := rows[i*rowsAtOnce : min((i+1)*rowsAtOnce, len(rows))]
-				values := make([]float32, 0, len(some)*z.D())
-				for _, row := range some {
-					for _, v := range row {
-						values = append(values, float32(v))
-					}
+				values := make([]float32, len(some)*z.D())
+				for r, row := range some {
+					blas.Floats(values[r*z.D():][:z.D()], row)
 				}
 				z.QuantizeRows(i*rowsAtOnce, values, len(some), float32(z.Most())) // a step is 1
 			})
