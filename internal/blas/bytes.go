@@ -130,16 +130,21 @@ func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (s
 	case len(z) < rows*b.d:
 		panic("blas: source too short")
 	}
-	if b.most == MostByte && b.narrow(first, z, rows, f) == 0 {
+	l := active()
+	if b.most == MostByte && b.eachQuad(first, z, rows, func(panel, q, quads int, from []float32, ss int) int64 {
+		return l.quantize(b.quads(panel, q, quads), from, ss, quads, f)
+	}) == 0 {
 		return 0
 	}
-	return b.split(first, z, rows, f)
+	b.high.use(len(b.data))
+	return b.eachQuad(first, z, rows, func(panel, q, quads int, from []float32, ss int) int64 {
+		return l.split(b.quads(panel, q, quads), b.quads(panel+b.panels(), q, quads), from, ss, quads, f)
+	})
 }
 
-// narrow is QuantizeRows for numbers of at most 127 steps; it returns how many are
-// larger.
-func (b *Bytes) narrow(first int, z []float32, rows int, f float32) (larger int64) {
-	l := active()
+// eachQuad calls store for quads of rows of the panels, where the block has them from quad q on, with their numbers in rows ss
+// apart. It returns the sum of what store returns.
+func (b *Bytes) eachQuad(first int, z []float32, rows int, store func(panel, q, quads int, from []float32, ss int) int64) (sum int64) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	for p := range (b.d + lanes - 1) / lanes {
@@ -149,7 +154,7 @@ func (b *Bytes) narrow(first int, z []float32, rows int, f float32) (larger int6
 			whole = 0
 		}
 		if whole > 0 {
-			larger += l.quantize(b.quads(p, first/4, whole), z[p*lanes:], b.d, whole, f)
+			sum += store(p, first/4, whole, z[p*lanes:], b.d)
 		}
 		// What does not fill a quad of rows or a panel of columns is moved to
 		// where zeros lie around it.
@@ -160,10 +165,10 @@ func (b *Bytes) narrow(first int, z []float32, rows int, f float32) (larger int6
 			for i := range rest {
 				copy(t[i*lanes:(i+1)*lanes], z[(4*whole+i)*b.d+p*lanes:][:cols])
 			}
-			larger += l.quantize(b.quads(p, first/4+whole, quads), t, lanes, quads, f)
+			sum += store(p, first/4+whole, quads, t, lanes)
 		}
 	}
-	return larger
+	return sum
 }
 
 const maxFloat32 = 0x1p127 * (1 + (1 - 0x1p-23))

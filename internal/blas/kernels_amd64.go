@@ -69,6 +69,16 @@ func cosSinBytesAVX512(cos *int8, sin *int8, src *float32, ss int, quads int)
 //go:noescape
 func quantizeAVX512(dst *int8, src *float32, ss int, quads int, f float32) (cut int64)
 
+// splitAVX512 is split.
+//
+//go:noescape
+func splitAVX512(low *int8, high *int8, src *float32, ss int, quads int, f float32) (cut int64)
+
+// expAVX512 is exp. It stops at a vector with an element that is NaN or above the largest that has a power.
+//
+//go:noescape
+func expAVX512(x *float64, vectors int) (done int)
+
 // tileAVX512 is tile.
 //
 //go:noescape
@@ -306,6 +316,16 @@ func cosSinBytesAVX2(cos *int8, sin *int8, src *float32, ss int, quads int)
 //
 //go:noescape
 func quantizeAVX2(dst *int8, src *float32, ss int, quads int, f float32) (cut int64)
+
+// splitAVX2 is split.
+//
+//go:noescape
+func splitAVX2(low *int8, high *int8, src *float32, ss int, quads int, f float32) (cut int64)
+
+// expAVX2 is exp. It stops at a vector with an element that is NaN or above the largest that has a power.
+//
+//go:noescape
+func expAVX2(x *float64, vectors int) (done int)
 
 // tileAVX2 is tile.
 //

@@ -1492,6 +1492,274 @@ GLOBL least<>(SB), RODATA|NOPTR, $4
 DATA edge<>+0(SB)/4, $0x42ff0000
 GLOBL edge<>(SB), RODATA|NOPTR, $4
 
+// func splitAVX512(low *int8, high *int8, src *float32, ss int, quads int, f float32) (cut int64)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, POPCNT
+TEXT ·splitAVX512(SB), NOSPLIT, $0-56
+	VBROADCASTSS    f+40(FP), Z15
+	VBROADCASTSS    leastSteps<>+0(SB), Z14
+	VBROADCASTSS    mostSteps<>+0(SB), Z13
+	VBROADCASTSS    edgeSteps<>+0(SB), Z12
+	VBROADCASTSS    absMask<>+0(SB), Z11
+	VBROADCASTI32X4 quads<>+0(SB), Z10
+	VPBROADCASTD    lowest<>+0(SB), Z9
+	MOVQ            low+0(FP), AX
+	MOVQ            high+8(FP), CX
+	MOVQ            src+16(FP), DX
+	MOVQ            quads+32(FP), BX
+	MOVQ            ss+24(FP), SI
+	SHLQ            $0x02, SI
+	LEAQ            (SI)(SI*2), DI
+	XORQ            R8, R8
+
+quad:
+	VMULPS       (DX), Z15, Z0
+	VANDPS       Z11, Z0, Z8
+	VCMPPS       $0x05, Z12, Z8, K1
+	KMOVW        K1, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Z0, Z0, K1
+	VMOVAPS.Z    Z0, K1, Z0
+	VMINPS       Z0, Z13, Z0
+	VMAXPS       Z0, Z14, Z0
+	VCVTPS2DQ    Z0, Z0
+	VCVTDQ2PS    Z0, Z4
+	VBROADCASTSS half254<>+0(SB), Z8
+	VADDPS       Z8, Z4, Z4
+	VBROADCASTSS per254<>+0(SB), Z8
+	VMULPS       Z8, Z4, Z4
+	VRNDSCALEPS  $0x09, Z4, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPBROADCASTD base254<>+0(SB), Z8
+	VPMULLD      Z4, Z8, Z8
+	VPSUBD       Z8, Z0, Z0
+	VMULPS       (DX)(SI*1), Z15, Z1
+	VANDPS       Z11, Z1, Z8
+	VCMPPS       $0x05, Z12, Z8, K1
+	KMOVW        K1, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Z1, Z1, K1
+	VMOVAPS.Z    Z1, K1, Z1
+	VMINPS       Z1, Z13, Z1
+	VMAXPS       Z1, Z14, Z1
+	VCVTPS2DQ    Z1, Z1
+	VCVTDQ2PS    Z1, Z5
+	VBROADCASTSS half254<>+0(SB), Z8
+	VADDPS       Z8, Z5, Z5
+	VBROADCASTSS per254<>+0(SB), Z8
+	VMULPS       Z8, Z5, Z5
+	VRNDSCALEPS  $0x09, Z5, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPBROADCASTD base254<>+0(SB), Z8
+	VPMULLD      Z5, Z8, Z8
+	VPSUBD       Z8, Z1, Z1
+	VMULPS       (DX)(SI*2), Z15, Z2
+	VANDPS       Z11, Z2, Z8
+	VCMPPS       $0x05, Z12, Z8, K1
+	KMOVW        K1, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Z2, Z2, K1
+	VMOVAPS.Z    Z2, K1, Z2
+	VMINPS       Z2, Z13, Z2
+	VMAXPS       Z2, Z14, Z2
+	VCVTPS2DQ    Z2, Z2
+	VCVTDQ2PS    Z2, Z6
+	VBROADCASTSS half254<>+0(SB), Z8
+	VADDPS       Z8, Z6, Z6
+	VBROADCASTSS per254<>+0(SB), Z8
+	VMULPS       Z8, Z6, Z6
+	VRNDSCALEPS  $0x09, Z6, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPBROADCASTD base254<>+0(SB), Z8
+	VPMULLD      Z6, Z8, Z8
+	VPSUBD       Z8, Z2, Z2
+	VMULPS       (DX)(DI*1), Z15, Z3
+	VANDPS       Z11, Z3, Z8
+	VCMPPS       $0x05, Z12, Z8, K1
+	KMOVW        K1, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Z3, Z3, K1
+	VMOVAPS.Z    Z3, K1, Z3
+	VMINPS       Z3, Z13, Z3
+	VMAXPS       Z3, Z14, Z3
+	VCVTPS2DQ    Z3, Z3
+	VCVTDQ2PS    Z3, Z7
+	VBROADCASTSS half254<>+0(SB), Z8
+	VADDPS       Z8, Z7, Z7
+	VBROADCASTSS per254<>+0(SB), Z8
+	VMULPS       Z8, Z7, Z7
+	VRNDSCALEPS  $0x09, Z7, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPBROADCASTD base254<>+0(SB), Z8
+	VPMULLD      Z7, Z8, Z8
+	VPSUBD       Z8, Z3, Z3
+	VPACKSSDW    Z1, Z0, Z0
+	VPACKSSDW    Z3, Z2, Z2
+	VPACKSSWB    Z2, Z0, Z0
+	VPSHUFB      Z10, Z0, Z0
+	VPCMPB       $0x04, Z9, Z0, K1
+	VMOVDQU8.Z   Z0, K1, Z0
+	VMOVDQU32    Z0, (AX)
+	VPACKSSDW    Z5, Z4, Z4
+	VPACKSSDW    Z7, Z6, Z6
+	VPACKSSWB    Z6, Z4, Z4
+	VPSHUFB      Z10, Z4, Z4
+	VPCMPB       $0x04, Z9, Z4, K1
+	VMOVDQU8.Z   Z4, K1, Z4
+	VMOVDQU32    Z4, (CX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         BX
+	JNZ          quad
+	MOVQ         R8, cut+48(FP)
+	VZEROUPPER
+	RET
+
+DATA leastSteps<>+0(SB)/4, $0xc6fd0000
+GLOBL leastSteps<>(SB), RODATA|NOPTR, $4
+
+DATA mostSteps<>+0(SB)/4, $0x46fd0000
+GLOBL mostSteps<>(SB), RODATA|NOPTR, $4
+
+DATA edgeSteps<>+0(SB)/4, $0x46fd0100
+GLOBL edgeSteps<>(SB), RODATA|NOPTR, $4
+
+DATA half254<>+0(SB)/4, $0x42ff0000
+GLOBL half254<>(SB), RODATA|NOPTR, $4
+
+DATA per254<>+0(SB)/4, $0x3b810204
+GLOBL per254<>(SB), RODATA|NOPTR, $4
+
+DATA base254<>+0(SB)/4, $0x000000fe
+GLOBL base254<>(SB), RODATA|NOPTR, $4
+
+// func expAVX512(x *float64, vectors int) (done int)
+// Requires: AVX, AVX512F
+TEXT ·expAVX512(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         vectors+8(FP), CX
+	XORQ         DX, DX
+	VBROADCASTSD expLeast<>+0(SB), Z8
+	VBROADCASTSD expMost<>+0(SB), Z9
+	VBROADCASTSD log2e<>+0(SB), Z10
+	VBROADCASTSD ln2Hi<>+0(SB), Z11
+	VBROADCASTSD ln2Lo<>+0(SB), Z12
+	VBROADCASTSD oneHalf<>+0(SB), Z13
+	VBROADCASTSD one<>+0(SB), Z14
+
+vector:
+	VMOVUPD      (AX), Z0
+	VCMPPD       $0x06, Z9, Z0, K1
+	KMOVW        K1, BX
+	TESTL        BX, BX
+	JNZ          stop
+	VMULPD       Z10, Z0, Z1
+	VADDPD       Z13, Z1, Z1
+	VRNDSCALEPD  $0x09, Z1, Z1
+	VMULPD       Z11, Z1, Z2
+	VSUBPD       Z2, Z0, Z2
+	VMULPD       Z12, Z1, Z3
+	VSUBPD       Z3, Z2, Z4
+	VMULPD       Z4, Z4, Z5
+	VBROADCASTSD exp0<>+0(SB), Z6
+	VMULPD       Z6, Z5, Z6
+	VBROADCASTSD exp1<>+0(SB), Z15
+	VSUBPD       Z6, Z15, Z6
+	VMULPD       Z6, Z5, Z6
+	VBROADCASTSD exp2<>+0(SB), Z15
+	VSUBPD       Z6, Z15, Z6
+	VMULPD       Z6, Z5, Z6
+	VBROADCASTSD exp3<>+0(SB), Z15
+	VSUBPD       Z6, Z15, Z6
+	VMULPD       Z6, Z5, Z6
+	VBROADCASTSD exp4<>+0(SB), Z15
+	VSUBPD       Z6, Z15, Z6
+	VMULPD       Z6, Z5, Z6
+	VBROADCASTSD exp5<>+0(SB), Z15
+	VSUBPD       Z6, Z15, Z6
+	VMULPD       Z6, Z5, Z6
+	VSUBPD       Z6, Z4, Z7
+	VMULPD       Z7, Z4, Z7
+	VSUBPD       Z4, Z6, Z6
+	VADDPD       Z14, Z14, Z15
+	VADDPD       Z6, Z15, Z6
+	VDIVPD       Z6, Z7, Z7
+	VSUBPD       Z7, Z3, Z7
+	VSUBPD       Z7, Z2, Z7
+	VADDPD       Z7, Z14, Z7
+	VCVTPD2DQ    Z1, Y6
+	VPMOVSXDQ    Y6, Z6
+	VPSLLQ       $0x34, Z6, Z6
+	VPADDQ       Z6, Z7, Z7
+	VCMPPD       $0x05, Z8, Z0, K1
+	VMOVUPD.Z    Z7, K1, Z7
+	VMOVUPD      Z7, (AX)
+	ADDQ         $0x00000040, AX
+	INCQ         DX
+	DECQ         CX
+	JNZ          vector
+
+stop:
+	MOVQ DX, done+16(FP)
+	VZEROUPPER
+	RET
+
+DATA expLeast<>+0(SB)/4, $0x00000000
+DATA expLeast<>+4(SB)/4, $0xc0862000
+GLOBL expLeast<>(SB), RODATA|NOPTR, $8
+
+DATA expMost<>+0(SB)/4, $0xf837b4a2
+DATA expMost<>+4(SB)/4, $0x40862e42
+GLOBL expMost<>(SB), RODATA|NOPTR, $8
+
+DATA log2e<>+0(SB)/4, $0x652b82fe
+DATA log2e<>+4(SB)/4, $0x3ff71547
+GLOBL log2e<>(SB), RODATA|NOPTR, $8
+
+DATA ln2Hi<>+0(SB)/4, $0xfee00000
+DATA ln2Hi<>+4(SB)/4, $0x3fe62e42
+GLOBL ln2Hi<>(SB), RODATA|NOPTR, $8
+
+DATA ln2Lo<>+0(SB)/4, $0x35793c76
+DATA ln2Lo<>+4(SB)/4, $0x3dea39ef
+GLOBL ln2Lo<>(SB), RODATA|NOPTR, $8
+
+DATA oneHalf<>+0(SB)/4, $0x00000000
+DATA oneHalf<>+4(SB)/4, $0x3fe00000
+GLOBL oneHalf<>(SB), RODATA|NOPTR, $8
+
+DATA one<>+0(SB)/4, $0x00000000
+DATA one<>+4(SB)/4, $0x3ff00000
+GLOBL one<>(SB), RODATA|NOPTR, $8
+
+DATA exp0<>+0(SB)/4, $0xd644267f
+DATA exp0<>+4(SB)/4, $0x3e122805
+GLOBL exp0<>(SB), RODATA|NOPTR, $8
+
+DATA exp1<>+0(SB)/4, $0x2bf70ebe
+DATA exp1<>+4(SB)/4, $0x3e666a8f
+GLOBL exp1<>(SB), RODATA|NOPTR, $8
+
+DATA exp2<>+0(SB)/4, $0x9334ef0b
+DATA exp2<>+4(SB)/4, $0x3ebbbd77
+GLOBL exp2<>(SB), RODATA|NOPTR, $8
+
+DATA exp3<>+0(SB)/4, $0xbc011567
+DATA exp3<>+4(SB)/4, $0x3f11566a
+GLOBL exp3<>(SB), RODATA|NOPTR, $8
+
+DATA exp4<>+0(SB)/4, $0x16c16c17
+DATA exp4<>+4(SB)/4, $0x3f66c16c
+GLOBL exp4<>(SB), RODATA|NOPTR, $8
+
+DATA exp5<>+0(SB)/4, $0x55555555
+DATA exp5<>+4(SB)/4, $0x3fc55555
+GLOBL exp5<>(SB), RODATA|NOPTR, $8
+
 // func tileAVX512(c *float64, cs int, a *float64, as int, b *float64, k int)
 // Requires: AVX, AVX512F
 TEXT ·tileAVX512(SB), NOSPLIT, $0-48
@@ -5578,6 +5846,302 @@ quad:
 	DECQ      DX
 	JNZ       quad
 	MOVQ      DI, cut+40(FP)
+	VZEROUPPER
+	RET
+
+// func splitAVX2(low *int8, high *int8, src *float32, ss int, quads int, f float32) (cut int64)
+// Requires: AVX, AVX2, POPCNT
+TEXT ·splitAVX2(SB), NOSPLIT, $0-56
+	VBROADCASTSS   f+40(FP), Y15
+	VBROADCASTSS   leastSteps<>+0(SB), Y14
+	VBROADCASTSS   mostSteps<>+0(SB), Y13
+	VBROADCASTSS   edgeSteps<>+0(SB), Y12
+	VBROADCASTSS   absMask<>+0(SB), Y11
+	VBROADCASTI128 quads<>+0(SB), Y10
+	VPBROADCASTD   lowest<>+0(SB), Y9
+	MOVQ           low+0(FP), AX
+	MOVQ           high+8(FP), CX
+	MOVQ           src+16(FP), DX
+	MOVQ           quads+32(FP), BX
+	MOVQ           ss+24(FP), SI
+	SHLQ           $0x02, SI
+	LEAQ           (SI)(SI*2), DI
+	XORQ           R8, R8
+
+quad:
+	VMULPS       (DX), Y15, Y0
+	VANDPS       Y11, Y0, Y8
+	VCMPPS       $0x05, Y12, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Y0, Y0, Y8
+	VANDPS       Y8, Y0, Y0
+	VMINPS       Y0, Y13, Y0
+	VMAXPS       Y0, Y14, Y0
+	VCVTPS2DQ    Y0, Y0
+	VCVTDQ2PS    Y0, Y4
+	VBROADCASTSS half254<>+0(SB), Y8
+	VADDPS       Y8, Y4, Y4
+	VBROADCASTSS per254<>+0(SB), Y8
+	VMULPS       Y8, Y4, Y4
+	VROUNDPS     $0x09, Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPBROADCASTD base254<>+0(SB), Y8
+	VPMULLD      Y4, Y8, Y8
+	VPSUBD       Y8, Y0, Y0
+	VMULPS       (DX)(SI*1), Y15, Y1
+	VANDPS       Y11, Y1, Y8
+	VCMPPS       $0x05, Y12, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Y1, Y1, Y8
+	VANDPS       Y8, Y1, Y1
+	VMINPS       Y1, Y13, Y1
+	VMAXPS       Y1, Y14, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y5
+	VBROADCASTSS half254<>+0(SB), Y8
+	VADDPS       Y8, Y5, Y5
+	VBROADCASTSS per254<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VROUNDPS     $0x09, Y5, Y5
+	VCVTPS2DQ    Y5, Y5
+	VPBROADCASTD base254<>+0(SB), Y8
+	VPMULLD      Y5, Y8, Y8
+	VPSUBD       Y8, Y1, Y1
+	VMULPS       (DX)(SI*2), Y15, Y2
+	VANDPS       Y11, Y2, Y8
+	VCMPPS       $0x05, Y12, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Y2, Y2, Y8
+	VANDPS       Y8, Y2, Y2
+	VMINPS       Y2, Y13, Y2
+	VMAXPS       Y2, Y14, Y2
+	VCVTPS2DQ    Y2, Y2
+	VCVTDQ2PS    Y2, Y6
+	VBROADCASTSS half254<>+0(SB), Y8
+	VADDPS       Y8, Y6, Y6
+	VBROADCASTSS per254<>+0(SB), Y8
+	VMULPS       Y8, Y6, Y6
+	VROUNDPS     $0x09, Y6, Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD base254<>+0(SB), Y8
+	VPMULLD      Y6, Y8, Y8
+	VPSUBD       Y8, Y2, Y2
+	VMULPS       (DX)(DI*1), Y15, Y3
+	VANDPS       Y11, Y3, Y8
+	VCMPPS       $0x05, Y12, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Y3, Y3, Y8
+	VANDPS       Y8, Y3, Y3
+	VMINPS       Y3, Y13, Y3
+	VMAXPS       Y3, Y14, Y3
+	VCVTPS2DQ    Y3, Y3
+	VCVTDQ2PS    Y3, Y7
+	VBROADCASTSS half254<>+0(SB), Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS per254<>+0(SB), Y8
+	VMULPS       Y8, Y7, Y7
+	VROUNDPS     $0x09, Y7, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPBROADCASTD base254<>+0(SB), Y8
+	VPMULLD      Y7, Y8, Y8
+	VPSUBD       Y8, Y3, Y3
+	VPACKSSDW    Y1, Y0, Y0
+	VPACKSSDW    Y3, Y2, Y2
+	VPACKSSWB    Y2, Y0, Y0
+	VPSHUFB      Y10, Y0, Y0
+	VPCMPEQB     Y9, Y0, Y1
+	VPANDN       Y0, Y1, Y0
+	VMOVDQU      Y0, (AX)
+	VPACKSSDW    Y5, Y4, Y4
+	VPACKSSDW    Y7, Y6, Y6
+	VPACKSSWB    Y6, Y4, Y4
+	VPSHUFB      Y10, Y4, Y4
+	VPCMPEQB     Y9, Y4, Y5
+	VPANDN       Y4, Y5, Y4
+	VMOVDQU      Y4, (CX)
+	VMULPS       32(DX), Y15, Y0
+	VANDPS       Y11, Y0, Y8
+	VCMPPS       $0x05, Y12, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Y0, Y0, Y8
+	VANDPS       Y8, Y0, Y0
+	VMINPS       Y0, Y13, Y0
+	VMAXPS       Y0, Y14, Y0
+	VCVTPS2DQ    Y0, Y0
+	VCVTDQ2PS    Y0, Y4
+	VBROADCASTSS half254<>+0(SB), Y8
+	VADDPS       Y8, Y4, Y4
+	VBROADCASTSS per254<>+0(SB), Y8
+	VMULPS       Y8, Y4, Y4
+	VROUNDPS     $0x09, Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPBROADCASTD base254<>+0(SB), Y8
+	VPMULLD      Y4, Y8, Y8
+	VPSUBD       Y8, Y0, Y0
+	VMULPS       32(DX)(SI*1), Y15, Y1
+	VANDPS       Y11, Y1, Y8
+	VCMPPS       $0x05, Y12, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Y1, Y1, Y8
+	VANDPS       Y8, Y1, Y1
+	VMINPS       Y1, Y13, Y1
+	VMAXPS       Y1, Y14, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y5
+	VBROADCASTSS half254<>+0(SB), Y8
+	VADDPS       Y8, Y5, Y5
+	VBROADCASTSS per254<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VROUNDPS     $0x09, Y5, Y5
+	VCVTPS2DQ    Y5, Y5
+	VPBROADCASTD base254<>+0(SB), Y8
+	VPMULLD      Y5, Y8, Y8
+	VPSUBD       Y8, Y1, Y1
+	VMULPS       32(DX)(SI*2), Y15, Y2
+	VANDPS       Y11, Y2, Y8
+	VCMPPS       $0x05, Y12, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Y2, Y2, Y8
+	VANDPS       Y8, Y2, Y2
+	VMINPS       Y2, Y13, Y2
+	VMAXPS       Y2, Y14, Y2
+	VCVTPS2DQ    Y2, Y2
+	VCVTDQ2PS    Y2, Y6
+	VBROADCASTSS half254<>+0(SB), Y8
+	VADDPS       Y8, Y6, Y6
+	VBROADCASTSS per254<>+0(SB), Y8
+	VMULPS       Y8, Y6, Y6
+	VROUNDPS     $0x09, Y6, Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD base254<>+0(SB), Y8
+	VPMULLD      Y6, Y8, Y8
+	VPSUBD       Y8, Y2, Y2
+	VMULPS       32(DX)(DI*1), Y15, Y3
+	VANDPS       Y11, Y3, Y8
+	VCMPPS       $0x05, Y12, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	POPCNTL      R9, R9
+	ADDQ         R9, R8
+	VCMPPS       $0x07, Y3, Y3, Y8
+	VANDPS       Y8, Y3, Y3
+	VMINPS       Y3, Y13, Y3
+	VMAXPS       Y3, Y14, Y3
+	VCVTPS2DQ    Y3, Y3
+	VCVTDQ2PS    Y3, Y7
+	VBROADCASTSS half254<>+0(SB), Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS per254<>+0(SB), Y8
+	VMULPS       Y8, Y7, Y7
+	VROUNDPS     $0x09, Y7, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPBROADCASTD base254<>+0(SB), Y8
+	VPMULLD      Y7, Y8, Y8
+	VPSUBD       Y8, Y3, Y3
+	VPACKSSDW    Y1, Y0, Y0
+	VPACKSSDW    Y3, Y2, Y2
+	VPACKSSWB    Y2, Y0, Y0
+	VPSHUFB      Y10, Y0, Y0
+	VPCMPEQB     Y9, Y0, Y1
+	VPANDN       Y0, Y1, Y0
+	VMOVDQU      Y0, 32(AX)
+	VPACKSSDW    Y5, Y4, Y4
+	VPACKSSDW    Y7, Y6, Y6
+	VPACKSSWB    Y6, Y4, Y4
+	VPSHUFB      Y10, Y4, Y4
+	VPCMPEQB     Y9, Y4, Y5
+	VPANDN       Y4, Y5, Y4
+	VMOVDQU      Y4, 32(CX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         BX
+	JNZ          quad
+	MOVQ         R8, cut+48(FP)
+	VZEROUPPER
+	RET
+
+// func expAVX2(x *float64, vectors int) (done int)
+// Requires: AVX, AVX2
+TEXT ·expAVX2(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         vectors+8(FP), CX
+	XORQ         DX, DX
+	VBROADCASTSD expLeast<>+0(SB), Y8
+	VBROADCASTSD expMost<>+0(SB), Y9
+	VBROADCASTSD log2e<>+0(SB), Y10
+	VBROADCASTSD ln2Hi<>+0(SB), Y11
+	VBROADCASTSD ln2Lo<>+0(SB), Y12
+	VBROADCASTSD oneHalf<>+0(SB), Y13
+	VBROADCASTSD one<>+0(SB), Y14
+
+vector:
+	VMOVUPD      (AX), Y0
+	VCMPPD       $0x06, Y9, Y0, Y5
+	VMOVMSKPD    Y5, BX
+	TESTL        BX, BX
+	JNZ          stop
+	VMULPD       Y10, Y0, Y1
+	VADDPD       Y13, Y1, Y1
+	VROUNDPD     $0x09, Y1, Y1
+	VMULPD       Y11, Y1, Y2
+	VSUBPD       Y2, Y0, Y2
+	VMULPD       Y12, Y1, Y3
+	VSUBPD       Y3, Y2, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD exp0<>+0(SB), Y6
+	VMULPD       Y6, Y5, Y6
+	VBROADCASTSD exp1<>+0(SB), Y15
+	VSUBPD       Y6, Y15, Y6
+	VMULPD       Y6, Y5, Y6
+	VBROADCASTSD exp2<>+0(SB), Y15
+	VSUBPD       Y6, Y15, Y6
+	VMULPD       Y6, Y5, Y6
+	VBROADCASTSD exp3<>+0(SB), Y15
+	VSUBPD       Y6, Y15, Y6
+	VMULPD       Y6, Y5, Y6
+	VBROADCASTSD exp4<>+0(SB), Y15
+	VSUBPD       Y6, Y15, Y6
+	VMULPD       Y6, Y5, Y6
+	VBROADCASTSD exp5<>+0(SB), Y15
+	VSUBPD       Y6, Y15, Y6
+	VMULPD       Y6, Y5, Y6
+	VSUBPD       Y6, Y4, Y7
+	VMULPD       Y7, Y4, Y7
+	VSUBPD       Y4, Y6, Y6
+	VADDPD       Y14, Y14, Y15
+	VADDPD       Y6, Y15, Y6
+	VDIVPD       Y6, Y7, Y7
+	VSUBPD       Y7, Y3, Y7
+	VSUBPD       Y7, Y2, Y7
+	VADDPD       Y7, Y14, Y7
+	VCVTPD2DQY   Y1, X6
+	VPMOVSXDQ    X6, Y6
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y6, Y7, Y7
+	VCMPPD       $0x05, Y8, Y0, Y5
+	VANDPD       Y5, Y7, Y7
+	VMOVUPD      Y7, (AX)
+	ADDQ         $0x00000020, AX
+	INCQ         DX
+	DECQ         CX
+	JNZ          vector
+
+stop:
+	MOVQ DX, done+16(FP)
 	VZEROUPPER
 	RET
 

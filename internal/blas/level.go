@@ -34,6 +34,11 @@ type level struct {
 	// quantize stores round(f·x), cut to ±127, in the order of cosBytes, and
 	// counts what was cut. NaN gives 0 and counts.
 	quantize func(dst []int8, src []float32, ss, quads int, f float32) int64
+	// split stores the limbs of round(f·x), cut to ±MaxSteps, in the order of cosBytes, and
+	// returns how many were cut, NaN included.
+	split func(low, high []int8, src []float32, ss, quads int, f float32) int64
+	// exp replaces elements by their powers of e.
+	exp func(x []float64)
 
 	// gram adds the products of 16 columns of z with 48 columns, over 4·quads
 	// rows, to g: 16 rows of 48, gs apart.

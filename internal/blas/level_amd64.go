@@ -85,6 +85,13 @@ var avx512Level = level{
 		reach(src, 4*quads, ss, lanes)
 		return quantizeAVX512(ptr(dst), ptr(src), ss, quads, f)
 	},
+	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(low, quads, 64, 64)
+		reach(high, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return splitAVX512(ptr(low), ptr(high), ptr(src), ss, quads, f)
+	},
+	exp: func(x []float64) { expBy(x, 8, expAVX512) },
 	expand: func(z *operand, p int) {
 		columnSumsAVX512(ptr(z.sums[p*lanes:][:lanes]), ptr(z.panel(p)), z.quads)
 	},
@@ -187,6 +194,13 @@ var avx2Level = level{
 		reach(src, 4*quads, ss, lanes)
 		return quantizeAVX2(ptr(dst), ptr(src), ss, quads, f)
 	},
+	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(low, quads, 64, 64)
+		reach(high, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return splitAVX2(ptr(low), ptr(high), ptr(src), ss, quads, f)
+	},
+	exp:   func(x []float64) { expBy(x, 4, expAVX2) },
 	words: true,
 	expand: func(z *operand, p int) {
 		words := z.words[p*panelBytes:][:z.quads*64]
@@ -298,6 +312,18 @@ func targetsWide(acc []int32, panel []int8, y []int16, ys, quads, k int) {
 	for ; t < k; t++ {
 		targets1AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
 	}
+}
+
+// expBy replaces elements by kernel, in vectors of that width, and those that it leaves out one by one.
+func expBy(x []float64, width int, kernel func(x *float64, vectors int) int) {
+	for len(x) >= width {
+		done := kernel(ptr(x), len(x)/width) * width
+		if x = x[done:]; len(x) >= width {
+			expGo(x[:width])
+			x = x[width:]
+		}
+	}
+	expGo(x)
 }
 
 func floatsWide(dst []float32, src []int16) {

@@ -8,6 +8,8 @@ var goLevel = level{
 	cosBytes:      cosBytesGo,
 	cosSinBytes:   cosSinBytesGo,
 	quantize:      quantizeGo,
+	split:         splitGo,
+	exp:           expGo,
 	gram:          gramGo,
 	classes:       classesGo,
 	targets:       targetsGo,

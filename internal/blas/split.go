@@ -57,43 +57,27 @@ func (h *limb) use(size int) []int8 {
 	return h.data
 }
 
-// split is QuantizeRows for numbers of up to MaxSteps steps.
-func (b *Bytes) split(first int, z []float32, rows int, f float32) (cut int64) {
-	high := b.high.use(len(b.data))
-	for q := range (rows + 3) / 4 {
-		left := min(4, rows-4*q)
-		for p := range (b.d + lanes - 1) / lanes {
-			at := p*panelBytes + (first/4+q)*64
-			lo, hi := (*[64]int8)(b.data[at:]), (*[64]int8)(high[at:])
-			if left < 4 {
-				*lo, *hi = [64]int8{}, [64]int8{}
-			}
-			for r := range left {
-				row := z[(4*q+r)*b.d+p*lanes:]
-				row = row[:min(lanes, b.d-p*lanes)]
-				for c, x := range row {
-					v := float32(x * f)
-					if !(abs32(v) < MaxSteps+0.5) {
-						cut++
-						// Comparisons, not min and max, which differ on NaN.
-						switch {
-						case v > 0:
-							v = MaxSteps
-						case v < 0:
-							v = -MaxSteps
-						default:
-							v = 0
-						}
-					}
-					const toEven = 0x1.8p52
-					i := int32(float64(v) + toEven - toEven)
-					h := int32(uint32(i+limbBase*128+limbBase/2)/limbBase) - 128
-					lo[4*c+r], hi[4*c+r] = int8(i-limbBase*h), int8(h)
-				}
-				for c := len(row); c < lanes; c++ {
-					lo[4*c+r], hi[4*c+r] = 0, 0
+func splitGo(low, high []int8, src []float32, ss, quads int, f float32) (cut int64) {
+	for i := range 4 * quads {
+		lo, hi := low[i/4*64+i%4:], high[i/4*64+i%4:]
+		for c, x := range src[i*ss:][:lanes] {
+			v := float32(x * f)
+			if !(abs32(v) < MaxSteps+0.5) {
+				cut++
+				// Comparisons, not min and max, which differ on NaN.
+				switch {
+				case v > 0:
+					v = MaxSteps
+				case v < 0:
+					v = -MaxSteps
+				default:
+					v = 0
 				}
 			}
+			const toEven = 0x1.8p52
+			i := int32(float64(v) + toEven - toEven)
+			h := int32(uint32(i+limbBase*128+limbBase/2)/limbBase) - 128
+			lo[4*c], hi[4*c] = int8(i-limbBase*h), int8(h)
 		}
 	}
 	return cut

@@ -2,6 +2,8 @@ package blas
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 )
 
@@ -87,5 +89,30 @@ func TestSumsOfSplitBlocksAreExact(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// Every number of steps, those halfway between two, and what is cut.
+func TestTheKernelSplitsAsItsTwin(t *testing.T) {
+	var z []float32
+	for v := -2 * (MaxSteps + 3); v <= 2*(MaxSteps+3); v++ {
+		z = append(z, float32(v)/2)
+	}
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	z = append(z, nan, -nan, inf, -inf, 1e30, -1e30, math.Nextafter32(MaxSteps+0.5, 0), -math.Nextafter32(MaxSteps+0.5, 0))
+	for len(z)%64 > 0 {
+		z = append(z, 0)
+	}
+	quads := len(z) / 64
+	low, high := make([]int8, len(z)), make([]int8, len(z))
+	want := splitGo(low, high, z, lanes, quads, 1)
+	eachLevel(t, func(t *testing.T) {
+		l, checkLow := guarded[int8](t, len(z))
+		h, checkHigh := guarded[int8](t, len(z))
+		if cut := active().split(l, h, z, lanes, quads, 1); cut != want || !slices.Equal(l, low) || !slices.Equal(h, high) {
+			t.Errorf("%d were cut, want %d; low limbs equal %v, high ones %v", cut, want, slices.Equal(l, low), slices.Equal(h, high))
+		}
+		checkLow()
+		checkHigh()
 	})
 }

@@ -9,6 +9,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -33,6 +34,8 @@ func main() {
 		cosineBytes(m, false)
 		cosineBytes(m, true)
 		quantize(m)
+		split(m)
+		exp(m)
 		for _, f := range []real{float64s, float32s} {
 			subtractTile(m, f)
 			solve(m, f)
@@ -178,6 +181,12 @@ func words(name string, w ...uint32) Mem {
 	}
 	constants[name] = m
 	return m
+}
+
+// doubles returns memory with a float64.
+func doubles(name string, v float64) Mem {
+	b := math.Float64bits(v)
+	return words(name, uint32(b), uint32(b>>32))
 }
 
 // rowOf returns the address of row i of a tile, given pointers to rows 0 and

@@ -298,3 +298,76 @@ func quantize(m machine) {
 	Store(cut, ReturnIndex(0))
 	ret()
 }
+
+// split writes split: numbers of steps v = 254·h + l, with h = ⌊(v+127)/254⌋.
+func split(m machine) {
+	text(m, "split", "func(low, high *int8, src *float32, ss, quads int, f float32) (cut int64)", "is split.")
+	f, lowest, most, edge, abs := m.v(15), m.v(14), m.v(13), m.v(12), m.v(11)
+	factor, _ := Param("f").Resolve()
+	VBROADCASTSS(factor.Addr, f)
+	VBROADCASTSS(words("leastSteps", 0xc6fd0000), lowest)
+	VBROADCASTSS(words("mostSteps", 0x46fd0000), most)
+	VBROADCASTSS(words("edgeSteps", 0x46fd0100), edge)
+	VBROADCASTSS(words("absMask", 0x7fffffff), abs)
+	pk := newPacker(m, m.v(10), m.v(9))
+	low, high, src, quads := param("low"), param("high"), param("src"), param("quads")
+	ss := shifted("ss", 2)
+	ss3, cut, mask := GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: ss, Index: ss, Scale: 2}, ss3)
+	XORQ(cut, cut)
+	rows := [4]reg.VecPhysical{m.v(0), m.v(1), m.v(2), m.v(3)}
+	above := [4]reg.VecPhysical{m.v(4), m.v(5), m.v(6), m.v(7)}
+	t := m.v(8)
+	loop("quad", quads, 1, false, func() {
+		for part := range m.halves() {
+			for i, r := range rows {
+				h := above[i]
+				VMULPS(rowOf(i, 4, src, src, ss, ss3, m.bytes*part), f, r)
+				VANDPS(abs, r, t)
+				// 5: not less than, true of NaN.
+				if m.bytes == 64 {
+					VCMPPS(Imm(5), edge, t, reg.K1)
+					KMOVW(reg.K1, mask.As32())
+				} else {
+					VCMPPS(Imm(5), edge, t, t)
+					VMOVMSKPS(t, mask.As32())
+				}
+				POPCNTL(mask.As32(), mask.As32())
+				ADDQ(mask, cut)
+				// NaN becomes 0: what is not equal to itself is left out.
+				if m.bytes == 64 {
+					VCMPPS(Imm(7), r, r, reg.K1)
+					VMOVAPS_Z(r, reg.K1, r)
+				} else {
+					VCMPPS(Imm(7), r, r, t)
+					VANDPS(t, r, r)
+				}
+				VMINPS(r, most, r)
+				VMAXPS(r, lowest, r)
+				VCVTPS2DQ(r, r)
+				// The quotient is at least 1/508 from a whole number, and its rounding error far below.
+				VCVTDQ2PS(r, h)
+				VBROADCASTSS(words("half254", 0x42ff0000), t)
+				VADDPS(t, h, h)
+				VBROADCASTSS(words("per254", 0x3b810204), t)
+				VMULPS(t, h, h)
+				if m.bytes == 64 {
+					VRNDSCALEPS(Imm(9), h, h)
+				} else {
+					VROUNDPS(Imm(9), h, h)
+				}
+				VCVTPS2DQ(h, h)
+				VPBROADCASTD(words("base254", 254), t)
+				VPMULLD(h, t, t)
+				VPSUBD(t, r, r)
+			}
+			pk.pack(rows, at(low, m.bytes*part))
+			pk.pack(above, at(high, m.bytes*part))
+		}
+		add(64, low)
+		add(64, high)
+		LEAQ(Mem{Base: src, Index: ss, Scale: 4}, src)
+	})
+	Store(cut, ReturnIndex(0))
+	ret()
+}
