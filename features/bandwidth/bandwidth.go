@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/parallel"
@@ -61,11 +60,10 @@ func Median(sample []float32, n, d int, distance Distance) (float64, error) {
 	if bad.Load() {
 		return 0, fmt.Errorf("bandwidth: the sample contains NaN or an infinity; clean the data first")
 	}
-	all = slices.DeleteFunc(all, func(v float64) bool { return v == 0 })
-	if len(all) == 0 {
+	low, high := middle(all)
+	if high == 0 {
 		return 0, fmt.Errorf("bandwidth: all %d rows of the sample are equal, so the median distance is undefined; give the width as a number", n)
 	}
-	low, high := middle(all)
 	if distance == Euclidean {
 		low, high = math.Sqrt(low), math.Sqrt(high)
 	}
@@ -89,32 +87,32 @@ func eachRow(n int, f func(i int)) {
 // squared returns ‖x−z‖₂², in four sums over every fourth column. A width is
 // part of a model, so the order is fixed, and the conversion keeps the compiler from fusing.
 func squared(x, z []float32) float64 {
-	var s [4]float64
+	var s0, s1, s2, s3 float64
 	z = z[:len(x)]
 	for ; len(x) >= 4; x, z = x[4:], z[4:] {
-		for k := range 4 {
-			d := float64(x[k]) - float64(z[k])
-			s[k] += float64(d * d)
-		}
+		d0, d1 := float64(x[0])-float64(z[0]), float64(x[1])-float64(z[1])
+		d2, d3 := float64(x[2])-float64(z[2]), float64(x[3])-float64(z[3])
+		s0, s1, s2, s3 = s0+float64(d0*d0), s1+float64(d1*d1), s2+float64(d2*d2), s3+float64(d3*d3)
 	}
+	rest := [3]float64{}
 	for k := range x {
 		d := float64(x[k]) - float64(z[k])
-		s[k] += float64(d * d)
+		rest[k] = float64(d * d)
 	}
-	return (s[0] + s[1]) + (s[2] + s[3])
+	return ((s0 + rest[0]) + (s1 + rest[1])) + ((s2 + rest[2]) + s3)
 }
 
 // absolute returns ‖x−z‖₁, summed as in squared.
 func absolute(x, z []float32) float64 {
-	var s [4]float64
+	var s0, s1, s2, s3 float64
 	z = z[:len(x)]
 	for ; len(x) >= 4; x, z = x[4:], z[4:] {
-		for k := range 4 {
-			s[k] += math.Abs(float64(x[k]) - float64(z[k]))
-		}
+		s0, s1 = s0+math.Abs(float64(x[0])-float64(z[0])), s1+math.Abs(float64(x[1])-float64(z[1]))
+		s2, s3 = s2+math.Abs(float64(x[2])-float64(z[2])), s3+math.Abs(float64(x[3])-float64(z[3]))
 	}
+	rest := [3]float64{}
 	for k := range x {
-		s[k] += math.Abs(float64(x[k]) - float64(z[k]))
+		rest[k] = math.Abs(float64(x[k]) - float64(z[k]))
 	}
-	return (s[0] + s[1]) + (s[2] + s[3])
+	return ((s0 + rest[0]) + (s1 + rest[1])) + ((s2 + rest[2]) + s3)
 }

@@ -1,21 +1,55 @@
 package bandwidth
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 )
 
-// middle returns the two middle numbers of v in ascending order; they are the same for
-// an odd length. It reorders v and takes linear time: a tenth of the time of sorting the
-// distances of 1,024 rows.
+// middle returns the two middle ones of the numbers above 0 of v in ascending order; they are the same for an
+// odd number of them, and 0 for none. No number of v is below 0.
+//
+// Numbers are counted by their first bits, in the order of their sizes, and only those that share them with the middle ones
+// are looked at again.
 func middle(v []float64) (low, high float64) {
-	k := len(v) / 2
-	smallest(v, k)
-	high = v[k]
-	if len(v)%2 == 1 {
+	const shift = 48 // leaves the exponent and 4 bits
+	counts := make([]int, 1<<(63-shift))
+	for _, x := range v {
+		counts[math.Float64bits(x)>>shift]++
+	}
+	n := len(v)
+	for _, x := range v {
+		if x == 0 {
+			n--
+		}
+	}
+	if n == 0 {
+		return 0, 0
+	}
+	skip := len(v) - n // zeros, the smallest
+	first, before := 0, 0
+	find := func(rank int) (bucket int) {
+		for before+counts[first] <= rank {
+			before += counts[first]
+			first++
+		}
+		return first
+	}
+	from := find(skip + (n-1)/2)
+	below := before
+	upTo := find(skip + n/2)
+	var near []float64
+	for _, x := range v {
+		if b := int(math.Float64bits(x) >> shift); from <= b && b <= upTo {
+			near = append(near, x)
+		}
+	}
+	k := skip + n/2 - below
+	smallest(near, k)
+	if high = near[k]; n%2 == 1 {
 		return high, high
 	}
-	return slices.Max(v[:k]), high
+	return slices.Max(near[:k]), high
 }
 
 // smallest moves the k smallest numbers of v to its front and the next one to v[k]

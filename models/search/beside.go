@@ -143,16 +143,18 @@ func (r *runner) nearest(s *scaled, train []int) float64 {
 		row      int
 	}
 	k := min(neighbours, len(train)-1)
-	for _, i := range train {
-		x, y := float64(s.x[2*i]), float64(s.x[2*i+1])
-		found := 0
-		for _, j := range train {
-			if j == i {
-				continue
-			}
-			u, v := float64(s.x[2*j])-x, float64(s.x[2*j+1])-y
+	xs, ys := make([]float64, len(train)), make([]float64, len(train))
+	for a, i := range train {
+		xs[a], ys[a] = float64(s.x[2*i]), float64(s.x[2*i+1])
+	}
+	for a, i := range train {
+		x, y := xs[a], ys[a]
+		found, most := 0, math.Inf(1) // the distance of the last of k
+		for b, u := range xs {
+			u -= x
+			v := ys[b] - y
 			d := float64(u*u) + float64(v*v)
-			if found == k && d >= near[k-1].distance {
+			if d >= most || b == a {
 				continue
 			}
 			at := min(found, k-1)
@@ -160,7 +162,10 @@ func (r *runner) nearest(s *scaled, train []int) float64 {
 			for ; at > 0 && near[at-1].distance > d; at-- {
 				near[at] = near[at-1]
 			}
-			near[at].distance, near[at].row = d, j
+			near[at].distance, near[at].row = d, train[b]
+			if found == k {
+				most = near[k-1].distance
+			}
 		}
 		for c := range r.outputs {
 			var mean float64

@@ -90,11 +90,7 @@ func logLoss(scores []float32, class int, beta float64) float64 {
 	for _, s := range scores {
 		most = max(most, float64(s))
 	}
-	var sum float64
-	for _, s := range scores {
-		sum += loss.Exp(float64(beta * (float64(s) - most)))
-	}
-	return loss.Log(sum) - float64(beta*(float64(scores[class])-most))
+	return loss.Log(loss.SumExp(scores, most, beta)) - float64(beta*(float64(scores[class])-most))
 }
 
 // worse returns by how much the mean loss of a exceeds that of b, which judge the same rows, and

@@ -53,12 +53,8 @@ func (l *Losses) AddRows(class int, scores []float32, rows int64) {
 		f.finite += rows
 		most := float64(slices.Max(row))
 		for b, beta := range factors {
-			var sum float64
-			for _, s := range row {
-				sum += loss.Exp(float64(beta * (float64(s) - most)))
-			}
 			// −log p = log Σ exp(β(s_j − max)) − β(s_c − max)
-			v := loss.Log(sum) - float64(beta*(float64(row[class])-most))
+			v := loss.Log(loss.SumExp(row, most, beta)) - float64(beta*(float64(row[class])-most))
 			f.sums[b].AddProduct(float32(rows), float32(min(v, math.MaxFloat32)))
 		}
 	}

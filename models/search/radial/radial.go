@@ -2,39 +2,69 @@ package radial
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Of returns the kernel of a recipe as a function of the distance over the width; nil if it is not
-// known in closed form.
-func Of(r features.Recipe) func(t float64) float64 {
+// Kernel replaces distances over the width by the kernel of them.
+type Kernel func(t []float64)
+
+// Of returns the kernel of a recipe; nil if it is not known in closed form.
+func Of(r features.Recipe) Kernel {
 	switch r := r.(type) {
 	case fourier.Gaussian:
 		return Gaussian
 	case fourier.Laplace:
-		return func(t float64) float64 { return loss.Exp(-t) }
+		return laplace
 	case fourier.Matern:
 		s := math.Sqrt(2 * r.Nu)
 		switch r.Nu {
 		case 0.5:
-			return func(t float64) float64 { return loss.Exp(-t) }
+			return laplace
 		case 1.5:
-			return func(t float64) float64 { t = float64(t * s); return float64((1 + t) * loss.Exp(-t)) }
+			return matern(func(t float64) float64 { return 1 + t }, s)
 		case 2.5:
-			return func(t float64) float64 {
-				t = float64(t * s)
-				return float64((1 + t + float64(t*t)/3) * loss.Exp(-t))
-			}
+			return matern(func(t float64) float64 { return 1 + t + float64(t*t)/3 }, s)
 		}
 	}
 	return nil
 }
 
 // Gaussian is exp(−t²/2).
-func Gaussian(t float64) float64 { return loss.Exp(-float64(t*t) / 2) }
+func Gaussian(t []float64) {
+	for i, v := range t {
+		t[i] = -float64(v*v) / 2
+	}
+	blas.ExpEach(t)
+}
+
+// laplace is exp(−t).
+func laplace(t []float64) {
+	for i, v := range t {
+		t[i] = -v
+	}
+	blas.ExpEach(t)
+}
+
+// matern is p(st)·exp(−st) for a polynomial p.
+func matern(p func(t float64) float64, s float64) Kernel {
+	return func(t []float64) {
+		var e [64]float64
+		for some := range slices.Chunk(t, len(e)) {
+			for i, v := range some {
+				some[i] = float64(v * s)
+				e[i] = -some[i]
+			}
+			blas.ExpEach(e[:len(some)])
+			for i, v := range some {
+				some[i] = float64(p(v) * e[i])
+			}
+		}
+	}
+}
 
 // Matrix is a kernel matrix.
 type Matrix struct {
@@ -44,14 +74,15 @@ type Matrix struct {
 }
 
 // NewMatrix computes the kernel of rows at a width, in k, which has Triangle(d.N) numbers.
-func NewMatrix(kernel func(float64) float64, d *Distances, width float64, k []float64) *Matrix {
+func NewMatrix(kernel Kernel, d *Distances, width float64, k []float64) *Matrix {
 	m := &Matrix{d.Rows, d.N, k}
 	inverse := 1 / width
 	for i := range d.N {
 		row := k[Triangle(i):][:i+1]
 		for j, t := range d.between[Triangle(i):][:i] {
-			row[j] = kernel(float64(float64(t) * inverse))
+			row[j] = float64(float64(t) * inverse)
 		}
+		kernel(row[:i])
 		row[i] = 1
 	}
 	return m
