@@ -21,6 +21,36 @@ const (
 // memory, the first touch of each small page takes as long as a thousand products. It
 // panics if a limit of the process leaves no room for what is large.
 func Make[T int8 | int16 | float32 | float64](n int) []T {
+	s := reserve[T](n)
+	largePages(s)
+	return s
+}
+
+// MakeEach returns what Make returns for each length, nil for 0, and has all processors touch it. What is
+// read before it is written costs less so: the system would first map pages of zeros to be read, and then
+// interrupt all processors for each that is written.
+func MakeEach[T float32 | float64](lengths []int) [][]T {
+	var t T
+	threads, page := runtime.GOMAXPROCS(0), 4096/int(unsafe.Sizeof(t))
+	all := make([][]T, len(lengths))
+	workers.Each(len(all), threads, func(_, i int) {
+		if lengths[i] > 0 {
+			all[i] = reserve[T](lengths[i])
+		}
+	})
+	for _, s := range all { // not while another touches some: the system would have it wait
+		largePages(s)
+	}
+	workers.Each(len(all), threads, func(_, i int) {
+		for at := 0; at < len(all[i]); at += page {
+			all[i][at] = 0
+		}
+	})
+	return all
+}
+
+// reserve is Make before it asks for large pages.
+func reserve[T int8 | int16 | float32 | float64](n int) []T {
 	var t T
 	size := int(unsafe.Sizeof(t))
 	if n*size >= large {
@@ -32,29 +62,15 @@ func Make[T int8 | int16 | float32 | float64](n int) []T {
 		off := (line - fromLine(s)) % line / size
 		s = s[off : off+n : off+n]
 	}
-	if bytes := n * size; bytes >= large {
-		largePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), bytes))
-	}
 	return s
 }
 
-// MakeEach returns what Make returns for each length, nil for 0, and has all processors touch it. What is
-// read before it is written costs less so: the system would first map pages of zeros to be read, and then
-// interrupt all processors for each that is written.
-func MakeEach[T float32 | float64](lengths []int) [][]T {
-	const page = 4096
+// largePages asks for large pages under s if it is large.
+func largePages[T int8 | int16 | float32 | float64](s []T) {
 	var t T
-	all := make([][]T, len(lengths))
-	workers.Each(len(lengths), runtime.GOMAXPROCS(0), func(_, i int) {
-		if lengths[i] == 0 {
-			return
-		}
-		all[i] = Make[T](lengths[i])
-		for at := 0; at < lengths[i]; at += page / int(unsafe.Sizeof(t)) {
-			all[i][at] = 0
-		}
-	})
-	return all
+	if size := len(s) * int(unsafe.Sizeof(t)); size >= large {
+		adviseLarge(uintptr(unsafe.Pointer(unsafe.SliceData(s))), uintptr(size))
+	}
 }
 
 // fromLine returns how many bytes behind the start of a cache line s starts.

@@ -2,4 +2,4 @@
 
 package blas
 
-func largePages([]byte) {}
+func adviseLarge(start, bytes uintptr) {}
