@@ -31,6 +31,8 @@ const (
 	// sharing is the relative change of an eigenvalue, on average, up to which a μ reuses
 	// the factor of a smaller one.
 	sharing = 0.25
+
+	decade = 10.001 // with its rounding
 )
 
 // Factor is a factor in float32 of A + μR, which descents are preconditioned by.
@@ -81,6 +83,10 @@ func (m *Matrix) Factor(mu float64, tiles [][]float32, again *Factor) *Factor {
 
 // Serves reports whether f is also good enough for μ, which is not smaller than its own.
 func (f *Factor) Serves(mu float64) bool { return (mu-f.mu)*f.inverse < sharing }
+
+// ServesFar reports whether descents by f for μ take not many more steps than for its own: no eigenvalue of M⁻¹(A + μR) is
+// further than by a decade from one for its own μ.
+func (f *Factor) ServesFar(mu float64) bool { return mu <= decade*f.mu && f.mu <= decade*mu }
 
 // System is a system for Descend to solve.
 type System struct {

@@ -111,15 +111,15 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	s := draw(Shape{Dim: 60, Outputs: 2}, 900, 3, 5)
 	lambda := []float64{1e-9, 2e-9, 1e-3, 1e-2, 1e-1, 1, 10, 100}
 	p, y, total := opened(t, s, solver.Shared, lambda...)
-	trials := p.trials(y, total, []int{2, 3, 4, 5, 6, 7})
+	trials := p.trials(y, total, []int{2, 3, 4, 5, 6, 7}, false)
 	if len(trials) != solver.MaxFactors {
 		t.Errorf("%d trials of decades, want %d", len(trials), solver.MaxFactors)
 	}
-	trials = p.trials(y, total, []int{0, 1})
+	trials = p.trials(y, total, []int{0, 1}, false)
 	if len(trials) != 2 || trials[0].by != trials[1].by {
 		t.Errorf("two factors for nearly the same lambda: %+v", trials)
 	}
-	if again := p.trials(y, total, []int{1}); len(again) != 1 || again[0].by != trials[1].by {
+	if again := p.trials(y, total, []int{1}, false); len(again) != 1 || again[0].by != trials[1].by {
 		t.Errorf("another factor for the same lambda: %+v", again)
 	}
 	_, lines := table(t, s, solver.Shared, 2, lambda...)

@@ -44,7 +44,7 @@ func (p *path) try(y *system, total *Sum, values, folds []int) error {
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
 	}
 	for len(rest) > 0 {
-		trials := p.trials(y, total, rest)
+		trials := p.trials(y, total, rest, p.by == solver.Shared && len(folds) == 1 && len(p.filled) > 1 && solver.Far(of(total.shape)))
 		rest = slices.DeleteFunc(rest, func(i int) bool {
 			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
 		})
@@ -69,9 +69,9 @@ type trial struct {
 	by    *shifted.Factor
 }
 
-// trials returns what to try next of the remaining values: all, or those that factors
-// serve which exist or of which there are solver.MaxFactors.
-func (p *path) trials(y *system, total *Sum, rest []int) []trial {
+// trials returns what to try next of the remaining values: all, or those that factors serve which exist or of which there
+// are solver.MaxFactors. With far, one that exists may be that of a neighbour, and one of three in a row serves all.
+func (p *path) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	var trials []trial
 	if p.by != solver.Shared {
 		for _, i := range rest {
@@ -81,32 +81,57 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 	}
 	// The factors of the last values serve those of them that other folds try.
 	for _, i := range rest {
-		if at := slices.IndexFunc(p.kept, func(t trial) bool { return t.index == i }); at >= 0 {
-			trials = append(trials, p.kept[at])
+		at := slices.IndexFunc(p.kept, func(t trial) bool {
+			mu := p.mu(y, p.values[i])
+			return t.index == i && (t.by == nil || t.by.Serves(mu)) || far && t.by != nil && t.by.ServesFar(mu)
+		})
+		if at >= 0 {
+			trials = append(trials, trial{i, p.kept[at].by})
 		}
 	}
 	if len(trials) > 0 {
 		return trials
 	}
-	p.kept = nil // freed before others are made
+	if p.factors(p.kept) == solver.MaxFactors {
+		p.kept = nil // freed before others are made
+	}
 	y.centre(total, nil)
 	tiles := blas.MakeTiles[float32](total.shape.Dim)
+	if far {
+		own := rest[(len(rest)-1)/2]
+		by := y.Factor(p.mu(y, p.values[own]), tiles, nil)
+		for _, i := range rest {
+			if i == own || by != nil && by.ServesFar(p.mu(y, p.values[i])) {
+				trials = append(trials, trial{i, by})
+			}
+		}
+		p.kept = append(p.kept, trials...)
+		return trials
+	}
 	var by *shifted.Factor
-	factors := 0
 	for _, i := range rest {
 		mu := p.mu(y, p.values[i])
 		if by == nil || !by.Serves(mu) {
-			if factors == solver.MaxFactors {
+			if p.factors(p.kept) == solver.MaxFactors {
 				break
 			}
-			if by = y.Factor(mu, tiles, nil); by != nil {
-				factors++
-			}
+			by = y.Factor(mu, tiles, nil)
 		}
 		trials = append(trials, trial{i, by})
+		p.kept = append(p.kept, trial{i, by})
 	}
-	p.kept = trials
 	return trials
+}
+
+// factors returns how many there are.
+func (p *path) factors(trials []trial) int {
+	seen := map[*shifted.Factor]bool{}
+	for _, t := range trials {
+		if t.by != nil {
+			seen[t.by] = true
+		}
+	}
+	return len(seen)
 }
 
 // solved is the solution of a system by descent, with its error on the fold.

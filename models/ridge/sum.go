@@ -1,10 +1,12 @@
 package ridge
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
@@ -289,12 +291,16 @@ func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 		panic("ridge: sums of different shapes")
 	}
 	f(s.head, t.head)
-	for i, tile := range s.tiles {
-		if tile != nil { // an outline has few of them
-			f(tile, t.tiles[i])
-		}
-	}
 	f(s.cross, t.cross)
+	threads := 1
+	if s.shape.Dim >= largeSum {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	parallel.Each(len(s.tiles), threads, func(_, i int) {
+		if s.tiles[i] != nil { // an outline has few of them
+			f(s.tiles[i], t.tiles[i])
+		}
+	})
 }
 
 // Columns returns Σz, of length Dim.

@@ -32,6 +32,16 @@ func (w work) steps(n float64) float64 {
 // factor is one in float32.
 func (w work) factor() float64 { return w.d*w.d*w.d/3/singleSpeed + 2*w.touch() }
 
+// Far tells whether a factor of all rows is worth so much that it also serves the values of λ next to its own, by far of
+// which its descents take some steps more.
+func Far(shape Shape) bool {
+	w := work{float64(shape.Dim), float64(shape.Outputs)}
+	return w.factor() > w.steps(farSteps)
+}
+
+// farSteps is how many steps a descent takes more for a tenth of the λ of the factor, or ten times as much.
+const farSteps = 7
+
 // Work is ridge.Work.
 func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
@@ -69,8 +79,12 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	judge := w.product()/2 + w.touch()/min(systems, 3) // its errors, and the centred sum of its rows
 	switch For(shape, rows, first) {
 	case Shared:
-		// A factor for each of a few values, and a dozen steps for each solve.
-		return fit + part + load + 3*w.factor() + systems*(w.steps(12)+judge)
+		// A factor for each of a few values, or for one of them, and a dozen steps for each solve.
+		factors := 3 * w.factor()
+		if Far(shape) {
+			factors = w.factor() + 2*w.steps(farSteps)
+		}
+		return fit + part + load + factors + systems*(w.steps(12)+judge)
 	case Alone:
 		return fit + part + load + systems*(w.factor()+w.steps(3)+judge)
 	}
