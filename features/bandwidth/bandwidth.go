@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
@@ -41,18 +42,14 @@ func Median(sample []float32, n, d int, distance Distance) (float64, error) {
 	if n > MaxSample {
 		return 0, fmt.Errorf("bandwidth: median of %d rows; take a sample of at most %d", n, MaxSample)
 	}
-	metric := squared
-	if distance == L1 {
-		metric = absolute
-	}
 	all := make([]float64, n*(n-1)/2)
 	var bad atomic.Bool
 	eachRow(n, func(i int) {
 		to := all[i*(i-1)/2:][:i]
-		x := sample[i*d : (i+1)*d]
-		for j := range to {
-			to[j] = metric(x, sample[j*d:(j+1)*d])
-			if !(to[j] <= math.MaxFloat64) {
+		// A width is part of a model, so the order of the sums is fixed.
+		blas.Distances(to, sample[i*d:(i+1)*d], sample, distance == L1)
+		for _, v := range to {
+			if !(v <= math.MaxFloat64) {
 				bad.Store(true)
 			}
 		}
@@ -82,37 +79,4 @@ func eachRow(n int, f func(i int)) {
 		})
 	}
 	wg.Wait()
-}
-
-// squared returns ‖x−z‖₂², in four sums over every fourth column. A width is
-// part of a model, so the order is fixed, and the conversion keeps the compiler from fusing.
-func squared(x, z []float32) float64 {
-	var s0, s1, s2, s3 float64
-	z = z[:len(x)]
-	for ; len(x) >= 4; x, z = x[4:], z[4:] {
-		d0, d1 := float64(x[0])-float64(z[0]), float64(x[1])-float64(z[1])
-		d2, d3 := float64(x[2])-float64(z[2]), float64(x[3])-float64(z[3])
-		s0, s1, s2, s3 = s0+float64(d0*d0), s1+float64(d1*d1), s2+float64(d2*d2), s3+float64(d3*d3)
-	}
-	rest := [3]float64{}
-	for k := range x {
-		d := float64(x[k]) - float64(z[k])
-		rest[k] = float64(d * d)
-	}
-	return ((s0 + rest[0]) + (s1 + rest[1])) + ((s2 + rest[2]) + s3)
-}
-
-// absolute returns ‖x−z‖₁, summed as in squared.
-func absolute(x, z []float32) float64 {
-	var s0, s1, s2, s3 float64
-	z = z[:len(x)]
-	for ; len(x) >= 4; x, z = x[4:], z[4:] {
-		s0, s1 = s0+math.Abs(float64(x[0])-float64(z[0])), s1+math.Abs(float64(x[1])-float64(z[1]))
-		s2, s3 = s2+math.Abs(float64(x[2])-float64(z[2])), s3+math.Abs(float64(x[3])-float64(z[3]))
-	}
-	rest := [3]float64{}
-	for k := range x {
-		rest[k] = math.Abs(float64(x[k]) - float64(z[k]))
-	}
-	return ((s0 + rest[0]) + (s1 + rest[1])) + ((s2 + rest[2]) + s3)
 }

@@ -507,6 +507,16 @@ func targets4AVX2(acc *int32, panel *int8, y *int16, ys int, quads int)
 //go:noescape
 func floatsAVX2(dst *float32, src *int16, steps int)
 
+// squaresAVX2 is squares, of 4 columns in each step and of so many fours of rows.
+//
+//go:noescape
+func squaresAVX2(dst *float64, a *float32, x *float32, xs int, steps int, fours int)
+
+// absolutesAVX2 is absolutes, of 4 columns in each step and of so many fours of rows.
+//
+//go:noescape
+func absolutesAVX2(dst *float64, a *float32, x *float32, xs int, steps int, fours int)
+
 // dots1AVX2 is dots for 1 vectors bs apart; n may be zero.
 //
 //go:noescape

@@ -8885,6 +8885,119 @@ steps:
 	VZEROUPPER
 	RET
 
+// func squaresAVX2(dst *float64, a *float32, x *float32, xs int, steps int, fours int)
+// Requires: AVX
+TEXT ·squaresAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ xs+24(FP), BX
+	SHLQ $0x02, BX
+	MOVQ steps+32(FP), SI
+	MOVQ fours+40(FP), DI
+	LEAQ (BX)(BX*2), R8
+
+rows:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   CX, R9
+	MOVQ   DX, R10
+	MOVQ   SI, R11
+
+steps:
+	VCVTPS2PD (R9), Y8
+	VCVTPS2PD (R10), Y4
+	VSUBPD    Y4, Y8, Y4
+	VMULPD    Y4, Y4, Y4
+	VADDPD    Y4, Y0, Y0
+	VCVTPS2PD (R10)(BX*1), Y5
+	VSUBPD    Y5, Y8, Y5
+	VMULPD    Y5, Y5, Y5
+	VADDPD    Y5, Y1, Y1
+	VCVTPS2PD (R10)(BX*2), Y6
+	VSUBPD    Y6, Y8, Y6
+	VMULPD    Y6, Y6, Y6
+	VADDPD    Y6, Y2, Y2
+	VCVTPS2PD (R10)(R8*1), Y7
+	VSUBPD    Y7, Y8, Y7
+	VMULPD    Y7, Y7, Y7
+	VADDPD    Y7, Y3, Y3
+	ADDQ      $0x00000010, R9
+	ADDQ      $0x00000010, R10
+	DECQ      R11
+	JNZ       steps
+	VMOVUPD   Y0, (AX)
+	VMOVUPD   Y1, 32(AX)
+	VMOVUPD   Y2, 64(AX)
+	VMOVUPD   Y3, 96(AX)
+	ADDQ      $0x00000080, AX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      DI
+	JNZ       rows
+	VZEROUPPER
+	RET
+
+// func absolutesAVX2(dst *float64, a *float32, x *float32, xs int, steps int, fours int)
+// Requires: AVX
+TEXT ·absolutesAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         xs+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         steps+32(FP), SI
+	MOVQ         fours+40(FP), DI
+	LEAQ         (BX)(BX*2), R8
+	VBROADCASTSD absMask64<>+0(SB), Y15
+
+rows:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   CX, R9
+	MOVQ   DX, R10
+	MOVQ   SI, R11
+
+steps:
+	VCVTPS2PD (R9), Y8
+	VCVTPS2PD (R10), Y4
+	VSUBPD    Y4, Y8, Y4
+	VANDPD    Y15, Y4, Y4
+	VADDPD    Y4, Y0, Y0
+	VCVTPS2PD (R10)(BX*1), Y5
+	VSUBPD    Y5, Y8, Y5
+	VANDPD    Y15, Y5, Y5
+	VADDPD    Y5, Y1, Y1
+	VCVTPS2PD (R10)(BX*2), Y6
+	VSUBPD    Y6, Y8, Y6
+	VANDPD    Y15, Y6, Y6
+	VADDPD    Y6, Y2, Y2
+	VCVTPS2PD (R10)(R8*1), Y7
+	VSUBPD    Y7, Y8, Y7
+	VANDPD    Y15, Y7, Y7
+	VADDPD    Y7, Y3, Y3
+	ADDQ      $0x00000010, R9
+	ADDQ      $0x00000010, R10
+	DECQ      R11
+	JNZ       steps
+	VMOVUPD   Y0, (AX)
+	VMOVUPD   Y1, 32(AX)
+	VMOVUPD   Y2, 64(AX)
+	VMOVUPD   Y3, 96(AX)
+	ADDQ      $0x00000080, AX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      DI
+	JNZ       rows
+	VZEROUPPER
+	RET
+
+DATA absMask64<>+0(SB)/4, $0xffffffff
+DATA absMask64<>+4(SB)/4, $0x7fffffff
+GLOBL absMask64<>(SB), RODATA|NOPTR, $8
+
 // func dots1AVX2(dst *float64, a *float64, b *float64, bs int, n int)
 // Requires: AVX
 TEXT ·dots1AVX2(SB), NOSPLIT, $0-40

@@ -81,6 +81,9 @@ type level struct {
 
 	dot  func(x, y []float32) float32
 	axpy func(a float32, x, y []float32)
+	// squares and absolutes store, for each row of x, xs apart, the sums of the squares or absolute values of its differences
+	// from a over every fourth column, one after the other. a has whole fours.
+	squares, absolutes func(dst []float64, a, x []float32, xs int)
 	// floats stores whole numbers as float32, as many as src has.
 	floats func(dst []float32, src []int16)
 }

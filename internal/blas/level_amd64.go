@@ -140,6 +140,8 @@ var avx512Level = level{
 	dot:           func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
 	floats:        floatsWide,
+	squares:       differencesBy(squaresAVX2, squaresGo),
+	absolutes:     differencesBy(absolutesAVX2, absolutesGo),
 }
 
 var avx2Level = level{
@@ -257,6 +259,8 @@ var avx2Level = level{
 	dot:           func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
 	floats:        floatsWide,
+	squares:       differencesBy(squaresAVX2, squaresGo),
+	absolutes:     differencesBy(absolutesAVX2, absolutesGo),
 }
 
 // denseBy returns the factorisation's kernels, with checks before them. columns takes step columns at a time.
@@ -324,6 +328,18 @@ func expBy(x []float64, width int, kernel func(x *float64, vectors int) int) {
 		}
 	}
 	expGo(x)
+}
+
+// differencesBy computes the rows by kernel, four at a time, and the others by rest.
+func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int), rest func(dst []float64, a, x []float32, xs int)) func(dst []float64, a, x []float32, xs int) {
+	return func(dst []float64, a, x []float32, xs int) {
+		if fours := len(dst) / 16; fours > 0 && len(a) > 0 {
+			reach(x, 4*fours, xs, len(a))
+			kernel(ptr(dst), ptr(a), ptr(x), xs, len(a)/4, fours)
+			dst, x = dst[16*fours:], x[min(len(x), 4*fours*xs):]
+		}
+		rest(dst, a, x, xs)
+	}
 }
 
 func floatsWide(dst []float32, src []int16) {

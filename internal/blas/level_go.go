@@ -26,4 +26,6 @@ var goLevel = level{
 	dot:           dotGo,
 	axpy:          axpyGo,
 	floats:        floatsGo,
+	squares:       squaresGo,
+	absolutes:     absolutesGo,
 }

@@ -124,31 +124,17 @@ func (e *exact) scores(lambda float64, scores []float32) error {
 	}
 	alpha := append([]float64(nil), e.y...)
 	blas.CholeskySolve(a, n, alpha, k, e.threads)
-	first := 0
-	for ; k == 1 && first+4 <= e.judged; first += 4 { // sums that do not wait for each other
-		rows := e.cross[first*n:]
-		p, q, r, s := rows[:n], rows[n:][:n], rows[2*n:][:n], rows[3*n:][:n]
-		s0, s1, s2, s3 := e.mean[0], e.mean[0], e.mean[0], e.mean[0]
-		for b, a := range alpha[:n] {
-			s0 += float64(p[b] * a)
-			s1 += float64(q[b] * a)
-			s2 += float64(r[b] * a)
-			s3 += float64(s[b] * a)
-		}
-		scores[first], scores[first+1], scores[first+2], scores[first+3] = float32(s0), float32(s1), float32(s2), float32(s3)
+	// What is subtracted from −ȳ is K_x·α, by α as rows.
+	rows, sums := make([]float64, k*n), make([]float64, e.judged*k)
+	for i, v := range alpha {
+		rows[i%k*n+i/k] = v
 	}
-	sums := make([]float64, k)
-	for at := first; at < e.judged; at++ {
-		row := e.cross[at*n : (at+1)*n]
-		copy(sums, e.mean)
-		for b, v := range row {
-			for c, a := range alpha[b*k:][:k] {
-				sums[c] += float64(v * a)
-			}
-		}
-		for c, sum := range sums {
-			scores[at*k+c] = float32(sum)
-		}
+	for i := range sums {
+		sums[i] = -e.mean[i%k]
+	}
+	blas.SubProduct(sums, e.cross, rows, e.judged, k, n, e.threads)
+	for i, sum := range sums {
+		scores[i] = float32(-sum)
 	}
 	return nil
 }

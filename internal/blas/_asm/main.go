@@ -59,6 +59,8 @@ func main() {
 	targets(1)
 	targets(4)
 	floats()
+	differences("squares", func(v reg.VecPhysical) { VMULPD(v, v, v) })
+	differences("absolutes", func(v reg.VecPhysical) { VANDPD(y[15], v, v) })
 	dots(1)
 	dots(4)
 	transpose(float64s)

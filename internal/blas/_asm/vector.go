@@ -102,6 +102,42 @@ func floats() {
 	ret()
 }
 
+// differences writes squares and absolutes, which both machines use: of four rows at a time.
+func differences(name string, term func(v reg.VecPhysical)) {
+	text(avx2, name, "func(dst *float64, a, x *float32, xs, steps, fours int)", "is "+name+", of 4 columns in each step and of so many fours of rows.")
+	dst, a, x, xs, steps, fours := param("dst"), param("a"), param("x"), shifted("xs", 2), param("steps"), param("fours")
+	xs3, p, q, n := GP64(), GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: xs, Index: xs, Scale: 2}, xs3)
+	if name == "absolutes" {
+		VBROADCASTSD(words("absMask64", 0xffffffff, 0x7fffffff), y[15])
+	}
+	loop("rows", fours, 1, false, func() {
+		for i := range 4 {
+			VXORPD(y[i], y[i], y[i])
+		}
+		MOVQ(a, p)
+		MOVQ(x, q)
+		MOVQ(steps, n)
+		loop("steps", n, 1, false, func() {
+			VCVTPS2PD(at(p, 0), y[8])
+			for i := range 4 {
+				VCVTPS2PD(rowOf(i, 4, q, q, xs, xs3, 0), y[4+i])
+				VSUBPD(y[4+i], y[8], y[4+i])
+				term(y[4+i])
+				VADDPD(y[4+i], y[i], y[i])
+			}
+			add(16, p)
+			add(16, q)
+		})
+		for i := range 4 {
+			VMOVUPD(y[i], at(dst, 32*i))
+		}
+		add(128, dst)
+		LEAQ(Mem{Base: x, Index: xs, Scale: 4}, x)
+	})
+	ret()
+}
+
 // dots writes dotsN: N products at a time, each in four chains.
 func dots(n int) {
 	text(avx2, fmt.Sprint("dots", n), "func(dst, a, b *float64, bs, n int)",
