@@ -29,7 +29,7 @@ const (
 	late     = 8
 
 	// sharing is the relative change of an eigenvalue, on average, up to which a μ reuses
-	// the factor of a smaller one.
+	// the factor of another.
 	sharing = 0.25
 
 	decade = 10.001 // with its rounding
@@ -81,8 +81,8 @@ func (m *Matrix) Factor(mu float64, tiles [][]float32, again *Factor) *Factor {
 	return f
 }
 
-// Serves reports whether f is also good enough for μ, which is not smaller than its own.
-func (f *Factor) Serves(mu float64) bool { return (mu-f.mu)*f.inverse < sharing }
+// Serves reports whether f is also good enough for μ.
+func (f *Factor) Serves(mu float64) bool { return math.Abs(mu-f.mu)*f.inverse < sharing }
 
 // ServesFar reports whether descents by f for μ take not many more steps than for its own: no eigenvalue of M⁻¹(A + μR) is
 // further than by a decade from one for its own μ.

@@ -122,6 +122,17 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	if again := p.trials(y, total, []int{1}, false); len(again) != 1 || again[0].by != trials[1].by {
 		t.Errorf("another factor for the same lambda: %+v", again)
 	}
+	trials = p.trials(y, total, []int{3, 4, 5}, true)
+	if len(trials) != 3 || trials[0].by != trials[1].by || trials[2].by != trials[1].by || !trials[1].by.Serves(p.mu(y, lambda[4])) {
+		t.Errorf("not one factor, that of the middle, for three decades: %+v", trials)
+	}
+	middle := trials[1].by
+	if again := p.trials(y, total, []int{3, 4}, false); len(again) != 1 || again[0].index != 4 || again[0].by != middle {
+		t.Errorf("on other folds the factor of a neighbour serves: %+v", again)
+	}
+	if own := p.trials(y, total, []int{3}, false); len(own) != 1 || own[0].by == middle {
+		t.Errorf("a value has no factor of its own: %+v", own)
+	}
 	_, lines := table(t, s, solver.Shared, 2, lambda...)
 	if len(lines) != 3*len(lambda) {
 		t.Errorf("%d systems solved, want %d", len(lines), 3*len(lambda))

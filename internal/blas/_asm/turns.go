@@ -273,18 +273,7 @@ func quantize(m machine) {
 	loop("quad", quads, 1, false, func() {
 		for h := range m.halves() {
 			for i, r := range rows {
-				VMULPS(rowOf(i, 4, src, src, ss, ss3, m.bytes*h), f, r)
-				VANDPS(abs, r, t)
-				// 5: not less than, true of NaN.
-				if m.bytes == 64 {
-					VCMPPS(Imm(5), edge, t, reg.K1)
-					KMOVW(reg.K1, mask.As32())
-				} else {
-					VCMPPS(Imm(5), edge, t, t)
-					VMOVMSKPS(t, mask.As32())
-				}
-				POPCNTL(mask.As32(), mask.As32())
-				ADDQ(mask, cut)
+				scale(m, rowOf(i, 4, src, src, ss, ss3, m.bytes*h), f, r, edge, abs, t, cut, mask)
 				// The second operand is taken for NaN.
 				VMINPS(r, most, r)
 				VMAXPS(r, lowest, r)
@@ -297,6 +286,22 @@ func quantize(m machine) {
 	})
 	Store(cut, ReturnIndex(0))
 	ret()
+}
+
+// scale makes r the numbers times f, and counts in cut those whose absolute values are not below the edge, NaN included.
+func scale(m machine, from Mem, f, r, edge, abs, t reg.VecPhysical, cut, mask reg.GPVirtual) {
+	VMULPS(from, f, r)
+	VANDPS(abs, r, t)
+	// 5: not less than, true of NaN.
+	if m.bytes == 64 {
+		VCMPPS(Imm(5), edge, t, reg.K1)
+		KMOVW(reg.K1, mask.As32())
+	} else {
+		VCMPPS(Imm(5), edge, t, t)
+		VMOVMSKPS(t, mask.As32())
+	}
+	POPCNTL(mask.As32(), mask.As32())
+	ADDQ(mask, cut)
 }
 
 // split writes split: numbers of steps v = 254·h + l, with h = ⌊(v+127)/254⌋.
@@ -322,18 +327,7 @@ func split(m machine) {
 		for part := range m.halves() {
 			for i, r := range rows {
 				h := above[i]
-				VMULPS(rowOf(i, 4, src, src, ss, ss3, m.bytes*part), f, r)
-				VANDPS(abs, r, t)
-				// 5: not less than, true of NaN.
-				if m.bytes == 64 {
-					VCMPPS(Imm(5), edge, t, reg.K1)
-					KMOVW(reg.K1, mask.As32())
-				} else {
-					VCMPPS(Imm(5), edge, t, t)
-					VMOVMSKPS(t, mask.As32())
-				}
-				POPCNTL(mask.As32(), mask.As32())
-				ADDQ(mask, cut)
+				scale(m, rowOf(i, 4, src, src, ss, ss3, m.bytes*part), f, r, edge, abs, t, cut, mask)
 				// NaN becomes 0: what is not equal to itself is left out.
 				if m.bytes == 64 {
 					VCMPPS(Imm(7), r, r, reg.K1)

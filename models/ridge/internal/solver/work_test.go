@@ -74,3 +74,15 @@ func TestWorkIsThatOfSolve(t *testing.T) {
 		}
 	}
 }
+
+// A factor serves neighbours too where it takes long beside a product with few outputs.
+func TestFarIsForManyFeaturesAndFewOutputs(t *testing.T) {
+	for _, c := range []struct {
+		shape Shape
+		want  bool
+	}{{Shape{Dim: 10_000, Outputs: 10}, true}, {Shape{Dim: 4096, Outputs: 1}, true}, {Shape{Dim: 4096, Outputs: 26}, false}, {Shape{Dim: 2048, Outputs: 10}, false}} {
+		if Far(c.shape) != c.want {
+			t.Errorf("%+v: %v", c.shape, !c.want)
+		}
+	}
+}
