@@ -138,3 +138,21 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 		t.Errorf("%d systems solved, want %d", len(lines), 3*len(lambda))
 	}
 }
+
+// Where the factor of a neighbour is too far off for a descent, the system has one of its own.
+func TestAFactorTooFarOffIsReplaced(t *testing.T) {
+	s := draw(Shape{Dim: 120, Outputs: 2}, 2000, 3, 6)
+	p, y, total := opened(t, s, solver.Shared, 1e-6)
+	fold, err := p.load(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.centre(total, nil)
+	far := y.Factor(1e6*p.mu(y, 1e3), blas.MakeTiles[float32](120), nil)
+	y.centre(total, fold)
+	got := p.descend(y, newHeldOut(total.shape, 2), total, fold, 0, []trial{{0, far}})
+	want, _ := table(t, s, solver.Exactly, 2, 1e-6)
+	if got[0].x == nil || math.Abs(got[0].held/fold.head[0]*p.squareUnit()-want[0].FoldMSE) > 1e-4*want[0].FoldMSE {
+		t.Errorf("held-out errors %+v, want %g a row", got[0].held, want[0].FoldMSE)
+	}
+}

@@ -185,6 +185,16 @@ func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trial
 		}
 	}
 	run(systems, at)
+	for i, t := range trials {
+		mu := p.mu(y, p.values[t.index])
+		if out[i].x != nil || t.by == nil || t.by.Serves(mu) || !p.tallies[t.index].pending(number) {
+			continue
+		}
+		// The factor of a neighbour was too far off.
+		if by := y.Factor(mu, blas.MakeTiles[float32](total.shape.Dim), nil); by != nil {
+			run([]*shifted.System{{Mu: mu, By: by}}, []int{i})
+		}
+	}
 	return out
 }
 
