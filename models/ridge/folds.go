@@ -92,7 +92,7 @@ func (p *path) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	if len(trials) > 0 {
 		return trials
 	}
-	if p.factors(p.kept) == solver.MaxFactors {
+	if p.factors() == solver.MaxFactors {
 		p.kept = nil // freed before others are made
 	}
 	y.centre(total, nil)
@@ -112,7 +112,7 @@ func (p *path) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	for _, i := range rest {
 		mu := p.mu(y, p.values[i])
 		if by == nil || !by.Serves(mu) {
-			if p.factors(p.kept) == solver.MaxFactors {
+			if p.factors() == solver.MaxFactors {
 				break
 			}
 			by = y.Factor(mu, tiles, nil)
@@ -123,15 +123,15 @@ func (p *path) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	return trials
 }
 
-// factors returns how many there are.
-func (p *path) factors(trials []trial) int {
-	seen := map[*shifted.Factor]bool{}
-	for _, t := range trials {
-		if t.by != nil {
-			seen[t.by] = true
+// factors returns how many factors are kept.
+func (p *path) factors() int {
+	var all []*shifted.Factor
+	for _, t := range p.kept {
+		if t.by != nil && !slices.Contains(all, t.by) {
+			all = append(all, t.by)
 		}
 	}
-	return len(seen)
+	return len(all)
 }
 
 // solved is the solution of a system by descent, with its error on the fold.
@@ -187,12 +187,10 @@ func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trial
 	run(systems, at)
 	for i, t := range trials {
 		mu := p.mu(y, p.values[t.index])
-		if out[i].x != nil || t.by == nil || t.by.Serves(mu) || !p.tallies[t.index].pending(number) {
-			continue
-		}
-		// The factor of a neighbour was too far off.
-		if by := y.Factor(mu, blas.MakeTiles[float32](total.shape.Dim), nil); by != nil {
-			run([]*shifted.System{{Mu: mu, By: by}}, []int{i})
+		if out[i].x == nil && t.by != nil && !t.by.Serves(mu) && p.tallies[t.index].pending(number) { // a neighbour's was too far off
+			if by := y.Factor(mu, blas.MakeTiles[float32](total.shape.Dim), nil); by != nil {
+				run([]*shifted.System{{Mu: mu, By: by}}, []int{i})
+			}
 		}
 	}
 	return out
