@@ -35,7 +35,7 @@ test-long: ## run the tests with each campaign as a whole: all kills, all ways t
 
 .PHONY: test-long
 
-test-honest: ## held-out figures of coin flips for every kernel and learner, and of searches beside test errors (about ten minutes)
+test-honest: ## held-out figures of coin flips for every kernel and learner, and of searches beside test errors (a minute or two)
 	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'CoinFlips|HeldOutErrorOfASearch' ./pipelines
 
 test-faults: ## fail, kill and cut off jobs at every call to the file system, and race runs over one name (about half an hour)
