@@ -7,18 +7,16 @@ import (
 )
 
 // middle returns the two middle ones of the numbers above 0 of v in ascending order; they are the same for an
-// odd number of them, and 0 for none. No number of v is below 0.
+// odd number of them, and 0 for none. No number of v is below 0. It overwrites v.
 //
 // Numbers are counted by their first bits, in the order of their sizes, and only those that share them with the middle ones
 // are looked at again.
 func middle(v []float64) (low, high float64) {
 	const shift = 48 // leaves the exponent and 4 bits
 	counts := make([]int, 1<<(63-shift))
-	for _, x := range v {
-		counts[math.Float64bits(x)>>shift]++
-	}
 	n := len(v)
 	for _, x := range v {
+		counts[math.Float64bits(x)>>shift]++
 		if x == 0 {
 			n--
 		}
@@ -38,7 +36,7 @@ func middle(v []float64) (low, high float64) {
 	from := find(skip + (n-1)/2)
 	below := before
 	upTo := find(skip + n/2)
-	var near []float64
+	near := v[:0]
 	for _, x := range v {
 		if b := int(math.Float64bits(x) >> shift); from <= b && b <= upTo {
 			near = append(near, x)

@@ -21,3 +21,20 @@ func TestMakeGivesZerosFromALineOn(t *testing.T) {
 		}
 	}
 }
+
+func TestMakeEachGivesWhatMakeGives(t *testing.T) {
+	for range 2 { // the second time in memory that the first has had
+		lengths := []int{1, 0, large/8 - 1, large / 8, 3*large + 5}
+		for i, s := range MakeEach[float64](lengths) {
+			if len(s) != lengths[i] || (s == nil) != (lengths[i] == 0) || s != nil && fromLine(s) != 0 {
+				t.Fatalf("slice %d has %d numbers, want %d from a line on", i, len(s), lengths[i])
+			}
+			for j := range s {
+				if s[j] != 0 {
+					t.Fatalf("number %d of slice %d is %g", j, i, s[j])
+				}
+				s[j] = 1
+			}
+		}
+	}
+}

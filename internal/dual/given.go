@@ -145,7 +145,9 @@ const gradientSide = 256
 func GivenBytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
 	kernel := 4 * rows * (rows + blas.TileDim)
-	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)                                                // of either kernel, gone before anything else
-	gradient := int64(max(1, threads))*gradientSide*(4*gradientSide+8*k) + int64(AtOnce(rows, threads))*8*rows*k // each thread is of one solution
+	// Of either kernel, gone before anything else.
+	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)
+	// Solutions share the threads, and each has its factors of the rows.
+	gradient := int64(max(1, threads))*gradientSide*(4*gradientSide+8*k) + int64(AtOnce(rows, threads))*8*rows*k
 	return max(KernelBytes(rows, dim, outputs, folds, threads)+gradient, kernel+block, kernel+before) + 8*rows*2*k
 }

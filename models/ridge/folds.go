@@ -44,7 +44,7 @@ func (p *path) try(y *system, total *Sum, values, folds []int) error {
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
 	}
 	for len(rest) > 0 {
-		trials := p.trials(y, total, rest, p.by == solver.Shared && len(folds) == 1 && len(p.filled) > 1 && solver.Far(of(total.shape)))
+		trials := p.trials(y, total, rest, len(folds) == 1 && solver.Far(of(total.shape)))
 		rest = slices.DeleteFunc(rest, func(i int) bool {
 			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
 		})

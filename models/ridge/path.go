@@ -38,7 +38,7 @@ type path struct {
 	buffer   *Sum // of Add; nil before it is needed
 }
 
-// largeSum is the number of features from which on sums take megabytes.
+// largeSum is the number of features from which on sums take 17 MB and more.
 const largeSum = 2048
 
 // load returns the sum of a fold, which holds until another is loaded.
