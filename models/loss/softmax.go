@@ -6,10 +6,7 @@ import "slices"
 // probabilities less the indicator of class y.
 func softmax(slopes, scores []float32, y int) float64 {
 	top := float64(slices.Max(scores))
-	var sum float64
-	for _, s := range scores {
-		sum += Exp(float64(s) - top)
-	}
+	sum := SumExp(scores, top, 1)
 	if slopes != nil {
 		for c, s := range scores {
 			slopes[c] = float32(Exp(float64(s)-top) / sum)
