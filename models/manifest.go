@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -93,10 +94,12 @@ type Manifest struct {
 
 // Learner tells how the weights were fitted.
 type Learner struct {
-	Kind   string      `json:"kind"`            // ridge, svm, sgd or pca
-	Lambda float64     `json:"lambda"`          // that of the weights, on the mean loss
-	Folds  int         `json:"folds"`           // of the cross-validation; 1 if there was none
-	Table  []ridge.Row `json:"table,omitempty"` // results for each λ
+	Kind   string  `json:"kind"`   // ridge, svm, sgd or pca
+	Lambda float64 `json:"lambda"` // that of the weights, on the mean loss
+	Folds  int     `json:"folds"`  // of the cross-validation; 1 if there was none
+	// Split says which columns assign rows to folds; nil if the content of rows does.
+	Split *folds.Rule `json:"split,omitempty"`
+	Table []ridge.Row `json:"table,omitempty"` // results for each λ
 	// RuledOut has the λ that are not in the table because a part of the features, and the
 	// same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`
@@ -293,6 +296,9 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 
 // check returns the recipe, or the reason why the manifest is invalid.
 func (m *Manifest) check() (features.Recipe, error) {
+	if err := m.Learner.Split.Validate(); err != nil {
+		return nil, err
+	}
 	if m.Format < 1 {
 		return nil, fmt.Errorf("format version %d, want 1 to %d", m.Format, Format)
 	}

@@ -45,6 +45,8 @@ type Pass struct {
 	Target *Target `json:"target,omitempty"` // how labels become numbers; nil if they are not read
 	// EqualWeights says that all rows have the same weight, or none, so that blocks are without.
 	EqualWeights bool `json:"equal_weights,omitempty"`
+	// Rule says which columns assign rows to folds; nil if their content does.
+	Rule *folds.Rule `json:"rule,omitempty"`
 	// Copies says which rows are assigned to folds copy by copy; nil if none are.
 	Copies *folds.Copies `json:"copies,omitempty"`
 
@@ -210,7 +212,7 @@ func (t *Target) Labels() folds.Labels {
 
 // Assigner returns the assigner of a lane's rows to folds.
 func (p *Pass) Assigner() *folds.Assigner {
-	return folds.NewAssigner(p.Seed, p.Copies, p.Target.Labels())
+	return folds.NewAssigner(p.Seed, p.Rule, p.Copies, p.Target.Labels())
 }
 
 // Label returns the function that turns a label token into its number, or into the reason

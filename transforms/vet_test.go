@@ -26,7 +26,6 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"profile":       sums((*survey.Profile)(nil).Sum),
 	"columns":       sums((*survey.Columns)(nil).Sum),
 	"survey":        sums((*survey.Survey)(nil).Sum),
-	"census":        sums((*survey.Census)(nil).Sum),
 	"tally":         sums((*survey.Tally)(nil).Sum),
 	"weigh":         sums((*survey.Weigh)(nil).Sum),
 	"targets":       sums((*survey.Targets)(nil).Sum),

@@ -174,6 +174,9 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		layout.Layout = layout.Unlabeled() // labels are not read, so they may be anything
 	}
 	r := NewReader(text, layout)
+	if !describes {
+		r.Keys(layout.KeyFields(in.Data))
+	}
 	switch {
 	case describes:
 		r.Describe(sink)

@@ -18,8 +18,12 @@ const (
 	ignored = -1 - iota
 	weight
 	id
-	label // of the first label; below it are others
+	key                    // of the first column of a key; below it are others, up to mostKeys
+	label = key - mostKeys // of the first label; below it are others
 )
+
+// mostKeys is the largest number of columns that a key is made of.
+const mostKeys = 4
 
 // Reader reads the rows of one shard of a CSV file.
 type Reader struct {
@@ -29,6 +33,7 @@ type Reader struct {
 	labels [][]byte // labels of the last row
 	weight []byte
 	id     []byte
+	keys   [][]byte
 	text   []byte // text of a quoted field, reused
 	begun  bool
 	fatal  error
@@ -90,6 +95,14 @@ func (r *Reader) Centre(c []float64) {
 	}
 }
 
+// Keys makes the reader keep the texts of those fields, at most mostKeys, which have roles.
+func (r *Reader) Keys(fields []int) {
+	for i, f := range fields {
+		r.uses[f] = key - int32(i)
+		r.keys = append(r.keys, []byte{})
+	}
+}
+
 // Types makes the fields of features values of a row as the table of d says, whose columns are
 // the features of the layout.
 func (r *Reader) Types(d *schema.Decoder) {
@@ -123,6 +136,9 @@ func (r *Reader) Weight() []byte { return r.weight }
 
 // ID returns the text of the last row's identifier, nil if the layout has none.
 func (r *Reader) ID() []byte { return r.id }
+
+// Key returns text i of those that the last row's key is made of.
+func (r *Reader) Key(i int) []byte { return r.keys[i] }
 
 // Line returns the line on which the row that Append read last begins.
 func (r *Reader) Line() int64 { return r.lines.Line() }
@@ -233,6 +249,8 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			r.weight = append(r.weight[:0], b...)
 		case use == id:
 			r.id = append(r.id[:0], b...)
+		case use <= key && use > label:
+			r.keys[key-use] = append(r.keys[key-use][:0], b...)
 		case use <= label:
 			to := &r.labels[label-use]
 			*to = append((*to)[:0], b...)

@@ -32,11 +32,17 @@ type Options struct {
 	Weight  string   // the weight of the row; "" if all rows have weight 1
 	ID      string   // the id of the row, which is copied to predictions; "" for none
 	Time    string   // the time of the row, which is not a feature; "" for none
+	Group   []string // what groups the row belongs to, together; not features
+	Fold    string   // the number of the row's fold, which is not a feature; "" for none
 	Columns []string // the features; empty for all other columns
 	Drop    []string // columns that are not features
 
 	// Only, unless nil, chooses rows by their id.
 	Only *Only `json:"-"`
+
+	// Keys says what the key of a row is made of: "group", "fold" or "time", the columns with that role; ""
+	// if rows have no keys.
+	Keys string
 
 	// LabelText changes the text of labels; the zero value does what Like says.
 	LabelText LabelText
@@ -88,6 +94,9 @@ type Dataset struct {
 	Targets []string `json:"targets,omitempty"`
 	// Weighted says that rows have weights, which readers then store in Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
+
+	// Key, unless nil, says how the keys of rows are made, which readers then store in Block.Keys.
+	Key *Key `json:"key,omitempty"`
 
 	// Only, unless nil, chooses the rows that are read.
 	Only *Only `json:"only,omitempty"`

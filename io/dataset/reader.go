@@ -68,6 +68,7 @@ type row struct {
 	x      []float32
 	y      []float64
 	weight float64
+	key    uint64
 }
 
 // Read opens a shard. With a nil label, labels are not read. Errors are in the Report.
@@ -111,6 +112,10 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	if err == nil && r.data.Weighted && r.Describe == nil && r.extras == nil {
 		r.rows = nil
 		return errors.New("the format has no columns of weights")
+	}
+	if err == nil && r.data.Key != nil && r.Describe == nil && r.extras == nil {
+		r.rows = nil
+		return errors.New("the format has no columns of groups, folds or times")
 	}
 	return err
 }
@@ -166,6 +171,12 @@ func (r *Reader) add(b *rows.Block) bool {
 				r.Reject(r.first+now.line, NoWeight)
 			}
 			return true
+		}
+	}
+	if r.data.Key != nil && r.Describe == nil {
+		var reason string
+		if now.key, reason = r.data.Key.of(r.extras.Key); reason != "" {
+			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
 		}
 	}
 	if r.Label != nil {
@@ -268,6 +279,9 @@ func (r *Reader) place(b *rows.Block, w row) {
 	}
 	if r.data.Weighted && r.Describe == nil {
 		b.Weights = append(b.Weights, w.weight)
+	}
+	if r.data.Key != nil && r.Describe == nil {
+		b.Keys = append(b.Keys, w.key)
 	}
 	if r.Lines {
 		b.Lines = append(b.Lines, r.first+w.line)

@@ -45,6 +45,9 @@ type Block struct {
 	// keeps the place of every row. Otherwise it is empty.
 	Bad []int
 
+	// Keys has length N, or is empty unless a reader was asked for the keys that assign rows to folds.
+	Keys []uint64
+
 	// IDs are the identifiers of the rows, if a reader was asked for them. Otherwise it is
 	// empty.
 	IDs []string
@@ -67,7 +70,7 @@ func (b *Block) Labels(i int) []float64 {
 // Reset empties the block for rows of length d and keeps its memory.
 func (b *Block) Reset(d int) {
 	b.N, b.D = 0, d
-	b.X, b.Y, b.Weights, b.Bad, b.Lines, b.IDs = b.X[:0], b.Y[:0], b.Weights[:0], b.Bad[:0], b.Lines[:0], b.IDs[:0]
+	b.X, b.Y, b.Weights, b.Bad, b.Lines, b.IDs, b.Keys = b.X[:0], b.Y[:0], b.Weights[:0], b.Bad[:0], b.Lines[:0], b.IDs[:0], b.Keys[:0]
 }
 
 // Reserve allocates all rows of a block after Reset, which avoids the garbage of
@@ -105,6 +108,8 @@ type Extras interface {
 	// the next call of Append; nil if the file has no such column.
 	Weight() []byte
 	ID() []byte
+	// Key returns text i of those that the last row's key is made of, likewise.
+	Key(i int) []byte
 }
 
 // BadRow is the error of a row that cannot be used; later rows still can.

@@ -18,6 +18,16 @@ func Begin(o *dataset.Opening, layout Of) {
 	}
 	d.Targets = t.names(t.Targets)
 	d.Weighted = t.Role(Weight) >= 0
+	if by := o.Options.Keys; by != "" {
+		if d.Key = (&dataset.Key{By: by}); by == Time {
+			d.Key.Layout = t.TimeLayout
+		}
+		for _, role := range roles {
+			if f := t.Role(role); f >= 0 && (role == by || by == Group && slices.Contains(groups, role)) {
+				d.Key.Columns = append(d.Key.Columns, t.Columns[f])
+			}
+		}
+	}
 	if layout.Named() {
 		d.Schema.Columns = t.Names()
 	}
@@ -130,8 +140,10 @@ func found(o *dataset.Opening, i int, schema, layout *Layout) error {
 	}
 	for _, role := range roles {
 		if f := schema.Role(role); f >= 0 && layout.Role(role) < 0 {
-			if err := lacks(f, role, role+"s"); err != nil {
-				return err
+			if keyed := role == Fold || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
+				if err := lacks(f, role, role+"s"); err != nil {
+					return err
+				}
 			}
 			*schema = schema.without(role)
 			d.Weighted = d.Weighted && role != Weight

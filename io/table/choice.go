@@ -19,18 +19,21 @@ type Choice struct {
 	// Label gives the label, or several, separated by commas; they may be patterns. "" is none.
 	Label            string
 	Weight, ID, Time string   // "" if there is none
+	Fold             string   // likewise
+	Group            []string // what a row belongs to, of all columns together
 	Columns          []string // features; may be patterns, in which * is any text. Empty: all other columns
 	Drop             []string // not features; likewise
 }
 
 // ChoiceOf returns the choice in the options of a Dataset.
 func ChoiceOf(o dataset.Options) Choice {
-	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Columns: o.Columns, Drop: o.Drop}
+	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Fold: o.Fold, Group: o.Group, Columns: o.Columns, Drop: o.Drop}
 }
 
 // Apart returns the choice of the columns that are not features.
 func (c Choice) Apart() Choice {
-	return Choice{Label: c.Label, Weight: c.Weight, ID: c.ID, Time: c.Time}
+	c.Columns, c.Drop = nil, nil
+	return c
 }
 
 // labels returns what gives each label: all of Label if a column has that name, else its
@@ -60,7 +63,7 @@ func List(names []string) string {
 
 // given returns all texts of the choice, for some columns.
 func (c Choice) given(columns []string) []string {
-	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time}, c.Columns, c.Drop),
+	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time, c.Fold}, c.Group, c.Columns, c.Drop),
 		func(s string) bool { return s == "" })
 }
 
@@ -84,7 +87,14 @@ func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 	for _, f := range l.Labels() {
 		what[f] = label
 	}
-	for _, role := range []struct{ name, given string }{{Weight, c.Weight}, {ID, c.ID}, {Time, c.Time}} {
+	given := []struct{ name, given string }{{Weight, c.Weight}, {ID, c.ID}, {Time, c.Time}, {Fold, c.Fold}}
+	if len(c.Group) > len(groups) {
+		return Layout{}, fmt.Errorf("table: %d group columns; the limit is %d", len(c.Group), len(groups))
+	}
+	for i, column := range c.Group {
+		given = append(given, struct{ name, given string }{groups[i], column})
+	}
+	for _, role := range given {
 		if role.given == "" {
 			continue
 		}

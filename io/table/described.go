@@ -11,7 +11,7 @@ import (
 // its columns: the features, and then the labels, the Weight, the ID and the Time, where there are any.
 func (l *Layout) Described() []int {
 	fields := slices.Concat(l.Features, l.Labels())
-	for _, role := range roles {
+	for _, role := range []string{Weight, ID, Time} {
 		if f := l.Role(role); f >= 0 {
 			fields = append(fields, f)
 		}
@@ -79,6 +79,9 @@ func Keep(d *dataset.Dataset, features []int) {
 
 // SetTimeLayout says how the times of the Time of a dataset whose format has columns are written.
 func SetTimeLayout(d *dataset.Dataset, name string) {
+	if d.Key != nil && d.Key.By == Time {
+		d.Key = &dataset.Key{By: Time, Columns: d.Key.Columns, Layout: name}
+	}
 	change(d, func(t *Layout) { t.TimeLayout = name })
 }
 

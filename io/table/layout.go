@@ -21,11 +21,16 @@ const (
 	Weight = "weight" // how much the row counts
 	ID     = "id"     // copied to predictions
 	Time   = "time"   // when the row was; rows can be scored apart by it
+	Fold   = "fold"   // the number of the row's fold
+	Group  = "group"  // what the row belongs to; of several columns the others are group2, group3 and so on
 )
 
 const label = "label" // the role of a label
 
-var roles = []string{Weight, ID, Time}
+var roles = append([]string{Weight, ID, Time, Fold}, groups...)
+
+// groups are the roles of columns that together say what a row belongs to.
+var groups = []string{Group, Group + "2", Group + "3", Group + "4"}
 
 // Layout says what the fields of a record are. It is plain data and part of a model; call
 // Validate on a Layout read from a file. It is the layout of formats in which all columns
@@ -110,6 +115,20 @@ func (l *Layout) Role(role string) int {
 		return f
 	}
 	return -1
+}
+
+// KeyFields returns the fields that the keys of a dataset's rows are made of.
+func (l *Layout) KeyFields(d *dataset.Dataset) (fields []int) {
+	switch {
+	case d.Key == nil:
+	case d.Key.By == Group:
+		for _, role := range groups[:len(d.Key.Columns)] {
+			fields = append(fields, l.Role(role))
+		}
+	default:
+		fields = append(fields, l.Role(d.Key.By))
+	}
+	return fields
 }
 
 // RoleNames returns the columns that are neither features nor labels, each after its role.

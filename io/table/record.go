@@ -17,6 +17,7 @@ type Fields struct {
 
 	Labels       []*Texts // of the labels; nil if they are not read
 	Weights, IDs *Texts   // of the columns with these roles; likewise
+	Keys         []*Texts // of the columns that keys are made of; likewise
 
 	columns []string
 }
@@ -55,6 +56,9 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 		}
 		f.Weights = texts(l.Role(Weight), in.Data.Weighted)
 		f.IDs = texts(l.Role(ID), in.IDs)
+		for _, at := range l.KeyFields(in.Data) {
+			f.Keys = append(f.Keys, texts(at, true))
+		}
 	}
 	for at, to := range f.To {
 		if to.Sink != nil {
@@ -66,7 +70,7 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 
 // ResetTexts forgets the texts of all columns that are not features.
 func (f *Fields) ResetTexts() {
-	for _, t := range slices.Concat(f.Labels, []*Texts{f.Weights, f.IDs}) {
+	for _, t := range slices.Concat(f.Labels, f.Keys, []*Texts{f.Weights, f.IDs}) {
 		if t != nil {
 			t.Reset()
 		}
@@ -145,6 +149,9 @@ func (r *Record) Target(i int) []byte { return r.Label(i, 0) }
 
 // Weight returns the text of the record's weight.
 func (r *Record) Weight() []byte { return r.Weights.At(0) }
+
+// Key returns text i of those that the record's key is made of.
+func (r *Record) Key(i int) []byte { return r.Keys[i].At(0) }
 
 // ID returns the text of the record's identifier.
 func (r *Record) ID() []byte { return r.IDs.At(0) }

@@ -15,7 +15,7 @@ func discrete(n int, weights bool) *rows.Block {
 	b := new(rows.Block)
 	b.Reset(2)
 	for range n {
-		b.X = append(b.X, float32(r.IntN(3)), float32(r.IntN(40)))
+		b.X = append(b.X, float32(r.IntN(3)), float32(r.IntN(10)))
 		b.Y = append(b.Y, float64(r.IntN(2)))
 		if weights {
 			b.Weights = append(b.Weights, float64(1+r.IntN(2)))
@@ -25,22 +25,13 @@ func discrete(n int, weights bool) *rows.Block {
 	return b
 }
 
-// frequencyOf counts the rows of a block as the passes of a training do.
+// frequencyOf counts the copies in a block.
 func frequencyOf(t *testing.T, b *rows.Block, l Labels) *Copies {
 	t.Helper()
-	s := NewSummary()
-	hashes := rows.HashBlock(nil, 1, b)
-	for _, h := range hashes {
-		s.Add(h)
-	}
-	census := NewCensus(s.Candidates(Frequent(int64(b.N))), 1, l)
-	census.AddBlock(b, hashes)
-	frequent, copies, contents := census.Frequent(int64(b.N))
-	tally := NewTally(frequent, contents, 1, l)
-	tally.AddBlock(Place{}, b)
-	c := NewCopies(int64(b.N), frequent, contents, &tally.Counts)
-	c.Mean = float64(copies) / float64(b.N) / float64(len(frequent))
-	return c
+	different, tally := new(Distinct), new(Tally)
+	different.AddBlock(1, b)
+	tally.AddBlock(Place{}, b, 1, l)
+	return NewCopies(different.Few(), tally)
 }
 
 // The rows of the folds are the same whether copies are numbered in the order of the rows, or
@@ -68,7 +59,7 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 			}
 			return 0
 		}
-		hashes, err := NewAssigner(1, copies, labels).Hashes(nil, Place{}, b)
+		hashes, err := NewAssigner(1, nil, copies, labels).Hashes(nil, Place{}, b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,22 +1,19 @@
 package folds
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Copies says which rows are frequent, which of their contents are counted, and how many
-// copies of each precede each shard. A nil *Copies means that no rows are frequent.
+// Copies says which few rows there are, with which contents, and how many copies of each precede
+// each shard. A nil *Copies means that there are more than Few different rows.
 type Copies struct {
-	Rows     Set         `json:"rows"`               // frequent, by Hash
-	Contents Set         `json:"contents,omitempty"` // counted
-	Shards   []ShardFrom `json:"shards,omitempty"`   // of every cut that is read, if contents are counted
-	Mean     float64     `json:"mean"`               // share of all rows that a frequent row has with its copies
+	Rows     Set         `json:"rows"`               // by Hash
+	Contents Set         `json:"contents,omitempty"` // whose copies are numbered
+	Shards   []ShardFrom `json:"shards,omitempty"`   // of every cut that is read, if contents are numbered
+	Mean     float64     `json:"mean"`               // share of all rows that one of the few has with its copies
 
 	once     sync.Once
 	rows     map[uint64]int
@@ -31,42 +28,25 @@ type ShardFrom struct {
 	Before []byte `json:"before"`
 }
 
-// NewCopies returns the copies of n rows, given the frequent rows, candidates for the
-// contents to be counted, and the exact counts of these in the shards of one or more cuts
-// of the data.
-//
-// Which contents are counted follows from their exact counts: a content that is
-// frequent enough is among the candidates (see Summary), whatever others are.
-func NewCopies(n int64, frequent, candidates Set, cuts ...*Counts) *Copies {
-	c := &Copies{Rows: frequent}
-	if len(cuts) == 0 {
+// maxRows bounds the rows of a data set.
+const maxRows = 1 << 40
+
+// NewCopies returns the copies of the few different rows of a data set, given the counts of their
+// contents in the shards of one or more cuts of the data.
+func NewCopies(few Set, cuts ...*Tally) *Copies {
+	c := &Copies{Rows: few, Mean: 1 / float64(len(few))}
+	if c.Contents = cuts[0].contents(); c.Contents == nil {
 		return c
 	}
-	total := make([]int64, len(candidates))
-	for _, s := range cuts[0].shards {
-		for k, count := range s.counts {
-			total[k] += count
-		}
-	}
-	var kept []int
-	for k, h := range candidates {
-		if total[k] >= counted(n) {
-			kept, c.Contents = append(kept, k), append(c.Contents, h)
-		}
-	}
-	if len(kept) == 0 {
-		return c
-	}
+	at := c.Contents.index()
 	for _, cut := range cuts {
 		slices.SortFunc(cut.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
-		before := make([]int64, len(kept))
+		before := make([]int64, len(c.Contents))
 		for _, s := range cut.shards {
-			from := ShardFrom{Place: s.place}
-			from.Before = wire.Marshal(copyNumbers(before))
-			for i, k := range kept {
-				before[i] += s.counts[k]
+			c.Shards = append(c.Shards, ShardFrom{Place: s.place, Before: wire.Marshal(copyNumbers(before))})
+			for _, k := range s.counts {
+				before[at[k.content]] += k.n
 			}
-			c.Shards = append(c.Shards, from)
 		}
 	}
 	slices.SortFunc(c.Shards, func(a, b ShardFrom) int { return comparePlaces(a.Place, b.Place) })
@@ -75,22 +55,13 @@ func NewCopies(n int64, frequent, candidates Set, cuts ...*Counts) *Copies {
 	return c
 }
 
-// MeanShare returns the share of all rows that a frequent row has with its copies, or 0
-// if no row is frequent.
+// MeanShare returns the share of all rows that one of the few rows has with its copies, or 0
+// without few rows.
 func (c *Copies) MeanShare() float64 {
 	if c == nil {
 		return 0
 	}
 	return c.Mean
-}
-
-// Frequent reports whether the copies of a row with that Hash are assigned one by one. A nil Copies has none.
-func (c *Copies) Frequent(hash uint64) bool {
-	if c == nil {
-		return false
-	}
-	_, found := slices.BinarySearch(c.Rows, hash)
-	return found
 }
 
 // Alias records that the rows of the shard at one place also begin at another.
@@ -115,78 +86,6 @@ func (c *Copies) index() {
 	})
 }
 
-// ErrUncounted is returned if copies are requested before a shard of a cut that was not
-// counted.
-var ErrUncounted = errors.New("folds: copies were not counted")
-
-// Assigner assigns the rows of shards to folds. It is for one reader: rows of a shard
-// must come in order, starting with the shard's first.
-type Assigner struct {
-	seed   uint64
-	copies *Copies // nil where no row is frequent
-	labels Labels
-	at     Place
-	begun  bool
-	next   []int64 // number of the next copy of each content
-}
-
-// NewAssigner returns an assigner of rows with those labels. Labels are ignored where no
-// row is frequent.
-func NewAssigner(seed uint64, c *Copies, l Labels) *Assigner {
-	d := &Assigner{seed: seed, copies: c, labels: l}
-	if c != nil {
-		c.index()
-		d.next = make([]int64, len(c.Contents))
-	}
-	return d
-}
-
-// Hashes appends the hashes that decide the folds of the rows of a block of the shard at
-// that place: with K folds, a row is in fold hash mod K.
-func (d *Assigner) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, error) {
-	if d.copies == nil {
-		return rows.HashBlock(dst, d.seed^salt, b), nil
-	}
-	if !d.begun || d.at != at {
-		if err := d.begin(at); err != nil {
-			return nil, err
-		}
-	}
-	for i := range b.N {
-		h := Hash(d.seed, b.Row(i))
-		if _, ok := d.copies.rows[h]; ok {
-			h = d.assign(d.labels.contentOf(b, i, h))
-		}
-		dst = append(dst, h)
-	}
-	return dst, nil
-}
-
-// assign returns the hash of the next copy of a content. A content that is not counted goes
-// to one fold as a whole.
-func (d *Assigner) assign(content uint64) uint64 {
-	i, ok := d.copies.contents[content]
-	if !ok {
-		return CopyHash(content, 0)
-	}
-	k := d.next[i]
-	d.next[i]++
-	return CopyHash(content, k)
-}
-
-// begin sets the copy numbers to those at the start of a shard.
-func (d *Assigner) begin(at Place) error {
-	d.at, d.begun = at, true
-	if len(d.next) == 0 {
-		return nil
-	}
-	before, ok := d.copies.before[at]
-	if !ok {
-		return fmt.Errorf("%w before %d of file %d", ErrUncounted, at.Start, at.File)
-	}
-	return wire.Unmarshal(copyNumbers(d.next), before)
-}
-
 // copyNumbers says of each content how many copies there are before a shard.
 type copyNumbers []int64
 
@@ -199,12 +98,12 @@ func (n copyNumbers) Code(c *wire.Coder) {
 // Frequency names the rows whose copies are assigned to folds one by one: the part of Copies
 // that does not depend on how the data is cut.
 type Frequency struct {
-	Rows     Set     `json:"rows"`               // frequent, by Hash
-	Contents Set     `json:"contents,omitempty"` // counted
+	Rows     Set     `json:"rows"`               // by Hash
+	Contents Set     `json:"contents,omitempty"` // whose copies are numbered
 	Mean     float64 `json:"mean"`               // as Copies.Mean
 }
 
-// Frequency returns the frequent rows; nil if there are none.
+// Frequency returns the few rows; nil without them.
 func (c *Copies) Frequency() *Frequency {
 	if c == nil {
 		return nil

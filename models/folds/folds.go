@@ -1,23 +1,19 @@
-// Package folds decides which fold a row is in, by its content, the seed and the number
-// of equal rows before it, so that the folds of a data set do not depend on the order of
+// Package folds decides which fold a row is in, by its content, the seed and, where all rows are
+// alike, the number of equal rows before it. The folds of a data set do not depend on the order of
 // its rows or on how its files are cut.
 //
-// A row whose numbers occur once, or a few times, is assigned by their hash: equal rows
-// share a fold. For frequent numbers, as in data with few distinct rows, this would
-// exclude whole values from training and give a useless estimate. There each copy is
-// assigned on its own: copy k of the content (numbers, label) is assigned by the hash of
-// the content and k, as if k were one more column. Copies are equal, so which copy is
-// which does not matter, and the content of a fold depends on the counts alone.
+// A row is assigned by the hash of its numbers, so equal rows share a fold: a copy of a row never
+// judges what its twin has taught. Tables of at most Few different rows are the exception. Folds of
+// whole rows would lack some of them, and the others say nothing about those. There, copy k of the
+// content (numbers, label, weight) is assigned by the hash of the content and k, as if k were one
+// more column. Copies are equal, so it does not matter which is which.
 //
-// A fold is then what it is in data without repetitions: a random part of the rows, drawn
-// without regard to labels. Assigning the copies of each content in turn would make folds
-// more equal, but the training rows would then have the label proportions of the held-out
-// rows, and the held-out errors of labels that are coin flips would be below one half.
+// Assigning the copies of each content in turn would make folds more equal, but the training rows
+// would then have the label proportions of the held-out rows, and the held-out errors of labels
+// that are coin flips would be below one half.
 //
-// Counting takes two passes over the data, and only if the bounded Summary of the profile
-// pass says that rows may be frequent:
-//
-//	Summary (candidates) → Census (exact counts of rows, candidate contents) → Tally (exact counts of contents, by shard) → Copies
+// The profile pass counts different rows up to Few (Distinct). Only if there are no more, one more
+// pass counts contents by shard (Tally), so that every shard knows the numbers of its copies.
 package folds
 
 import (
@@ -26,30 +22,14 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// A row is frequent if its numbers occur in one of so many rows, and at least twice.
-// Contents of frequent rows are counted if they occur in one of so many.
-const (
-	frequentShare = 1 << 12
-	countedShare  = 1 << 15
-)
-
-// Frequent returns how often the numbers of a row must occur among n rows for its copies
-// to be assigned individually.
-func Frequent(n int64) int64 { return max(2, (n+frequentShare-1)/frequentShare) }
-
-// counted returns how often the numbers and label of a frequent row must occur for its
-// copies to be distinguished. It is an eighth of Frequent, so that contents assigned to a
-// fold as a whole are a small part of the rows with their numbers: holding them out
-// hardly changes what the other rows say about these numbers. Up to 65,536 rows all
-// repetitions are counted.
-func counted(n int64) int64 { return max(2, (n+countedShare-1)/countedShare) }
+// Few is the largest number of different rows whose copies are assigned one by one.
+const Few = 32
 
 // salt separates the choice of folds from that of samples, which uses hashes under the
 // seed itself.
@@ -142,10 +122,4 @@ func (s Set) index() map[uint64]int {
 		at[h] = i
 	}
 	return at
-}
-
-// newSet sorts hashes into a set.
-func newSet(hashes []uint64) Set {
-	slices.Sort(hashes)
-	return slices.Compact(hashes)
 }

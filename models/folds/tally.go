@@ -2,12 +2,17 @@ package folds
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 )
+
+// maxContents is the largest number of different contents whose copies are numbered. Where Few
+// rows have more labels than that, hardly any content repeats.
+const maxContents = 1 << 12
 
 // Place is where the rows of a shard begin: the index of a file, and an offset.
 type Place struct {
@@ -19,57 +24,66 @@ func comparePlaces(a, b Place) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start))
 }
 
-// Counts says how often each of some contents occurs in each shard. The zero value has no
-// shards.
-type Counts struct{ shards []shardCounts }
+// Tally counts the contents of rows by shard. The zero value has no shards.
+type Tally struct{ shards []shardCounts }
 
 type shardCounts struct {
 	place  Place
-	counts []int64 // by content
+	counts []contentCount // ascending by content
 }
 
-// Tally counts contents of frequent rows by shard. Create it with NewTally.
-type Tally struct {
-	Counts
-	frequent, contents map[uint64]int
-	seed               uint64
-	labels             Labels
-}
-
-// NewTally returns a tally of those contents of those rows.
-func NewTally(frequent, contents Set, seed uint64, l Labels) *Tally {
-	return &Tally{frequent: frequent.index(), contents: contents.index(), seed: seed, labels: l}
+type contentCount struct {
+	content uint64
+	n       int64
 }
 
 // AddBlock counts the rows of a block of the shard at that place.
-func (t *Tally) AddBlock(at Place, b *rows.Block) {
+func (t *Tally) AddBlock(at Place, b *rows.Block, seed uint64, l Labels) {
 	if n := len(t.shards); n == 0 || t.shards[n-1].place != at {
-		t.shards = append(t.shards, shardCounts{at, make([]int64, len(t.contents))})
+		t.shards = append(t.shards, shardCounts{place: at})
 	}
-	counts := t.shards[len(t.shards)-1].counts
+	s := &t.shards[len(t.shards)-1]
 	for i := range b.N {
-		row := Hash(t.seed, b.Row(i))
-		if _, ok := t.frequent[row]; !ok {
-			continue
-		}
-		if k, ok := t.contents[t.labels.contentOf(b, i, row)]; ok {
-			counts[k]++
+		content := l.contentOf(b, i, Hash(seed, b.Row(i)))
+		k, found := slices.BinarySearchFunc(s.counts, content, func(c contentCount, h uint64) int { return cmp.Compare(c.content, h) })
+		switch {
+		case found:
+			s.counts[k].n++
+		case len(s.counts) <= maxContents: // one more tells that there are too many
+			s.counts = slices.Insert(s.counts, k, contentCount{content, 1})
 		}
 	}
 }
 
 // Merge adds the counts of other shards.
-func (c *Counts) Merge(d *Counts) { c.shards = append(c.shards, d.shards...) }
+func (t *Tally) Merge(u *Tally) { t.shards = append(t.shards, u.shards...) }
+
+// contents returns all contents; nil if there are more than maxContents.
+func (t *Tally) contents() Set {
+	all := map[uint64]struct{}{}
+	for _, s := range t.shards {
+		for _, c := range s.counts {
+			if all[c.content] = struct{}{}; len(all) > maxContents {
+				return nil
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
 
 // Code codes the counts in the order of the shards.
-func (c *Counts) Code(w *wire.Coder) {
-	slices.SortFunc(c.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
-	wire.Each(w, &c.shards, math.MaxInt32, func(s *shardCounts) {
+func (t *Tally) Code(w *wire.Coder) {
+	slices.SortFunc(t.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
+	wire.Each(w, &t.shards, math.MaxInt32, func(s *shardCounts) {
 		start := uint64(s.place.Start)
 		s.place.File = w.Int(s.place.File, math.MaxInt32)
 		w.Uint64(&start)
 		w.Check(start <= 1<<62)
 		s.place.Start = int64(start)
-		wire.Each(w, &s.counts, contentCounters, func(n *int64) { *n = int64(w.Uvarint(uint64(*n), maxRows)) })
+		wire.Each(w, &s.counts, maxContents+1, func(c *contentCount) {
+			w.Uint64(&c.content)
+			c.n = int64(w.Uvarint(uint64(c.n), maxRows))
+		})
+		w.Check(slices.IsSortedFunc(s.counts, func(a, b contentCount) int { return cmp.Compare(a.content, b.content) }))
 	})
 }

@@ -2,6 +2,7 @@ package folds
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/rows"
@@ -21,8 +22,8 @@ func TestTheWeightIsPartOfTheContent(t *testing.T) {
 		for _, w := range []float64{1, 2, 3} {
 			contents = append(contents, Labels{}.contentOf(one(w), 0, row))
 		}
-		c := &Copies{Rows: newSet([]uint64{row}), Contents: newSet(contents), Shards: []ShardFrom{{at, []byte{0, 0, 0}}}}
-		a, got := NewAssigner(1, c, Labels{}), map[[2]uint64]int{}
+		c := &Copies{Rows: Set{row}, Contents: slices.Sorted(slices.Values(contents)), Shards: []ShardFrom{{at, []byte{0, 0, 0}}}}
+		a, got := NewAssigner(1, nil, c, Labels{}), map[[2]uint64]int{}
 		for _, i := range order {
 			hashes, err := a.Hashes(nil, at, one(weights[i]))
 			if err != nil {

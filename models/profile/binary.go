@@ -28,6 +28,7 @@ const (
 	typed = 1 << 30 // there are missing values or categories
 	heavy = 1 << 29 // rows have weights
 	multi = 1 << 28 // rows have several targets
+	twice = 1 << 27 // rows of the sample have copies
 )
 
 const headerSize = 1 + 4 + 8 + 4 + 8
@@ -43,7 +44,8 @@ var (
 
 // AppendBinary appends the sum to b: a header (version, size of the sample,
 // rows, columns, largest squared norm), the columns, missing values and counts of categories if
-// there are any, the weights and the ranges of several targets likewise, the sample and the labels.
+// there are any, the weights and the ranges of several targets likewise, the sample, with the copies
+// of each row if any has several, and the labels.
 // Sums of the same rows have equal encodings. The error is always nil.
 func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
@@ -61,6 +63,10 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	}
 	if len(s.targets) > 0 {
 		size |= multi
+	}
+	repeats := s.sample.repeats()
+	if repeats {
+		size |= twice
 	}
 	b = le.AppendUint32(b, size)
 	b = le.AppendUint64(b, uint64(s.rows))
@@ -87,6 +93,9 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 		b = le.AppendUint64(b, r.hash)
 		b = binary.AppendUvarint(b, uint64(len(r.content)))
 		b = append(b, r.content...)
+		if repeats {
+			b = binary.AppendUvarint(b, uint64(r.copies))
+		}
 	}
 	return s.labels.AppendBinary(b)
 }
@@ -124,7 +133,7 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	}
 	le := binary.LittleEndian
 	t := Sum{
-		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed | heavy | multi)), Long: le.Uint32(b[1:])&long != 0},
+		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed | heavy | multi | twice)), Long: le.Uint32(b[1:])&long != 0},
 		rows:  int64(le.Uint64(b[5:])),
 		norm2: math.Float64frombits(le.Uint64(b[17:])),
 	}
@@ -164,7 +173,7 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 			return errDamaged
 		}
 	}
-	b, ok := t.decodeSample(b)
+	b, ok := t.decodeSample(b, le.Uint32(header[1:])&twice != 0)
 	if !ok {
 		return errDamaged
 	}
@@ -220,7 +229,7 @@ func (s *Sum) decodeTargets(b []byte) (rest []byte, ok bool) {
 	return b, true
 }
 
-func (s *Sum) decodeSample(b []byte) (rest []byte, ok bool) {
+func (s *Sum) decodeSample(b []byte, repeats bool) (rest []byte, ok bool) {
 	n, b, ok := uvarint(b)
 	if !ok || n > uint64(s.sampleSize()) || n > uint64(s.rows) || n > uint64(len(b)/9) || n == 0 && s.rows > 0 {
 		return nil, false
@@ -241,7 +250,14 @@ func (s *Sum) decodeSample(b []byte) (rest []byte, ok bool) {
 		}
 		// Copy the content, because b may be the caller's buffer.
 		r.content = append(make([]byte, 0, size), rest[:size]...)
-		b = rest[size:]
+		b, r.copies = rest[size:], 1
+		if repeats {
+			n, rest, ok := uvarint(b)
+			if !ok || n < 1 || n > uint64(s.rows) {
+				return nil, false
+			}
+			r.copies, b = int64(n), rest
+		}
 		if i > 0 && compareSampled(s.sample.rows[i-1], *r) >= 0 {
 			return nil, false
 		}
@@ -250,5 +266,5 @@ func (s *Sum) decodeSample(b []byte) (rest []byte, ok bool) {
 			return nil, false
 		}
 	}
-	return b, true
+	return b, repeats == s.sample.repeats()
 }

@@ -26,8 +26,8 @@ func (s *Sum) sampleSize() int {
 	return max(n, min(s.opts.Sample, minSample))
 }
 
-// sample holds the first of all distinct rows, ordered by hash, then content. A repeated
-// row counts once.
+// sample holds the first of all distinct rows, ordered by hash, then content, with the number of
+// copies of each. Counts are exact: a row that is among the first at the end always was.
 type sample struct {
 	rows    []sampled // ascending, no two alike
 	scratch []byte
@@ -36,6 +36,7 @@ type sample struct {
 type sampled struct {
 	hash    uint64
 	content []byte // as appendContent writes it; never changed
+	copies  int64
 }
 
 func compareSampled(a, b sampled) int {
@@ -51,14 +52,17 @@ func (s *sample) offer(hash uint64, row []float32, limit int) {
 		return
 	}
 	s.scratch = appendContent(s.scratch[:0], row)
-	i, found := slices.BinarySearchFunc(s.rows, sampled{hash, s.scratch}, compareSampled)
+	i, found := slices.BinarySearchFunc(s.rows, sampled{hash: hash, content: s.scratch}, compareSampled)
+	if found {
+		s.rows[i].copies++
+	}
 	if found || i >= limit {
 		return
 	}
 	if len(s.rows) == limit {
 		s.rows = s.rows[:limit-1]
 	}
-	s.rows = slices.Insert(s.rows, i, sampled{hash, bytes.Clone(s.scratch)})
+	s.rows = slices.Insert(s.rows, i, sampled{hash, bytes.Clone(s.scratch), 1})
 }
 
 // cut keeps the first limit rows.
@@ -84,6 +88,9 @@ func (s *sample) merge(t *sample, limit int) {
 			out, a = append(out, a[0]), a[1:]
 		} else {
 			out = append(out, b[0])
+		}
+		if c == 0 {
+			out[len(out)-1].copies += b[0].copies
 		}
 		if c >= 0 {
 			b = b[1:]
@@ -161,6 +168,22 @@ func readContent(row []float32, content []byte) bool {
 		content = rest
 	}
 	return true
+}
+
+// repeats reports whether a row of the sample has copies.
+func (s *sample) repeats() bool {
+	return slices.ContainsFunc(s.rows, func(r sampled) bool { return r.copies > 1 })
+}
+
+// Copies returns how often each row of the Sample occurs; nil if each occurs once.
+func (s *Sum) Copies() (n []int64) {
+	if !s.sample.repeats() {
+		return nil
+	}
+	for _, r := range s.sample.rows {
+		n = append(n, r.copies)
+	}
+	return n
 }
 
 // Sample returns the sample as n rows of d columns, ordered by hash: the first of all

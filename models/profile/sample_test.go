@@ -16,16 +16,25 @@ import (
 func firstDistinct(hash func([]float32) uint64, tab table, limit int) []sampled {
 	var all []sampled
 	for _, r := range tab.rows {
-		all = append(all, sampled{hash(r), appendContent(nil, r)})
+		all = append(all, sampled{hash(r), appendContent(nil, r), 1})
 	}
 	slices.SortFunc(all, func(a, b sampled) int {
 		return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(string(a.content), string(b.content)))
 	})
-	all = slices.CompactFunc(all, equalRows)
-	return all[:min(limit, len(all))]
+	var out []sampled
+	for _, r := range all {
+		if n := len(out); n > 0 && out[n-1].hash == r.hash && string(out[n-1].content) == string(r.content) {
+			out[n-1].copies++
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out[:min(limit, len(out))]
 }
 
-func equalRows(a, b sampled) bool { return a.hash == b.hash && string(a.content) == string(b.content) }
+func equalRows(a, b sampled) bool {
+	return a.hash == b.hash && string(a.content) == string(b.content) && a.copies == b.copies
+}
 
 func equalSamples(a, b []sampled) bool { return slices.EqualFunc(a, b, equalRows) }
 

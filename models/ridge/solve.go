@@ -81,6 +81,14 @@ type Options struct {
 	// for features, has seen rows of the other folds. It needs Folds ≥ 2.
 	First bool
 
+	// Ordered says that folds follow each other in time, the latest first: a fold is left out together with the folds
+	// before it, which are later. Gap says that folds with odd numbers are gaps: neither scored, nor fitted to
+	// when the fold before is left out. Both need Add.
+	Ordered, Gap bool
+
+	// Unfitted makes Solve return after the choice of λ, without weights.
+	Unfitted bool
+
 	Step float64 // a feature is Step·number; > 0
 	// Ranges is set if each feature has its own grid: feature j is Centre_j +
 	// Half_j·Step·number. The zero value means that it has not.
@@ -122,6 +130,8 @@ type Solution struct {
 	// Trials are such fits for each row of Table, within the tolerance of the descent;
 	// nil for a λ that failed, for all if fold 0 has no rows, and unless requested.
 	Trials []*Solution
+	// FirstRows is the number of rows of fold 0, which the Trials leave out; 0 without them.
+	FirstRows int64
 }
 
 // Row is the result of cross-validation for one λ. Errors are squares in the units of the
@@ -213,6 +223,9 @@ func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	if opts.chained() {
+		return solveChained(opts)
+	}
 	if opts.Rows != nil {
 		opts.Shape = opts.Rows.Shape
 	}
@@ -254,10 +267,18 @@ func Solve(opts Options) (*Solution, error) {
 		if fit.Table, fit.FoldErrors, fit.Trials = p.table(); !opts.Trials {
 			fit.Trials = nil
 		}
+		for _, t := range fit.Trials {
+			if t != nil {
+				fit.FirstRows = fit.Rows - t.Rows
+			}
+		}
 		for c, m := range p.first {
 			step := opts.Grid[c].Step()
 			fit.FoldVariance = append(fit.FoldVariance, float64(step*step)*(m.squares()/float64(m.n)))
 		}
+	}
+	if opts.Unfitted {
+		return fit, nil
 	}
 	if p.rereads(total.shape) || total.outlines() {
 		if total, err = p.sumOf(func(int) bool { return true }); err != nil {
@@ -290,7 +311,7 @@ func (p *path) fit(fit *Solution, y *system, total *Sum) error {
 func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	all := total.Rows()
 	total.Clear()
-	if err := p.add(total, func(f int) bool { return f > 0 }); err != nil {
+	if err := p.add(total, p.learned); err != nil {
 		return err
 	}
 	if fit.Rows = total.Rows(); fit.Rows == 0 {
@@ -323,6 +344,9 @@ func (o *Options) validate() error {
 	}
 	if o.HeldOut && o.Folds < 2 || o.Given && len(o.Lambda) > 1 {
 		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; need two or more folds, and one value if lambda is given", o.Folds, len(o.Lambda))
+	}
+	if (o.Ordered || o.Gap) && (o.Add == nil || o.Rows != nil) {
+		return errors.New("ridge: folds in the order of time need Add")
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/weight"
 )
@@ -26,9 +25,10 @@ type Pilot struct {
 
 	Weights []float64 // of the rows, > 0; nil if they are all 1
 
-	// Copies has, for rows whose numbers repeat so often that folds assign each of them on its own, the
-	// number of the copy, from 1; 0 for others. It is nil without such rows.
-	Copies []int64
+	// Part has the part of each row, below Parts; nil if the numbers of the rows decide it.
+	Part []uint8
+	// Ordered says that a part is judged by fits to later parts alone, which are earlier in time.
+	Ordered bool
 }
 
 // Constant tells that all labels are equal, so that there is nothing to predict.
@@ -40,8 +40,10 @@ func (p *Pilot) validate() error {
 	switch {
 	case p.N < 1 || p.N > MaxRows || p.D < 1:
 		return fmt.Errorf("search: pilot of %d rows of %d numbers, want 1 to %d rows", p.N, p.D, MaxRows)
-	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N || p.Copies != nil && len(p.Copies) != p.N:
-		return errors.New("search: rows, labels and weights of the pilot differ in number")
+	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N || p.Part != nil && len(p.Part) != p.N:
+		return errors.New("search: rows, labels, weights and parts of the pilot differ in number")
+	case slices.ContainsFunc(p.Part, func(part uint8) bool { return part >= Parts }):
+		return fmt.Errorf("search: a part of the pilot is outside 0 to %d", Parts-1)
 	case p.Classes < 0 || p.Classes == 1:
 		return fmt.Errorf("search: %d classes, want 2 or more, or 0 for targets", p.Classes)
 	}
@@ -53,22 +55,22 @@ func (p *Pilot) validate() error {
 	return nil
 }
 
-// parts is the number of parts of a pilot, of which a candidate is fitted to all but one.
-const parts = 5
+// Parts is the number of parts of a pilot, of which a candidate is fitted to all but one.
+const Parts = 5
+
+const parts = Parts
 
 // salt separates the parts of a pilot from the folds of the data and from samples.
 const salt = 0x70696c6f74 // "pilot"
 
-// split assigns the rows to the parts by their numbers: equal rows share a part. Copies that folds
-// assign one by one are assigned here so too: to hold out all of them would judge a candidate by what
-// it does where it has seen nothing.
+// split assigns the rows to the parts: as Part says, or by their numbers, so that equal rows share a part.
 func (p *Pilot) split() []uint8 {
+	if p.Part != nil {
+		return p.Part
+	}
 	part := make([]uint8, p.N)
 	for i := range part {
 		h := rows.Hash(salt, p.X[i*p.D:(i+1)*p.D])
-		if p.Copies != nil && p.Copies[i] > 0 {
-			h = folds.CopyHash(h, p.Copies[i])
-		}
 		part[i] = uint8((h ^ h>>32) % parts)
 	}
 	return part

@@ -91,7 +91,7 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		}
 		r.kernels[kernel.Of(k).Name] = kernelOf{k, d}
 	}
-	levels := levels(p.split())
+	levels := levels(p.split(), p.Ordered)
 	for _, l := range levels {
 		l.scale = r.variance(slices.Concat(l.judge...))
 	}

@@ -178,7 +178,7 @@ func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 		for i := range n / 2 { // copies of other rows
 			copy(p.X[2*(n-1-i):2*(n-i)], p.X[2*i:2*i+2])
 		}
-		for _, l := range levels(p.split()) {
+		for _, l := range levels(p.split(), false) {
 			if len(l.train) != len(l.judge) {
 				t.Fatal("parts differ in number")
 			}
@@ -207,7 +207,7 @@ func TestNothingExplainsNoise(t *testing.T) {
 	for i := range p.N {
 		was := p.Y[i]
 		p.Y[i] = 100
-		of := levels(p.split())
+		of := levels(p.split(), false)
 		if !slices.ContainsFunc(of[len(of)-1].judge, func(rows []int) bool { return slices.Contains(rows, i) }) {
 			break
 		}

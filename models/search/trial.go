@@ -314,8 +314,9 @@ func levelsOf(n int) []int {
 	return []int{0}
 }
 
-// levels returns the sizes of trials of rows in those parts.
-func levels(part []uint8) []*level {
+// levels returns the sizes of trials of rows in those parts, where each is judged by a fit to the others, or, if they
+// are ordered, to those after it. Some part and another must have rows.
+func levels(part []uint8, ordered bool) []*level {
 	var out []*level
 	for _, i := range levelsOf(len(part)) {
 		size := sizes[i]
@@ -334,12 +335,15 @@ func levels(part []uint8) []*level {
 				switch {
 				case in == p && len(judge) < size.judge:
 					judge = append(judge, row)
-				case in != p && len(train) < size.train:
+				case (in > p || in < p && !ordered) && len(train) < size.train:
 					train = append(train, row)
 				default:
 					continue
 				}
 				has[row] = true
+			}
+			if len(judge) == 0 || len(train) == 0 {
+				continue
 			}
 			judged += len(judge)
 			l.train, l.judge = append(l.train, train), append(l.judge, judge)

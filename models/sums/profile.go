@@ -58,6 +58,8 @@ type Rule struct {
 	// Weights is the grid of the weights of rows and classes; nil if they are all equal.
 	Weights *weight.Grid `json:"weights,omitempty"`
 
+	// Split says which columns assign rows to folds; nil if the content of rows does.
+	Split *folds.Rule `json:"split,omitempty"`
 	// Frequent are the rows whose copies are assigned to folds one by one; nil if there are none.
 	Frequent *folds.Frequency `json:"frequent,omitempty"`
 }
@@ -77,6 +79,9 @@ func (r *Rule) validate() error {
 		return fmt.Errorf("a grid of %d steps", r.Steps)
 	case len(r.Lambda) > maxPath || !(r.C >= 0) || math.IsInf(r.C, 0) || r.Components < 0 || !(r.Weight >= 0) || math.IsInf(r.Weight, 0):
 		return fmt.Errorf("%d values of lambda, C %g, %d components, weight %g", len(r.Lambda), r.C, r.Components, r.Weight)
+	}
+	if err := r.Split.Validate(); err != nil {
+		return err
 	}
 	for _, l := range r.Lambda {
 		if !(l >= 0) || math.IsInf(l, 0) {

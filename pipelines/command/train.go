@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/plan"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
@@ -30,6 +31,7 @@ func trainingCommand(run func(cmd *cobra.Command, o training.Options, asJSON boo
 		lambda   string
 		planOnly bool
 		room     float64
+		split    prepare.Split
 		timings  bool
 	)
 	cmd := &cobra.Command{
@@ -56,7 +58,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
-			o.Room = room
+			o.Room, o.Split = room, split
 			o.Kernels = flags.kernels.searched(cmd.Flags().Changed("kernel"))
 			if o.Recipe != "" && run == nil {
 				if err := fixedByRecipe(cmd); err != nil {
@@ -95,6 +97,9 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.StringVar(&o.Recipe, "recipe", "", "Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit.")
 	flags.register(fs, "gaussian")
 	fs.StringVar(&o.Search, "search", "auto", "How features are chosen that flags do not set: auto (view of the columns, kernel, width, metric and features beside them, by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048 features, unless --features is given.")
+	for _, split := range option.Of(&split) {
+		addOption(fs, split)
+	}
 	for _, size := range option.Of(&o.Size) {
 		addOption(fs, size)
 	}

@@ -140,7 +140,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 		}
 	}
 	return &prepare.Prepared{
-		Data: d, Shards: found.Shards, Counts: found.Counts, Profile: found.Sum.Result(), Often: &found.Often,
+		Data: d, Shards: found.Shards, Counts: found.Counts, Profile: found.Sum.Result(), Distinct: &found.Distinct, Rule: m.Learner.Split,
 		Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }
@@ -173,7 +173,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 		mean = w.Mean()
 	}
 	pass := &epochs.Pass{
-		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Copies: l.Copies, EqualWeights: l.EqualWeights()},
+		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Rule: l.Rule, Copies: l.Copies, EqualWeights: l.EqualWeights()},
 		Learner: epochs.Learner{Kind: verify.Kind, Options: c.Options}, Recipe: m.Recipe,
 		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
 	}

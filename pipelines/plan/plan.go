@@ -132,7 +132,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 			seen.encoded(o, d.Schema.Table)
 			length = max(seen.Dim, seen.Scaled)
 		}
-		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), columns.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
+		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0, columns.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
 			if o.Search = tuning.None; undo != nil {
 				undo()
 				seen.encoded(o, d.Schema.Table)

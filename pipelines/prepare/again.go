@@ -40,6 +40,10 @@ func OpenAgain(ctx context.Context, j job.Options, o dataset.Options, r *sums.Re
 	case column == "":
 		return nil, exit.Usage("--weight_column %s: the rows of the recipe had no weights; train a new recipe with weights", o.Weight)
 	}
+	split, timeColumn := splitOf(r.Rule.Split)
+	if split.Into(&o); split.Time {
+		o.Time = timeColumn
+	}
 	d, err := job.OpenData(ctx, o, j.Log)
 	if err != nil {
 		return nil, err
@@ -72,8 +76,8 @@ func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, 
 	}
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: p.Sum.Result(), Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
-		Statistics: p.Sum.Statistics(),
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: p.Sum.Result(), Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]),
+		Statistics: p.Sum.Statistics(), Rule: r.Rule.Split,
 	}
 	refuse := func(err error) error {
 		return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: err}

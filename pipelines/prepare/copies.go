@@ -2,72 +2,80 @@ package prepare
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// CountCopies counts the rows that repeat so often that folds assign them one by one, in one or
-// two passes over the data, and tells later passes. If no row is frequent, there is nothing to
-// count and no pass.
+// CountCopies counts the copies of few different rows, which folds assign one by one, in one pass over
+// the data, and tells later passes. With more different rows there is nothing to count and no pass.
 //
 // Passes with folds read the rows in the shards of the job's options; iterative learners use
 // shards of their own, which are counted too if inRounds is set.
 func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
-	if l.counted {
-		return nil
-	}
-	n := l.Counts.Used
-	candidates := l.Often.Candidates(folds.Frequent(n))
-	if len(candidates) == 0 {
+	few := l.Distinct.Few()
+	if l.counted || len(few) == 0 || l.Rule != nil {
 		l.counted = true
 		return nil
 	}
-	j.Progress.Phase("counting repeated rows", n)
+	j.Progress.Phase("counting repeated rows", l.Counts.Used)
 	defer j.Progress.Done()
-	pass := transforms.Pass{Data: *l.Data, Shards: l.Shards, Mode: Mode(maxBad), Seed: seed, Target: l.Target, EqualWeights: l.EqualWeights()}
-	var census folds.Census
-	if _, err := j.ScanSum(ctx, &survey.Census{Pass: pass, Candidates: candidates}, "census", &census); err != nil {
-		return err
-	}
-	frequent, rows, contents := census.Frequent(n)
-	if len(frequent) == 0 {
-		l.counted = true
-		return nil
-	}
+	pass := transforms.Pass{Data: *l.Data, Mode: Mode(maxBad), Seed: seed, Target: l.Target, EqualWeights: l.EqualWeights()}
 	cuts := [][]dataset.Shard{j.Opts.Shards(l.Data)}
 	if own := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(own, cuts[0]) {
 		cuts = append(cuts, own)
 	}
-	if len(contents) == 0 {
-		cuts = nil
-	}
-	var tallies []*folds.Counts
+	var tallies []*folds.Tally
 	var reports []dataset.Report
 	for _, cut := range cuts {
-		tally := new(folds.Counts)
+		tally := new(folds.Tally)
 		pass.Shards = cut
-		r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass, Frequent: frequent, Contents: contents}, "tally", tally)
+		r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass}, "tally", tally)
 		if err != nil {
 			return err
 		}
 		tallies, reports = append(tallies, tally), append(reports, r...)
 	}
-	l.Copies = folds.NewCopies(n, frequent, contents, tallies...)
+	l.Copies = folds.NewCopies(few, tallies...)
 	for _, r := range reports {
 		l.Copies.Alias(folds.Place{File: r.Shard.File, Start: r.Shard.Start}, folds.Place{File: r.Shard.File, Start: r.Begin})
 	}
 	l.counted = true
-	l.repeated, l.Copies.Mean = rows, float64(rows)/float64(n)/float64(len(frequent))
 	return nil
 }
 
-// ManyCopies tells whether a tenth of the rows or more repeat so often that folds assign them one by one.
-func (l *Prepared) ManyCopies() bool { return l.Copies != nil && 10*l.repeated >= l.Counts.Used }
+// manyRepeat is the share of rows from which on a note says that rows repeat others.
+const manyRepeat = 0.01
+
+// repeated returns a note if rows repeat others so often that it matters for held-out figures; "" otherwise.
+func (l *Prepared) repeated() string {
+	n := l.Counts.Used
+	if few := l.Distinct.Few(); len(few) > 0 && l.Rule == nil {
+		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those of rows that training has seen copies of",
+			report.Counted(len(few), "different row"), report.Groups(n))
+	}
+	different := l.Statistics.Distinct
+	copies := n - int64(math.Round(different))
+	if float64(copies) < manyRepeat*float64(n) {
+		return ""
+	}
+	about := ""
+	if different != float64(l.Statistics.Sampled) { // the sample has not all of them
+		about = "about "
+	}
+	note := fmt.Sprintf("%s%s of %s rows have the numbers of an earlier row", about, report.Groups(copies), report.Groups(n))
+	if l.Rule != nil {
+		return note
+	}
+	return note + "; equal rows are held out together, so held-out figures are those of rows that training has not seen"
+}
 
 // assigned returns the copies for a pass with that many folds, or one that recodes rows. They must have been counted, so
 // that all passes of a training have the same folds.

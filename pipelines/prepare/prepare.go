@@ -46,6 +46,9 @@ type Spec struct {
 	Room   float64
 	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
 
+	Split Split
+	Folds int // into which Split divides rows, unless they have own folds; 0 divides none
+
 	Seed           uint64  // of the features, the folds and the sample
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 
@@ -99,6 +102,9 @@ func (o Spec) Validate() error {
 	if err := o.Encode.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
+	if err := o.Split.validate(o.Data); err != nil {
+		return err
+	}
 	if _, ok := o.Kernel.(kernel.Found); ok && o.found() == "" {
 		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created", kernel.Of(o.Kernel).Name)
 	}
@@ -144,7 +150,7 @@ type Prepared struct {
 	Sum     *profile.Sum
 	// Statistics are those of the profile.
 	Statistics *profile.Statistics
-	Often      *folds.Summary     // of the hashes of rows
+	Distinct   *folds.Distinct    // rows
 	Digest     string             // of the profile: the fingerprint of the data
 	Target     *transforms.Target // nil for data without labels
 	Recipe     recipe.Recipe
@@ -153,9 +159,9 @@ type Prepared struct {
 	// without one, and if it has no statistics of columns, because there are too many.
 	Drift *drift.Report
 
-	Copies   *folds.Copies // of rows that repeat; nil if there are none or they were not counted
-	counted  bool          // copies were counted
-	repeated int64         // rows that repeat
+	Rule    *folds.Rule   // that assigns rows to folds; nil if their content does
+	Copies  *folds.Copies // of few different rows; nil if there are many, or they were not counted
+	counted bool          // copies were counted
 }
 
 // wideRow is the length of rows whose profile takes tens of megabytes.
@@ -185,10 +191,13 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	}
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: found, Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: found, Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]),
 		Doubts: doubts,
 	}
 	l.Statistics = p.Sum.Statistics()
+	if l.Rule, err = o.rule(d, &p.Keys); err != nil {
+		return nil, err
+	}
 	d.Schema.Dim = l.Profile.Dim
 	if l.Profile.Dim > wideRow {
 		runtime.GC() // what the pass has left would double the memory of the decisions
@@ -248,11 +257,12 @@ func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (
 
 // Profiled has the results of the profile pass.
 type Profiled struct {
-	Sum     profile.Sum
-	Often   folds.Summary // of the hashes of rows
-	Encoded []byte        // the sum
-	Counts  job.Counts
-	Shards  []dataset.Shard // exact
+	Sum      profile.Sum
+	Distinct folds.Distinct // rows
+	Keys     folds.Keys     // of rows
+	Encoded  []byte         // the sum
+	Counts   job.Counts
+	Shards   []dataset.Shard // exact
 }
 
 // ProfileRows runs the profile pass. If rows have labels, target says which are accepted: any if it
@@ -268,7 +278,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 		return nil, true, err
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
-	p = &Profiled{Sum: found.Profile, Often: found.Often}
+	p = &Profiled{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys}
 	if p.Encoded, err = p.Sum.MarshalBinary(); err != nil {
 		return nil, numbers, err
 	}

@@ -2,7 +2,6 @@ package prepare
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -24,8 +23,8 @@ type Session struct {
 	Notes     []string
 }
 
-// CountCopies counts the copies before the first pass with folds, and adds a note if so many
-// rows repeat that their origin matters.
+// CountCopies counts the copies of few different rows before the first pass with folds, and adds a note if
+// many rows repeat.
 func (s *Session) CountCopies(ctx context.Context) error {
 	if s.counted {
 		return nil
@@ -33,9 +32,8 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	if err := s.Prepared.CountCopies(ctx, s.Job, s.Spec.Seed, s.Spec.MaxBadFraction, s.Iterative); err != nil {
 		return err
 	}
-	if s.ManyCopies() {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s of %s rows repeat the numbers of others; folds treat them as independent rows: if they were copied on purpose, remove the copies, or held-out figures are too good",
-			report.Groups(s.repeated), report.Groups(s.Counts.Used)))
+	if note := s.repeated(); note != "" {
+		s.Notes = append(s.Notes, note)
 	}
 	return nil
 }
@@ -45,17 +43,14 @@ func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.S
 	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})
 }
 
-// SurveyWeighed is SurveyRows with the weight of each row after its label. The sample has every copy of
-// rows that repeat often; that of SurveyRows has them once if no rows are held out.
-func (s *Session) SurveyWeighed(ctx context.Context, folds, sample int) (*profile.Sum, error) {
-	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample, Weigh: true})
+// SurveyWeighed is SurveyRows with the weight of each row after its label, and its part among parts, or -1
+// if its content decides that.
+func (s *Session) SurveyWeighed(ctx context.Context, folds, sample, parts int) (*profile.Sum, error) {
+	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample, Weigh: true, Parts: parts})
 }
 
 func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum, error) {
 	parts := pass.Folds
-	if pass.Weigh { // the sample is divided into parts of its own, and must have every copy of frequent rows
-		parts = max(parts, 2)
-	}
 	if parts > 0 {
 		if err := s.CountCopies(ctx); err != nil {
 			return nil, err
@@ -94,7 +89,7 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 // common.
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
-		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target, Copies: s.assigned(folds),
+		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target, Rule: s.Rule, Copies: s.assigned(folds),
 		EqualWeights: s.EqualWeights(),
 	}
 }

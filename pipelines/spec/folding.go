@@ -11,9 +11,10 @@ import (
 type Folding struct {
 	Lambda     []float64 // to try
 	Folds      int       // by which λ is chosen; 1 if by none
-	Sums       int       // sums of parts of the rows; of two, one is of the first fold and one of the others
+	Sums       int       // sums of parts of the rows; of two, one is of the first fold and one of the others, of three with First one of a gap between
 	Cut        int       // parts into which rows are cut, if they are more than Sums; else 0
 	First      bool      // only the first fold chooses
+	Ordered    bool      // folds follow each other in time
 	HeldOut    bool      // weights are also fitted without the first fold
 	Components int       // of an embedding; 0 for none
 }
@@ -23,10 +24,17 @@ type Folding struct {
 func (o Options) Folding(weight float64, first bool) Folding {
 	f := Folding{HeldOut: o.HoldsOut()}
 	f.Lambda, f.Folds = o.Lambda.Values(weight)
+	if f.Folds > 1 && o.rule != nil {
+		f.Folds = o.rule.Parts
+	}
 	f.Sums, f.First = f.Folds, first && f.Folds > 1
 	if f.First || f.Folds == 1 && f.HeldOut {
 		f.Sums, f.Cut = 2, o.Parts() // the held-out rows and the others
+		if o.rule != nil && o.rule.Gap {
+			f.Sums = 3 // and those between
+		}
 	}
+	f.Ordered = o.rule.Ordered()
 	return f
 }
 
@@ -43,7 +51,7 @@ func (o Options) Planned(f Facts) Folding {
 // FoldingOf returns the folding of sums that are stored for a recipe, whose rows are not carried: what is stored
 // has a form that does not depend on how many rows there are.
 func FoldingOf(r *sums.Rule) Folding {
-	f := Folding{Folds: r.Folds, Sums: r.Folds, Cut: r.Cut, First: r.First, Components: r.Components}
+	f := Folding{Folds: r.Folds, Sums: r.Folds, Cut: r.Cut, First: r.First, Ordered: r.Split.Ordered(), Components: r.Components}
 	if f.Cut > 0 && !f.First {
 		f.Folds = 1
 	}
@@ -53,7 +61,7 @@ func FoldingOf(r *sums.Rule) Folding {
 // Carries tells whether that many rows, 0 if their number is not known, are carried to the solve in place of
 // their sums.
 func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
-	return rows > 0 && f.Folds > 1 && len(f.Lambda) > 0 && f.Components == 0 && ridge.Carries(shape, rows, f.Lambda)
+	return rows > 0 && f.Folds > 1 && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 && ridge.Carries(shape, rows, f.Lambda)
 }
 
 // Solve is the memory of the solve, of rows that are carried or of sums.

@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/weight"
@@ -20,6 +22,8 @@ import (
 func (o Options) Parts() int {
 	_, folds := o.Values(1)
 	switch {
+	case o.rule != nil && (folds > 1 || o.HoldsOut()):
+		return o.rule.Parts
 	case folds > 1:
 		return folds
 	case o.HoldsOut():
@@ -34,6 +38,28 @@ func (o Options) HoldsOut() bool { return o.Calibrate != "" || o.ChoosesThreshol
 
 // ChoosesThreshold tells that held-out rows choose the threshold.
 func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
+
+// validateSplit checks what assigns rows to folds, as far as possible without data.
+func (o Options) validateSplit() error {
+	by, learner := o.Split.By(), o.Iterative() != nil || o.Learns()
+	switch {
+	case by == folds.Own && o.Lambda.Folds > 0:
+		return exit.Usage("--folds cannot be used with --fold_column, which says how many folds there are")
+	case o.Split.Gap != "" && learner:
+		return exit.Usage("--time_gap is for learner ridge with features that are not learned by rounds")
+	case by != "" && o.Kernel != nil && o.found() != "":
+		return exit.Usage("--frequencies cannot be used with %s: align held out rows by their content; train with --kernel learned", o.Split.Flag())
+	}
+	return nil
+}
+
+// found returns the directory of learned features that the kernel names; "" if there is none.
+func (o Options) found() string {
+	if f, ok := o.Kernel.(kernel.Found); ok {
+		return f.Directory()
+	}
+	return ""
+}
 
 // validateThreshold checks Threshold, as far as possible without data.
 func (o Options) validateThreshold() error {

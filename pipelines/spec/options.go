@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -49,6 +50,15 @@ type Options struct {
 	// before the training. The manifest has the task, the classes or the number of outputs, and
 	// Probabilities if the model will have them.
 	Accept func(*models.Manifest) error
+
+	rule *folds.Rule // of the rows; nil if their content assigns them to folds, and before the profile
+}
+
+// Divided returns the options for rows that the rule assigns to folds.
+func (o Options) Divided(r *folds.Rule) Options {
+	o.rule = r
+	o.Learned.HeldOut = o.Parts()
+	return o
 }
 
 // WithDefaults fills in the defaults.
@@ -60,7 +70,8 @@ func (o Options) WithDefaults() Options {
 		o.Calibrate = ""
 	}
 	o.Learned = o.Learned.WithDefaults()
-	o.Learned.HeldOut = o.Parts()
+	o.Learned.HeldOut, o.Folds = o.Parts(), o.Parts()
+	o.Split.Into(&o.Data)
 	return o
 }
 
@@ -96,6 +107,9 @@ func (o Options) Validate() error {
 		return err
 	}
 	if err := o.validateThreshold(); err != nil {
+		return err
+	}
+	if err := o.validateSplit(); err != nil {
 		return err
 	}
 	return o.Lambda.Validate()

@@ -222,7 +222,7 @@ func (t *Training) passOf(digest string) *gram.Pass {
 	fold := t.foldOf()
 	fold.Alone = true
 	// The digest stands for the data, so that state of other sums is not found.
-	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Seed, Target: t.Target, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
+	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Seed, Target: t.Target, Rule: t.by.Rule.Split, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
 }
 
 // SolveSums fits the model to sums of that digest.

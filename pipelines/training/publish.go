@@ -38,6 +38,7 @@ func (t *Training) Publish(ctx context.Context) error {
 		},
 	}
 	m.Manifest.Weights = t.rowWeights()
+	m.Manifest.Learner.Split = t.Rule
 	m.Manifest.Outputs = t.linear.K
 	if err := t.decide(m.Manifest); err != nil {
 		return err

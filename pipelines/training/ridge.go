@@ -57,7 +57,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 		}
 	}
 	// Copies are rounded alike, which the table does not know.
-	if coarse || again && (t.ManyCopies() && t.atFloor(t.Learner.Lambda) || ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor)) {
+	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) || ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor)) {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, trained.GridText(steps), trained.GridText(fine))
 		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {
 			return err

@@ -42,7 +42,7 @@ func (t *Training) rule() *sums.Rule {
 		}
 	}
 	if r.Folds > 1 || t.Recipe.Recodes {
-		r.Frequent = t.Copies.Frequency()
+		r.Frequent, r.Split = t.Copies.Frequency(), t.Rule
 	}
 	return r
 }

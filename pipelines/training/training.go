@@ -143,7 +143,8 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 		if t.Prepared, err = prepare.Data(ctx, j, d, o.Base()); err != nil {
 			return err
 		}
-		return t.EncodeLabels(ctx, o.Parts())
+		t.opts = o.Divided(t.Rule)
+		return t.EncodeLabels(ctx, t.opts.Parts())
 	})
 	if err != nil {
 		return nil, j.Close(ctx, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -131,9 +131,11 @@ type Result struct {
 }
 
 // Unsearchable says why the features of that many rows are not searched, whose length is the larger of that in
-// the files and that of encodings; "" if they can be. Recoded rows have categories that are encoded by labels.
-func Unsearchable(rows int64, length, targets int, recoded bool) string {
+// the files and that of encodings; "" if they can be. Few is the number of different rows, 0 if there are many. Recoded rows have categories that are encoded by labels.
+func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	switch n := Rows(rows, length); {
+	case few > 0:
+		return fmt.Sprintf("there are only %s", report.Counted(few, "different row"))
 	case recoded:
 		return "categories are encoded by labels"
 	case targets > 1:
@@ -180,7 +182,7 @@ const tooFew = "too few rows are left beside the held-out ones"
 // rows of the first of held folds are not in it; with 0 all rows may be. It ends early once enough, which may be nil, is
 // true. If nothing was searched the result is nil, and why says so.
 func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, enough func() bool) (r *Result, why string, err error) {
-	sum, err := s.SurveyWeighed(ctx, held, Rows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)))
+	sum, err := s.SurveyWeighed(ctx, held, Rows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)), search.Parts)
 	if err != nil {
 		return nil, "", err
 	}
@@ -189,13 +191,15 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	s.Progress.Phase("searching features", 0)
 	defer s.Progress.Done()
-	p, err := pilot(s, sum.Sample)
+	p, err := pilot(s, sum)
 	if err != nil {
 		return nil, "", err
 	}
 	switch {
 	case p == nil || p.N < fewest:
 		return nil, tooFew, nil
+	case p.Part != nil && slices.Max(p.Part) == slices.Min(p.Part):
+		return nil, "the rows beside the held-out ones have too few groups, folds or times", nil
 	case p.Constant():
 		return nil, "the labels are all equal", nil
 	}
@@ -282,30 +286,30 @@ func categories(s *prepare.Session, of []int) (names []string) {
 	return names
 }
 
-// pilot makes the pilot of a sample of rows, each with its label and its weight behind it.
-func pilot(s *prepare.Session, sample func() (x []float32, n, d int)) (*search.Pilot, error) {
-	all, n, width := sample()
+// pilot makes the pilot of a sample of rows, each with its label, its weight and its part behind it. Rows that
+// are equal in all of that are one row, whose weight is the sum of theirs.
+func pilot(s *prepare.Session, sum *profile.Sum) (*search.Pilot, error) {
+	all, n, width := sum.Sample()
+	copies := sum.Copies()
 	if n == 0 {
 		return nil, nil
 	}
-	d := width - 2
+	d := width - 3
 	p := &search.Pilot{N: n, D: s.Recipe.Scaling.Dim, Y: make([]float64, n)}
 	x, weights, weighted := make([]float32, n*d), make([]float64, n), false
-	copies := map[uint64]int64{} // of frequent numbers so far
 	for i := range n {
 		row := all[i*width : (i+1)*width]
 		copy(x[i*d:], row[:d])
-		if h := folds.Hash(s.Spec.Seed, row[:d]); s.Copies.Frequent(h) {
-			if p.Copies == nil {
-				p.Copies = make([]int64, n)
-			}
-			copies[h]++
-			p.Copies[i] = copies[h]
-		}
 		p.Y[i], weights[i] = float64(row[d]), float64(row[d+1])
+		if copies != nil {
+			weights[i] *= float64(copies[i])
+		}
+		if part := row[d+2]; part >= 0 {
+			p.Part = append(p.Part, uint8(part))
+		}
 		weighted = weighted || weights[i] != weights[0]
 	}
-	if weighted {
+	if p.Ordered = s.Rule.Ordered(); weighted {
 		p.Weights = weights
 	}
 	if s.Target.Classes != nil {
@@ -330,7 +334,7 @@ func Memory(rows int64, length, encoded, more, outputs, threads int) int64 {
 		return 0
 	}
 	// The sample, as it is merged, and dense; then the views.
-	sample := 4 * n * int64(length+2) * 4
+	sample := 4 * n * int64(length+3) * 4
 	return sample + search.Memory(int(n), encoded, more, outputs, mostViews, threads)
 }
 

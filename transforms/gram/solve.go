@@ -187,6 +187,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut, All: p.Fold.All,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
+		Ordered: p.Rule.Ordered(), Gap: p.Rule.Ordered() && p.Rule.Gap,
 		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Add: add, Shape: shape, Rows: rows,
 	}
 	if len(chosen) > 0 {
@@ -217,12 +218,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	if fit.HeldOut != nil {
 		held = weights(fit.HeldOut)
 	}
-	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors, Variance: fit.Variance, FoldVariance: fit.FoldVariance}
-	for _, f := range fit.Trials {
-		if f != nil {
-			report.FirstRows = fit.Rows - f.Rows
-		}
-	}
+	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors, Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
 	return weights(fit), held, joined(fit.Trials, shape), report, nil
 }
 

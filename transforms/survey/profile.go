@@ -29,29 +29,31 @@ func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Profile"), sc, "profile")
 }
 
-// Profiled is the result of a profile pass. The profile is a function of the rows alone;
-// which rows the summary holds also depends on their order.
+// Profiled is the result of a profile pass, a function of the rows alone.
 type Profiled struct {
-	Profile profile.Sum
-	Often   folds.Summary // of the hashes of rows under Pass.Seed
+	Profile  profile.Sum
+	Distinct folds.Distinct // rows, under Pass.Seed
+	Keys     folds.Keys     // of rows
 }
 
-// Code codes the profile and the summary.
+// Code codes the profile and the counts.
 func (l *Profiled) Code(c *wire.Coder) {
 	l.Profile.Code(c)
-	l.Often.Code(c)
+	l.Distinct.Code(c)
+	l.Keys.Code(c)
 }
 
 // Merge adds the result of another lane.
 func (l *Profiled) Merge(m *Profiled) {
 	l.Profile.Merge(&m.Profile)
-	l.Often.Merge(&m.Often)
+	l.Distinct.Merge(&m.Distinct)
+	l.Keys.Merge(&m.Keys)
 }
 
 // beginProfile computes the profile of rows, and of their labels if the pass has a
 // target.
 func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing, error) {
-	sum := &Profiled{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table)), Often: *folds.NewSummary()}
+	sum := &Profiled{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table))}
 	var label dataset.Label
 	switch t := p.Target; {
 	case t == nil:
@@ -75,9 +77,8 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 		if len(p.Data.Targets) > 0 && p.Target != nil {
 			sum.Profile.AddTargets(b)
 		}
-		for _, h := range hashes {
-			sum.Often.Add(h)
-		}
+		sum.Distinct.AddBlock(p.Seed, b)
+		sum.Keys.AddBlock(b, hashes)
 		return nil
 	}}, nil
 }

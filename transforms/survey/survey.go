@@ -18,8 +18,10 @@ type Survey struct {
 	transforms.Pass
 	Folds  int `json:"folds,omitempty"`  // the first of them is held out; with 0 nothing is
 	Sample int `json:"sample,omitempty"` // rows of the sample, however long; 0 is that of a profile
-	// Weigh appends the weight of a row, or 1, to its label.
+	// Weigh appends to the label of a row its weight, or 1, and its part among Parts that follows
+	// from what assigns rows to folds, or -1 if that is their content.
 	Weigh bool `json:"weigh,omitempty"`
+	Parts int  `json:"parts,omitempty"`
 }
 
 // Sum reads all rows and returns the number of training rows and the sample of them with
@@ -34,21 +36,21 @@ func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 // sampled sums up the rows that are not held out, with their labels.
 func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summing, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
-	var hashes, mine []uint64
+	var hashes, samples, mine []uint64
 	var labeled rows.Block
 	assigner := p.Assigner()
 	more := 0
 	if p.Weigh {
-		more = 1
+		more = 2
 	}
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) (err error) {
 		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}
-		mine = mine[:0]
+		samples, mine = assigner.Samples(samples, hashes, b), mine[:0]
 		labeled.Reset(b.D + max(1, len(p.Target.Grid)) + more)
 		for i, h := range hashes {
-			if p.Folds > 0 && h%uint64(p.Folds) == 0 {
+			if !assigner.Learned(h, p.Folds) {
 				continue
 			}
 			labeled.X = append(labeled.X, b.Row(i)...)
@@ -64,13 +66,13 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 				if len(b.Weights) > 0 {
 					w = b.Weights[i]
 				}
-				labeled.X = append(labeled.X, float32(w))
+				labeled.X = append(labeled.X, float32(w), float32(assigner.Pilot(h, p.Parts)))
 			}
 			if len(b.Weights) > 0 {
 				labeled.Weights = append(labeled.Weights, b.Weights[i])
 			}
 			labeled.N++
-			mine = append(mine, h)
+			mine = append(mine, samples[i])
 		}
 		sum.AddBlock(&labeled, mine)
 		return nil

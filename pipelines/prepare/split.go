@@ -1,0 +1,133 @@
+package prepare
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// Split says which columns assign rows to folds; the zero value leaves that to the content of the rows.
+type Split struct {
+	Group []string `flag:"group_column" list:"commas" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient or a machine. Rows of a group are held out together, so held-out figures are those of new groups. They are not features."`
+	Fold  string   `flag:"fold_column" help:"Column with the number of each row's fold. The folds replace those of --folds; where only one is held out, it is that with the smallest number. It is not a feature."`
+	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column, one in --folds. A choice of lambda without a search judges each part in time by earlier ones."`
+	Gap   string   `flag:"time_gap" help:"For --time_split: how long before held-out rows none are learned from: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
+}
+
+// validate returns a usage error for a split that no data can have.
+func (s Split) validate(o dataset.Options) error {
+	var given []string
+	for _, f := range []struct {
+		flag string
+		is   bool
+	}{{"--group_column", len(s.Group) > 0}, {"--fold_column", s.Fold != ""}, {"--time_split", s.Time}} {
+		if f.is {
+			given = append(given, f.flag)
+		}
+	}
+	switch {
+	case len(given) > 1:
+		return exit.Usage("%s cannot be used together: each says what assigns rows to folds", strings.Join(given, " and "))
+	case s.Time && o.Time == "":
+		return exit.Usage("--time_split needs --time_column, the column with the time of each row")
+	case s.Gap != "" && !s.Time:
+		return exit.Usage("--time_gap is for --time_split")
+	}
+	if s.Gap != "" {
+		if _, _, err := s.gap(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// By is what assigns rows; "" is their content.
+func (s Split) By() folds.By {
+	switch {
+	case len(s.Group) > 0:
+		return folds.Group
+	case s.Fold != "":
+		return folds.Own
+	case s.Time:
+		return folds.Time
+	}
+	return ""
+}
+
+// Flag returns the flag that says what assigns rows.
+func (s Split) Flag() string {
+	return map[folds.By]string{folds.Group: "--group_column", folds.Own: "--fold_column", folds.Time: "--time_split"}[s.By()]
+}
+
+// Into makes rows of the data have the keys by which they are split.
+func (s Split) Into(o *dataset.Options) {
+	o.Group, o.Fold, o.Keys = s.Group, s.Fold, string(s.By())
+}
+
+// splitOf returns the split that a rule describes, and the column of times.
+func splitOf(r *folds.Rule) (s Split, timeColumn string) {
+	switch {
+	case r == nil:
+	case r.By == folds.Group:
+		s.Group = r.Columns
+	case r.By == folds.Own:
+		s.Fold = r.Columns[0]
+	case r.By == folds.Time:
+		s.Time, timeColumn = true, r.Columns[0]
+	}
+	return s, timeColumn
+}
+
+// columns returns the columns that give the keys, as they were given.
+func (s Split) columns(o dataset.Options) []string {
+	switch s.By() {
+	case folds.Group:
+		return s.Group
+	case folds.Own:
+		return []string{s.Fold}
+	}
+	return []string{o.Time}
+}
+
+var gapUnits = map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
+
+// gap returns the length of the gap: in seconds if it has a unit.
+func (s Split) gap() (length float64, seconds bool, err error) {
+	text := s.Gap
+	unit := strings.TrimLeft(text, "0123456789.")
+	if length, err = strconv.ParseFloat(strings.TrimSuffix(text, unit), 64); err != nil || length < 0 || unit != "" && gapUnits[unit] == 0 {
+		return 0, false, exit.Usage("--time_gap must be a number with a unit, such as 7d, 12h, 30m or 10s, or without one for a column of numbers (have %q)", s.Gap)
+	}
+	if unit != "" {
+		length *= gapUnits[unit].Seconds()
+	}
+	return length, unit != "", nil
+}
+
+// rule returns the rule of a split of profiled rows into that many folds.
+func (o Spec) rule(d *dataset.Dataset, keys *folds.Keys) (*folds.Rule, error) {
+	if d.Key == nil || o.Folds < 2 {
+		return nil, nil
+	}
+	var gap float64
+	if o.Split.Gap != "" {
+		length, seconds, err := o.Split.gap()
+		if dates := d.Key.Layout != ""; err == nil && length > 0 && seconds != dates {
+			err = exit.Usage("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time, map[bool]string{true: "dates: give a unit, such as 7d", false: "numbers: give a number without a unit"}[dates])
+		}
+		if err != nil {
+			return nil, err
+		}
+		gap = length
+	}
+	r, err := keys.Rule(o.Split.By(), slices.Clone(o.Split.columns(o.Data)), o.Folds, gap, o.Seed)
+	if err != nil {
+		return nil, exit.Refuse("%s: %w", o.Split.Flag(), err)
+	}
+	return r, nil
+}
