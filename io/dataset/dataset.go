@@ -14,6 +14,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/bochner-ml/bochner/io/keys"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -96,7 +97,7 @@ type Dataset struct {
 	Weighted bool `json:"weighted,omitempty"`
 
 	// Key, unless nil, says how the keys of rows are made, which readers then store in Block.Keys.
-	Key *Key `json:"key,omitempty"`
+	Key *keys.Key `json:"key,omitempty"`
 
 	// Only, unless nil, chooses the rows that are read.
 	Only *Only `json:"only,omitempty"`

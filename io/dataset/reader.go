@@ -109,13 +109,9 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 		}
 		r.named = &named{ids: ids}
 	}
-	if err == nil && r.data.Weighted && r.Describe == nil && r.extras == nil {
+	if keyed := r.data.Weighted || r.data.Key != nil; err == nil && keyed && r.Describe == nil && r.extras == nil {
 		r.rows = nil
-		return errors.New("the format has no columns of weights")
-	}
-	if err == nil && r.data.Key != nil && r.Describe == nil && r.extras == nil {
-		r.rows = nil
-		return errors.New("the format has no columns of groups, folds or times")
+		return errors.New("the format has no columns of weights, groups, folds or times")
 	}
 	return err
 }
@@ -175,7 +171,7 @@ func (r *Reader) add(b *rows.Block) bool {
 	}
 	if r.data.Key != nil && r.Describe == nil {
 		var reason string
-		if now.key, reason = r.data.Key.of(r.extras.Key); reason != "" {
+		if now.key, reason = r.data.Key.Of(r.extras.Key); reason != "" {
 			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
 		}
 	}

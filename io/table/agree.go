@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/keys"
 )
 
 // Begin completes the schema from the layout of the first file with content, matched with
@@ -19,7 +20,7 @@ func Begin(o *dataset.Opening, layout Of) {
 	d.Targets = t.names(t.Targets)
 	d.Weighted = t.Role(Weight) >= 0
 	if by := o.Options.Keys; by != "" {
-		if d.Key = (&dataset.Key{By: by}); by == Time {
+		if d.Key = (&keys.Key{By: by}); by == Time {
 			d.Key.Layout = t.TimeLayout
 		}
 		for _, role := range roles {

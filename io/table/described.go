@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/keys"
 )
 
 // Described returns the fields that a sink takes when it describes columns, in the order of
@@ -80,7 +81,7 @@ func Keep(d *dataset.Dataset, features []int) {
 // SetTimeLayout says how the times of the Time of a dataset whose format has columns are written.
 func SetTimeLayout(d *dataset.Dataset, name string) {
 	if d.Key != nil && d.Key.By == Time {
-		d.Key = &dataset.Key{By: Time, Columns: d.Key.Columns, Layout: name}
+		d.Key = &keys.Key{By: Time, Columns: d.Key.Columns, Layout: name}
 	}
 	change(d, func(t *Layout) { t.TimeLayout = name })
 }

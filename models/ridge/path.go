@@ -248,7 +248,7 @@ func (p *path) row(value int) Row {
 	unit := p.squareUnit()
 	row.MSE = unit * t.heldOut / t.heldOutRows
 	row.Train = unit * t.train / t.trainRows
-	row.StdErr = unit * standardError(t.means)
+	row.StdErr = unit * StandardError(t.means)
 	row.Folds = len(t.means)
 	row.FoldMSE = unit * t.first
 	row.Rounding = unit * t.rounding / t.heldOutRows
@@ -329,8 +329,8 @@ func (p *path) weights(fit *Solution, y *system) error {
 	return nil
 }
 
-// standardError returns the standard error of the mean of v, 0 for one value.
-func standardError(v []float64) float64 {
+// StandardError returns the standard error of the mean of v, 0 for one value.
+func StandardError(v []float64) float64 {
 	if len(v) < 2 {
 		return 0
 	}

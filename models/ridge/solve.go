@@ -37,17 +37,14 @@ type Options struct {
 	// Lambda holds the values of λ to choose from, each finite and ≥ 0; it applies to the
 	// mean loss. At least one is needed; several need Folds ≥ 2.
 	Lambda []float64
-
 	// Smaller has further values, each below the one before and all below Lambda. If
 	// the least of Lambda has the least held-out error, they are tried in this order until
 	// one does no better.
 	Smaller []float64
-
 	// Folds is the number of sums that Load provides; each row is in one of them.
 	// Cross-validation leaves out one after the other. With Folds ≤ 1 there is one sum
 	// and no validation.
 	Folds int
-
 	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded several
 	// times if Folds ≥ 2. Solve no longer uses a sum when it calls Load again, which may therefore
 	// reuse the same Sum. It does not change one, unless it is the only one.
@@ -56,51 +53,37 @@ type Options struct {
 	// Sums that are read from storage then need no memory beside those of Solve; see Memory.
 	Add   func(to *Sum, fold int) error
 	Shape Shape
-
 	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and weights are
 	// those that their sums lead to.
 	Rows *Rows
-
 	// HeldOut makes Solve also fit to all rows except those of fold 0, with the chosen λ;
 	// it needs Folds ≥ 2. Given says that the folds serve only this: Lambda holds one
 	// value, and there is no validation.
 	HeldOut, Given bool
-
 	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features
 	// and more than three values, it tries those that may be the best.
 	All bool
-
 	// Finer is that of TooCoarse: if the first fold leads a descent to a λ for which the caller sums again on a finer
 	// grid, Solve returns it without weights. With 0 it always fits.
 	Finer float64
-
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
 	Trials bool
-
 	// First leaves out and scores only fold 0, because an earlier step, such as a search
 	// for features, has seen rows of the other folds. It needs Folds ≥ 2.
 	First bool
-
-	// Ordered says that folds follow each other in time, the latest first: a fold is left out together with the folds
-	// before it, which are later. Gap says that folds with odd numbers are gaps: neither scored, nor fitted to
-	// when the fold before is left out. Both need Add.
-	Ordered, Gap bool
-
+	// Gap says that fold 1 is not fitted to where fold 0 is held out: see package chain.
+	Gap bool
 	// Unfitted makes Solve return after the choice of λ, without weights.
 	Unfitted bool
-
-	Step float64 // a feature is Step·number; > 0
+	Step     float64 // a feature is Step·number; > 0
 	// Ranges is set if each feature has its own grid: feature j is Centre_j +
 	// Half_j·Step·number. The zero value means that it has not.
 	Ranges Ranges
-
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *weight.Grid
-
 	Grid    linear.Grids // the grids of the targets; nil for classes
 	Classes []string     // names of the classes, for errors; may be nil
 	Threads int          // goroutines to compute with; < 1 means 1. the result does not depend on it
-
 	// Progress is called with a readable line for every system solved; may be nil.
 	Progress func(string)
 }
@@ -223,9 +206,6 @@ func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	if opts.chained() {
-		return solveChained(opts)
-	}
 	if opts.Rows != nil {
 		opts.Shape = opts.Rows.Shape
 	}
@@ -267,10 +247,8 @@ func Solve(opts Options) (*Solution, error) {
 		if fit.Table, fit.FoldErrors, fit.Trials = p.table(); !opts.Trials {
 			fit.Trials = nil
 		}
-		for _, t := range fit.Trials {
-			if t != nil {
-				fit.FirstRows = fit.Rows - t.Rows
-			}
+		if i := slices.IndexFunc(fit.Trials, func(t *Solution) bool { return t != nil }); i >= 0 {
+			fit.FirstRows = fit.Rows - fit.Trials[i].Rows
 		}
 		for c, m := range p.first {
 			step := opts.Grid[c].Step()
@@ -311,7 +289,7 @@ func (p *path) fit(fit *Solution, y *system, total *Sum) error {
 func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	all := total.Rows()
 	total.Clear()
-	if err := p.add(total, p.learned); err != nil {
+	if err := p.add(total, func(f int) bool { return f > 1 || f == 1 && !p.Gap }); err != nil {
 		return err
 	}
 	if fit.Rows = total.Rows(); fit.Rows == 0 {
@@ -344,9 +322,6 @@ func (o *Options) validate() error {
 	}
 	if o.HeldOut && o.Folds < 2 || o.Given && len(o.Lambda) > 1 {
 		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; need two or more folds, and one value if lambda is given", o.Folds, len(o.Lambda))
-	}
-	if (o.Ordered || o.Gap) && (o.Add == nil || o.Rows != nil) {
-		return errors.New("ridge: folds in the order of time need Add")
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)

@@ -194,10 +194,9 @@ type Training struct {
 	Sized *sizing.Result
 	begun time.Time
 	// Lineage says of what the sums are that a model is fitted to; nil if rows were read.
-	Lineage *registry.Lineage
-	init    *registry.Parent // whose weights training began with; nil for none
-	// importance is what the metric of the published model attends to; nil without one.
-	importance *models.Importance
+	Lineage    *registry.Lineage
+	init       *registry.Parent   // whose weights training began with; nil for none
+	importance *models.Importance // what the metric of the published model attends to; nil without one
 }
 
 // FindFeatures replaces drawn features by features learned from the data.

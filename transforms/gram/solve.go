@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/ridge/chain"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -187,7 +188,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut, All: p.Fold.All,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
-		Ordered: p.Rule.Ordered(), Gap: p.Rule.Ordered() && p.Rule.Gap,
+		Gap:  p.Rule.Ordered() && p.Rule.Gap,
 		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Add: add, Shape: shape, Rows: rows,
 	}
 	if len(chosen) > 0 {
@@ -205,7 +206,11 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 		opts.Classes = p.Target.Classes.Classes
 	}
 	opts.Trials = opts.Folds > 1 && !opts.Given && !p.Fold.Alone && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
-	fit, err := ridge.Solve(opts)
+	solve := ridge.Solve
+	if p.Rule.Ordered() {
+		solve = chain.Solve
+	}
+	fit, err := solve(opts)
 	if err != nil {
 		return nil, nil, nil, FitReport{}, err
 	}

@@ -1,4 +1,5 @@
-package dataset
+// Package keys makes the keys of rows, by which they are assigned to folds, from the texts of columns.
+package keys
 
 import (
 	"fmt"
@@ -23,9 +24,9 @@ type Key struct {
 // mostFold is the largest number of a fold.
 const mostFold = 1 << 30
 
-// of returns the key of a row from the texts of its columns, or why it has none. That of a group is a
+// Of returns the key of a row from the texts of its columns, or why it has none. That of a group is a
 // hash, in which numbers count by their value; that of a fold its number; that of a time grows with it.
-func (k *Key) of(text func(i int) []byte) (key uint64, reason string) {
+func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 	if k.By != "group" {
 		v, reason := k.number(text(0))
 		if reason != "" || k.By == "time" {
