@@ -93,7 +93,7 @@ func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 			if math.Abs(loss/lookup-1) > 0.02 {
 				t.Errorf("log loss %.4f, that of a table %.4f", loss, lookup)
 			}
-			if !strings.Contains(strings.Join(r.Notes, "\n"), "8,000 of 8,000 rows repeat") {
+			if !strings.Contains(strings.Join(r.Notes, "\n"), "only 16 different rows among 8,000 rows") {
 				t.Errorf("notes %q", r.Notes)
 			}
 		})

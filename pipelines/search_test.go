@@ -3,7 +3,6 @@ package pipelines
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -79,45 +78,6 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	}
 	if with, without := score(o.Model), score(plain.Model); !(1-with < 0.9*(1-without)) {
 		t.Errorf("R² %.4f with a search, %.4f without", with, without)
-	}
-}
-
-// A search of few distinct rows learns from copies of those that judge: if all copies of a level were held
-// out, nothing could be known of it.
-func TestASearchOfFewDistinctRowsSeesEachOfThem(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 7))
-	for name, classes := range map[string]bool{"targets": false, "classes": true} {
-		lines := []string{"x,y\n"}
-		wrong := 0
-		const n = 800
-		for range n {
-			x := r.IntN(10)
-			y, e := float64(x%2), r.NormFloat64()
-			if classes && e > 1 {
-				y = 1 - y
-				wrong++
-			} else if !classes {
-				y += 0.1 * e
-			}
-			lines = append(lines, fmt.Sprintf("%d,%g\n", x, y))
-		}
-		for _, path := range [][]float64{{1e-4}, {1e-5, 1e-3}} {
-			o := searching(t, lines)
-			o.Lambda.Path = path
-			result, err := Train(jobtest.Ctx, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := result.Search
-			switch {
-			case s == nil || s.Judged < 100:
-				t.Errorf("%s, λ of %v: the search is %+v", name, path, s)
-			case classes && math.Abs(s.Chosen.Error-float64(wrong)/n) > 0.03:
-				t.Errorf("λ of %v: %.3f of the chosen model's classes are wrong, %.3f of the labels are", path, s.Chosen.Error, float64(wrong)/n)
-			case !classes && s.Chosen.Loss > 0.08: // the noise is 0.04 of the variance
-				t.Errorf("λ of %v: loss %.3f", path, s.Chosen.Loss)
-			}
-		}
 	}
 }
 
@@ -218,10 +178,14 @@ func TestASearchEndsWithTheTime(t *testing.T) {
 // Where a search does not apply the model is that of a training without one, and a note says why.
 func TestWithoutASearchTheModelIsThatOfNone(t *testing.T) {
 	friedman := jobtest.Made(t, "friedman", 100, 3)
-	var two, wide []string
+	var two, wide, few []string
 	for i, line := range friedman {
 		two = append(two, fmt.Sprintf("%s,%d\n", strings.TrimSuffix(line, "\n"), i%13))
 		wide = append(wide, fmt.Sprintf("%d %d:1 2100:%d\n", i%2, 1+i%50, i%7))
+	}
+	few = append(few, friedman[0])
+	for i := range 200 {
+		few = append(few, friedman[1+i%13])
 	}
 	two[0] = strings.TrimSuffix(friedman[0], "\n") + ",z\n"
 	for _, c := range []struct {
@@ -231,6 +195,7 @@ func TestWithoutASearchTheModelIsThatOfNone(t *testing.T) {
 	}{
 		{"few rows", "fewer than 40 rows", friedman[:30], func(*TrainOptions) {}},
 		{"few rows beside those held out", "too few rows are left", friedman[:46], func(*TrainOptions) {}},
+		{"few different rows", "there are only 13 different rows", few, func(*TrainOptions) {}},
 		{"several targets", "several targets", two, func(o *TrainOptions) { o.Data.Label = "y,z" }},
 		{"long rows", "more than 2,048 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
 	} {

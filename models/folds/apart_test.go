@@ -31,7 +31,7 @@ func frequencyOf(t *testing.T, b *rows.Block, l Labels) *Copies {
 	different, tally := new(Distinct), new(Tally)
 	different.AddBlock(1, b)
 	tally.AddBlock(Place{}, b, 1, l)
-	return NewCopies(different.Few(), tally)
+	return NewCopies(different.Few(int64(b.N)), tally)
 }
 
 // The rows of the folds are the same whether copies are numbered in the order of the rows, or

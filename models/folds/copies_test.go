@@ -49,7 +49,7 @@ func look(t *testing.T, all []labeled, shards map[Place][]labeled, l Labels) *Co
 		one.AddBlock(at, blockOf(part[half:]), seed, l)
 		tally.Merge(sent(t, one, new(Tally)))
 	}
-	few := different.Few()
+	few := different.Few(int64(len(all)))
 	if few == nil {
 		return nil
 	}

@@ -43,9 +43,10 @@ func (d *Distinct) Merge(e *Distinct) {
 	}
 }
 
-// Few returns the hashes of the different rows; nil if there are more than Few.
-func (d *Distinct) Few() Set {
-	if d.many {
+// Few returns the hashes of the different rows among n rows if there are at most Few and their copies
+// are most of the rows; nil otherwise.
+func (d *Distinct) Few(n int64) Set {
+	if d.many || n < fewestCopies*int64(len(d.hashes)) {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(d.hashes))
@@ -54,7 +55,7 @@ func (d *Distinct) Few() Set {
 // Code codes the hashes in ascending order.
 func (d *Distinct) Code(c *wire.Coder) {
 	c.Bool(&d.many)
-	hashes := []uint64(d.Few())
+	hashes := slices.Sorted(maps.Keys(d.hashes))
 	wire.Each(c, &hashes, Few, func(h *uint64) { c.Uint64(h) })
 	if !c.Reading() {
 		return

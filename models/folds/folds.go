@@ -28,8 +28,12 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Few is the largest number of different rows whose copies are assigned one by one.
-const Few = 32
+// Few is the largest number of different rows whose copies are assigned one by one, if there are
+// fewestCopies of each in the mean.
+const (
+	Few          = 32
+	fewestCopies = 10
+)
 
 // salt separates the choice of folds from that of samples, which uses hashes under the
 // seed itself.

@@ -20,7 +20,7 @@ import (
 // Passes with folds read the rows in the shards of the job's options; iterative learners use
 // shards of their own, which are counted too if inRounds is set.
 func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
-	few := l.Distinct.Few()
+	few := l.Distinct.Few(l.Counts.Used)
 	if l.counted || len(few) == 0 || l.Rule != nil {
 		l.counted = true
 		return nil
@@ -57,7 +57,7 @@ const manyRepeat = 0.01
 // repeated returns a note if rows repeat others so often that it matters for held-out figures; "" otherwise.
 func (l *Prepared) repeated() string {
 	n := l.Counts.Used
-	if few := l.Distinct.Few(); len(few) > 0 && l.Rule == nil {
+	if few := l.Distinct.Few(n); len(few) > 0 && l.Rule == nil {
 		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those of rows that training has seen copies of",
 			report.Counted(len(few), "different row"), report.Groups(n))
 	}

@@ -56,8 +56,10 @@ type Options struct {
 
 // Divided returns the options for rows that the rule assigns to folds.
 func (o Options) Divided(r *folds.Rule) Options {
-	o.rule = r
-	o.Learned.HeldOut = o.Parts()
+	if r != nil {
+		o.rule = r
+		o.Learned.HeldOut = o.Parts()
+	}
 	return o
 }
 

@@ -26,7 +26,7 @@ func (t *Training) canSearch() (err error) {
 		}
 		t.whole = whole
 	}
-	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few()), t.Recipe.Recodes)
+	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)), t.Recipe.Recodes)
 	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
 		why = "memory is too small"
 	}
