@@ -19,7 +19,7 @@ type Comparison struct {
 	// P is the two-sided p-value of the hypothesis that the scores are equal, by the test; 1 for
 	// too few rows.
 	P    float64 `json:"p"`
-	Test string  `json:"test"` // "mcnemar", exact, or "t", corrected for skewness
+	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", that of sums of groups
 	// Pairs are those of Error.
 	Pairs *Pairs `json:"pairs,omitempty"`
 	// Detectable is the improvement that "better at 95 %" shows with probability 80 % on as many
@@ -47,8 +47,11 @@ func (s *Sum) Report(unit float64) []Comparison {
 func (s *Sum) Compare(m Metric, unit float64) Comparison {
 	c := Comparison{Metric: m, P: 1, Test: "t"}
 	var low, high, detectable float64
+	if s.clusters != nil {
+		c.Test = "groups"
+	}
 	switch l := s.of(m); {
-	case m == Error && !s.weighted:
+	case s.exactPairs(m):
 		p := s.pairs
 		c.Test, c.Pairs = "mcnemar", &p
 		c.Champion, c.Challenger = share(p.Both+p.Champion, p.Rows), share(p.Both+p.Challenger, p.Rows)
@@ -88,7 +91,11 @@ func (s *Sum) of(m Metric) *Losses {
 	if m == RMSE {
 		m = MSE
 	}
-	return &s.losses[slices.Index(s.metrics, m)]
+	i := slices.Index(s.metrics, m)
+	if s.clusters != nil {
+		return s.clusters.losses(i)
+	}
+	return &s.losses[i]
 }
 
 // scale returns what the unit of errors is to the metric.
@@ -177,19 +184,22 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	}
 	l := s.of(c.Metric)
 	switch {
-	case c.Metric == Error && !s.weighted:
+	case s.exactPairs(c.Metric):
 		v.P = s.pairs.PBelow(amount)
 	case c.Metric == RMSE:
 		v.P = l.Difference(ratio * ratio).PBelow(0)
 	default:
 		v.P = l.Difference(ratio).PBelow(amount / c.Metric.scale(unit))
 	}
-	few := (c.Metric != Error || s.weighted) && l.Effective() < LeastRows
+	few, what := !s.exactPairs(c.Metric) && l.Effective() < LeastRows, "rows"
+	if s.clusters != nil {
+		what = "groups"
+	}
 	switch {
 	case c.Metric != Error && s.notFinite > 0:
 		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
 	case few:
-		v.Why = fmt.Sprintf("%.0f rows are too few, want %d", l.Effective(), LeastRows)
+		v.Why = fmt.Sprintf("%.0f %s are too few, want %d", l.Effective(), what, LeastRows)
 	case v.P <= c.Level():
 		v.Holds = true
 	default:

@@ -22,10 +22,16 @@ func NewSlices(weighted bool, metrics ...Metric) *Slices {
 	return &Slices{empty: *NewSum(weighted, metrics...), parts: map[string]*Sum{}}
 }
 
-// Add adds a row with that value, as Sum.Add does.
-func (s *Slices) Add(value string, weight int64, champion, challenger []float64) {
+// Grouped makes s slices of rows that belong to groups, and returns it.
+func (s *Slices) Grouped() *Slices {
+	s.empty.clusters = newClusters(sliceClusters)
+	return s
+}
+
+// Add adds a row with that value, as Sum.AddOf does.
+func (s *Slices) Add(value string, group uint64, weight int64, champion, challenger []float64) {
 	if p := s.of(value); p != nil {
-		p.Add(weight, champion, challenger)
+		p.AddOf(group, weight, champion, challenger)
 	}
 }
 
@@ -40,7 +46,9 @@ func (s *Slices) of(value string) *Sum {
 		s.many, s.parts = true, nil
 		return nil
 	case p == nil:
-		p = NewSum(s.empty.weighted, s.empty.metrics...)
+		if p = NewSum(s.empty.weighted, s.empty.metrics...); s.empty.clusters != nil {
+			p.clusters = newClusters(s.empty.clusters.most)
+		}
 		s.parts[value] = p
 	}
 	return p
@@ -130,7 +138,7 @@ func (s *Slices) Code(c *wire.Coder) {
 	}
 	wire.Texts(c, s.parts, score.MaxSlices, score.MaxSliceText, func() *Sum { return new(Sum) }, func(p *Sum) {
 		p.Code(c)
-		c.Check(!s.many && p.weighted == s.empty.weighted && slices.Equal(p.metrics, s.empty.metrics) && p.rows > 0)
+		c.Check(!s.many && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) && slices.Equal(p.metrics, s.empty.metrics) && p.rows > 0)
 	})
 	if s.many {
 		s.parts = nil

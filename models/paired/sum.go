@@ -14,8 +14,18 @@ type Sum struct {
 	rows      int64
 	notFinite int64
 	pairs     Pairs
-	losses    []Losses // of each metric; that of Error is empty unless rows have weights
+	losses    []Losses  // of each metric; that of Error is empty unless rows have weights
+	clusters  *clusters // of groups of rows, which then count in place of rows; nil without groups
 }
+
+// Grouped makes s, of no rows, a sum of rows that belong to groups, and returns it.
+func (s *Sum) Grouped() *Sum {
+	s.clusters = newClusters(sumClusters)
+	return s
+}
+
+// exactPairs reports whether errors are compared by Pairs: rows are independent and have no weights.
+func (s *Sum) exactPairs(m Metric) bool { return m == Error && !s.weighted && s.clusters == nil }
 
 // NewSum returns the sum of no rows for such metrics, without RMSE and repetitions; weighted
 // says that rows have weights.
@@ -27,6 +37,11 @@ func NewSum(weighted bool, metrics ...Metric) *Sum {
 // loss of each metric. The loss of Error is 1 where the model is wrong and 0 where it is not. If
 // another loss is not Valid the row is left out of all metrics but Error, and counted.
 func (s *Sum) Add(weight int64, champion, challenger []float64) {
+	s.AddOf(0, weight, champion, challenger)
+}
+
+// AddOf is Add of a row of a group, given its hash, of a Grouped sum.
+func (s *Sum) AddOf(group uint64, weight int64, champion, challenger []float64) {
 	s.rows++
 	finite := true
 	for i, m := range s.metrics {
@@ -34,6 +49,9 @@ func (s *Sum) Add(weight int64, champion, challenger []float64) {
 			s.pairs.Add(champion[i] > 0, challenger[i] > 0, 1)
 			if s.weighted {
 				s.losses[i].Add(weight, champion[i], challenger[i])
+			}
+			if s.clusters != nil {
+				s.clusters.of(group, len(s.metrics)).metrics[i].add(weight, champion[i], challenger[i])
 			}
 			continue
 		}
@@ -44,7 +62,11 @@ func (s *Sum) Add(weight int64, champion, challenger []float64) {
 		return
 	}
 	for i, m := range s.metrics {
-		if m != Error {
+		switch {
+		case m == Error:
+		case s.clusters != nil:
+			s.clusters.of(group, len(s.metrics)).metrics[i].add(weight, champion[i], challenger[i])
+		default:
 			s.losses[i].Add(weight, champion[i], challenger[i])
 		}
 	}
@@ -52,7 +74,7 @@ func (s *Sum) Add(weight int64, champion, challenger []float64) {
 
 // Merge adds the rows of t, a sum for the same metrics.
 func (s *Sum) Merge(t *Sum) {
-	if s.weighted != t.weighted || !slices.Equal(s.metrics, t.metrics) {
+	if s.weighted != t.weighted || (s.clusters == nil) != (t.clusters == nil) || !slices.Equal(s.metrics, t.metrics) {
 		panic("paired: merge of sums of different metrics")
 	}
 	s.rows += t.rows
@@ -60,6 +82,9 @@ func (s *Sum) Merge(t *Sum) {
 	s.pairs.Merge(t.pairs)
 	for i := range s.losses {
 		s.losses[i].Merge(&t.losses[i])
+	}
+	if s.clusters != nil {
+		s.clusters.merge(t.clusters)
 	}
 }
 
@@ -73,8 +98,8 @@ func (s *Sum) NotFinite() int64 { return s.notFinite }
 // Pairs returns the rows by which model is wrong, for classes.
 func (s *Sum) Pairs() Pairs { return s.pairs }
 
-// Code codes whether rows have weights, the index of each metric among Metrics, six counts, and for
-// each metric the number of rows and the sums.
+// Code codes whether rows have weights, the index of each metric among Metrics, six counts, for
+// each metric the number of rows and the sums, and the clusters if there are groups.
 func (s *Sum) Code(c *wire.Coder) {
 	c.Bool(&s.weighted)
 	metrics := s.metrics
@@ -101,5 +126,6 @@ func (s *Sum) Code(c *wire.Coder) {
 		}
 		c.Check(l.rows <= s.rows && (l.rows == 0 || !l.sums[0].IsZero() && !l.sums[3].IsZero()))
 	}
+	wire.Optional(c, &s.clusters, func(k *clusters) { k.code(c, len(s.metrics)) })
 	c.Check(s.notFinite <= s.rows && p.Rows <= s.rows && p.Both <= p.Rows && p.Champion <= p.Rows-p.Both && p.Challenger <= p.Rows-p.Both-p.Champion)
 }

@@ -185,11 +185,11 @@ func TestSlicesKeepEachValue(t *testing.T) {
 		if value == "b" {
 			x, y = []float64{0}, []float64{float64(min(1, r.IntN(4)))}
 		}
-		whole.Add(value, 1, x, y)
+		whole.Add(value, 0, 1, x, y)
 		if i%3 == 0 {
-			a.Add(value, 1, x, y)
+			a.Add(value, 0, 1, x, y)
 		} else {
-			b.Add(value, 1, x, y)
+			b.Add(value, 0, 1, x, y)
 		}
 	}
 	a.Merge(b)
@@ -211,7 +211,7 @@ func TestSlicesKeepEachValue(t *testing.T) {
 		}
 	}
 	for i := range 600 {
-		c.Add(fmt.Sprint(i), 1, []float64{1}, []float64{0})
+		c.Add(fmt.Sprint(i), 0, 1, []float64{1}, []float64{0})
 	}
 	if r := c.Report("many", 1); !r.Many || r.Values != 0 {
 		t.Errorf("%d values", r.Values)
@@ -230,7 +230,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(b)
 		sl := NewSlices(true, metrics...)
 		losses := make([]float64, len(metrics))
-		sl.Add("value", 2, losses, losses)
+		sl.Add("value", 0, 2, losses, losses)
 		f.Add(wire.Marshal(sl))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

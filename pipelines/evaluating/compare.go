@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -32,6 +34,9 @@ type CompareModelsOptions struct {
 	Gate string
 	// Slices are columns, by name or 1-based position, by whose values rows are compared apart.
 	Slices []string
+	// Group has columns that together name what a row belongs to: rows of a group depend on each other, and tests
+	// count groups. Without any it is that of the folds of the models, if the data has it.
+	Group []string
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 
@@ -53,6 +58,8 @@ type ModelComparison struct {
 	NotFinite   int64                `json:"not_finite,omitempty"`
 	Comparisons []paired.Comparison  `json:"comparisons"`
 	Slices      []paired.SliceReport `json:"slices,omitempty"`
+	// Groups are the columns that name the groups that tests count.
+	Groups []string `json:"groups,omitempty"`
 	// RowsNeeded says, for classes, how many rows a test takes if models differ as here.
 	RowsNeeded []RowsNeeded     `json:"rows_needed,omitempty"`
 	Gate       []paired.Verdict `json:"gate,omitempty"` // of each condition
@@ -115,7 +122,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	defer func() { err = j.Close(ctx, err) }()
 	pass := &scores.Compare{
 		Pass:     transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.Place, Target: &transforms.Target{}},
-		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit, Slices: p.slices,
+		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit, Slices: p.slices, Groups: p.groups,
 	}
 	weights, err := weigh(ctx, j, p.champion.data, pass.Pass)
 	if err != nil {
@@ -144,10 +151,13 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	if p.champion.data.Weighted {
 		result.Weights = &models.RowWeights{Column: p.weight, Weights: *weights}
 	}
+	for _, g := range p.groups {
+		result.Groups = append(result.Groups, g.Name)
+	}
 	for i := range p.slices {
 		result.Slices = append(result.Slices, sum.Slices[i].Report(p.slices[i].Name, p.unit))
 	}
-	if p.metrics[0] == paired.Error && pass.Grid == nil {
+	if p.metrics[0] == paired.Error && pass.Grid == nil && len(p.groups) == 0 {
 		result.RowsNeeded = rowsNeeded(sum.Pairs().Discordance())
 	}
 	var failed []string
@@ -167,6 +177,7 @@ type pair struct {
 	metrics              []paired.Metric
 	unit                 float64 // of errors of predicted numbers
 	slices               []scores.Slice
+	groups               []scores.Slice
 	weight               string // column of weights
 }
 
@@ -220,8 +231,37 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 		other.Weighted = false // the champion's rows have weights
 		p.other = &other
 	}
-	p.slices, p.champion.data, err = slicesOf(ctx, o.Slices, o.Champion, o.Data, p.champion.data)
+	groups, flag := o.groups(a, b, p.champion.data), sliceFlag
+	if len(groups) > 0 {
+		flag = "--slices and --group_column"
+	}
+	all, d, err := slicesOf(ctx, flag, slices.Concat(o.Slices, groups), o.Champion, o.Data, p.champion.data)
+	if err == nil {
+		p.slices, p.groups, p.champion.data = all[:len(o.Slices)], all[len(o.Slices):], d
+	}
 	return p, err
+}
+
+// groups returns the columns that name the groups of rows: those given, or those of the folds of a model, if the
+// data has them.
+func (o CompareModelsOptions) groups(champion, challenger *models.Manifest, d *dataset.Dataset) []string {
+	if len(o.Group) > 0 {
+		return o.Group
+	}
+	for _, m := range []*models.Manifest{champion, challenger} {
+		split := m.Learner.Split
+		if split == nil || split.By != folds.Group {
+			continue
+		}
+		missing := slices.IndexFunc(split.Columns, func(c string) bool { return !slices.Contains(d.Fields, c) })
+		if missing < 0 {
+			return split.Columns
+		}
+		if o.Job.Log != nil {
+			fmt.Fprintf(o.Job.Log, "note: the data have no column %q, by which a model's rows are grouped: rows are taken as independent\n", split.Columns[missing])
+		}
+	}
+	return nil
 }
 
 // openOne opens a model and its data.

@@ -61,6 +61,9 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 			fmt.Fprintf(&b, "labels that are not classes of %s: %s\n", m.Model, someUnseen(m.UnseenLabels))
 		}
 	}
+	if len(r.Groups) > 0 {
+		fmt.Fprintf(&b, "groups      %s: tests count groups, whose rows depend on each other\n", strings.Join(r.Groups, ", "))
+	}
 	if r.NotFinite > 0 {
 		fmt.Fprintf(&b, "%s without finite predictions are left out of the losses\n", report.Counted64(r.NotFinite, "row"))
 	}

@@ -105,7 +105,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := g.Fit(manifest); err != nil {
 		return nil, err
 	}
-	columns, d, err := slicesOf(ctx, o.Slices, o.Model, o.Data, d)
+	columns, d, err := slicesOf(ctx, sliceFlag, o.Slices, o.Model, o.Data, d)
 	if err != nil {
 		return nil, err
 	}

@@ -20,15 +20,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
+// sliceFlag names the flag of slices in errors.
+const sliceFlag = "--slices"
+
 // slicesOf returns the columns of the data, opened with these options for a model, with these names
-// or 1-based positions. Features are read from the rows; one other column can be read as the
+// or 1-based positions, which a flag gives. Features are read from the rows; one other column can be read as the
 // identifier of a row, for which the data is opened again.
-func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
+func slicesOf(ctx context.Context, flag string, columns []string, model string, data dataset.Options, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
 	var all []scores.Slice
 	other := ""
 	for i, given := range columns {
-		if slices.Contains(columns[:i], given) {
-			return nil, nil, exit.Usage("--slices: column %q is given twice", given)
+		if flag == sliceFlag && slices.Contains(columns[:i], given) {
+			return nil, nil, exit.Usage("%s: column %q is given twice", flag, given)
 		}
 		name := given
 		if n, err := strconv.Atoi(given); err == nil && len(d.Fields) > 0 && !slices.Contains(d.Fields, given) {
@@ -36,7 +39,7 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 				n += len(d.Fields) + 1
 			}
 			if n < 1 || n > len(d.Fields) {
-				return nil, nil, exit.Usage("--slices: there is no column %s; the data has %d", given, len(d.Fields))
+				return nil, nil, exit.Usage("%s: there is no column %s; the data has %d", flag, given, len(d.Fields))
 			}
 			name = d.Fields[n-1]
 		}
@@ -46,11 +49,11 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 			all = append(all, s)
 			continue
 		case len(d.Fields) == 0:
-			return nil, nil, exit.Usage("--slices: rows have no column %q; give a position from 1 to %d", given, d.Schema.Dim)
+			return nil, nil, exit.Usage("%s: rows have no column %q; give a position from 1 to %d", flag, given, d.Schema.Dim)
 		case !slices.Contains(d.Fields, name):
-			return nil, nil, exit.Usage("--slices: there is no column %q%s; columns are %s", name, spell.DidYouMean(name, d.Fields), prepare.SomeOf(d.Fields))
-		case other != "":
-			return nil, nil, exit.Usage("--slices: %q and %q are not features of the model; only one such column can be read", other, name)
+			return nil, nil, exit.Usage("%s: there is no column %q%s; columns are %s", flag, name, spell.DidYouMean(name, d.Fields), prepare.SomeOf(d.Fields))
+		case other != "" && other != name:
+			return nil, nil, exit.Usage("%s: %q and %q are not features of the model; only one such column can be read", flag, other, name)
 		}
 		other = name
 		all = append(all, scores.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
@@ -39,6 +40,8 @@ type Compare struct {
 	// Grid is that of the weights of rows, by which rows count; nil if they have none.
 	Grid   *weight.Grid `json:"grid,omitempty"`
 	Slices []Slice      `json:"slices,omitempty"` // columns of the champion's rows
+	// Groups are columns whose values together name the group of a row.
+	Groups []Slice `json:"groups,omitempty"`
 }
 
 // Sum reads all rows and returns one encoded Compared, and a JSON dataset.Report for each shard.
@@ -84,14 +87,20 @@ func beginCompare(ctx context.Context, l *transforms.Lane, p *Compare) (transfor
 	if err != nil {
 		return transforms.Summing{}, err
 	}
-	for _, s := range p.Slices {
+	for _, s := range slices.Concat(p.Slices, p.Groups) {
 		l.Request.IDs = l.Request.IDs || s.Value < 0
 	}
 	sum := &Compared{Sum: *paired.NewSum(p.Grid != nil, p.Metrics...)}
 	for range p.Slices {
 		sum.Slices = append(sum.Slices, *paired.NewSlices(p.Grid != nil, p.Metrics...))
 	}
-	c := &comparing{p: p, sum: sum, by: newSliced(p.Slices), champion: newSide(champion, p, &p.Data), challenger: newSide(challenger, p, p.Other)}
+	if len(p.Groups) > 0 {
+		sum.Sum.Grouped()
+		for i := range sum.Slices {
+			sum.Slices[i].Grouped()
+		}
+	}
+	c := &comparing{p: p, sum: sum, by: newSliced(slices.Concat(p.Slices, p.Groups)), champion: newSide(champion, p, &p.Data), challenger: newSide(challenger, p, p.Other)}
 	if p.Other != nil {
 		c.challenger.rows = &otherRows{ctx: ctx, data: p.Other, shards: p.Shards, label: c.challenger.label()}
 	} else {
@@ -145,7 +154,7 @@ func (c *comparing) fold(at folds.Place, b *rows.Block) error {
 	}
 	c.repeats = c.p.Grid.Repeats(c.repeats[:0], b)
 	// The model may fill in missing values, which slices tell apart.
-	texts := make([][]string, len(c.p.Slices))
+	texts := make([][]string, len(c.by.columns))
 	for i := range texts {
 		for k := range b.N {
 			texts[i] = append(texts[i], c.by.text(i, b, k))
@@ -170,12 +179,27 @@ func (c *comparing) fold(at folds.Place, b *rows.Block) error {
 		c.used++
 		x := c.champion.of(first, b.Y[i], i, &c.sum.Champion)
 		y := c.challenger.of(second, other.Y[i], i, &c.sum.Challenger)
-		c.sum.Add(c.repeats[i], x, y)
+		group := c.p.group(texts, i)
+		c.sum.AddOf(group, c.repeats[i], x, y)
 		for k := range c.sum.Slices {
-			c.sum.Slices[k].Add(texts[k][i], c.repeats[i], x, y)
+			c.sum.Slices[k].Add(texts[k][i], group, c.repeats[i], x, y)
 		}
 	}
 	return nil
+}
+
+// group returns the hash of the group of row i, given its values of each slice; 0 without groups.
+func (p *Compare) group(texts [][]string, i int) uint64 {
+	if len(p.Groups) == 0 {
+		return 0
+	}
+	var d xxhash.Digest
+	d.Reset()
+	for _, text := range texts[len(p.Slices):] {
+		d.WriteString(text[i])
+		d.Write([]byte{0})
+	}
+	return d.Sum64()
 }
 
 // of returns the losses of row i with that label, and counts the label if it is not a class.

@@ -1,0 +1,93 @@
+package paired
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// groupedRows calls add with the losses of two models of equal quality on rows of groups: what a model says of a group
+// is right or wrong for most of its rows at once.
+func groupedRows(r *rand.Rand, groups, rows int, add func(group uint64, champion, challenger []float64)) {
+	for range groups {
+		group, p, q := r.Uint64(), math.Pow(r.Float64(), 2), math.Pow(r.Float64(), 2)
+		n := rows
+		if r.IntN(3) == 0 { // groups differ in size
+			n *= 2
+		}
+		for range n {
+			loss := func(p float64) []float64 {
+				wrong := 0.0
+				if r.Float64() < p {
+					wrong = 1
+				}
+				return []float64{wrong, p + 0.1*r.Float64()}
+			}
+			add(group, loss(p), loss(q))
+		}
+	}
+}
+
+// The test at 5 % rejects that equal models are equal in 5 % of the cases, also where rows of groups depend on each
+// other. Rows alone would reject it in half of them. BOCHNER_HONEST has many more cases.
+func TestGroupsKeepTheLevelOfATest(t *testing.T) {
+	trials, slack := 400, 0.03
+	if os.Getenv("BOCHNER_HONEST") != "" {
+		trials, slack = 3000, 0.012
+	}
+	for _, c := range []struct{ groups, rows int }{{40, 10}, {200, 10}, {100, 50}, {300, 1}} {
+		r := rand.New(rand.NewPCG(uint64(c.groups), uint64(c.rows)))
+		var grouped, alone [2]float64
+		for range trials {
+			s, plain := NewSum(false, Error, LogLoss).Grouped(), NewSum(false, Error, LogLoss)
+			groupedRows(r, c.groups, c.rows, func(group uint64, x, y []float64) {
+				s.AddOf(group, 1, x, y)
+				plain.Add(1, x, y)
+			})
+			for i, m := range []Metric{Error, LogLoss} {
+				if s.Compare(m, 1).P < 0.05 {
+					grouped[i] += 1 / float64(trials)
+				}
+				if plain.Compare(m, 1).P < 0.05 {
+					alone[i] += 1 / float64(trials)
+				}
+			}
+		}
+		for i, rate := range grouped {
+			if math.Abs(rate-0.05) > slack {
+				t.Errorf("%d groups of %d rows, metric %d: p < 0.05 in %.1f%% of equal models (%.1f%% by rows)", c.groups, c.rows, i, 100*rate, 100*alone[i])
+			}
+		}
+		if c.rows >= 10 && alone[1] < 0.3 {
+			t.Errorf("%d groups of %d rows: the rows depend too little on each other to show anything: %.3f", c.groups, c.rows, alone)
+		}
+		t.Logf("%d groups of %d rows: p < 0.05 by groups %.3f, by rows %.3f", c.groups, c.rows, grouped, alone)
+	}
+}
+
+func TestGroupedSumsDoNotDependOnTheCut(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	whole := NewSum(true, Error, LogLoss).Grouped()
+	parts := []*Sum{NewSum(true, Error, LogLoss).Grouped(), NewSum(true, Error, LogLoss).Grouped()}
+	groupedRows(r, 90, 7, func(group uint64, x, y []float64) {
+		w := 1 + int64(r.IntN(3))
+		whole.AddOf(group, w, x, y)
+		parts[r.IntN(2)].AddOf(group, w, x, y)
+	})
+	back := new(Sum)
+	if err := wire.Unmarshal(back, wire.Marshal(parts[1])); err != nil {
+		t.Fatal(err)
+	}
+	parts[0].Merge(back)
+	if !bytes.Equal(wire.Marshal(whole), wire.Marshal(parts[0])) {
+		t.Error("merged sums differ")
+	}
+	if a, b := whole.Report(1), parts[0].Report(1); fmt.Sprintf("%+v", a[0].P) != fmt.Sprintf("%+v", b[0].P) || a[0].Test != "groups" {
+		t.Errorf("%+v and %+v", a[0], b[0])
+	}
+}
