@@ -149,6 +149,9 @@ type Row struct {
 	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
 	// is weighted then.
 	HeldOutError float64 `json:"held_error,omitempty"`
+	// HeldOutEffective is how many independent rows would give an error rate as certain as that of those rows, where
+	// they belong to groups or repeat each other; 0 otherwise.
+	HeldOutEffective float64 `json:"held_effective,omitempty"`
 
 	// Folds is the number of folds that have rows, over which the errors are computed.
 	Folds int `json:"folds"`

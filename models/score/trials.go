@@ -13,6 +13,7 @@ type Trials struct {
 	rows   int64
 	weight int64 // of the rows, their number if each counts once
 	fits   []trial
+	groups *grouped // of rows; nil if rows are independent
 }
 
 // trial is the result of one fit.
@@ -26,12 +27,33 @@ type trial struct {
 // NewTrials returns empty counts for that many fits.
 func NewTrials(fits int) *Trials { return &Trials{fits: make([]trial, fits)} }
 
+// Grouped makes t, of no rows, count rows that belong to groups, and returns it.
+func (t *Trials) Grouped() *Trials {
+	t.groups = &grouped{clusters: map[int]*clusterErrors{}}
+	return t
+}
+
+// Effective returns how many independent rows would give an error rate as certain as that of a fit, where rows
+// belong to groups; 0 where they do not.
+func (t *Trials) Effective(fit int) float64 {
+	if t.groups == nil || t.rows == 0 {
+		return 0
+	}
+	return t.groups.effective(fit)
+}
+
 // AddClass counts a row of that class with the scores of all fits, one fit after the
 // other. A row is assigned the class of the largest score, the first of several, and its
 // squared error is Σ(score − code)², with the code 1 for its class and −1 for the others.
 //
-// The row counts as often as repeats says, its weight on a grid, or once.
-func (t *Trials) AddClass(class int, scores []float32, repeats int64) {
+// The row counts as often as repeats says, its weight on a grid, or once. Its group, given by its hash, matters for
+// Grouped trials.
+func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint64) {
+	var of *clusterErrors
+	if t.groups != nil {
+		of = t.groups.of(group, len(t.fits))
+		of.rows++
+	}
 	t.rows, t.weight = t.rows+1, t.weight+repeats
 	k := len(scores) / len(t.fits)
 	for i := range t.fits {
@@ -50,6 +72,9 @@ func (t *Trials) AddClass(class int, scores []float32, repeats int64) {
 		}
 		if !t.fits[i].add(square, repeats) || best != class {
 			t.fits[i].errors++
+			if of != nil {
+				of.errors[i]++
+			}
 			t.fits[i].wrong += repeats
 		}
 	}
@@ -98,6 +123,9 @@ func (t *Trials) Weighted() bool { return t.weight != t.rows }
 // Merge adds the rows of u, counted for the same fits.
 func (t *Trials) Merge(u *Trials) {
 	t.rows, t.weight = t.rows+u.rows, t.weight+u.weight
+	if t.groups != nil && u.groups != nil {
+		t.groups.merge(u.groups)
+	}
 	for i := range t.fits {
 		t.fits[i].wrong += u.fits[i].wrong
 		t.fits[i].errors += u.fits[i].errors
@@ -106,7 +134,7 @@ func (t *Trials) Merge(u *Trials) {
 	}
 }
 
-// Code codes the rows, their weight, and the counts and the sum of each fit.
+// Code codes the rows, their weight, the counts and the sum of each fit, and the groups if there are any.
 func (t *Trials) Code(c *wire.Coder) {
 	c.Counts(&t.rows, &t.weight)
 	wire.Each(c, &t.fits, math.MaxInt32, func(f *trial) {
@@ -114,4 +142,5 @@ func (t *Trials) Code(c *wire.Coder) {
 		c.Part(&f.squares)
 		c.Check(f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 && (f.finite > 0 || f.squares.IsZero()))
 	})
+	wire.Optional(c, &t.groups, func(g *grouped) { g.code(c, len(t.fits)) })
 }

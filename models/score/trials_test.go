@@ -32,7 +32,7 @@ func trialRows(n int) []trialRow {
 func trialsOf(rows []trialRow) *Trials {
 	t := NewTrials(3)
 	for _, r := range rows {
-		t.AddClass(r.class, r.scores, 1)
+		t.AddClass(r.class, r.scores, 1, 0)
 	}
 	return t
 }
@@ -71,8 +71,8 @@ func TestTrialsCountWhatEachFitDoes(t *testing.T) {
 func TestRowsWithoutScoresAreErrors(t *testing.T) {
 	nan := float32(math.NaN())
 	got := NewTrials(1)
-	got.AddClass(0, []float32{nan, 1}, 1)
-	got.AddClass(1, []float32{-1, 1}, 1)
+	got.AddClass(0, []float32{nan, 1}, 1, 0)
+	got.AddClass(1, []float32{-1, 1}, 1, 0)
 	if e, mse := got.Of(0); e != 1 || mse != 0 {
 		t.Errorf("%d errors, mse %g", e, mse)
 	}

@@ -61,12 +61,11 @@ func (l *Prepared) repeated() string {
 		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those of rows that training has seen copies of",
 			report.Counted(len(few), "different row"), report.Groups(n))
 	}
-	different := l.Statistics.Distinct
-	copies := n - int64(math.Round(different))
-	if float64(copies) < manyRepeat*float64(n) {
+	if l.repeats() < manyRepeat {
 		return ""
 	}
-	about := ""
+	different, about := l.Statistics.Distinct, ""
+	copies := n - int64(math.Round(different))
 	if different != float64(l.Statistics.Sampled) { // the sample has not all of them
 		about = "about "
 	}
@@ -75,6 +74,22 @@ func (l *Prepared) repeated() string {
 		return note
 	}
 	return note + "; equal rows are held out together, so held-out figures are those of rows that training has not seen"
+}
+
+// Dependent reports whether held-out rows depend on each other: those of a group, or equal rows that are held out together.
+func (l *Prepared) Dependent() bool {
+	switch {
+	case l.Rule != nil:
+		return l.Rule.By == folds.Group
+	case l.Copies != nil:
+		return false
+	}
+	return l.repeats() >= manyRepeat
+}
+
+// repeats returns the share of rows that have the numbers of an earlier row.
+func (l *Prepared) repeats() float64 {
+	return 1 - math.Round(l.Statistics.Distinct)/float64(max(1, l.Counts.Used))
 }
 
 // assigned returns the copies for a pass with that many folds, or one that recodes rows. They must have been counted, so

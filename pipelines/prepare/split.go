@@ -1,12 +1,14 @@
 package prepare
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema/times"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -130,4 +132,23 @@ func (o Spec) rule(d *dataset.Dataset, keys *folds.Keys) (*folds.Rule, error) {
 		return nil, exit.Refuse("%s: %w", o.Split.Flag(), err)
 	}
 	return r, nil
+}
+
+// HeldOutText says in words which rows are held out together; "" if their content decides that.
+func (l *Prepared) HeldOutText() string {
+	if l.Rule == nil {
+		return ""
+	}
+	columns := strings.Join(l.Rule.Columns, ", ")
+	switch l.Rule.By {
+	case folds.Group:
+		return fmt.Sprintf("whole groups of rows, by %s: held-out figures are those of new groups", columns)
+	case folds.Own:
+		return fmt.Sprintf("the %d folds that column %s gives", l.Rule.Parts, columns)
+	}
+	from := fmt.Sprintf("%g", l.Rule.Latest())
+	if key := l.Data.Key; key != nil && key.Layout != "" {
+		from = times.Text(l.Rule.Latest())
+	}
+	return fmt.Sprintf("the latest rows, by %s, from %s on; earlier parts are judged by rows before them", columns, from)
 }

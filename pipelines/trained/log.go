@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
@@ -19,10 +20,10 @@ func writeLog(w io.Writer, r *Result) {
 		fmt.Fprintf(w, "lambda    %g\n", r.Lambda)
 	case 1:
 		fmt.Fprintf(w, "lambda    %g; on rows held out at first, %s:\n", r.Lambda, report.OneIn(r.Folds))
-		writeTrials(w, r.Task, c.Path, math.NaN())
+		writeTrials(w, r, c.Path, math.NaN())
 	default:
 		fmt.Fprintf(w, "lambda    %g, by the error on held-out rows, %s%s:\n", r.Lambda, report.OneIn(r.Folds), leastOf(len(c.Path)))
-		writeTrials(w, r.Task, c.Path, r.Lambda)
+		writeTrials(w, r, c.Path, r.Lambda)
 	}
 	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, report.Counted(c.Partitions, "partition"), report.Counted(c.Rounds, "round"), c.Ended)
 	fmt.Fprintf(w, "objective %.8g", c.Objective)
@@ -36,7 +37,7 @@ func writeLog(w io.Writer, r *Result) {
 	if c.HeldOutRows > 0 {
 		fmt.Fprintf(w, "held-out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
 		if r.Task == models.Classification {
-			rate, interval := heldOutRate(c.HeldOutErrors, c.HeldOutRows, c.HeldOutError)
+			rate, interval := r.heldOutRate(c.HeldOutErrors, c.HeldOutRows, c.HeldOutError)
 			fmt.Fprintf(w, ", error %s (95 %% interval %s)", rate, interval)
 		}
 		fmt.Fprintln(w)
@@ -44,15 +45,29 @@ func writeLog(w io.Writer, r *Result) {
 }
 
 // heldOutRate returns the share of held-out rows that were wrong, with its interval; by weight,
-// and without an interval, where rows have weights.
-func heldOutRate(errors, rows int64, byWeight float64) (rate, interval string) {
+// and without an interval, where rows have weights. Rows that depend on each other are as good as effective ones; 0 is
+// all of them.
+func heldOutRate(errors, rows int64, byWeight, effective float64) (rate, interval string) {
 	if byWeight > 0 {
 		return fmt.Sprintf("%.2f %%", 100*byWeight), "-"
 	}
-	return fmt.Sprintf("%.2f %%", 100*float64(errors)/float64(max(1, rows))), score.PercentInterval(errors, rows)
+	share := float64(errors) / float64(max(1, rows))
+	if effective > 0 && effective < float64(rows) {
+		return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(int64(math.Round(share*effective)), int64(math.Round(effective)))
+	}
+	return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(errors, rows)
 }
 
-func writeTrials(w io.Writer, task models.Task, path []models.Trial, chosen float64) {
+// heldOutRate is heldOutRate for an iterative learner, which does not count errors by groups.
+func (r *Result) heldOutRate(errors, rows int64, byWeight float64) (rate, interval string) {
+	rate, interval = heldOutRate(errors, rows, byWeight, 0)
+	if r.Split != nil && r.Split.By == folds.Group {
+		interval = "-"
+	}
+	return rate, interval
+}
+
+func writeTrials(w io.Writer, r *Result, path []models.Trial, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t95 %% interval\t\t\n")
 	for _, t := range path {
@@ -60,8 +75,8 @@ func writeTrials(w io.Writer, task models.Task, path []models.Trial, chosen floa
 		if t.Lambda == chosen {
 			mark = "<- chosen"
 		}
-		if task == models.Classification {
-			rate, interval = heldOutRate(t.HeldOutErrors, t.HeldOutRows, t.HeldOutError)
+		if r.Task == models.Classification {
+			rate, interval = r.heldOutRate(t.HeldOutErrors, t.HeldOutRows, t.HeldOutError)
 		}
 		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldOutLoss, rate, interval, mark)
 	}

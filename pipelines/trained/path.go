@@ -93,7 +93,7 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		}
 		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
 		if scored {
-			rate, interval := heldOutRate(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError)
+			rate, interval := heldOutRate(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective)
 			fmt.Fprintf(tw, "%s\t%s\t", rate, interval)
 		}
 		if lost {

@@ -127,7 +127,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	folds := t.opts.Parts()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum, Grid: t.scoring(),
-	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss}
+	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Target.Classes != nil && t.Dependent()}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
 		return nil, err
@@ -146,6 +146,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 			t.scoreTargets(row, &sum.Trials, fit)
 		} else {
 			row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
+			row.HeldOutEffective = sum.Effective(fit)
 		}
 		if sum.Weighted() {
 			row.HeldOutError = sum.Error(fit)

@@ -119,7 +119,7 @@ func (t *Training) result() *Result {
 		Weights: t.rowWeights(), Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
 		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
 		Probabilities: t.probabilities, Threshold: t.threshold, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
-		Dim: t.Recipe.Dim, Folds: t.Learner.Folds, Seed: t.opts.Seed,
+		Dim: t.Recipe.Dim, Folds: t.Learner.Folds, Seed: t.opts.Seed, Split: t.Rule, HeldOut: t.HeldOutText(),
 	}
 	if t.Searched != nil {
 		r.Search = t.Searched.Summary()

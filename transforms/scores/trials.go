@@ -18,6 +18,7 @@ type Trials struct {
 	transforms.Pass
 	HeldOut
 	LogLoss bool `json:"log_loss,omitempty"` // sum log losses, too; of classes
+	Grouped bool `json:"grouped,omitempty"`  // rows with the same hash of their fold depend on each other
 }
 
 // Sum reads all rows and returns one encoded TrialScores, where targets are from −1 to 1
@@ -29,6 +30,9 @@ func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms.Summing, error) {
 	// The squared errors of targets are apart, because they have different units.
 	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
+	if p.Grouped {
+		sum.Grouped()
+	}
 	if p.LogLoss {
 		sum.Losses = logloss.New(p.Fits)
 	}
@@ -46,7 +50,7 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 		}
 		for i, y := range y {
 			row := scores[i*k : (i+1)*k]
-			sum.AddClass(int(y), row, repeats[i])
+			sum.AddClass(int(y), row, repeats[i], r.hashes[i])
 			if sum.Losses != nil {
 				sum.Losses.AddRows(int(y), row, repeats[i])
 			}

@@ -35,7 +35,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, i%2
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
 		if folds.Hash(seed, x)%k == 0 {
-			classes.AddClass(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]}, 1)
+			classes.AddClass(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]}, 1, 0)
 			losses.Add(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]})
 			targets.AddTargets([]float64{(float64(y) - 1) / 2}, []float32{x[0] + 1, 2 * x[1], x[1]}, 1)
 		}

@@ -90,6 +90,15 @@ func (l *Layout) Parse(text []byte) (t time.Time, ok bool) {
 	return t.Add(-time.Duration(east) * time.Second), true
 }
 
+// Text returns a time, given in seconds since 1970, as a date, and with its time of day unless that is midnight.
+func Text(seconds float64) string {
+	t := time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
+	if t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
 // least returns the least number of digits of months and days.
 func (l *Layout) least() int {
 	if l.iso {

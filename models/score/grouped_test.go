@@ -1,0 +1,64 @@
+package score
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// The interval of an error rate covers the truth in 95 % of the cases where all rows of a group are right or wrong
+// together; counted as independent rows it would in half of them.
+func TestIntervalsOfGroupsCoverTheTruth(t *testing.T) {
+	for _, c := range []struct{ groups, rows int }{{20, 10}, {60, 10}, {200, 5}} {
+		r := rand.New(rand.NewPCG(uint64(c.groups), 1))
+		const trials, rate = 600, 0.3
+		var covered, alone float64
+		for range trials {
+			s := NewTrials(1).Grouped()
+			for range c.groups {
+				group, wrong := r.Uint64(), r.Float64() < rate
+				for range c.rows {
+					scores := []float32{1, 0}
+					if wrong != (r.Float64() < 0.05) {
+						scores = []float32{0, 1}
+					}
+					s.AddClass(0, scores, 1, group)
+				}
+			}
+			const truth = rate*0.95 + (1-rate)*0.05
+			errors, _ := s.Of(0)
+			n := s.Effective(0)
+			share := float64(errors) / float64(s.Rows())
+			if low, high := Interval(int64(math.Round(share*n)), int64(math.Round(n))); low <= truth && truth <= high {
+				covered += 1.0 / trials
+			}
+			if low, high := Interval(errors, s.Rows()); low <= truth && truth <= high {
+				alone += 1.0 / trials
+			}
+		}
+		if covered < 0.93 || covered > 0.985 || alone > 0.8 {
+			t.Errorf("%d groups of %d rows: %.3f of the intervals cover the truth, %.3f by rows", c.groups, c.rows, covered, alone)
+		}
+	}
+}
+
+func TestGroupedTrialsDoNotDependOnTheCut(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	whole, parts := NewTrials(2).Grouped(), []*Trials{NewTrials(2).Grouped(), NewTrials(2).Grouped()}
+	for range 5000 {
+		scores, group := []float32{r.Float32(), r.Float32(), r.Float32(), r.Float32()}, r.Uint64N(9000)
+		whole.AddClass(1, scores, 1, group)
+		parts[r.IntN(2)].AddClass(1, scores, 1, group)
+	}
+	back := new(Trials)
+	if err := wire.Unmarshal(back, wire.Marshal(parts[1])); err != nil {
+		t.Fatal(err)
+	}
+	parts[0].Merge(back)
+	if !bytes.Equal(wire.Marshal(whole), wire.Marshal(parts[0])) || whole.Effective(1) != parts[0].Effective(1) {
+		t.Error("merged trials differ")
+	}
+}
