@@ -38,20 +38,33 @@ func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 		return uint64(v), ""
 	}
 	var d xxhash.Digest
-	var number [32]byte
 	d.Reset()
 	for i := range k.Columns {
 		t := text(i)
 		if len(t) == 0 {
 			return 0, fmt.Sprintf("column %q: the group is missing", k.Columns[i])
 		}
-		if v, err := strconv.ParseFloat(string(t), 64); err == nil && math.Abs(v) < 1<<53 {
-			t = schema.AppendFloat(number[:0], v+0)
-		}
-		d.Write(t)
-		d.Write([]byte{0})
+		name(&d, t)
 	}
 	return d.Sum64(), ""
+}
+
+// Group returns the key of a group that one column names.
+func Group(text []byte) uint64 {
+	var d xxhash.Digest
+	d.Reset()
+	name(&d, text)
+	return d.Sum64()
+}
+
+// name adds the name of a group to a hash: a number as its shortest text.
+func name(d *xxhash.Digest, text []byte) {
+	var number [32]byte
+	if v, err := strconv.ParseFloat(string(text), 64); err == nil && math.Abs(v) < 1<<53 {
+		text = schema.AppendFloat(number[:0], v+0)
+	}
+	d.Write(text)
+	d.Write([]byte{0})
 }
 
 // number returns a number, or the seconds of a time since 1970.

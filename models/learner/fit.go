@@ -114,7 +114,14 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 		m.span = &spans[0]
 	}
 	_, m.byClass = d.Weighed(outputs)
-	m.survey(hold)
+	hashes, err := []uint64(nil), error(nil)
+	if hold {
+		hashes, err = d.FoldHashes(seed, heldOut)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.survey(hold, hashes)
 	if m.learned == 0 || hold && !slices.Contains(m.heldOut, true) {
 		return nil, errors.New("learner: too few rows to hold some out")
 	}
@@ -125,7 +132,7 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 }
 
 // survey takes a sample of the rows to learn from, and holds out others.
-func (m *memory) survey(hold bool) {
+func (m *memory) survey(hold bool, byFold []uint64) {
 	m.sum = profile.New(profile.Options{})
 	if hold {
 		m.heldOut = make([]bool, m.n)
@@ -145,13 +152,12 @@ func (m *memory) survey(hold bool) {
 			continue
 		}
 		row := m.Row(i)
-		h := folds.Hash(seed, row)
-		if hold && h%heldOut == 0 {
+		if hold && byFold[i]%heldOut == 0 {
 			m.heldOut[i] = true
 			continue
 		}
 		labeled.X = append(append(labeled.X, row...), m.label(i, m.span))
-		hashes = append(hashes, h)
+		hashes = append(hashes, folds.Hash(seed, row))
 		weights.Add(m.Weight(i))
 		if labeled.N++; labeled.N == rows.Rows(m.in+1) {
 			flush()

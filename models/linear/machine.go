@@ -25,6 +25,10 @@ type Data struct {
 	// Weights has a weight for each row, or is nil if all are 1: a row of weight 3 counts as
 	// three rows, and a row of weight 0 is not used. See package weight.
 	Weights []float64
+
+	// Groups names what each row belongs to, or is nil if rows are independent: where rows are held out, those of a
+	// group are held out together.
+	Groups []string
 }
 
 // targets returns the number of targets of a row.
@@ -84,6 +88,9 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		if !some {
 			return 0, 0, fmt.Errorf("linear: all %d rows have weight 0", n)
 		}
+	}
+	if d.Groups != nil && len(d.Groups) != n {
+		return 0, 0, fmt.Errorf("linear: %d groups for %d rows", len(d.Groups), n)
 	}
 	if d.Class != nil && outputs < 2 {
 		return 0, 0, fmt.Errorf("linear: all %d rows are of one class; two classes are needed", n)

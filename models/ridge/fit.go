@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
@@ -24,13 +23,12 @@ type Fitted struct {
 // seedOfFit is the seed that assigns rows to solver.Folds folds, as in training on files.
 const seedOfFit = 1
 
-// Fit trains on rows in memory, on all cores: it adds up the sums of the features and
-// solves. Of several λ it takes the one with the least error in cross-validation over
-// five folds, chosen by content; if none are given, it tries those of AutoLambda. The map
-// must be features.Gridded. Nil options mean those of NewTraining.
+// Fit trains on rows in memory, on all cores: it adds up the sums of the features and solves. Of several λ it takes the
+// one with the least error in cross-validation over five folds, chosen by content or by Data.Groups; if none are given,
+// it tries those of AutoLambda. The map must be features.Gridded. Nil options mean those of NewTraining.
 //
 // Training on a file of these rows with the same options gives the same weights, byte for
-// byte, unless rows repeat often and there are several λ: copies then share a fold.
+// byte, unless there are several λ and few different rows (folds.Few).
 // Training on rows with whole weights gives the weights of training on repeated rows, byte
 // for byte.
 func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
@@ -56,7 +54,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	}
 	grid := weight.NewGrid(weights, classes, byClass)
 	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil, Weighted: grid != nil}
-	if err := shape.Validate(); err != nil {
+	if err = shape.Validate(); err != nil {
 		return nil, err
 	}
 	o := Options{Lambda: lambda, Folds: 1, Weights: grid, Threads: runtime.GOMAXPROCS(0)}
@@ -127,16 +125,17 @@ func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Optio
 		}}
 	}
 	one := rows.Block{N: 1, D: in}
+	hashes, err := d.FoldHashes(seedOfFit, o.Folds)
+	if err != nil {
+		return nil, err
+	}
 	for i := range d.Rows() {
 		w := d.Weight(i)
 		if w == 0 {
 			continue
 		}
-		row, fold := d.Row(i), 0
-		if o.Folds > 1 {
-			fold = int(folds.Hash(seedOfFit, row) % uint64(o.Folds))
-		}
-		one.X, one.Y, one.Weights = row, d.AppendLabel(one.Y[:0], i), append(one.Weights[:0], w)
+		fold := int(hashes[i] % uint64(o.Folds))
+		one.X, one.Y, one.Weights = d.Row(i), d.AppendLabel(one.Y[:0], i), append(one.Weights[:0], w)
 		parts[fold].Add(&one, 0, 1)
 	}
 	for fold := range parts {

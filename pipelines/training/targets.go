@@ -1,8 +1,6 @@
 package training
 
-import (
-	"github.com/bochner-ml/bochner/pipelines/trained"
-)
+import "github.com/bochner-ml/bochner/pipelines/trained"
 
 // targetScores returns the scores of several targets; nil if no rows were held out.
 func (t *Training) targetScores() (scores []trained.TargetScore) {

@@ -3,6 +3,7 @@ package rows
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
@@ -49,6 +50,9 @@ func ReadRecipe(ctx context.Context, model string) (Recipe, error) {
 	r, _, err := sums.ReadRecipe(ctx, dir)
 	if err != nil {
 		return Recipe{}, err
+	}
+	if split := r.Rule.Split; split != nil {
+		return Recipe{}, fmt.Errorf("rows: %s: the recipe assigns rows to folds by %s, which rows of a PCollection do not say: sum files with bochner sum, or train the recipe without that", model, strings.Join(split.Columns, ", "))
 	}
 	return Recipe{Dir: dir, Digest: r.Digest}, nil
 }

@@ -1,0 +1,35 @@
+package linear
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/keys"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+)
+
+// FoldHashes returns the hash of each row that decides its fold, the hash modulo k: by content, or by Groups. They are
+// those of training on a file of the rows, unless that has few different rows. It is an error if there are fewer
+// groups than folds.
+func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
+	in, _ := d.Map.Dims()
+	b := &rows.Block{N: d.Rows(), D: in, X: d.X}
+	var rule *folds.Rule
+	if d.Groups != nil && k > 1 {
+		for _, group := range d.Groups {
+			b.Keys = append(b.Keys, keys.Group([]byte(group)))
+		}
+		counts := new(folds.Keys)
+		used := &rows.Block{} // rows of weight 0 are in no file
+		for i, key := range b.Keys {
+			if d.Weight(i) > 0 {
+				used.Keys = append(used.Keys, key)
+			}
+		}
+		counts.AddBlock(used, make([]uint64, len(used.Keys)))
+		if rule, err = counts.Rule(folds.Group, []string{"group"}, k, 0, seed); err != nil {
+			return nil, fmt.Errorf("linear: %w", err)
+		}
+	}
+	return folds.NewAssigner(seed, rule, nil, folds.Labels{}).Hashes(nil, folds.Place{}, b)
+}
