@@ -64,12 +64,7 @@ func (l *Prepared) repeated() string {
 	if l.repeats() < manyRepeat {
 		return ""
 	}
-	different, about := l.Statistics.Distinct, ""
-	copies := n - int64(math.Round(different))
-	if different != float64(l.Statistics.Sampled) { // the sample has not all of them
-		about = "about "
-	}
-	note := fmt.Sprintf("%s%s of %s rows have the numbers of an earlier row", about, report.Groups(copies), report.Groups(n))
+	note := fmt.Sprintf("about %s of %s rows have the numbers of an earlier row", report.Groups(int64(math.Round(l.repeats()*float64(n)))), report.Groups(n))
 	if l.Rule != nil {
 		return note
 	}
@@ -87,9 +82,18 @@ func (l *Prepared) Dependent() bool {
 	return l.repeats() >= manyRepeat
 }
 
-// repeats returns the share of rows that have the numbers of an earlier row.
+// repeats returns the share of rows that have the numbers of an earlier row, among those that are equal to one in the
+// sample.
 func (l *Prepared) repeats() float64 {
-	return 1 - math.Round(l.Statistics.Distinct)/float64(max(1, l.Counts.Used))
+	copies := l.Sum.Copies()
+	if copies == nil {
+		return 0
+	}
+	var all int64
+	for _, n := range copies {
+		all += n
+	}
+	return 1 - float64(len(copies))/float64(all)
 }
 
 // assigned returns the copies for a pass with that many folds, or one that recodes rows. They must have been counted, so

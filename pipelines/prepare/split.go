@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/schema/times"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -151,4 +152,18 @@ func (l *Prepared) HeldOutText() string {
 		from = times.Text(l.Rule.Latest())
 	}
 	return fmt.Sprintf("the latest rows, by %s, from %s on; earlier parts are judged by rows before them", columns, from)
+}
+
+// inTime returns a note if rows have times, by which the held-out ones are not chosen; "" otherwise.
+func (o Spec) inTime(d *dataset.Dataset) string {
+	column, and := o.Data.Time, ""
+	if t := d.Schema.Table; t != nil && column == "" {
+		if i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Type == schema.Time }); i >= 0 {
+			column, and = t.Columns[i].Name, fmt.Sprintf("--time_column %s ", t.Columns[i].Name)
+		}
+	}
+	if !o.Trains || o.Folds < 2 || column == "" {
+		return ""
+	}
+	return fmt.Sprintf("held-out rows are of all times in column %s; if new rows are later ones, held-out figures are too good: %s--time_split holds out the latest", column, and)
 }

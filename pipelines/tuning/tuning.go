@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -20,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
+	"github.com/bochner-ml/bochner/models/search/entity"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -191,9 +193,13 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	s.Progress.Phase("searching features", 0)
 	defer s.Progress.Done()
-	p, err := pilot(s, sum)
+	p, entities, err := pilot(s, sum)
 	if err != nil {
 		return nil, "", err
+	}
+	if entities != nil {
+		s.Notes = append(s.Notes, fmt.Sprintf("rows with the same %s are alike; if new rows are of new ones, held-out figures are too good: --group_column %s holds out whole groups",
+			strings.Join(entities, ", or the same "), entities[0]))
 	}
 	switch {
 	case p == nil || p.N < fewest:
@@ -288,14 +294,16 @@ func categories(s *prepare.Session, of []int) (names []string) {
 
 // pilot makes the pilot of a sample of rows, each with its label, its weight and its part behind it. Rows that
 // are equal in all of that are one row, whose weight is the sum of theirs.
-func pilot(s *prepare.Session, sum *profile.Sum) (*search.Pilot, error) {
+//
+// Entities are the columns that seem to name what rows belong to, unless the rows are split by a rule.
+func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, entities []string, err error) {
 	all, n, width := sum.Sample()
 	copies := sum.Copies()
 	if n == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	d := width - 3
-	p := &search.Pilot{N: n, D: s.Recipe.Scaling.Dim, Y: make([]float64, n)}
+	p = &search.Pilot{N: n, D: s.Recipe.Scaling.Dim, Y: make([]float64, n)}
 	x, weights, weighted := make([]float32, n*d), make([]float64, n), false
 	for i := range n {
 		row := all[i*width : (i+1)*width]
@@ -315,12 +323,37 @@ func pilot(s *prepare.Session, sum *profile.Sum) (*search.Pilot, error) {
 	if s.Target.Classes != nil {
 		p.Classes = len(s.Target.Classes.Classes)
 	}
-	// Steps may write to the rows that they read, and rows are in one form or the other.
-	var err error
-	if p.X, err = s.Recipe.Scaling.Encode(x, n); err != nil {
-		return nil, err
+	if s.Rule == nil && n >= fewest {
+		for _, j := range entity.Columns(x, n, d, p.Y) {
+			if name := slotName(s, j); name != "" {
+				entities = append(entities, name)
+			}
+		}
 	}
-	return p, nil
+	// Steps may write to the rows that they read, and rows are in one form or the other.
+	p.X, err = s.Recipe.Scaling.Encode(x, n)
+	return p, entities, err
+}
+
+// slotName returns the name of the category or number in a slot of a row; "" if it has none.
+func slotName(s *prepare.Session, slot int) string {
+	t := s.Data.Schema.Table
+	if t == nil {
+		if slot < len(s.Data.Schema.Columns) {
+			return s.Data.Schema.Columns[slot]
+		}
+		return ""
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if slot == 0 && (c.Type == schema.Category && c.Buckets == 0 || c.Type == schema.Number) {
+			return c.Name
+		}
+		if slot -= c.Width(); slot < 0 {
+			break
+		}
+	}
+	return ""
 }
 
 // Memory returns the most bytes that a search takes beside the program: of that many rows of a file's
