@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
@@ -61,10 +62,10 @@ func (l *Prepared) repeated() string {
 		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those of rows that training has seen copies of",
 			report.Counted(len(few), "different row"), report.Groups(n))
 	}
-	if l.repeats() < manyRepeat {
+	if l.repeats < manyRepeat {
 		return ""
 	}
-	note := fmt.Sprintf("about %s of %s rows have the numbers of an earlier row", report.Groups(int64(math.Round(l.repeats()*float64(n)))), report.Groups(n))
+	note := fmt.Sprintf("about %s of %s rows have the numbers of an earlier row", report.Groups(int64(math.Round(l.repeats*float64(n)))), report.Groups(n))
 	if l.Rule != nil {
 		return note
 	}
@@ -79,13 +80,13 @@ func (l *Prepared) Dependent() bool {
 	case l.Copies != nil:
 		return false
 	}
-	return l.repeats() >= manyRepeat
+	return l.repeats >= manyRepeat
 }
 
 // repeats returns the share of rows that have the numbers of an earlier row, among those that are equal to one in the
 // sample.
-func (l *Prepared) repeats() float64 {
-	copies := l.Sum.Copies()
+func repeats(sum *profile.Sum) float64 {
+	copies := sum.Copies()
 	if copies == nil {
 		return 0
 	}

@@ -162,6 +162,7 @@ type Prepared struct {
 	Rule    *folds.Rule   // that assigns rows to folds; nil if their content does
 	Copies  *folds.Copies // of few different rows; nil if there are many, or they were not counted
 	counted bool          // copies were counted
+	repeats float64       // share of rows that have the numbers of an earlier row
 }
 
 // wideRow is the length of rows whose profile takes tens of megabytes.
@@ -194,7 +195,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: found, Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]),
 		Doubts: doubts,
 	}
-	l.Statistics = p.Sum.Statistics()
+	l.Statistics, l.repeats = p.Sum.Statistics(), repeats(&p.Sum)
 	if l.Rule, err = o.rule(d, &p.Keys); err != nil {
 		return nil, err
 	}
