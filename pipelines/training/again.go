@@ -119,7 +119,7 @@ func (a Again) BeginAdded(ctx context.Context, out string, of Added) (*Training,
 	t.Prepared = &prepare.Prepared{
 		Data:    &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
 		Counts:  job.Counts{Read: of.Rows.Read, Used: of.Rows.Used, SetAside: of.Rows.SetAside},
-		Profile: profile.Profile{Rows: of.Rows.Used, Dim: r.Input.Dim},
+		Profile: profile.Profile{Rows: of.Rows.Used, Dim: r.Input.Dim}, Rule: r.Rule.Split,
 	}
 	var others []string
 	if of.Classes != nil {

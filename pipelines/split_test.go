@@ -1,0 +1,242 @@
+package pipelines
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
+)
+
+// patients are rows of groups that are nearly equal and share the label that a coin has tossed for the group. With
+// drift, the group is a time, so that the label of a row is that of rows of the same time.
+func patients(groups, each, d int, seed uint64) []string {
+	r := rand.New(rand.NewPCG(seed, 7))
+	head := "patient,fold,day,"
+	for j := range d {
+		head += fmt.Sprintf("x%d,", j)
+	}
+	var lines []string
+	for g := range groups {
+		base, side := make([]float64, d), []string{"heads", "tails"}[r.IntN(2)]
+		for j := range base {
+			base[j] = r.NormFloat64()
+		}
+		for range each {
+			row := fmt.Sprintf("p%d,%d,%d,", g, g%4, g)
+			for _, x := range base {
+				row += fmt.Sprintf("%.4f,", x+0.05*r.NormFloat64())
+			}
+			lines = append(lines, row+side+"\n")
+		}
+	}
+	r.Shuffle(len(lines), func(i, k int) { lines[i], lines[k] = lines[k], lines[i] })
+	return append([]string{head + "y\n"}, lines...)
+}
+
+// splits are the ways to hold out whole groups.
+var splits = map[string]func(*TrainOptions){
+	"group": func(o *TrainOptions) { o.Split.Group, o.Data.Drop = []string{"patient"}, []string{"fold", "day"} },
+	"fold":  func(o *TrainOptions) { o.Split.Fold, o.Data.Drop = "fold", []string{"patient", "day"} },
+	"time": func(o *TrainOptions) {
+		o.Split.Time, o.Data.Time, o.Data.Drop = true, "day", []string{"patient", "fold"}
+	},
+}
+
+// fewSplits are the combinations that each run of the tests takes; BOCHNER_HONEST=1 takes all.
+var fewSplits = []string{
+	"group/learned/ridge", "group/gaussian/ridge, platt", "group/searched/ridge, platt", "group/maxout/svm, patience", "group/gaussian/sgd, patience", "group/harmonic/sgd",
+	"fold/gaussian/ridge", "fold/gaussian/svm", "time/gaussian/ridge", "time/searched/ridge, one λ", "time/gaussian/sgd",
+}
+
+// Coin flips of groups cannot be learned, whatever is held out with its group: by rows each figure would be near 0.
+func TestHeldOutFiguresOfGroupsAreThoseOfChance(t *testing.T) {
+	const groups, each, d = 150, 6, 6
+	all := os.Getenv("BOCHNER_HONEST") != ""
+	for split, set := range splits {
+		for family, maps := range honestKernels(t, d) {
+			for learner, o := range honestLearners {
+				name := split + "/" + family + "/" + learner
+				if !all && !slices.Contains(fewSplits, name) || split == "fold" && o.Lambda.Folds > 0 {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
+					o.Spec = maps
+					o.Learned = alignment.Options{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+					if family == "lkrf" {
+						o.Learned.By = "lkrf"
+					}
+					if family == "searched" {
+						o.Search, o.Kernels = tuning.Auto, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+					}
+					if o.Calibrate != "" && o.Lambda.Path == nil {
+						o.Lambda.Path = []float64{1e-6, 1e-4} // λ of features that could memorise rows
+					}
+					dir := t.TempDir()
+					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(patients(groups, each, d, 1), ""))}, Label: "y"}
+					o.Model = filepath.Join(dir, "model")
+					set(&o)
+					if o.Search == "" {
+						o.Search = tuning.None
+					}
+					if _, err := Train(jobtest.Ctx, o); err != nil {
+						t.Fatal(err)
+					}
+					m, err := models.ReadManifest(jobtest.Ctx, o.Model)
+					if err != nil {
+						t.Fatal(err)
+					}
+					judgeGroups(t, m, groups, o.Calibrate != "")
+				})
+			}
+		}
+	}
+}
+
+// judgeGroups checks the held-out errors of a manifest, which are as certain as those of so many groups.
+func judgeGroups(t *testing.T, m *models.Manifest, groups int, calibrated bool) {
+	t.Helper()
+	slack := 4 * 0.5 / math.Sqrt(float64(groups)/5)
+	seen := 0
+	check := func(errors, rows int64) {
+		if rows == 0 {
+			return
+		}
+		seen++
+		if rate := float64(errors) / float64(rows); math.Abs(rate-0.5) > slack {
+			t.Errorf("held-out error of coin flips: %.3f, want 0.5 ± %.2f", rate, slack)
+		}
+	}
+	for _, row := range m.Learner.Table {
+		check(row.HeldOutErrors, row.HeldOutRows)
+		if row.Failed == "" && row.MSE < 1.3 { // of ±1 codes; 2 is that of a constant
+			t.Errorf("λ %g: held-out squared error %.3f: the labels of the group were known", row.Lambda, row.MSE)
+		}
+	}
+	if c := m.Learner.Log; c != nil {
+		check(c.HeldOutErrors, c.HeldOutRows)
+		for _, tried := range c.Path {
+			check(tried.HeldOutErrors, tried.HeldOutRows)
+		}
+	}
+	if m.Learner.Split == nil {
+		t.Error("the manifest does not say how rows were held out")
+	}
+	if calibrated && m.Probabilities.Rows == 0 || seen == 0 && !calibrated && len(m.Learner.Table) == 0 {
+		t.Error("nothing was held out")
+	}
+}
+
+// Rows that stand twice in a table change neither what is learned nor what is said of it.
+func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
+	lines := coins(400, 5, 3)
+	twice := slices.Concat(lines, lines[1:])
+	for _, search := range []string{tuning.None, tuning.Auto} {
+		var errors [2]float64
+		for i, table := range [][]string{lines, twice} {
+			o := TrainOptions{Search: search}
+			o.Seed = 1
+			_, m := trainedModel(t, table, o)
+			learner := m.Manifest.Learner
+			for _, row := range learner.Table {
+				if row.Lambda == learner.Lambda {
+					errors[i] = float64(row.HeldOutErrors) / float64(row.HeldOutRows)
+				}
+			}
+		}
+		if math.Abs(errors[1]-0.5) > 0.16 || math.Abs(errors[1]-errors[0]) > 0.1 {
+			t.Errorf("%s: held-out error of coin flips %.3f, of each twice %.3f", search, errors[0], errors[1])
+		}
+	}
+}
+
+// The rule is part of the recipe: sums of parts of the data, in any cut, lead to the model that training by the recipe has.
+func TestSumsKeepWhatAssignsRowsToFolds(t *testing.T) {
+	lines := patients(40, 5, 3, 2)
+	for name, set := range splits {
+		dir := t.TempDir()
+		path := func(name string) string { return filepath.Join(dir, name) }
+		o := TrainOptions{Search: tuning.None, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
+		o.Model = path("recipe")
+		set(&o)
+		if _, err := Train(jobtest.Ctx, o); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var parts []string
+		for i, cut := range [][]string{lines[1:71], lines[71:]} {
+			file := jobtest.Write(t, dir, fmt.Sprintf("part%d.csv", i), lines[0]+strings.Join(cut, ""))
+			parts = append(parts, path(fmt.Sprint("sum", i)))
+			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: o.Model, Data: dataset.Options{Data: []string{file}}, Out: parts[i]}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if _, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: parts}, Model: path("fitted")}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		whole, err := os.ReadFile(filepath.Join(o.Model, models.WeightsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fitted, err := os.ReadFile(filepath.Join(path("fitted"), models.WeightsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, errA := models.ReadManifest(jobtest.Ctx, o.Model)
+		b, errB := models.ReadManifest(jobtest.Ctx, path("fitted"))
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		if !bytes.Equal(whole, fitted) || a.Learner.Lambda != b.Learner.Lambda || b.Learner.Split == nil {
+			t.Errorf("%s: sums lead to λ %g and another model than λ %g", name, b.Learner.Lambda, a.Learner.Lambda)
+		}
+		for i := range a.Learner.Table {
+			if a.Learner.Table[i].MSE != b.Learner.Table[i].MSE {
+				t.Errorf("%s: λ %g: held-out error %g of sums, %g of rows", name, a.Learner.Table[i].Lambda, b.Learner.Table[i].MSE, a.Learner.Table[i].MSE)
+			}
+		}
+	}
+}
+
+func TestSplitsThatCannotBeAreRefused(t *testing.T) {
+	lines := patients(3, 4, 2, 3)
+	for _, c := range []struct {
+		want string
+		code int
+		set  func(*TrainOptions)
+	}{
+		{"fewer than 5 folds", exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patient"} }},
+		{"cannot be used together", exit.CodeUsage, func(o *TrainOptions) { o.Split.Group, o.Split.Fold = []string{"patient"}, "fold" }},
+		{"needs --time_column", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time = true }},
+		{"is for --time_split", exit.CodeUsage, func(o *TrainOptions) { o.Split.Gap = "7d" }},
+		{"must be a number with a unit", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7 days" }},
+		{"give a number without a unit", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7d" }},
+		{"leaves no rows before it", exit.CodeData, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7" }},
+		{"must be a whole number", exit.CodeData, func(o *TrainOptions) { o.Split.Fold = "x0" }},
+		{"cannot be used with --fold_column", exit.CodeUsage, func(o *TrainOptions) { o.Split.Fold, o.Lambda.Folds = "fold", 3 }},
+		{`no column "patients"`, exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patients"} }},
+	} {
+		dir := t.TempDir()
+		o := TrainOptions{Search: tuning.None, Spec: prepare.Spec{Seed: 1}, Lambda: training.LambdaOptions{}}
+		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+		o.Model = filepath.Join(dir, "model")
+		c.set(&o)
+		_, err := Train(jobtest.Ctx, o)
+		jobtest.WantError(t, c.want, err, c.code, c.want)
+	}
+}
