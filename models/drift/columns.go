@@ -69,15 +69,18 @@ func (r *Report) Exceeds(columns, features float64) (all []string) {
 	return all
 }
 
-// OfCounts compares rows, counted in the cells of the statistics, with the rows of these.
-func OfCounts(s *profile.Statistics, c *Counts, names Names) *Report {
-	return newComparison(s, c, names, 0).report()
+// OfCounts compares rows, counted in the cells of the statistics, with the rows of these. Of rows that belong to groups,
+// cluster of them are as good as one; 0 is 1.
+func OfCounts(s *profile.Statistics, c *Counts, cluster float64, names Names) *Report {
+	k := newComparison(s, c, names, 0)
+	k.cluster = max(1, cluster)
+	return k.report()
 }
 
 // OfSum compares the rows of a profile with those of the statistics: besides values, levels and
 // missing ones also means, labels, and how many rows are copies of others. It panics unless they
-// have the same columns.
-func OfSum(s *profile.Statistics, sum *profile.Sum, names Names) *Report {
+// have the same columns. Of rows that belong to groups, cluster of them are as good as one; 0 is 1.
+func OfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names Names) *Report {
 	t := sum.Statistics()
 	if len(t.Columns) != len(s.Columns) {
 		panic("drift: statistics of other columns")
@@ -89,7 +92,7 @@ func OfSum(s *profile.Statistics, sum *profile.Sum, names Names) *Report {
 		c.AddRow(x[i*d : (i+1)*d])
 	}
 	k := newComparison(s, c, names, copied(t))
-	k.sum = t
+	k.sum, k.cluster = t, max(1, cluster)
 	return k.report()
 }
 
@@ -109,7 +112,9 @@ type comparison struct {
 	sum    *profile.Statistics
 	names  Names
 	log    float64 // of the number of figures that are compared, over the level
-	all    []Column
+	// cluster is how many rows count as one, because those of a group are alike.
+	cluster float64
+	all     []Column
 }
 
 func newComparison(s *profile.Statistics, c *Counts, names Names, copied float64) *comparison {
@@ -117,13 +122,13 @@ func newComparison(s *profile.Statistics, c *Counts, names Names, copied float64
 	for j := range c.columns {
 		figures += 2 + 2*len(c.columns[j].edges) // missing; mean or levels; below and up to each edge
 	}
-	return &comparison{ref: s, counts: c, copied: copied, names: names, log: math.Log(2 * float64(figures) / level)}
+	return &comparison{ref: s, counts: c, copied: copied, names: names, log: math.Log(2 * float64(figures) / level), cluster: 1}
 }
 
 // slack is how far a difference of two shares, of that many rows each, may be from the truth
 // (Hoeffding 1963).
 func (k *comparison) slack(n1, n2 float64) float64 {
-	return math.Sqrt(k.log / 2 * (1/n1 + 1/n2))
+	return math.Sqrt(k.log / 2 * k.cluster * (1/n1 + 1/n2))
 }
 
 // found adds a distance that is certain by more than 0.
@@ -139,7 +144,7 @@ func (k *comparison) report() *Report {
 	if k.sum != nil {
 		r.Rows, rows = k.sum.Rows, k.sum.Rows
 	}
-	if rows < leastRows || k.ref.Rows < leastRows {
+	if least := leastRows * k.cluster; float64(rows) < least || float64(k.ref.Rows) < least {
 		return r
 	}
 	for j := range k.counts.columns {
@@ -225,7 +230,7 @@ func (k *comparison) mean(j int) {
 		return
 	}
 	a, b := k.ref.Columns[j], k.sum.Columns[j]
-	n1, n2 := effective(k.ref)-float64(a.Missing), effective(k.sum)-float64(b.Missing)
+	n1, n2 := (effective(k.ref)-float64(a.Missing))/k.cluster, (effective(k.sum)-float64(b.Missing))/k.cluster
 	if n1 < leastRows || n2 < leastRows || !(a.Dev > 0) {
 		return
 	}

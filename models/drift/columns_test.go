@@ -67,7 +67,7 @@ func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	for range draws {
 		ref := summed(drawn(r, 3000, nil)).Statistics()
 		part := drawn(r, 1+r.IntN(4000), nil)
-		for i, report := range []*Report{OfCounts(ref, counted(ref, part), tableNames), OfSum(ref, summed(part), tableNames)} {
+		for i, report := range []*Report{OfCounts(ref, counted(ref, part), 0, tableNames), OfSum(ref, summed(part), 0, tableNames)} {
 			if report.Largest() > 0 {
 				alarms[i]++
 				t.Logf("%+v", report)
@@ -110,7 +110,7 @@ func TestWhatHasMovedIsNamed(t *testing.T) {
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	for _, c := range caught {
 		part := drawn(r, 5000, c.change)
-		for i, report := range []*Report{OfCounts(ref, counted(ref, part), tableNames), OfSum(ref, summed(part), tableNames)} {
+		for i, report := range []*Report{OfCounts(ref, counted(ref, part), 0, tableNames), OfSum(ref, summed(part), 0, tableNames)} {
 			if len(report.Columns) == 0 {
 				t.Errorf("%s (%d): not caught", c.name, i)
 				continue
@@ -134,13 +134,13 @@ func TestWhatHasMovedIsNamed(t *testing.T) {
 func TestSumsSeeMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
-	report := OfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), tableNames)
+	report := OfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != Mean || report.Columns[0].Name != "normal" || report.Columns[0].AtLeast > 0.06 {
 		t.Errorf("a small shift: %+v", report)
 	}
 	part := drawn(r, 6000, nil)
 	twice := &rows.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
-	report = OfSum(ref, summed(twice), tableNames)
+	report = OfSum(ref, summed(twice), 0, tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != Repeated || report.Columns[0].AtLeast < 0.2 || !strings.Contains(report.Columns[0].Detail, "are copies of others") {
 		t.Errorf("a part that is there twice: %+v", report)
 	}
@@ -148,7 +148,7 @@ func TestSumsSeeMore(t *testing.T) {
 	for range 3000 {
 		s.AddLabel([]byte("new"))
 	}
-	if report = OfSum(ref, s, tableNames); len(report.Columns) != 1 || report.Columns[0].Name != "labels" || !strings.Contains(report.Columns[0].Detail, `"new"`) {
+	if report = OfSum(ref, s, 0, tableNames); len(report.Columns) != 1 || report.Columns[0].Name != "labels" || !strings.Contains(report.Columns[0].Detail, `"new"`) {
 		t.Errorf("labels: %+v", report)
 	}
 }
@@ -168,7 +168,7 @@ func TestCopiesAreNoDrift(t *testing.T) {
 		return s
 	}
 	for _, n := range []int{200, 3000, 50_000} {
-		if report := OfSum(few(30_000).Statistics(), few(n), Names{}); report.Largest() > 0 {
+		if report := OfSum(few(30_000).Statistics(), few(n), 0, Names{}); report.Largest() > 0 {
 			t.Errorf("%d rows: %+v", n, report)
 		}
 	}
@@ -291,7 +291,7 @@ func FuzzAddBinary(f *testing.F) {
 		if again, _ := c.AppendBinary(nil); !bytes.Equal(again, data) {
 			t.Errorf("%x became %x", data, again)
 		}
-		OfCounts(ref, c, tableNames)
+		OfCounts(ref, c, 0, tableNames)
 	})
 }
 

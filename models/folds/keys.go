@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
@@ -173,17 +172,15 @@ func (k *Keys) cut(r *Rule, gap float64) error {
 	return nil
 }
 
-// Many reports whether there are too many different keys to count.
-func (k *Keys) Many() bool { return k.many }
-
-// Different returns the number of different keys, if there are not too many.
-func (k *Keys) Different() int { return len(k.counts) }
-
-// Largest returns the largest share of rows that a key has, if there are not too many.
-func (k *Keys) Largest() float64 {
-	var most, all int64
-	for _, n := range k.counts {
-		most, all = max(most, n), all+n
+// Cluster returns how many of n rows have the key of a row, in the mean over rows: estimated from pairs of rows in a
+// sample.
+func (k *Keys) Cluster(n int64) float64 {
+	same := map[uint64]float64{}
+	var pairs float64
+	for _, t := range k.times {
+		pairs += same[t.key]
+		same[t.key]++
 	}
-	return float64(most) / math.Max(1, float64(all))
+	m := float64(len(k.times))
+	return 1 + float64(max(0, n-1))*pairs/max(1, m*(m-1)/2)
 }

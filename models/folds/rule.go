@@ -35,6 +35,8 @@ type Rule struct {
 	// Gap says that parts with odd numbers are gaps in time: neither judged nor learned from when
 	// the part before them is judged.
 	Gap bool `json:"gap,omitempty"`
+	// Cluster is how many rows the group of a row had in the mean over rows: so many rows are as good as one.
+	Cluster float64 `json:"cluster,omitempty"`
 	// Keys are groups that are placed, or the numbers of own folds, and Folds their parts. Groups that
 	// are not among them go by their hash.
 	Keys  Set   `json:"keys,omitempty"`
@@ -52,6 +54,8 @@ func (r *Rule) Validate() error {
 		return fmt.Errorf("folds by %.40q", r.By)
 	case len(r.Columns) == 0 || r.Parts < 2 || r.Parts > 2*MaxParts:
 		return fmt.Errorf("%d folds by %d columns", r.Parts, len(r.Columns))
+	case !(r.Cluster >= 0) || math.IsInf(r.Cluster, 0):
+		return fmt.Errorf("groups of %g rows", r.Cluster)
 	case len(r.Keys) != len(r.Folds) || len(r.Keys) > maxCounted || !slices.IsSorted(r.Keys):
 		return fmt.Errorf("%d folds of %d keys", len(r.Folds), len(r.Keys))
 	case (r.By == Time) != (len(r.Cuts) > 0) || r.By == Time && len(r.Cuts) != r.Parts-1 || !slices.IsSorted(r.Cuts):
@@ -65,6 +69,14 @@ func (r *Rule) Validate() error {
 // Ordered reports whether folds follow each other in time: a fold is judged by what is learned from
 // the later numbered, which are earlier in time.
 func (r *Rule) Ordered() bool { return r != nil && r.By == Time }
+
+// GroupSize returns how many rows are as good as one, because those of a group are alike; 1 where rows are independent.
+func (r *Rule) GroupSize() float64 {
+	if r == nil {
+		return 1
+	}
+	return max(1, r.Cluster)
+}
 
 // part returns the part of a row with that key.
 func (r *Rule) part(key uint64) int {

@@ -19,6 +19,7 @@ type drifting struct {
 	schema     *drift.Schema
 	names      drift.Names
 	bound      float64 // on the distance of a column; 0 for none
+	cluster    float64 // rows that are as good as one
 }
 
 // driftOf begins a comparison of rows with those of the model. A model of an older version has no
@@ -27,7 +28,7 @@ func driftOf(ctx context.Context, model string, m *models.Manifest, d *dataset.D
 	if err := prepare.ValidDrift(bound); err != nil {
 		return nil, err
 	}
-	k := &drifting{bound: bound}
+	k := &drifting{bound: bound, cluster: m.Learner.Split.GroupSize()}
 	if _, ok := m.File(sums.ProfileFile); !ok && bound == 0 {
 		return k, nil
 	}
@@ -74,7 +75,7 @@ func (k *drifting) counted(written []outputs.Written) (*drift.Report, error) {
 			return nil, err
 		}
 	}
-	r := drift.OfCounts(k.statistics, all, k.names)
+	r := drift.OfCounts(k.statistics, all, k.cluster, k.names)
 	r.Schema = k.schema
 	return r, nil
 }

@@ -101,7 +101,7 @@ func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, 
 		}
 	}
 	if len(r.Profile.Rows.Columns) == l.Profile.Dim {
-		l.Drift = drift.OfSum(r.Profile.Rows, l.Sum, drift.NamesOf(d))
+		l.Drift = drift.OfSum(r.Profile.Rows, l.Sum, clusterOf(r.Rule.Split, p), drift.NamesOf(d))
 		l.Drift.Schema = drift.SchemaOf(r.Input, d)
 	}
 	if err := l.Take(r, others); err != nil {

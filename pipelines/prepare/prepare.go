@@ -196,7 +196,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		Doubts: doubts,
 	}
 	l.Statistics, l.repeats = p.Sum.Statistics(), repeats(&p.Sum)
-	if l.Rule, err = o.rule(d, &p.Keys); err != nil {
+	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
 		return nil, err
 	}
 	d.Schema.Dim = l.Profile.Dim

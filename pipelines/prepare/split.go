@@ -113,7 +113,7 @@ func (s Split) gap() (length float64, seconds bool, err error) {
 }
 
 // rule returns the rule of a split of profiled rows into that many folds.
-func (o Spec) rule(d *dataset.Dataset, keys *folds.Keys) (*folds.Rule, error) {
+func (o Spec) rule(d *dataset.Dataset, keys *folds.Keys, rows int64) (*folds.Rule, error) {
 	if d.Key == nil || o.Folds < 2 {
 		return nil, nil
 	}
@@ -131,6 +131,9 @@ func (o Spec) rule(d *dataset.Dataset, keys *folds.Keys) (*folds.Rule, error) {
 	r, err := keys.Rule(o.Split.By(), slices.Clone(o.Split.columns(o.Data)), o.Folds, gap, o.Seed)
 	if err != nil {
 		return nil, exit.Refuse("%s: %w", o.Split.Flag(), err)
+	}
+	if r.By == folds.Group {
+		r.Cluster = keys.Cluster(rows)
 	}
 	return r, nil
 }
@@ -166,4 +169,12 @@ func (o Spec) inTime(d *dataset.Dataset) string {
 		return ""
 	}
 	return fmt.Sprintf("held-out rows are of all times in column %s; if new rows are later ones, held-out figures are too good: %s--time_split holds out the latest", column, and)
+}
+
+// clusterOf returns how many rows are as good as one, of rows that are read by a rule.
+func clusterOf(r *folds.Rule, p *Profiled) float64 {
+	if r == nil || r.By != folds.Group {
+		return 1
+	}
+	return max(r.GroupSize(), p.Keys.Cluster(p.Counts.Used))
 }

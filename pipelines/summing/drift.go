@@ -71,7 +71,7 @@ func apart(ctx context.Context, terms []term, bound float64, threads int) (faile
 // featureSum is the sum of rows without their labels.
 type featureSum struct {
 	sum       *ridge.Sum
-	effective float64 // rows as a share of the sum of their weights, at most 1
+	effective float64 // rows, of those in a group one, as a share of the sum of their weights; at most 1
 }
 
 // featuresAt is featuresOf for directories.
@@ -134,6 +134,7 @@ func featuresOf(ctx context.Context, terms []term) (*featureSum, error) {
 	if weights > 0 {
 		f.effective = min(1, used/weights)
 	}
+	f.effective /= terms[0].Recipe.Rule.Split.GroupSize()
 	return f, nil
 }
 
