@@ -20,7 +20,7 @@ type columnChoice struct {
 	Drop    []string `flag:"drop" list:"commas" help:"Columns to leave out, given as for --columns."`
 	Weight  string   `flag:"weight_column" help:"Column with the weight of each row: a number ≥ 0."`
 	ID      string   `flag:"id_column" help:"Column that identifies each row. It is not a feature and is copied to predictions."`
-	Time    string   `flag:"time_column" help:"Column with the time of each row: dates, or numbers such as seconds. It is not a feature; evaluate --slices scores rows by its months. Dates that are to be features, as days, month, weekday and hour, need no flag."`
+	Time    string   `flag:"time_column" help:"Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates that are to be features, as days, month, weekday and hour, need no flag."`
 }
 
 func (f *tableFlags) register(fs *pflag.FlagSet) {
