@@ -2,6 +2,7 @@ package inspecting
 
 import (
 	"context"
+	"math"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -43,7 +44,7 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 	defer func() { err = j.Close(ctx, err) }()
 	defer j.Progress.Done()
 	j.Progress.Phase("reading", 0)
-	x, n, err := sample(ctx, j, d, m, o.MaxBadFraction)
+	x, n, of, err := sample(ctx, j, d, m, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +56,22 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 	case err != nil:
 		return nil, &exit.DataError{Err: err}
 	}
+	// So many rows of the sample belong to the group of one of them.
+	if size := m.Manifest.Learner.Split.GroupSize(); size > 1 {
+		together := math.Sqrt(1 + (size-1)*float64(n)/float64(max(1, of)))
+		for i := range report.Effects.Columns {
+			report.Effects.Columns[i].StdErr *= together
+		}
+	}
 	return report, nil
 }
 
-// sample returns rows of the data as a model takes them. They are those with the least hashes, so that their order is
+// sample returns n rows of the data, of so many, as a model takes them. They are those with the least hashes, so that their order is
 // random, and does not depend on that of the rows.
-func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model, maxBad float64) (x []float32, n int, err error) {
+func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model, maxBad float64) (x []float32, n int, of int64, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Target{Open: true})
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	found, n, width := p.Sum.Sample()
 	dim, _ := m.Map.Dims()
@@ -71,5 +79,5 @@ func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model
 	for i := range n { // the last numbers of sparse rows may all be zeros
 		copy(x[i*dim:(i+1)*dim], found[i*width:(i+1)*width])
 	}
-	return x, n, nil
+	return x, n, p.Counts.Used, nil
 }
