@@ -240,3 +240,48 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		jobtest.WantError(t, c.want, err, c.code, c.want)
 	}
 }
+
+// Models that were judged by groups are compared by groups if the data has them, and others where a flag says so.
+func TestComparisonsCountGroups(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
+	train := func(name string, seed uint64, set func(*TrainOptions)) string {
+		o := TrainOptions{Search: tuning.None, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
+		o.Data = dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
+		o.Model = filepath.Join(dir, name)
+		set(&o)
+		if _, err := Train(jobtest.Ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		return o.Model
+	}
+	write("train.csv", patients(60, 5, 3, 1))
+	rows := patients(80, 5, 3, 2)
+	named := write("new.csv", rows)
+	for i, line := range rows {
+		_, rows[i], _ = strings.Cut(line, ",")
+	}
+	unnamed := write("unnamed.csv", rows)
+	alone := func(o *TrainOptions) { o.Data.Drop = []string{"patient", "fold", "day"} }
+	grouped, other, plain := train("grouped", 1, splits["group"]), train("other", 2, alone), train("plain", 3, alone)
+	for _, c := range []struct {
+		champion, challenger, data, test string
+		group                            []string
+	}{
+		{grouped, other, named, "groups", nil},
+		{other, grouped, named, "groups", nil},
+		{grouped, other, unnamed, "mcnemar", nil},
+		{other, plain, named, "mcnemar", nil},
+		{other, plain, named, "groups", []string{"patient"}},
+	} {
+		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: c.champion, Challenger: c.challenger, Data: dataset.Options{Data: []string{c.data}}, Group: c.group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Comparisons[0].Test; got != c.test || (len(r.Groups) > 0) != (c.test == "groups") {
+			t.Errorf("%s and %s on %s: test %s by %v, want %s", filepath.Base(c.champion), filepath.Base(c.challenger), filepath.Base(c.data), got, r.Groups, c.test)
+		}
+	}
+	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: other, Challenger: plain, Data: dataset.Options{Data: []string{named}}, Group: []string{"nobody"}})
+	jobtest.WantError(t, "unknown group", err, exit.CodeUsage, "--group_column", "nobody")
+}
