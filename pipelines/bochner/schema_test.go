@@ -126,6 +126,8 @@ func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 		"train --data images.idx --label_files labels.idx --scale 255,crop:10,whiten,hog --lambda 1e-3 --features 32",
 		"train --data typed.csv --label y --lambda 1e-3 --features 32",
 		"train --data typed.csv --label y --lambda 1e-3,1e-2 --features 32 --encode target",
+		"train --data typed.csv --label y --features 32 --search none --group_column kind --folds 3",
+		"train --data typed.csv --label y --features 32 --search none --time_column when --time_split --time_gap 1d",
 		"embed --data friedman.csv --label y --components 2 --features 32",
 	} {
 		name := fmt.Sprint("model", i)
