@@ -30,6 +30,10 @@ type Comparison struct {
 // oneSided is the confidence of each end of a 95 % interval.
 const oneSided = 0.975
 
+// rounding is the largest difference, as a share of the scores, that is taken as 0. Losses are
+// rounded to float32, whose steps are 2²⁰ times as large.
+const rounding = 0x1p-44
+
 // Report compares the models by all metrics; RMSE follows MSE. Errors of predicted numbers were
 // added in the unit, such as half the range of the targets; the report is not in it.
 func (s *Sum) Report(unit float64) []Comparison {
@@ -75,6 +79,11 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 		if m == Error {
 			p := s.pairs
 			c.Pairs = &p
+		}
+	}
+	for _, v := range []*float64{&c.Difference, &low, &high} {
+		if math.Abs(*v) <= rounding*max(c.Champion, c.Challenger) {
+			*v = 0
 		}
 	}
 	if !math.IsInf(low, 0) && !math.IsInf(high, 0) && low == low && high == high {

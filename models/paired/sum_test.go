@@ -70,6 +70,30 @@ func TestSumsDoNotDependOnTheCut(t *testing.T) {
 
 // A sum with whole weights is that of rows that occur so often, but for the number of rows that a
 // test takes.
+// The interval of a model's difference from itself does not exclude 0 by a rounding error.
+func TestAModelDoesNotDifferFromItself(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, weighted := range []bool{false, true} {
+		for _, metrics := range metricSets {
+			s := NewSum(weighted, metrics...)
+			for range 500 {
+				x := make([]float64, len(metrics))
+				for i, m := range metrics {
+					if x[i] = r.ExpFloat64(); m == Error {
+						x[i] = float64(r.IntN(2))
+					}
+				}
+				s.Add(1+int64(r.IntN(3)), x, x)
+			}
+			for _, c := range s.Report(43_000) {
+				if c.Difference != 0 || c.P != 1 || c.Low == nil || *c.Low > 0 || *c.High < 0 || c.Test == "t" && (*c.Low != 0 || *c.High != 0) {
+					t.Errorf("%s: %g, %g to %g, p %g", c.Metric, c.Difference, *c.Low, *c.High, c.P)
+				}
+			}
+		}
+	}
+}
+
 func TestWeightsRepeatRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	weighted, repeated := NewSum(true, Error, LogLoss), NewSum(true, Error, LogLoss)
