@@ -133,9 +133,9 @@ type Search struct {
 
 // SearchTrial is the result of a candidate on few rows with few features.
 type SearchTrial struct {
-	Features string  `json:"features"`        // in words
-	Loss     float64 `json:"loss"`            // log loss of classes, or the squared error as a share of the variance of the same rows
-	Error    float64 `json:"error,omitempty"` // of classes
+	Features string  `json:"features"` // in words
+	Loss     float64 `json:"loss"`     // log loss of classes, or the squared error as a share of the variance of the same rows
+	Error    float64 `json:"error"`    // of classes
 }
 
 // Component is a direction in which features vary.
@@ -162,10 +162,10 @@ type TrainingLog struct {
 	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
 
-	HeldOutRows   int64   `json:"held_rows,omitempty"`   // held out
-	HeldOutLoss   float64 `json:"held_loss,omitempty"`   // their mean loss
-	HeldOutErrors int64   `json:"held_errors,omitempty"` // how many of them are classified wrongly
-	HeldOutError  float64 `json:"held_error,omitempty"`  // their share by weight, where rows have weights
+	HeldOutRows   int64   `json:"held_rows"`            // held out
+	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
+	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified wrongly
+	HeldOutError  float64 `json:"held_error,omitempty"` // their share by weight, where rows have weights
 
 	Path []Trial `json:"path,omitempty"` // results for each λ
 }

@@ -131,19 +131,19 @@ type Row struct {
 	// Rounding estimates what the rounding of features to their grid adds to MSE: an
 	// error of e steps, of variance 1/12, moves a score by its weight times e.
 	// Predictions use features that are not rounded.
-	Rounding float64 `json:"rounding,omitempty"`
+	Rounding float64 `json:"rounding"`
 
 	// FoldMSE is the part of MSE that comes from the rows of fold 0; 0 if it has none.
-	FoldMSE float64 `json:"fold_mse,omitempty"`
+	FoldMSE float64 `json:"fold_mse"`
 
 	// HeldOutRows is the number of rows of fold 0 that were scored as in prediction, with
 	// features that are not rounded and weights that were fitted without them; 0 if none
 	// were. HeldOutErrors of them were assigned a wrong class, and HeldOutMSE is their
 	// mean squared error, while FoldMSE is that of rounded features. Solve leaves all
 	// three 0.
-	HeldOutRows   int64   `json:"held_rows,omitempty"`
-	HeldOutErrors int64   `json:"held_errors,omitempty"`
-	HeldOutMSE    float64 `json:"held_mse,omitempty"`
+	HeldOutRows   int64   `json:"held_rows"`
+	HeldOutErrors int64   `json:"held_errors"`
+	HeldOutMSE    float64 `json:"held_mse"`
 	// HeldOutLogLoss is the log loss of those rows, as logloss.Losses has it, if it was summed.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
 	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE

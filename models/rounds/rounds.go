@@ -150,8 +150,8 @@ type Report struct {
 
 	// Objective is the mean loss of the rows learned from plus λ/2‖W‖².
 	Objective float64 `json:"objective"`
-	Loss      float64 `json:"loss"`             // the mean loss alone
-	Errors    int64   `json:"errors,omitempty"` // rows learned from that are classified wrongly
+	Loss      float64 `json:"loss"`   // the mean loss alone
+	Errors    int64   `json:"errors"` // rows learned from that are classified wrongly
 
 	// Dual is a lower bound of the best Objective, where the learner has one.
 	Dual *float64 `json:"dual,omitempty"`
@@ -160,9 +160,9 @@ type Report struct {
 	// the gradient and has no Dual.
 	Above *float64 `json:"above,omitempty"`
 
-	HeldOutRows   int64   `json:"held_rows,omitempty"`
-	HeldOutLoss   float64 `json:"held_loss,omitempty"`
-	HeldOutErrors int64   `json:"held_errors,omitempty"`
+	HeldOutRows   int64   `json:"held_rows"`
+	HeldOutLoss   float64 `json:"held_loss"`
+	HeldOutErrors int64   `json:"held_errors"`
 	// HeldOutError is the share of the errors by weight, where held-out rows have weights.
 	HeldOutError float64 `json:"held_error,omitempty"`
 

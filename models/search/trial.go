@@ -20,7 +20,7 @@ type Trial struct {
 	// Loss is the mean log loss of classes, or the mean squared error of targets as a share of
 	// their variance.
 	Loss   float64 `json:"loss"`
-	Error  float64 `json:"error,omitempty"` // share of the judged rows with another class
+	Error  float64 `json:"error"` // share of the judged rows with another class
 	Solves int     `json:"solves"`
 	Failed string  `json:"failed,omitempty"` // why it has no loss
 }

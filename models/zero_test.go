@@ -1,0 +1,29 @@
+package models
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// No error is a result: it does not vanish from JSON.
+func TestResultsOfZeroAreWritten(t *testing.T) {
+	for _, c := range []struct {
+		of   any
+		want string
+	}{
+		{ridge.Row{HeldOutRows: 5}, `"held_rows":5,"held_errors":0,"held_mse":0`},
+		{ridge.Row{}, `"rounding":0,"fold_mse":0`},
+		{rounds.Report{HeldOutRows: 5}, `"held_rows":5,"held_loss":0,"held_errors":0`},
+		{rounds.Report{}, `"errors":0`},
+		{TrainingLog{HeldOutRows: 5}, `"held_rows":5,"held_loss":0,"held_errors":0`},
+		{SearchTrial{}, `"error":0`},
+	} {
+		if b, err := json.Marshal(c.of); err != nil || !strings.Contains(string(b), c.want) {
+			t.Errorf("%T: %s lacks %s, error %v", c.of, b, c.want, err)
+		}
+	}
+}
