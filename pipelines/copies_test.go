@@ -117,7 +117,7 @@ func TestRegressionOnTenLevels(t *testing.T) {
 	o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128}, Seed: 1}}
 	o.Lambda.Path = []float64{1e-6, 1e-4, 1e-2, 1}
 	result, e := evaluated(t, lines, o)
-	if got := e.Targets.R2; math.Abs(got-best) > 0.01 {
+	if got := *e.Targets.R2; math.Abs(got-best) > 0.01 {
 		t.Errorf("R² %.4f, of the levels' means %.4f", got, best)
 	}
 	for _, row := range result.Path {

@@ -207,7 +207,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r2 := score.Targets.R2; !(r2 > 0.9) {
+			if r2 := *score.Targets.R2; !(r2 > 0.9) {
 				t.Errorf("%s, %s: R² %.3f on the rows without the outlier", name, loss, r2)
 			}
 		}

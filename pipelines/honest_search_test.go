@@ -70,8 +70,8 @@ func honestFigures(t *testing.T, train, test []string, o TrainOptions) (held, pi
 				pilot = r.Search.Chosen.Error
 			}
 		} else {
-			variance := score.Targets.RMSE * score.Targets.RMSE / (1 - score.Targets.R2)
-			held, got = row.HeldOutMSE/variance, 1-score.Targets.R2
+			variance := score.Targets.RMSE * score.Targets.RMSE / (1 - *score.Targets.R2)
+			held, got = row.HeldOutMSE/variance, 1-*score.Targets.R2
 			if r.Search != nil {
 				pilot = r.Search.Chosen.Loss
 			}

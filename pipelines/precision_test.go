@@ -94,8 +94,8 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 		if !(math.Abs(s.MAE-mae) < 1e-5*mae) || !(math.Abs(s.TargetDev-math.Sqrt(squares)) < 1e-6) {
 			t.Errorf("offset %g: MAE %.9g, of the predictions %.9g; deviation %.9g, want %.9g", offset, s.MAE, mae, s.TargetDev, math.Sqrt(squares))
 		}
-		if !(s.MAE < 1.1 && s.R2 > 0.95) {
-			t.Errorf("offset %g: MAE %g, R² %g", offset, s.MAE, s.R2)
+		if !(s.MAE < 1.1 && *s.R2 > 0.95) {
+			t.Errorf("offset %g: MAE %g, R² %g", offset, s.MAE, *s.R2)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return e.Targets.R2
+		return *e.Targets.R2
 	}
 	plain := o
 	plain.Search, plain.Kernels, plain.Model = tuning.None, nil, o.Model+"-plain"

@@ -98,7 +98,7 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 			}
 			if classes == 0 {
 				want := targets.Report()
-				if *s.MAE != want.MAE || *s.RMSE != want.RMSE || *s.P90 != want.P90 || *s.R2 != want.R2 || !(*s.MAELow < want.MAE && want.MAE < *s.MAEHigh) || s.Error != nil {
+				if *s.MAE != want.MAE || *s.RMSE != want.RMSE || *s.P90 != want.P90 || *s.R2 != *want.R2 || !(*s.MAELow < want.MAE && want.MAE < *s.MAEHigh) || s.Error != nil {
 					t.Errorf("%s: %+v, want %+v", s.Value, s, want)
 				}
 				continue

@@ -98,9 +98,14 @@ func (r TargetReport) String() string {
 	}{
 		{"RMSE", r.RMSE}, {"MAE", r.MAE},
 		{"50 % within", r.P50}, {"90 % within", r.P90}, {"95 % within", r.P95}, {"99 % within", r.P99}, {"max error", r.MaxError},
-		{"target mean", r.TargetMean}, {"target dev", r.TargetDev}, {"R²", r.R2},
+		{"target mean", r.TargetMean}, {"target dev", r.TargetDev},
 	} {
 		fmt.Fprintf(w, "%s\t%.6g\t\n", l.name, l.value)
+	}
+	if r.R2 != nil {
+		fmt.Fprintf(w, "R²\t%.6g\t\n", *r.R2)
+	} else if r.Rows > 0 {
+		fmt.Fprintf(w, "R²\t-\t\n")
 	}
 	w.Flush()
 	return b.String()

@@ -100,9 +100,9 @@ type TargetReport struct {
 	NoMAPE     int64    `json:"mape_undefined,omitempty"`
 	TargetMean float64  `json:"target_mean"`
 	TargetDev  float64  `json:"target_dev"` // population standard deviation
-	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. For constant
-	// targets it is 1 if all are predicted exactly and 0 otherwise.
-	R2 float64 `json:"r2"`
+	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. It is nil, in JSON
+	// null, if all targets are equal, as those of one row are.
+	R2 *float64 `json:"r2"`
 }
 
 // WeightedReport is Report where rows were counted as often as their weights on a grid say:
@@ -137,11 +137,9 @@ func (t *Targets) Report() TargetReport {
 		mape := exact.Mean(t.n, &t.ratio)
 		r.MAPE = &mape
 	}
-	switch {
-	case variance > 0:
-		r.R2 = 1 - mse/variance
-	case mse == 0:
-		r.R2 = 1
+	if variance > 0 {
+		r2 := 1 - mse/variance
+		r.R2 = &r2
 	}
 	return r
 }

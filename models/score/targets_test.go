@@ -93,7 +93,7 @@ func TestTargetReportEqualsTwin(t *testing.T) {
 			TargetMean: f(&sy), TargetDev: math.Sqrt(variance),
 		}
 		if variance > 0 {
-			want.R2 = 1 - mse/variance
+			want.R2 = new(1 - mse/variance)
 		}
 		slices.Sort(errors)
 		at := func(percent int) float64 { return errors[(percent*len(errors)+99)/100-1] }
@@ -102,7 +102,7 @@ func TestTargetReportEqualsTwin(t *testing.T) {
 		if mape := ratios / float64(len(x)); got.MAPE == nil || math.Abs(*got.MAPE-mape) > 1e-12*mape {
 			t.Fatalf("MAPE %v, want %g", got.MAPE, mape)
 		}
-		if got.MAPE = nil; got != want {
+		if got.MAPE = nil; !reflect.DeepEqual(got, want) {
 			t.Fatalf(" got %+v\nwant %+v", got, want)
 		}
 	}
@@ -116,12 +116,12 @@ func TestTargetReportOfSpecialCases(t *testing.T) {
 		want TargetReport
 	}{
 		{"nothing", nil, TargetReport{}},
-		{"exact", []residual{{1, 1}, {3, 3}}, TargetReport{Rows: 2, TargetMean: 2, TargetDev: 1, R2: 1}},
-		{"the mean", []residual{{1, 2}, {3, 2}}, TargetReport{Rows: 2, RMSE: 1, MAE: 1, MaxError: 1, TargetMean: 2, TargetDev: 1}},
+		{"exact", []residual{{1, 1}, {3, 3}}, TargetReport{Rows: 2, TargetMean: 2, TargetDev: 1, R2: new(1.0)}},
+		{"the mean", []residual{{1, 2}, {3, 2}}, TargetReport{Rows: 2, RMSE: 1, MAE: 1, MaxError: 1, TargetMean: 2, TargetDev: 1, R2: new(0.0)}},
 		{"worse than the mean", []residual{{1, 3}, {3, 1}},
-			TargetReport{Rows: 2, RMSE: 2, MAE: 2, MaxError: 2, TargetMean: 2, TargetDev: 1, R2: -3}},
+			TargetReport{Rows: 2, RMSE: 2, MAE: 2, MaxError: 2, TargetMean: 2, TargetDev: 1, R2: new(-3.0)}},
 		{"constant, met", []residual{{0.1, 0.1}, {0.1, 0.1}, {0.1, 0.1}},
-			TargetReport{Rows: 3, TargetMean: float64(float64(0.1)), R2: 1}},
+			TargetReport{Rows: 3, TargetMean: float64(float64(0.1))}},
 		{"constant, missed", []residual{{5, 6}, {5, 5}},
 			TargetReport{Rows: 2, RMSE: math.Sqrt(0.5), MAE: 0.5, MaxError: 1, TargetMean: 5}},
 		{"not finite", []residual{{1, nan}, {1, inf}, {-3e38, 3e38}, {2, 3}},

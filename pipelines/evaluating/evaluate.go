@@ -52,7 +52,7 @@ type EvaluateResult struct {
 	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
 	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression of one target
 	// ByTarget has the scores of several targets, in the order of the model's outputs, and MeanR2
-	// the mean of their R².
+	// the mean of their R², nil if one is not defined.
 	ByTarget []TargetReport `json:"by_target,omitempty"`
 	MeanR2   *float64       `json:"mean_r2,omitempty"`
 	// UnseenLabels are the labels that are not classes of the model, the most frequent first.

@@ -35,6 +35,8 @@ type gateScore struct {
 	// excludes because their predictions are not finite. Ends are NaN if the rows do not
 	// define the score.
 	of func(*EvaluateResult) (low, high float64, excluded int64)
+	// undefined says of which rows the score is not defined.
+	undefined string
 }
 
 // gateScores are the scores by name, which is that of JSON.
@@ -46,16 +48,19 @@ var gateScores = map[string]gateScore{
 	"macro_precision":   ofClasses(func(c *score.ClassReport) float64 { return c.MacroPrecision }),
 	"macro_recall":      ofClasses(func(c *score.ClassReport) float64 { return c.MacroRecall }),
 
-	"precision": ofSecond(func(c score.ClassScore) float64 { return c.Precision }),
-	"recall":    ofSecond(func(c score.ClassScore) float64 { return c.Recall }),
-	"f1":        ofSecond(func(c score.ClassScore) float64 { return c.F1 }),
+	"precision": ofSecond(func(c score.ClassScore) (float64, int64) { return c.Precision, c.Predicted }).
+		unless("no row is predicted to be of the second class"),
+	"recall": ofSecond(func(c score.ClassScore) (float64, int64) { return c.Recall, c.Rows }).
+		unless("no row is of the second class"),
+	"f1": ofSecond(func(c score.ClassScore) (float64, int64) { return c.F1, c.Rows + c.Predicted }).
+		unless("no row is of the second class or predicted to be"),
 
 	"auc": ofRanking(func(r *score.RankingReport) (low, high float64) {
 		if r.AUC == nil {
 			return math.NaN(), math.NaN()
 		}
 		return *r.AUC - r.Slack, *r.AUC + r.Slack
-	}),
+	}).unless(oneClass),
 	"average_precision": ofRanking(func(r *score.RankingReport) (low, high float64) {
 		switch {
 		case r.AveragePrecision == nil:
@@ -64,7 +69,7 @@ var gateScores = map[string]gateScore{
 			return *r.PrecisionLow, *r.PrecisionHigh
 		}
 		return *r.AveragePrecision, *r.AveragePrecision
-	}),
+	}).unless(oneClass),
 	"top3": ofTop(3),
 	"top5": ofTop(5),
 
@@ -78,19 +83,16 @@ var gateScores = map[string]gateScore{
 			for i := range r.ByTarget {
 				excluded += r.ByTarget[i].NotFinite
 			}
-			return *r.MeanR2, *r.MeanR2, excluded
+			return orNaN(r.MeanR2), orNaN(r.MeanR2), excluded
 		},
+		undefined: "the values of a target are all equal, so there is no variance to explain",
 	},
-	"r2":        ofTargets(func(t *score.TargetReport) float64 { return t.R2 }),
+	"r2": ofTargets(func(t *score.TargetReport) float64 { return orNaN(t.R2) }).
+		unless("the values of the target are all equal, so there is no variance to explain"),
 	"rmse":      ofTargets(func(t *score.TargetReport) float64 { return t.RMSE }),
 	"mae":       ofTargets(func(t *score.TargetReport) float64 { return t.MAE }),
 	"max_error": ofTargets(func(t *score.TargetReport) float64 { return t.MaxError }),
-	"mape": ofTargets(func(t *score.TargetReport) float64 {
-		if t.MAPE == nil {
-			return math.NaN()
-		}
-		return *t.MAPE
-	}),
+	"mape":      ofTargets(func(t *score.TargetReport) float64 { return orNaN(t.MAPE) }).unless("a target is 0 or nearly 0"),
 	"p50_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P50 }),
 	"p90_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P90 }),
 	"p95_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P95 }),
@@ -100,28 +102,51 @@ var gateScores = map[string]gateScore{
 // meanR2 is the score of all of several targets.
 const meanR2 = "mean_r2"
 
+// oneClass says why rows are not ranked.
+const oneClass = "the rows are all of one class"
+
+// unless returns the score with the rows of which it is not defined.
+func (s gateScore) unless(undefined string) gateScore {
+	s.undefined = undefined
+	return s
+}
+
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
 func classifies(m *models.Manifest) bool { return m.Task == models.Classification }
 
 func regresses(m *models.Manifest) bool { return m.Task == models.Regression }
 
 func ofClasses(of func(*score.ClassReport) float64) gateScore {
-	return gateScore{classifies, func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: classifies, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
 		v := of(r.Classes)
 		return v, v, 0
 	}}
 }
 
-// ofSecond is of the second of two classes, which average precision is for, too.
-func ofSecond(of func(score.ClassScore) float64) gateScore {
-	g := ofClasses(func(c *score.ClassReport) float64 { return of(c.Classes[1]) })
+// ofSecond is of the second of two classes, which average precision is for, too: a rate, and
+// the rows that it is a share of.
+func ofSecond(of func(score.ClassScore) (float64, int64)) gateScore {
+	g := ofClasses(func(c *score.ClassReport) float64 {
+		rate, rows := of(c.Classes[1])
+		if rows == 0 {
+			return math.NaN()
+		}
+		return rate
+	})
 	g.has = func(m *models.Manifest) bool { return classifies(m) && m.Outputs == 2 }
 	return g
 }
 
 func ofRanking(of func(*score.RankingReport) (low, high float64)) gateScore {
 	return gateScore{
-		func(m *models.Manifest) bool { return classifies(m) && m.Outputs <= score.MaxRanked },
-		func(r *EvaluateResult) (low, high float64, excluded int64) {
+		has: func(m *models.Manifest) bool { return classifies(m) && m.Outputs <= score.MaxRanked },
+		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
 			low, high = of(r.Classes.Ranking)
 			return low, high, r.Classes.Ranking.NotFinite
 		},
@@ -143,8 +168,8 @@ func ofTop(few int) gateScore {
 
 func ofProbabilities(of func(*calibrate.Tests) float64) gateScore {
 	return gateScore{
-		func(m *models.Manifest) bool { return m.Probabilities != nil },
-		func(r *EvaluateResult) (low, high float64, excluded int64) {
+		has: func(m *models.Manifest) bool { return m.Probabilities != nil },
+		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
 			v := of(&r.Probabilities.Tests)
 			return v, v, r.Probabilities.NotFinite
 		},
@@ -152,7 +177,7 @@ func ofProbabilities(of func(*calibrate.Tests) float64) gateScore {
 }
 
 func ofTargets(of func(*score.TargetReport) float64) gateScore {
-	return gateScore{regresses, func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: regresses, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
 		v := of(r.Targets)
 		return v, v, r.Targets.NotFinite
 	}}
@@ -160,7 +185,7 @@ func ofTargets(of func(*score.TargetReport) float64) gateScore {
 
 // ofQuantile is of a number that is at most the slack above the quantile.
 func ofQuantile(of func(*score.TargetReport) float64) gateScore {
-	return gateScore{regresses, func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: regresses, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
 		v := of(r.Targets)
 		return v - r.Targets.QuantileSlack, v, r.Targets.NotFinite
 	}}
@@ -317,7 +342,7 @@ func (g gate) check(r *EvaluateResult) string {
 	case excluded > 0:
 		return fmt.Sprintf("%s excludes %d rows whose predictions are not finite", g.score, excluded)
 	case math.IsNaN(value):
-		return fmt.Sprintf("%s is not defined for these rows", g.score)
+		return fmt.Sprintf("%s is not defined for these rows%s", g.score, prefixedBy(": ", gateScores[g.score].undefined))
 	case g.least && value >= g.bound, !g.least && value <= g.bound:
 		return ""
 	}

@@ -1,7 +1,6 @@
 package evaluating
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -18,19 +17,21 @@ func TestGates(t *testing.T) {
 	two := &EvaluateResult{
 		Classes: &score.ClassReport{
 			Accuracy: 0.9, Error: 0.1, MacroF1: 0.8, BalancedAccuracy: 0.7, MacroPrecision: 0.35, MacroRecall: 0.45,
-			Classes: []score.ClassScore{{}, {Precision: 0.2, Recall: 0.3, F1: 0.24}},
+			Classes: []score.ClassScore{{}, {Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24}},
 			Ranking: &score.RankingReport{AUC: &area, Slack: 0.05, AveragePrecision: &precision, PrecisionLow: &low, PrecisionHigh: &precision},
 		},
 		Probabilities: &ProbabilityReport{Tests: calibrate.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
 	many := &EvaluateResult{Classes: &score.ClassReport{Ranking: &score.RankingReport{NotFinite: 2, Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}
-	targets := &EvaluateResult{Targets: &score.TargetReport{R2: math.NaN(), RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}
+	targets := &EvaluateResult{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}
 	undefined := &EvaluateResult{Targets: &score.TargetReport{NoMAPE: 1}}
 	regression := &models.Manifest{Task: models.Regression, Outputs: 1}
 	mean := 0.6
 	several := &EvaluateResult{MeanR2: &mean, ByTarget: []TargetReport{
 		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
 	}}
+	partly := &EvaluateResult{ByTarget: []TargetReport{{Target: "a", TargetReport: score.TargetReport{R2: &mean}}, {Target: "b"}}}
+	none := &EvaluateResult{Classes: &score.ClassReport{Classes: []score.ClassScore{{Rows: 3, Predicted: 3}, {}}, Ranking: &score.RankingReport{}}}
 	both := &models.Manifest{Task: models.Regression, Outputs: 2, Input: models.Input{Labels: []string{"a", "b"}}}
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -60,9 +61,16 @@ func TestGates(t *testing.T) {
 		{"mae>=0.5", targets, regression, ""},
 		{"p90_error>=2.5", targets, regression, ""},
 		{"p90_error>=2.6", targets, regression, "p90_error is 2.5"},
-		{"r2>=-1", targets, regression, "r2 is not defined"},
+		{"r2>=-1", targets, regression, "r2 is not defined for these rows: the values of the target are all equal"},
 		{"r2<=1", targets, regression, "r2 is not defined"},
-		{"mape<=1", undefined, regression, "mape is not defined"},
+		{"mape<=1", undefined, regression, "mape is not defined for these rows: a target is 0"},
+		{"auc>=0", none, jobtest.Classifier(2, false), "auc is not defined for these rows: the rows are all of one class"},
+		{"average_precision>=0", none, jobtest.Classifier(2, false), "average_precision is not defined"},
+		{"precision>=0", none, jobtest.Classifier(2, false), "precision is not defined for these rows: no row is predicted"},
+		{"recall>=0", none, jobtest.Classifier(2, false), "recall is not defined for these rows: no row is of"},
+		{"f1>=0", none, jobtest.Classifier(2, false), "f1 is not defined"},
+		{"mean_r2>=-1", partly, both, "mean_r2 is not defined for these rows: the values of a target are all equal"},
+		{"r2>=-1", partly, both, "of b, r2 is not defined"},
 		{"mean_r2>=0.6,rmse:a<=1,rmse:b<=3", several, both, ""},
 		{"mean_r2>=0.61", several, both, "mean_r2 is 0.6"},
 		{"rmse<=2", several, both, "of b, rmse is 3"},

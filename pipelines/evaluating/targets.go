@@ -34,7 +34,10 @@ func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manife
 	}
 	mean := 0.0
 	for i := range r.ByTarget {
-		mean += r.ByTarget[i].R2 / float64(len(r.ByTarget))
+		if r.ByTarget[i].R2 == nil {
+			return
+		}
+		mean += *r.ByTarget[i].R2 / float64(len(r.ByTarget))
 	}
 	r.MeanR2 = &mean
 }
@@ -52,7 +55,7 @@ func (r *EvaluateResult) writeTargets(w io.Writer) {
 	fmt.Fprint(tw, "target\trows\tRMSE\tMAE\t90 % within\tR²\tmean\tdeviation\t\n")
 	for i := range r.ByTarget {
 		t := &r.ByTarget[i]
-		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%.6g\t%.6g\t%.4f\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows), t.RMSE, t.MAE, t.P90, t.R2, t.TargetMean, t.TargetDev)
+		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%.6g\t%.6g\t%s\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows), t.RMSE, t.MAE, t.P90, r2Text(t.R2), t.TargetMean, t.TargetDev)
 	}
 	tw.Flush()
 	for i := range r.ByTarget {
@@ -60,5 +63,13 @@ func (r *EvaluateResult) writeTargets(w io.Writer) {
 			fmt.Fprintf(w, "%s rows have no finite prediction of %s, and are left out\n", report.Groups(t.NotFinite), t.Target)
 		}
 	}
-	fmt.Fprintf(w, "mean R² %.4f\n", *r.MeanR2)
+	fmt.Fprintf(w, "mean R² %s\n", r2Text(r.MeanR2))
+}
+
+// r2Text formats an R², which is nil if the rows do not define it.
+func r2Text(r2 *float64) string {
+	if r2 == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", *r2)
 }
