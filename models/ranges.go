@@ -79,7 +79,7 @@ func checkRow(r ridge.Row, used int64) error {
 	if !(r.Lambda >= 0) || !(r.MSE >= 0) || !(r.StdErr >= 0) || !(r.Train >= 0) || r.Folds < 0 {
 		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr, r.Train, r.Folds)
 	}
-	if r.HeldOutRows < 0 || r.HeldOutRows > used || r.HeldOutErrors < 0 || r.HeldOutErrors > r.HeldOutRows || !(r.HeldOutError >= 0 && r.HeldOutError <= 1) || !(r.HeldOutMSE >= 0) || !(r.HeldOutLogLoss >= 0) || !(r.FoldMSE >= 0) {
+	if r.HeldOutRows < 0 || r.HeldOutRows > used || r.HeldOutErrors < 0 || r.HeldOutErrors > r.HeldOutRows || !(r.HeldOutError >= 0 && r.HeldOutError <= 1) || !(r.Rounding >= 0) || !(r.HeldOutMSE >= 0) || !(r.HeldOutLogLoss >= 0) || !(r.FoldMSE >= 0) {
 		return fmt.Errorf("lambda %g: %d errors of %d held-out rows of %d, squares %g and %g", r.Lambda, r.HeldOutErrors, r.HeldOutRows, used, r.HeldOutMSE, r.FoldMSE)
 	}
 	return nil
