@@ -62,7 +62,10 @@ func slicesOf(ctx context.Context, flag string, columns []string, model string, 
 		return all, d, nil
 	}
 	data.ID = other
-	_, d, err := modeldata.Open(ctx, model, data, nil)
+	m, d, err := modeldata.Open(ctx, model, data, nil)
+	if err == nil {
+		scores.WithMissing(m, d)
+	}
 	return all, d, err
 }
 
