@@ -3,8 +3,6 @@ package evaluating
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -20,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -145,7 +144,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 		return nil, err
 	}
 	result.SetAside = result.Rows.Listed
-	if err := p.unseen(ctx, j, result.Rows, o.MaxBadFraction); err != nil {
+	if err := p.unseen(ctx, j, result.Rows.Used, reports); err != nil {
 		return nil, err
 	}
 	if p.champion.data.Weighted {
@@ -303,21 +302,20 @@ func (m *opened) described(model string) ComparedModel {
 	return ComparedModel{Model: model, SHA256: m.manifest.SHA256}
 }
 
-// unseen returns an error if a model was trained on these rows, which then do not tell how good it
-// is on others. As many rows are needed for that, so other data is not read again.
-func (p *pair) unseen(ctx context.Context, j *job.Job, c job.Counts, maxBad float64) error {
+// unseen returns an error if a model was trained on some of these rows, which then do not tell how
+// good it is on others.
+func (p *pair) unseen(ctx context.Context, j *job.Job, used int64, reports []dataset.Report) error {
 	for _, m := range []*opened{&p.champion, &p.challenger} {
-		if m.manifest.Rows.Used != c.Used {
-			continue
-		}
-		j.Progress.Phase("looking for rows of the training", 0)
-		found, _, err := prepare.ProfileRows(ctx, j, m.data, maxBad, m.manifest.Seed, &transforms.Target{Open: m.manifest.Task == models.Classification})
-		j.Progress.Done()
-		if err != nil {
+		seen, err := trainingRows(ctx, j, m.name, m.manifest, m.data, used, reports)
+		switch {
+		case err != nil:
 			return err
-		}
-		if sum := sha256.Sum256(found.Encoded); hex.EncodeToString(sum[:]) == m.manifest.Fingerprint {
+		case seen == 0:
+		case seen == used:
 			return exit.Refuse("pipelines: %s was trained on these rows, so they do not tell how good it is on others; compare on rows that neither model has seen", m.name)
+		default:
+			return exit.Refuse("pipelines: %s of %s rows are of files that %s was trained on, so they do not tell how good it is on others; compare on rows that neither model has seen",
+				report.Groups(seen), report.Groups(used), m.name)
 		}
 	}
 	return nil

@@ -46,6 +46,8 @@ type EvaluateResult struct {
 	Model    string             `json:"model"`
 	Rows     job.Counts         `json:"rows"`
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
+	// TrainingRows counts the used rows that are known to be of the training data.
+	TrainingRows int64 `json:"training_rows,omitempty"`
 	// Weights is set if rows have weights. Rates and means are weighted then, counts are of rows,
 	// and intervals are those of Weights.Effective rows.
 	Weights *models.RowWeights  `json:"weights,omitempty"`
@@ -146,6 +148,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	result.SetAside = result.Rows.Listed
+	if result.TrainingRows, err = trainingRows(ctx, j, o.Model, manifest, d, result.Rows.Used, reports); err != nil {
+		return nil, err
+	}
 	if d.Weighted {
 		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
 	}
@@ -211,6 +216,10 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	report.WriteSetAside(&b, r.SetAside)
 	if fields := r.Rows.Fields(); fields != "" {
 		fmt.Fprintf(&b, "fields %s\n", fields)
+	}
+	if r.TrainingRows > 0 {
+		fmt.Fprintf(&b, "note: %s of %s rows were in the training data, so these scores do not tell how good the model is on new rows\n",
+			report.Groups(r.TrainingRows), report.Groups(r.Rows.Used))
 	}
 	if r.Weights != nil {
 		writeWeights(&b, r.Weights)
