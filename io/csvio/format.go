@@ -117,9 +117,15 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 			hints.Header = Present
 		}
 	}
-	layout, err := ReadLayout(bytes.NewReader(head), hints)
+	layout, doubt, err := readLayout(bytes.NewReader(head), hints)
 	if err == nil && like != nil {
 		layout.Layout, err = like.Table().Match(&layout.Layout, like.Named() && layout.Header)
+		if err != nil && layout.Header && hints.Header == Auto {
+			err = fmt.Errorf("%w; if the first line is a row, not a header, set header to no", err)
+		}
+	}
+	if doubt != "" && err == nil {
+		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": "+doubt)
 	}
 	return layout, err
 }

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/table"
 )
 
@@ -35,20 +34,26 @@ var ErrEmpty = errors.New("csvio: the file is empty")
 // ReadLayout finds the layout of a file from its beginning, in. It reads the first 64
 // KiB, or more until it has seen the first records.
 //
-// A column given by name requires a header; otherwise Auto treats text above a column of
-// numbers as a header.
+// A column given by name requires a header; otherwise Auto compares the first record with
+// those below it.
 func ReadLayout(in io.Reader, o Hints) (Layout, error) {
+	l, _, err := readLayout(in, o)
+	return l, err
+}
+
+// readLayout also returns why the header may not be what Auto took it for; "" if that is clear.
+func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 	head := make([]byte, sniffLen)
 	n, err := io.ReadFull(in, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return Layout{}, fmt.Errorf("csvio: %w", err)
+		return Layout{}, "", fmt.Errorf("csvio: %w", err)
 	}
 	head = head[:n]
-	l := Layout{Comma: o.Comma}
+	l = Layout{Comma: o.Comma}
 	if l.Comma == 0 {
 		l.Comma = Sniff(head)
 	} else if err := checkComma(l.Comma); err != nil {
-		return Layout{}, err
+		return Layout{}, "", err
 	}
 	var rest io.Reader = bytes.NewReader(head)
 	if err == nil {
@@ -58,18 +63,18 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 
 	rec, err := r.Next()
 	if err == io.EOF {
-		return Layout{}, ErrEmpty
+		return Layout{}, "", ErrEmpty
 	}
 	if err != nil {
-		return Layout{}, fmt.Errorf("csvio: first record: %w", err)
+		return Layout{}, "", fmt.Errorf("csvio: first record: %w", err)
 	}
 	first := fields{rec: rec, comma: l.Comma}
 	n, at, reason := first.count()
 	switch {
 	case reason != "":
-		return Layout{}, fmt.Errorf("csvio: first record: field %d %s", at+1, reason)
+		return Layout{}, "", fmt.Errorf("csvio: first record: field %d %s", at+1, reason)
 	case n > table.MaxColumns:
-		return Layout{}, fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, table.MaxColumns)
+		return Layout{}, "", fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, table.MaxColumns)
 	}
 	l.Columns = names(rec, l.Comma, n)
 	switch {
@@ -81,11 +86,11 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 			label = -1
 		}
 		e := gather(r, rec, l.Comma, n)
-		if l.Header, err = e.header(label); err == nil && !l.Header {
+		if l.Header, doubt, err = e.header(label); err == nil && !l.Header {
 			err = e.pandas()
 		}
 		if err != nil {
-			return Layout{}, err
+			return Layout{}, "", err
 		}
 	}
 	for f, name := range l.Columns {
@@ -93,44 +98,11 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 		case !l.Header:
 			l.Columns[f] = generated(f)
 		case !utf8.ValidString(name): // a model would keep another name
-			return Layout{}, fmt.Errorf("csvio: header: column %d, %s, is not UTF-8; convert the file, for instance with iconv -f ISO-8859-1 -t UTF-8", f+1, table.Quote(name))
+			return Layout{}, "", fmt.Errorf("csvio: header: column %d, %s, is not UTF-8; convert the file, for instance with iconv -f ISO-8859-1 -t UTF-8", f+1, table.Quote(name))
 		}
 	}
 	l.Layout, err = o.Layout(l.Columns, l.Header)
-	return l, err
-}
-
-// gather collects evidence from rec, the first record with n fields, and from the records after it.
-func gather(r *lines.Reader, rec []byte, comma byte, n int) evidence {
-	e := evidence{first: make([]kind, n), numbers: make([]int, n), whole: make([]bool, n)}
-	f := fields{rec: rec, comma: comma}
-	texts := make([]string, n)
-	for i := range e.first {
-		b, _ := f.next()
-		e.first[i], texts[i] = kindOf(b), string(b)
-	}
-	e.counts(texts)
-	for through := r.Offset() + 1<<20; e.records < sniffRecords && r.Offset() < through; {
-		rec, err := r.Next()
-		if err != nil {
-			if bad := (*rows.BadRow)(nil); errors.As(err, &bad) {
-				continue
-			}
-			break
-		}
-		f.rec, f.at = rec, 0
-		if m, _, reason := f.count(); m != n || reason != "" {
-			continue
-		}
-		e.records++
-		for i := range n {
-			if b, _ := f.next(); kindOf(b) == number {
-				e.numbers[i]++
-				e.whole[i] = e.whole[i] || bytes.IndexByte(b, '.') < 0
-			}
-		}
-	}
-	return e
+	return l, doubt, err
 }
 
 // names returns the n fields of a header. A field without a name gets its generated name.

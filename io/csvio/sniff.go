@@ -3,14 +3,12 @@ package csvio
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// sniffLen and sniffRecords limit how much of a file is examined.
+// sniffLen and sniffRecords limit how much of a file is examined for its separator.
 const (
 	sniffLen     = 64 << 10
 	sniffRecords = 50
@@ -75,89 +73,4 @@ func regularity(head []byte, comma byte) (score float64, n int) {
 	}
 	a := float64(agree) / float64(records)
 	return a * (1 + float64(numbers)/float64(agree*n)), n
-}
-
-// evidence is what the first records of a file say about its header.
-type evidence struct {
-	first   []kind // of the fields of the first record
-	numbers []int  // for each field, the number of later records with a number there
-	records int    // number of later records
-
-	counting bool   // the first record counts from 0, as pandas names columns
-	index    bool   // after an empty field, as pandas names its index column
-	whole    []bool // for each field, whether a later record has a whole number there
-}
-
-// counts notes whether the texts of the first record are 0, 1, 2, … with at most one
-// other text among them, a named label.
-func (e *evidence) counts(texts []string) {
-	n, others := 0, 0
-	for f, t := range texts {
-		switch {
-		case t == strconv.Itoa(n):
-			n++
-		case f == 0 && t == "":
-			e.index = true
-		case e.first[f] == text:
-			others++
-		default:
-			others = len(texts)
-		}
-	}
-	e.counting = n >= 2 && others <= 1
-}
-
-// pandas returns an error if the first record may be the header that pandas writes for
-// unnamed columns: reading it as a row would add a false one. With two columns, 0 and 1
-// may well be a row, so fractions must follow below.
-func (e evidence) pandas() error {
-	last, fractions := -1, false
-	for f, k := range e.first {
-		if k != number {
-			continue
-		}
-		last++
-		fractions = fractions || e.numbers[f] > 0 && !e.whole[f]
-	}
-	if !e.counting || last < 2 && !fractions {
-		return nil
-	}
-	hint := ""
-	if e.index {
-		hint = "; the first column is the index, which is not a feature: write the file with index=False"
-	}
-	return fmt.Errorf("csvio: the first line counts from 0 to %d, like the header that pandas writes for columns without names; set header to yes if it is a header, to no if it is a row%s", last, hint)
-}
-
-// header decides whether the first record is a header. Text above numbers is evidence
-// for a header; above the label, where text may be data, it counts only if numbers
-// follow. A number in the first record is evidence against, except above the label. If
-// the two disagree (years as names, or a misspelt number), the result is an error,
-// because a wrong guess would lose a row or add a false one.
-//
-// Without either, the record is a header if all its fields are text.
-func (e evidence) header(label int) (bool, error) {
-	over, numeral, texts := -1, -1, 0
-	for f, k := range e.first {
-		switch {
-		case k == text && f == label:
-			if e.records > 0 && e.numbers[f] == e.records {
-				over = f
-			}
-		case k == text:
-			texts++
-			if e.numbers[f] > 0 {
-				over = f
-			}
-		case k == number && f != label:
-			numeral = f
-		}
-	}
-	switch {
-	case over >= 0 && numeral >= 0:
-		return false, fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text above numbers, but field %d is a number; set header to yes or no", over+1, numeral+1)
-	case over >= 0:
-		return true, nil
-	}
-	return texts > 0 && numeral < 0, nil
 }
