@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/lines/decimal"
@@ -36,6 +37,7 @@ type Reader struct {
 	keys   [][]byte
 	text   []byte // text of a quoted field, reused
 	begun  bool
+	heads  int64 // records that repeat the header
 	fatal  error
 
 	values []value     // of each feature
@@ -153,12 +155,45 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	if r.fatal != nil {
 		return x, nil, r.fatal
 	}
-	rec, err := r.lines.Next()
-	if err != nil {
-		return x, nil, err
+	for {
+		rec, err := r.lines.Next()
+		if err != nil {
+			return x, nil, err
+		}
+		if len(rec) > len(bom) && rec[0] == bom[0] { // of a file that was appended to another
+			rec = bytes.TrimPrefix(rec, bom)
+		}
+		switch {
+		case r.layout.Header && r.repeatsHeader(rec):
+			r.heads++
+		default:
+			return r.parse(x, rec)
+		}
 	}
-	return r.parse(x, rec)
 }
+
+// Headers returns the number of records that repeat the header, as joined files have them. They are not rows.
+func (r *Reader) Headers() int64 { return r.heads }
+
+// repeatsHeader reports whether a record has the fields of the header.
+func (r *Reader) repeatsHeader(rec []byte) bool {
+	names := r.layout.Columns
+	if c := rec[0]; c > ' ' && c != '"' && c != r.layout.Comma && !strings.HasPrefix(names[0], string(c)) {
+		return false // as nearly all records
+	}
+	f := fields{rec: rec, comma: r.layout.Comma}
+	for i, name := range names {
+		if !f.more() {
+			return false
+		}
+		if b, reason := f.next(); reason != "" || string(b) != name && (len(b) > 0 || name != generated(i)) {
+			return false
+		}
+	}
+	return !f.more()
+}
+
+var bom = []byte("\xef\xbb\xbf")
 
 // begin skips the header. A header that differs from the layout's is an error: with
 // other columns or another order, the rows would be wrong.

@@ -372,6 +372,9 @@ func (r *Reader) end() {
 	case r.text != nil:
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
 		r.report.Blank = r.text.Blanks()
+		if h, ok := r.rows.(interface{ Headers() int64 }); ok {
+			r.report.Headers = h.Headers()
+		}
 	default:
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed
 		r.report.End = r.report.Begin + r.report.Lines

@@ -46,6 +46,7 @@ type Report struct {
 	Missing  int64      `json:"missing,omitempty"`
 	Others   int64      `json:"others,omitempty"`
 	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
+	Headers  int64      `json:"headers,omitempty"`   // records that repeat the header, which are not rows
 	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
 	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early

@@ -42,6 +42,8 @@ type Counts struct {
 	Missing int64 `json:"missing_values,omitempty"`
 	Others  int64 `json:"other_levels,omitempty"`
 	Blank   int64 `json:"blank_lines,omitempty"` // empty lines, which are not rows
+	// Headers are lines that repeat the header, as joined files have them; likewise.
+	Headers int64 `json:"repeated_headers,omitempty"`
 	// Listed are the first of the rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
 }
@@ -251,6 +253,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 		c.Missing += r.Missing
 		c.Others += r.Others
 		c.Blank += r.Blank
+		c.Headers += r.Headers
 		c.Listed = append(c.Listed, r.SetAside[:min(len(r.SetAside), maxListed-len(c.Listed))]...)
 	}
 	c.SetAside = bad + c.Unlabeled + c.Weightless
@@ -345,7 +348,7 @@ const SetAsideFile = "set_aside.jsonl"
 // String says how many rows were used, and how many were set aside, if any.
 func (c Counts) String() string {
 	if c.SetAside == 0 {
-		return report.Groups(c.Used)
+		return report.Groups(c.Used) + c.Repeated()
 	}
 	var reasons []string
 	if c.Unlabeled > 0 {
@@ -358,7 +361,15 @@ func (c Counts) String() string {
 	if len(reasons) > 0 {
 		why = " (" + strings.Join(reasons, ", ") + ")"
 	}
-	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why)
+	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why) + c.Repeated()
+}
+
+// Repeated says how many repeated headers were skipped; "" if there is none.
+func (c Counts) Repeated() string {
+	if c.Headers == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header"))
 }
 
 // Fields says how many fields were missing and how many had texts that are not levels; "" if

@@ -209,7 +209,7 @@ func ReportsOf(written []outputs.Written) []dataset.Report {
 func PublishedParts(d *dataset.Dataset, written []outputs.Written, dir string) (parts []Part, files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
-			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows, Blank: w.Report.Blank}
+			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows, Blank: w.Report.Blank + w.Report.Headers}
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)
 				part.Names = append(part.Names, name)

@@ -185,19 +185,20 @@ func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Data
 	return result, j.Publish(ctx, o.Out, files)
 }
 
-// noteBlank says that blank lines have no predictions.
+// noteBlank says that blank lines and repeated headers have no predictions.
 func (o PredictOptions) noteBlank(j *job.Job, counts job.Counts) {
-	if counts.Blank > 0 && !o.Lines {
-		j.Progress.Note("note: %s skipped, so the n-th prediction is not for the n-th line; --lines writes the line of each row", blankLines(counts.Blank))
+	what, n := "blank line", counts.Blank+counts.Headers
+	if counts.Headers > 0 {
+		what = "blank line or repeated header"
 	}
-}
-
-// blankLines names the number of blank lines.
-func blankLines(n int64) string {
-	if n == 1 {
-		return "1 blank line was"
+	if were := " were"; n > 0 && !o.Lines {
+		if n > 1 {
+			what = strings.NewReplacer("line", "lines", "header", "headers").Replace(what)
+		} else {
+			were = " was"
+		}
+		j.Progress.Note("note: %s %s%s skipped, so the n-th prediction is not for the n-th line; --lines writes the line of each row", report.Groups(n), what, were)
 	}
-	return report.Groups(n) + " blank lines were"
 }
 
 // WriteTo prints the result for people.

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// linesOf writes n records of a table, each on a line.
+func linesOf(n int, record func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(record(i) + "\n")
+	}
+	return b.String()
+}
+
+// says fails the test unless what a command prints, with its messages, has all the words.
+func says(t *testing.T, dir string, words []string, args ...string) {
+	t.Helper()
+	r := run(t, dir, args...)
+	for _, w := range words {
+		if !strings.Contains(r.stdout+r.stderr, w) || r.code != 0 {
+			t.Errorf("bochner %s: exit code %d, %q not in\n%s%s", strings.Join(args, " "), r.code, w, r.stdout, r.stderr)
+		}
+	}
+}
+
+func TestTrainingAndPredictionAgreeOnTheHeader(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	texts := func(i int) string { return fmt.Sprintf("%c,%c,%c,%c", "ep"[i*i%7%2], "abc"[i%3], "xy"[i%2], "uvw"[i*5%7%3]) }
+	years := func(i int) string { return fmt.Sprintf("%.3f,%.3f", float64(i*37%101)/50-1, float64(i*53%97)/48-1) }
+	write(t, dir, "texts.csv", linesOf(40, texts))
+	write(t, dir, "new.csv", "p,b,x,never seen\n"+linesOf(9, texts))
+	write(t, dir, "years.csv", "2022,2023,2024\n"+linesOf(40, func(i int) string { return years(i) + fmt.Sprintf(",%.3f", float64(i)/40) }))
+	write(t, dir, "years-new.csv", "2022,2023\n"+linesOf(10, years))
+	write(t, dir, "years-only.csv", linesOf(10, years))
+	says(t, dir, []string{"rows      40\n"}, trainOn("texts.csv", "--label", "1", "--task", "classification")...)
+	for _, data := range []string{"new.csv"} {
+		says(t, dir, []string{"rows         10\n"}, "predict", "--model", "model", "--data", data, "--out", data+".out")
+	}
+	args := trainOn("years.csv", "--label", "-1")
+	args[4] = "years"
+	says(t, dir, []string{"rows      40\n", "note: years.csv: the first line is read as the names of the columns", "--header no"}, args...)
+	for _, data := range []string{"years-new.csv", "years-only.csv"} {
+		says(t, dir, []string{"rows         10\n"}, "predict", "--model", "years", "--data", data, "--out", data+".out")
+	}
+	says(t, dir, []string{"rows      41 of 3 numbers"}, "inspect", "--data", "years.csv", "--header", "no")
+}
+
+func TestRepeatedHeadersAreSkippedAndCounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rows := quadrants(60)
+	one, two := strings.Join(rows[:31], "\n")+"\n", strings.Join(rows[31:], "\n")+"\n"
+	write(t, dir, "joined.csv", "\ufeff"+one+"\ufeff"+rows[0]+"\n"+two)
+	write(t, dir, "once.csv", one+two)
+	says(t, dir, []string{"rows      60; 1 repeated header skipped\n"}, trainOn("joined.csv", "--label", "y")...)
+	says(t, dir, []string{"rows         60; 1 repeated header skipped\n", "n-th prediction is not for the n-th line"}, "predict", "--model", "model", "--data", "joined.csv", "--out", "p")
+	says(t, dir, []string{"rows         60\n"}, "predict", "--model", "model", "--data", "once.csv", "--out", "q")
+	if read(t, dir, "p", "part-00000.csv") != read(t, dir, "q", "part-00000.csv") {
+		t.Error("predictions differ")
+	}
+}
