@@ -35,15 +35,12 @@ type Options struct {
 	Time    string   // the time of the row, which is not a feature; "" for none
 	Group   []string // what groups the row belongs to, together; not features
 	Fold    string   // the number of the row's fold, which is not a feature; "" for none
+	Keys    string   // the role of the columns that keys of rows are made of: group, fold or time; "" for no keys
 	Columns []string // the features; empty for all other columns
 	Drop    []string // columns that are not features
 
 	// Only, unless nil, chooses rows by their id.
 	Only *Only `json:"-"`
-
-	// Keys says what the key of a row is made of: "group", "fold" or "time", the columns with that role; ""
-	// if rows have no keys.
-	Keys string
 
 	// LabelText changes the text of labels; the zero value does what Like says.
 	LabelText LabelText
