@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// coarse is below how many steps of float32 the range of a column does not fit
-	// float32 well.
-	coarse = 64
+	// coarse is the share of its size below which the range of a column loses precision in float32: a number
+	// may be rounded by 2⁻²⁵ of its size, which is 2⁻¹⁷ of a range of that share.
+	coarse = 0x1p-8
 	// constant is from what size on a column that is constant in float32 need not be
 	// constant in the file: Unix seconds are rounded to 128.
 	constant = 1 << 20
 )
 
 // centres returns the numbers to subtract from each column so that it fits in float32: the
-// middle of columns whose range is a few float32 steps at their magnitude, such as seconds
-// since 1970; nil if there are none. Byte formats need none.
+// middle of columns that differ little for their size, such as seconds since 1970; nil if there are none.
+// Byte formats need none.
 func centres(s dataset.Schema, p *profile.Profile) []float64 {
 	if !s.Traits().Exact {
 		return nil
@@ -32,8 +32,7 @@ func centres(s dataset.Schema, p *profile.Profile) []float64 {
 		}
 		low, high := float64(c.Min), float64(c.Max)
 		size := math.Max(math.Abs(low), math.Abs(high))
-		step := float64(math.Nextafter32(float32(size), math.MaxFloat32)) - size
-		if low*high <= 0 || high-low >= coarse*step || low == high && size < constant {
+		if low*high <= 0 || high-low >= coarse*size || low == high && size < constant {
 			continue
 		}
 		if out == nil {
