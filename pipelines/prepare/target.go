@@ -56,7 +56,11 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 	}
 	if task == string(models.Regression) {
 		if l.Targets < l.Rows {
-			return fail("%d of %d labels do not fit in float32; with --task regression they are listed and can be set aside", l.Rows-l.Targets, l.Rows)
+			return fail("%d of %d labels do not fit in float32 (largest is 3.4e38): divide all labels by a power of ten; "+
+				"with --task regression rows with such labels are listed and can be set aside", l.Rows-l.Targets, l.Rows)
+		}
+		if err := normal(l.Min, l.Max); err != nil {
+			return fail("%w", err)
 		}
 		if l.Min == l.Max {
 			return fail("every row has the target %g, so there is nothing to learn%s", l.Min, elsewhere(d))
@@ -75,6 +79,15 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 		return fail("%w", err)
 	}
 	return transforms.Target{Classes: l.Vocabulary}, nil
+}
+
+// normal returns an error if targets in that range, which are not all 0, are too small to be predicted in float32.
+func normal(low, high float64) error {
+	size := max(-low, high)
+	if size == 0 || size >= 0x1p-126 {
+		return nil
+	}
+	return fmt.Errorf("all targets lie between %g and %g, too small for float32 (numbers below 1.2e-38 lose digits): multiply them by a power of ten", low, high)
 }
 
 // written reports whether labels seem to be numbers with a decimal comma or with thousands apart, too
@@ -152,7 +165,7 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 	switch {
 	case !l.Numeric && l.Targets > 0:
 		return fmt.Sprintf("labels are treated as classes because %q is not a number, although %s of %s labels are; --task regression lists those that are not", l.Text, report.Groups(l.Targets), report.Groups(l.Rows))
-	case !l.Numeric || n <= fewClasses || !l.Whole:
+	case !l.Numeric || !l.Whole || named(d, l):
 		return ""
 	case AreClasses(l):
 		return fmt.Sprintf("labels are %d distinct whole numbers from %g to %g, treated as classes; --task regression predicts them as numbers", n, l.Min, l.Max)
@@ -160,6 +173,13 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 		return fmt.Sprintf("labels are %s distinct whole numbers from %g to %g, treated as numbers to predict; --task classification treats them as classes", report.Groups(int64(n)), l.Min, l.Max)
 	}
 	return ""
+}
+
+// named reports whether whole numbers surely name classes: those of images, and two neighbours, or two signs.
+func named(d *dataset.Dataset, l *labels.Summary) bool {
+	traits := d.Schema.Traits()
+	two := len(l.Vocabulary.Classes) == 2 && (l.Max-l.Min == 1 || l.Min == -l.Max)
+	return two || !traits.Text && !traits.Columns
 }
 
 func hint(d *dataset.Dataset, l *labels.Summary) string {

@@ -28,6 +28,9 @@ func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transform
 		if r.Min == r.Max {
 			return fail("every row has the target %g in column %q, so there is nothing to learn; leave it out of --label", r.Min, d.Targets[c])
 		}
+		if err := normal(r.Min, r.Max); err != nil {
+			return fail("column %q: %w", d.Targets[c], err)
+		}
 		t.Grid = append(t.Grid, linear.TargetGrid{Low: r.Min, High: r.Max})
 	}
 	return t, t.Grid.Validate()
