@@ -100,8 +100,8 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 	l := Layout{Comma: ',', Layout: table.Layout{Columns: []string{"age", "work class", "y"}, Label: 2, Features: []int{0, 1}}}
 	for _, c := range []struct{ rec, want string }{
 		{"1,1.2.3,y", `1:2: column "work class": "1.2.3" is not a number`},
-		{"abc,1,y", `1:1: column "age": "abc" is not a number; if it means a missing value, list it with --missing, or make the column a category with --categorical`},
-		{"<=50K,1,y", `1:1: column "age": "<=50K" is not a number; if it means a missing value, list it with --missing, or make the column a category with --categorical`},
+		{"abc,1,y", `1:1: column "age": "abc" is not a number`},
+		{"<=50K,1,y", `1:1: column "age": "<=50K" is not a number`},
 		{",1,y", `1:1: column "age": is empty`},
 		{"\"\",1,y", `1:1: column "age": is empty`},
 		{"1,NA,y", `1:2: column "work class": "NA" is not a number`},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -68,17 +67,8 @@ func reason(b []byte) string {
 		return q + " is not a number"
 	case isInfinite(b):
 		return q + " is not a finite number"
-	case isText(b):
-		return q + " is not a number; if it means a missing value, list it with --missing, or make the column a category with --categorical"
 	case bytes.Count(b, []byte{','}) == 1 && kindOf(bytes.Replace(b[:min(len(b), 200)], []byte{','}, []byte{'.'}, 1)) == number:
 		return q + " is not a number (its fraction seems to begin with a comma)"
 	}
 	return q + " is not a number"
-}
-
-// isText distinguishes text from a malformed number: it has a letter and does not begin
-// like a number.
-func isText(b []byte) bool {
-	return !strings.ContainsRune("0123456789+-.", rune(b[0])) &&
-		bytes.ContainsFunc(b, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= utf8.RuneSelf })
 }

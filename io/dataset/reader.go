@@ -383,7 +383,7 @@ func (r *Reader) end() {
 		}
 	}
 	if r.decoder != nil {
-		r.report.Missing, r.report.Others = r.decoder.Nulls(), r.decoder.Others()
+		r.report.Missing, r.report.Others, r.report.Zones = r.decoder.Nulls(), r.decoder.Others(), r.decoder.Zones()
 	}
 	r.report.Named = r.named.encode()
 	r.rows = nil

@@ -45,6 +45,7 @@ type Report struct {
 	// levels of their category.
 	Missing  int64      `json:"missing,omitempty"`
 	Others   int64      `json:"others,omitempty"`
+	Zones    int64      `json:"zones,omitempty"`     // times with a zone where those of the training data have none, or the reverse
 	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
 	Headers  int64      `json:"headers,omitempty"`   // records that repeat the header, which are not rows
 	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row

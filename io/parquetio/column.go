@@ -393,9 +393,9 @@ func (d *dictionary) store(c *columnReader, row []float32, i uint32) (reason str
 	if d.decoder == nil {
 		return c.put(c.to, row, fixed, b)
 	}
-	before := d.decoder.Nulls() + d.decoder.Others()
+	before := d.decoder.Counted()
 	reason = c.put(c.to, row, fixed, b)
-	if reason == "" && d.decoder.Nulls()+d.decoder.Others() == before {
+	if reason == "" && d.decoder.Counted() == before {
 		copy(d.stored[int(i)*d.width:], row[d.from:d.from+d.width])
 		d.known[i] = true
 	}

@@ -1,10 +1,10 @@
 package schema
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -34,8 +34,10 @@ type Decoder struct {
 	decimal   byte
 	thousands byte
 	text      []byte // scratch
+	unit      []byte // likewise
 	null      int64
 	other     int64
+	zones     int64
 }
 
 var _ Sink = (*Decoder)(nil)
@@ -64,6 +66,13 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 			for j, l := range c.Levels {
 				c.levels[l] = int32(j)
 			}
+			for j, l := range c.Levels { // a level may be written in a schema file, as 1.0
+				if whole := string(decimal.Whole([]byte(l), t.Decimal)); whole != l {
+					if _, is := c.levels[whole]; !is {
+						c.levels[whole] = int32(j)
+					}
+				}
+			}
 		}
 		d.columns = append(d.columns, c)
 		slot += c.Width()
@@ -86,11 +95,17 @@ func (d *Decoder) SlotWidth(column int) int { return d.columns[column].Width() }
 // decimal.Prefix. It also returns what is subtracted from the number.
 func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 	c := &d.columns[column]
-	return c.centre, c.Type == Number && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 && len(d.missing.values) == 0
+	return c.centre, c.Type == Number && c.Unit == "" && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 && len(d.missing.values) == 0
 }
 
 // Others returns how many fields of categories had a text that is not a level.
 func (d *Decoder) Others() int64 { return d.other }
+
+// Zones returns how many times named a zone although no time of the described data did, or named none although all did.
+func (d *Decoder) Zones() int64 { return d.zones }
+
+// Counted returns how many fields Nulls, Others and Zones count.
+func (d *Decoder) Counted() int64 { return d.null + d.other + d.zones }
 
 // Nulls returns how many fields were missing.
 func (d *Decoder) Nulls() int64 { return d.null }
@@ -107,7 +122,9 @@ func (d *Decoder) Null(row []float32, column int) string {
 }
 
 // Missing reports whether a text means a missing value.
-func (d *Decoder) Missing(text []byte) bool { return len(text) == 0 || d.missing.find(text) >= 0 }
+func (d *Decoder) Missing(text []byte) bool {
+	return len(text) == 0 || d.missing.find(text) >= 0 || len(d.missing.values) > 0 && d.missing.find(decimal.Whole(text, d.decimal)) >= 0
+}
 
 // Text stores the values of a field.
 func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
@@ -120,18 +137,23 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 		row[c.slot] = d.level(c, text)
 		return ""
 	case Boolean:
-		v, ok := parseBool(text)
+		v, ok := parseBool(decimal.Whole(text, d.decimal))
 		if !ok {
-			return quote(text) + " is neither true nor false; make the column a category"
+			return quote(text) + " " + NotBoolean
 		}
 		row[c.slot] = v
 		return ""
 	case Time:
-		t, ok := c.layout.Parse(text)
+		t, ok := c.layout.Parse(decimal.Whole(text, d.decimal)) // pandas writes 20240229.0 next to missing values
 		if !ok {
-			return fmt.Sprintf("%s is not a time of layout %s", quote(text), c.layout.Name)
+			return fmt.Sprintf("%s %s %s", quote(text), NotTime, c.layout.Name)
 		}
-		times.Values(row[c.slot:], t)
+		c.layout.Values(row[c.slot:], t)
+		if c.Zone == ZoneAll || c.Zone == ZoneNone {
+			if c.layout.Zoned(text) != (c.Zone == ZoneAll) {
+				d.zones++
+			}
+		}
 		return ""
 	}
 	return d.number(row, c, text)
@@ -140,16 +162,25 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 // number stores a decimal number.
 func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string) {
 	written := text
+	if c.Unit != "" {
+		if number, unit := cutUnit(&d.unit, text); unit >= 0 && Units[unit] == c.Unit {
+			text = number
+		}
+	}
 	if d.thousands != 0 || d.decimal == ',' {
 		var ok bool
 		if text, ok = point(&d.text, text, d.decimal, d.thousands); !ok {
-			return quote(written) + " is not a number"
+			return quote(written) + " " + NotNumber
 		}
 	}
 	v, ok := decimal.Parse(text)
 	switch {
 	case !ok:
 		return d.notNumber(written)
+	case len(d.missing.values) > 0 && d.missing.value(decimal.Float64(text)) >= 0:
+		d.null++
+		row[c.slot] = float32(math.NaN())
+		return ""
 	case !rows.Finite(v):
 		return quote(written) + " is " + rows.CheckFinite(v)
 	}
@@ -160,17 +191,35 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	return ""
 }
 
+// What reasons say of a text, after it or, of NotTime, before the layout.
+const (
+	NotNumber  = "is not a number"
+	NotBoolean = "is neither true nor false"
+	NotTime    = "is not a time of layout"
+)
+
 // notNumber says what may be wrong with a text that is not a number.
 func (d *Decoder) notNumber(text []byte) string {
-	q := quote(text)
-	if _, ok := decimal.Parse(bytes.Replace(text, []byte{','}, []byte{'.'}, 1)); ok && bytes.Count(text, []byte{','}) == 1 && d.decimal != ',' {
-		return q + " is not a number (its fraction seems to begin with a comma)"
+	var may []string
+	for _, f := range forms[:2] { // a comma before the fraction, or between thousands
+		if plain, ok := point(&d.text, text, f.decimal, f.thousands); ok && (d.decimal != ',' || f.decimal != ',') {
+			if _, ok := decimal.Parse(plain); ok {
+				may = append(may, map[byte]string{',': "begin its fraction", '.': "separate its thousands"}[f.decimal])
+			}
+		}
 	}
-	return q + " is not a number; if it means a missing value, list it with --missing, or make the column a category with --categorical"
+	if len(may) > 0 {
+		return fmt.Sprintf("%s %s (its comma may %s)", quote(text), NotNumber, strings.Join(may, ", or "))
+	}
+	return quote(text) + " " + NotNumber
 }
 
 // level returns the value of a category.
 func (d *Decoder) level(c *decoding, text []byte) float32 {
+	if i, ok := c.levels[string(text)]; ok {
+		return float32(i)
+	}
+	text = decimal.Whole(text, d.decimal)
 	if c.Buckets > 0 {
 		return float32(xxhash.Sum64(text) % uint64(c.Buckets))
 	}

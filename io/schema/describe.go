@@ -133,8 +133,14 @@ func (f *Field) Check() error {
 	return c.validate()
 }
 
-// settle makes the median that Fill asks for a number, as far as the column is known.
+// settle makes the median that Fill asks for a number, and finds units and zones, as far as the column is known.
 func (f *Field) settle() {
+	if f.Summary != nil && f.Type == Number && f.Unit == "" {
+		f.Unit = f.Summary.unit()
+	}
+	if f.Summary != nil && f.Type == Time && f.Zone == "" {
+		f.Zone = f.Summary.zone(f.Layout)
+	}
 	switch {
 	case f.Fill == Mean, f.Fill == Median && (f.Summary == nil || f.Summary.Numbers == 0):
 		f.Fill = ""

@@ -25,7 +25,7 @@ var (
 func (s *Survey) Code(c *wire.Coder) { c.Whole(s) }
 
 // surveyVersion is the first byte of an encoded Survey.
-const surveyVersion = 1
+const surveyVersion = 2
 
 var (
 	errDamaged = errors.New("schema: damaged encoding of a survey")

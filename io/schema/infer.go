@@ -71,8 +71,10 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	}
 	for i := range in.d.Fields {
 		in.decideRole(i, plain)
-		if f := &in.d.Fields[i]; f.Role == Feature && f.Type == Number {
-			f.Fill = h.Fill
+		if f := &in.d.Fields[i]; f.Role == Feature {
+			if f.Type == Number {
+				f.Fill = h.Fill
+			}
 			f.settle()
 		}
 	}
@@ -108,8 +110,12 @@ func (in *inference) decideType(i int) error {
 	asked := true
 	switch f.Type = in.Types[i]; {
 	case f.Type != "":
+	case s.dates():
+		f.Type, asked = Time, false
 	case f.Role == When && float64(s.Numbers) < mostly*texts:
 		f.Type = Time
+	case s.codeNames():
+		f.Type, asked = Category, false
 	case float64(s.Numbers) >= mostly*texts: // also if there are none
 		f.Type, asked = Number, false
 	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.names():
@@ -142,6 +148,10 @@ func (in *inference) decideType(i int) error {
 			in.note(i, doubtNotTime, "%d of %d", n, s.Texts)
 		case other != "":
 			in.note(i, doubtMonth, "read as %s, not %s", layout, other)
+		case s.zone(layout) == ZoneSome:
+			in.note(i, doubtZones, "%d of %d with a zone", s.tally.of(isZoned), s.Texts)
+		case layout == times.Digits && !asked:
+			in.note(i, doubtDigits, "%.0f to %.0f", s.Min, s.Max)
 		case !asked:
 			in.note(i, doubtTime, "layout %s", layout)
 		}
@@ -157,6 +167,18 @@ func (in *inference) decideType(i int) error {
 // among them are names too, as those of tickets and parts are.
 func (s *Summary) names() bool {
 	return s.others > manyTexts && float64(s.Texts-s.Numbers) >= manyOthers*float64(s.Texts)
+}
+
+// codeNames reports whether whole numbers are names too, because texts among them are codes such as 2A103: several
+// different ones that do not mean a missing value. A text occurs several times, unlike that of a measurement.
+func (s *Summary) codeNames() bool {
+	return s.codes > 1 && s.codes >= int64(len(s.absent)) && s.Whole == s.Numbers && 2*s.Numbers > s.Texts && s.repeats() >= 2 && len(s.Times) == 0 &&
+		!slices.ContainsFunc(s.tally.counts[firstForm:firstUnit], func(n int64) bool { return n > 0 })
+}
+
+// dates reports whether all texts are whole numbers that are dates.
+func (s *Summary) dates() bool {
+	return s.Distinct > 2 && s.Times[times.Digits] == s.Texts && s.Numbers == s.Texts
 }
 
 // pair reports whether all texts are true or false in the words of one pair.
@@ -186,10 +208,18 @@ func (s *Summary) pair() bool {
 func (in *inference) numberNotes(i int, asked bool) {
 	s := in.d.Fields[i].Summary
 	all := s.Whole == s.Texts && s.Texts > 0
-	if n := s.Texts - s.Numbers; n > 0 {
+	switch n := s.Texts - s.Numbers; {
+	case n > 0 && s.codes == 0 && len(s.absent) > 0:
+		in.absentNote(i, doubtAbsent, "%d of %d", n, s.Texts)
+	case n > 0:
 		in.note(i, doubtNotNumber, "%d of %d, such as %s", n, s.Texts, quote([]byte(s.odd)))
 	}
-	switch {
+	if n := s.tally.of(isLarge); n > 0 {
+		in.note(i, doubtLarge, "%d of %d, up to %.3g", n, s.Texts, max(s.Max, -s.Min))
+	}
+	switch unit := s.unit(); {
+	case unit != "":
+		in.note(i, doubtUnit, "%d of %d with %s", s.Units[unit], s.Texts, unit)
 	case asked:
 	case s.LeadingZeros > 0:
 		in.note(i, doubtZeros, "%d of %d", s.LeadingZeros, s.Texts)
@@ -197,6 +227,15 @@ func (in *inference) numberNotes(i int, asked bool) {
 		in.note(i, doubtFew, "%d", s.Distinct)
 	case all && s.Texts >= minRows && s.repeats() == 1 && s.Missing == 0 && s.Max-s.Min == float64(s.Texts-1):
 		in.note(i, doubtNumbered, "%.0f to %.0f", s.Min, s.Max)
+	}
+}
+
+// absentNote adds a note on words for a missing value.
+func (in *inference) absentNote(i int, d *doubt, detail string, args ...any) {
+	had := len(in.notes)
+	in.note(i, d, detail, args...)
+	for j := range in.notes[had:] {
+		in.notes[had+j].words, in.notes[had+j].missing = in.d.Fields[i].Summary.absent, in.d.Missing
 	}
 }
 
@@ -229,7 +268,7 @@ func (in *inference) decideLevels(i int, asked bool) {
 	case !s.Exact || len(levels) == most && s.Distinct > int64(most) && in.MaxLevels == 0 && share < coverage:
 		f.Buckets = min(max(powerAbove(s.Distinct), minBuckets), maxBuckets)
 		in.note(i, doubtBuckets, "%s different texts, %d buckets", s.Different(), f.Buckets)
-		return
+		levels = nil
 	case s.Distinct > int64(most):
 		in.note(i, doubtLevels, "%d of %d, which cover %.1f %% of the rows", len(levels), s.Distinct, 100*share)
 	}
@@ -238,8 +277,8 @@ func (in *inference) decideLevels(i int, asked bool) {
 	if asked {
 		return
 	}
-	for j, n := range s.forms {
-		if float64(n+s.Numbers) >= mostly*float64(s.Texts) {
+	for j, n := range s.tally.counts[firstForm:firstUnit] {
+		if float64(n+s.Numbers) >= mostly*float64(s.Texts) && 2*n > s.Texts-s.Numbers {
 			kind := doubtBoth
 			if form := forms[j]; form.thousands == 0 {
 				kind = doubtComma
@@ -250,7 +289,13 @@ func (in *inference) decideLevels(i int, asked bool) {
 			return
 		}
 	}
-	if s.Numbers*20 >= s.Texts {
+	switch {
+	case len(s.Units) > 1:
+		in.note(i, doubtUnits, "such as %s", quote([]byte(s.odd)))
+	case s.Numbers*20 < s.Texts:
+	case s.codes == 0 && len(s.absent) > 0:
+		in.absentNote(i, doubtWords, "%d of %d are numbers", s.Numbers, s.Texts)
+	default:
 		in.note(i, doubtMixed, "%d of %d are numbers; others are such as %s", s.Numbers, s.Texts, quote([]byte(s.odd)))
 	}
 }
@@ -279,10 +324,12 @@ func (in *inference) decideRole(i int, plain bool) {
 	}
 }
 
-// drop ignores a column, and forgets other notes on it.
+// drop ignores a column, and forgets other notes on it. That numbers are written otherwise explains why there are many different texts.
 func (in *inference) drop(i int, d *doubt, detail string, args ...any) {
 	f := &in.d.Fields[i]
 	f.Role, f.Levels, f.Buckets = Ignore, nil, 0
-	in.notes = slices.DeleteFunc(in.notes, func(n Note) bool { return n.Column == i })
-	in.note(i, d, detail, args...)
+	in.notes = slices.DeleteFunc(in.notes, func(n Note) bool { return n.Column == i && !n.numbers })
+	if !slices.ContainsFunc(in.notes, func(n Note) bool { return n.Column == i }) {
+		in.note(i, d, detail, args...)
+	}
 }

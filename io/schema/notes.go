@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,22 +14,31 @@ type doubt struct {
 	effect  string // what the option does
 	dropped bool   // concerns columns that are not used
 	times   bool   // also concerns the times of rows
+	bad     bool   // rows cannot be used
+	numbers bool   // concerns numbers that are not read as numbers because of how they are written
 }
 
 var (
-	doubtNotNumber  = &doubt{what: "texts that are not numbers in a column of numbers; rows with them cannot be used", option: "missing", effect: "lists texts that mean a missing value"}
-	doubtNotBoolean = &doubt{what: "texts that are neither true nor false; rows with them cannot be used", option: "categorical", effect: "reads a category"}
-	doubtNotTime    = &doubt{what: "texts that are not times of the column's layout; rows with them cannot be used", option: "categorical", effect: "reads a category"}
+	doubtNotNumber  = &doubt{what: "texts that are not numbers in a column of numbers; rows with them cannot be used", option: "missing", effect: "lists texts that mean a missing value, --categorical reads a category", bad: true}
+	doubtAbsent     = &doubt{what: "words that may mean a missing value in a column of numbers; rows with them cannot be used", option: "missing", effect: "reads them as missing", bad: true}
+	doubtWords      = &doubt{what: "numbers and words that may mean a missing value, read as a category", option: "missing", effect: "reads them as missing"}
+	doubtLarge      = &doubt{what: "numbers beyond 3.4e38, the largest that can be used; rows with them cannot be used", option: "drop", effect: "leaves the column out, or divide it first", bad: true}
+	doubtUnit       = &doubt{what: "numbers with a unit, read without it", option: "categorical", effect: "reads a category"}
+	doubtNotBoolean = &doubt{what: "texts that are neither true nor false; rows with them cannot be used", option: "categorical", effect: "reads a category", bad: true}
+	doubtNotTime    = &doubt{what: "texts that are not times of the column's layout; rows with them cannot be used", option: "categorical", effect: "reads a category", bad: true}
 	doubtZeros      = &doubt{what: "numbers with leading zeros, read as numbers", option: "categorical", effect: "keeps the zeros"}
 	doubtFew        = &doubt{what: "whole numbers with few different values, read as numbers", option: "categorical", effect: "reads categories"}
 	doubtNumbered   = &doubt{what: "consecutive whole numbers, which may just number the rows", option: "drop", effect: "leaves them out"}
 	doubtTime       = &doubt{what: "dates as text, read as days, month, weekday and hour", option: "drop", effect: "leaves them out"}
+	doubtDigits     = &doubt{what: "whole numbers that are dates as yyyymmdd, read as days, month, weekday and hour", option: "numeric", effect: "reads numbers"}
 	doubtNoTime     = &doubt{what: "texts that are not times of the column's layout; rows with them have no time", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
 	doubtMonth      = &doubt{what: "dates whose day and month cannot be told apart", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
-	doubtMixed      = &doubt{what: "numbers and other texts, read as a category", option: "numeric", effect: "reads numbers"}
-	doubtComma      = &doubt{what: "numbers with a decimal comma, read as a category", option: "decimal", effect: "sets the decimal separator"}
-	doubtThousands  = &doubt{what: "numbers with separated thousands, read as a category", option: "thousands", effect: "sets the separator"}
-	doubtBoth       = &doubt{what: "numbers with a decimal comma and separated thousands, read as a category", option: "decimal", effect: "and --thousands set the separators"}
+	doubtZones      = &doubt{what: "times with and without a zone; those without are read as UTC", option: "drop", effect: "leaves the column out", times: true}
+	doubtMixed      = &doubt{what: "numbers and other texts, read as a category", option: "numeric", effect: "reads numbers, and rows with other texts cannot be used"}
+	doubtUnits      = &doubt{what: "numbers with different units, not read as numbers; write them in one unit", option: "drop", effect: "leaves the column out", numbers: true}
+	doubtComma      = &doubt{what: "numbers with a decimal comma, not read as numbers", option: "decimal", effect: "sets the decimal separator", numbers: true}
+	doubtThousands  = &doubt{what: "numbers with separated thousands, not read as numbers", option: "thousands", effect: "sets the separator", numbers: true}
+	doubtBoth       = &doubt{what: "numbers with a decimal comma and separated thousands, not read as numbers", option: "decimal", effect: "and --thousands set the separators", numbers: true}
 	doubtLevels     = &doubt{what: "only the most frequent texts are levels; the others count as one", option: "max_levels", effect: "changes how many"}
 	doubtBuckets    = &doubt{what: "too many different texts for levels; they share buckets by hash", option: "max_levels", effect: "limits the levels instead"}
 	doubtUnfit      = &doubt{what: "texts that are not valid UTF-8 or are too long; they are not levels", option: "drop", effect: "leaves the column out"}
@@ -44,6 +54,7 @@ type Note struct {
 	Name   string // of the column
 	Detail string // numbers or examples; may be empty
 	*doubt
+	words, missing []string // that may mean a missing value, and that do
 }
 
 // Kind says what was seen and decided, which is the same for other columns.
@@ -51,6 +62,9 @@ func (n Note) Kind() string { return n.what }
 
 // Option is the name of the option that changes the decision, without dashes.
 func (n Note) Option() string { return n.option }
+
+// Bad reports whether rows cannot be used because of what was decided.
+func (n Note) Bad() bool { return n.bad }
 
 // String returns the note as a sentence that names the flag that changes the decision.
 func (n Note) String() string { return merged([]Note{n}) }
@@ -96,8 +110,27 @@ func merged(notes []Note) string {
 		fmt.Fprintf(&b, " and %d more", more)
 	}
 	d := notes[0].doubt
-	fmt.Fprintf(&b, ": %s; --%s %s", d.what, d.option, d.effect)
+	fmt.Fprintf(&b, ": %s; --%s ", d.what, d.option)
+	if words := missingWords(notes); len(words) > 0 {
+		fmt.Fprintf(&b, "'%s' ", strings.Join(words, ","))
+	}
+	b.WriteString(d.effect)
 	return b.String()
+}
+
+// missingWords returns all texts that mean a missing value, with the words that may mean one; nil if there are none.
+func missingWords(notes []Note) (all []string) {
+	for _, n := range notes {
+		for _, word := range n.words {
+			if len(all) == 0 {
+				all = slices.Clone(n.missing)
+			}
+			if !slices.ContainsFunc(all, func(known string) bool { return strings.EqualFold(known, word) }) {
+				all = append(all, word)
+			}
+		}
+	}
+	return all
 }
 
 // name returns the name of the column, or its position if it has none.

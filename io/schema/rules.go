@@ -75,7 +75,7 @@ type missing struct {
 func newMissing(codes []string) *missing {
 	m := &missing{codes: make(map[string]int)}
 	for i, code := range codes {
-		lower := strings.ToLower(code)
+		lower := string(decimal.Whole([]byte(strings.ToLower(code)), 0))
 		if _, twice := m.codes[lower]; twice || code == "" {
 			continue
 		}
@@ -125,6 +125,43 @@ func (m *missing) value(v float64) int {
 		return m.numbers[i]
 	}
 	return -1
+}
+
+// absent are words that programs write for a missing value, in lower case. Those that are in DefaultMissing are read so;
+// of the others a note says how to.
+var absent = []string{
+	"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", "--", ".", "\\n", "nat", "(null)", "n.a.", "missing", "unknown",
+	"inf", "-inf", "#value!", "#div/0!", "#ref!",
+}
+
+// MeansMissing reports whether a text is a word for a missing value.
+func MeansMissing(text []byte) bool {
+	return len(text) <= len("unknown") && slices.Contains(absent, strings.ToLower(string(text)))
+}
+
+// Units are the signs with which numbers can be written, before or after them.
+var Units = [...]string{"$", "€", "£", "¥", "%"}
+
+// cutUnit returns a number that may have a unit without it, in scratch memory, and which unit that is, −1 for none.
+func cutUnit(scratch *[]byte, text []byte) (number []byte, unit int) {
+	first, last := text[0], text[len(text)-1]
+	if first-'0' < 10 && last-'0' < 10 {
+		return text, -1
+	}
+	for i, u := range Units {
+		if rest, ok := bytes.CutSuffix(text, []byte(u)); ok {
+			number = bytes.TrimSpace(rest)
+		} else if rest, ok := bytes.CutPrefix(bytes.TrimPrefix(text, []byte("-")), []byte(u)); ok && u != "%" {
+			if number = bytes.TrimSpace(rest); first == '-' {
+				*scratch = append(append((*scratch)[:0], '-'), number...)
+				number = *scratch
+			}
+		}
+		if len(number) > 0 {
+			return number, i
+		}
+	}
+	return text, -1
 }
 
 // point rewrites a number with a decimal point and without thousands, in scratch memory.

@@ -53,6 +53,10 @@ type Column struct {
 	Buckets int `json:"buckets,omitempty"`
 	// Layout is that of a Time; see Layouts.
 	Layout string `json:"layout,omitempty"`
+	// Zone says whether the times of the data had zones: ZoneAll, ZoneSome or ZoneNone; "" if that is not known.
+	Zone string `json:"zone,omitempty"`
+	// Unit is one of Units, with which a Number may be written; "" if there is none.
+	Unit string `json:"unit,omitempty"`
 	// Encode says how a Category becomes numbers: one of Encodings; "" leaves it to the options of
 	// the encoding.
 	Encode string `json:"encode,omitempty"`
@@ -63,6 +67,13 @@ type Column struct {
 
 // Encodings are how a category can become numbers.
 var Encodings = []string{"onehot", "count", "target"}
+
+// Values of Column.Zone.
+const (
+	ZoneAll  = "all"
+	ZoneSome = "some"
+	ZoneNone = "none"
+)
 
 // Words in place of a number for Column.Fill.
 const (
@@ -201,7 +212,7 @@ func (t *Table) String() string {
 // without a schema.
 func (t *Table) Plain() bool {
 	return t.Decimal == 0 && t.Thousands == 0 &&
-		!slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Type != Number || c.Fill != "" })
+		!slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Type != Number || c.Fill != "" || c.Unit != "" })
 }
 
 // Validate returns an error unless rows can be read by the table, which may come from a
@@ -247,8 +258,14 @@ func (c *Column) validate() error {
 			return fmt.Errorf("fill %.40q is not a number that float32 can hold; want mean, median or a number", c.Fill)
 		}
 	}
-	if c.Layout != "" && c.Type != Time {
-		return fmt.Errorf("a %s has no layout", c.Type)
+	if (c.Layout != "" || c.Zone != "") && c.Type != Time {
+		return fmt.Errorf("a %s has no layout and no zone", c.Type)
+	}
+	if c.Zone != "" && c.Zone != ZoneAll && c.Zone != ZoneSome && c.Zone != ZoneNone {
+		return fmt.Errorf("unknown zone %.40q; want all, some or none", c.Zone)
+	}
+	if c.Unit != "" && (c.Type != Number || !slices.Contains(Units[:], c.Unit)) {
+		return fmt.Errorf("a %s cannot have the unit %.40q; numbers have one of %s", c.Type, c.Unit, strings.Join(Units[:], " "))
 	}
 	return nil
 }
@@ -259,8 +276,8 @@ func (c *Column) validateLevels() error {
 		return errors.New("a category has no fill: a missing value is a level")
 	case c.Encode != "" && !slices.Contains(Encodings, c.Encode):
 		return fmt.Errorf("unknown encoding %.40q; want one of %s", c.Encode, strings.Join(Encodings, ", "))
-	case c.Layout != "":
-		return errors.New("a category has no layout")
+	case c.Layout != "" || c.Zone != "" || c.Unit != "":
+		return errors.New("a category has no layout, zone or unit")
 	case c.Buckets < 0 || c.Buckets > MaxLevels || len(c.Levels) > MaxLevels:
 		return fmt.Errorf("%d levels and %d buckets; there may be at most %d", len(c.Levels), c.Buckets, MaxLevels)
 	case c.Buckets > 0 && len(c.Levels) > 0:

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -29,8 +30,9 @@ type Summary struct {
 	Whole        int64 `json:"whole"`                   // numbers without a fraction
 	LeadingZeros int64 `json:"leading_zeros,omitempty"` // numbers with needless zeros before them
 	Booleans     int64 `json:"booleans,omitempty"`      // texts that can be read as true or false
-	// Times counts the texts that have a layout, by its name.
+	// Times counts the texts that have a layout, by its name, and Units the numbers with a unit.
 	Times map[string]int64 `json:"times,omitempty"`
+	Units map[string]int64 `json:"units,omitempty"`
 
 	Min float64 `json:"min"` // of the numbers
 	Max float64 `json:"max"`
@@ -51,8 +53,11 @@ type Summary struct {
 
 	longTexts int64 // texts too long for a level
 	others    int64 // different texts that are not numbers, of those that were told apart
+	codes     int64 // of these, those that do not mean a missing value; coded have a digit too
+	coded     int64
+	absent    []string // the others: words for a missing value, as they are written
+	tally     tally
 	odd       string
-	forms     [formCount]int64
 }
 
 // Column returns the summary of a column.
@@ -91,6 +96,11 @@ func (s *Survey) Column(column int) *Summary {
 			continue
 		}
 		sum.others++
+		if is&isAbsent != 0 {
+			sum.absent = append(sum.absent, string(stored))
+		} else if sum.codes++; bytes.ContainsAny(stored, "0123456789") {
+			sum.coded++
+		}
 		if n := e.n; n > weight || n == weight && string(stored) < sum.odd {
 			weight, sum.odd = n, string(stored[:min(len(stored), maxExample)])
 		}
@@ -100,13 +110,18 @@ func (s *Survey) Column(column int) *Summary {
 	})
 	sum.Texts = all.n
 	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.of(isNumber), all.of(isWhole), all.of(hasZeros), all.of(isBoolean)
-	copy(sum.forms[:], all.counts[firstForm:])
-	for i, l := range times.Layouts {
-		if n := all.counts[firstLayout+i]; n > 0 {
-			if sum.Times == nil {
-				sum.Times = map[string]int64{}
+	sum.tally = all
+	slices.Sort(sum.absent)
+	sum.Times, sum.Units = all.named(firstLayout, times.Names()), all.named(firstUnit, Units[:])
+	for u, n := range sum.Units { // numbers with another unit than most are other texts
+		if u == sum.unit() {
+			continue
+		}
+		sum.Numbers, sum.codes = sum.Numbers-n, sum.codes+1
+		for _, l := range sum.Levels {
+			if sum.odd == "" && strings.Contains(l.Text, u) {
+				sum.odd = l.Text
 			}
-			sum.Times[l.Name] = n
 		}
 	}
 	if sum.Numbers > 0 {
@@ -123,6 +138,42 @@ func (s *Survey) Column(column int) *Summary {
 		sum.Distinct = int64(min(max(math.Ldexp(known, int(c.zeros)), known+1), float64(sum.Texts)))
 	}
 	return sum
+}
+
+// named returns the counts of traits from the first on by their names, without those of no text.
+func (t *tally) named(first int, names []string) (counts map[string]int64) {
+	for i, name := range names {
+		if n := t.counts[first+i]; n > 0 {
+			if counts == nil {
+				counts = map[string]int64{}
+			}
+			counts[name] = n
+		}
+	}
+	return counts
+}
+
+// unit returns the most frequent unit of a column of numbers; "" if they have none.
+func (s *Summary) unit() (unit string) {
+	for _, u := range Units {
+		if s.Units[u] > s.Units[unit] {
+			unit = u
+		}
+	}
+	return unit
+}
+
+// zone says which times name their zone.
+func (s *Summary) zone(layout string) string {
+	switch zoned := s.tally.of(isZoned); {
+	case layout != "iso" || s.Times[layout] == 0:
+		return ""
+	case zoned == 0:
+		return ZoneNone
+	case zoned < s.Times[layout]:
+		return ZoneSome
+	}
+	return ZoneAll
 }
 
 // Different returns the number of different texts, as well as it is known: 12, or about 12000.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -36,6 +37,7 @@ type Survey struct {
 	total   int64 // weights of all texts of the columns, each at most limit
 	scratch []byte
 	float   []byte // the text of a number that is stored
+	unit    []byte // scratch for a number without its unit
 }
 
 var _ Sink = (*Survey)(nil)
@@ -104,7 +106,7 @@ func (s *Survey) Float(row []float32, column int, v float64) (reason string) {
 	return s.Text(row, column, s.float)
 }
 
-// Text counts a text.
+// Text counts a text; that of a whole number without its fraction.
 func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 	c := &s.columns[column]
 	c.fields++
@@ -112,7 +114,14 @@ func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 		c.empty++
 		return ""
 	}
-	if code := s.missing.find(text); code >= 0 {
+	text = decimal.Whole(text, s.rules.Decimal)
+	code := s.missing.find(text)
+	if code < 0 && len(s.missing.values) > 0 {
+		if is, v := s.traitsOf(text); is&isNumber != 0 {
+			code = s.missing.value(v)
+		}
+	}
+	if code >= 0 {
 		c.codes[code]++
 		return ""
 	}

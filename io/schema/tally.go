@@ -9,19 +9,24 @@ import (
 	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
-// traits are what a text can be read as, one bit each. The bits after firstLayout are those of
-// layouts, the bits after firstForm those of forms.
-type traits uint32
+// traits are what a text can be read as, one bit each. The bits from firstLayout on are those of
+// layouts, and likewise for forms and Units.
+type traits uint64
 
 const (
-	isNumber  traits = 1 << iota // a finite decimal number, under the rules of the survey
+	isNumber  traits = 1 << iota // a decimal number, under the rules of the survey, perhaps with a unit
 	isWhole                      // a number without a fraction
 	hasZeros                     // a number with leading zeros, such as 007
 	isBoolean                    // what parseBool takes
+	isAbsent                     // what MeansMissing takes
+	isLarge                      // a number beyond float32
+	isZoned                      // a time with a zone
 
-	firstForm   = 4
+	firstForm   = 7
 	formCount   = 6
-	firstLayout = firstForm + formCount
+	firstUnit   = firstForm + formCount
+	unitCount   = len(Units)
+	firstLayout = firstUnit + unitCount
 	layoutCount = len(times.Layouts)
 	traitCount  = firstLayout + layoutCount
 )
@@ -62,7 +67,7 @@ func (t *tally) add(is traits, value float64, stored []byte, size uint32, n int6
 	t.short, t.long = min(t.short, size), max(t.long, size)
 	t.n += n
 	for ; is != 0; is &= is - 1 {
-		t.counts[bits.TrailingZeros32(uint32(is))] += n
+		t.counts[bits.TrailingZeros64(uint64(is))] += n
 	}
 }
 
@@ -92,27 +97,25 @@ func (t *tally) merge(u *tally) {
 }
 
 // of returns how many of the texts have a trait.
-func (t *tally) of(is traits) int64 { return t.counts[bits.TrailingZeros32(uint32(is))] }
+func (t *tally) of(is traits) int64 { return t.counts[bits.TrailingZeros64(uint64(is))] }
 
 // traitsOf returns what a text that is not missing can be read as, and its value if it is a
 // number.
 func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
-	first := text[0]
-	if first >= '0' && first <= '9' || first == '-' || first == '+' || first == '.' || first == s.rules.Decimal {
-		if plain, ok := point(&s.scratch, text, s.rules.Decimal, s.rules.Thousands); ok {
-			is, value = numberOf(plain)
+	amount, unit := cutUnit(&s.unit, text)
+	if unit >= 0 || mayBeNumber(text[0]) || text[0] == s.rules.Decimal {
+		is, value = s.numberOf(amount)
+		if is&isNumber != 0 && unit >= 0 {
+			is |= 1 << (firstUnit + unit)
 		}
-		if is == 0 && len(text) <= 40 {
-			for i, f := range forms {
-				if plain, ok := point(&s.scratch, text, f.decimal, f.thousands); ok {
-					if number, _ := numberOf(plain); number != 0 {
-						is |= 1 << (firstForm + i)
-					}
-				}
-			}
-			for i := range times.Layouts {
-				if _, ok := times.Layouts[i].Parse(text); ok {
-					is |= 1 << (firstLayout + i)
+	}
+	if c := text[0]; c-'0' < 10 || (c|0x20)-'a' < 26 {
+		for i := range times.Layouts {
+			if l := &times.Layouts[i]; is&isNumber != 0 && l.Name != times.Digits {
+				continue
+			} else if _, ok := l.Parse(text); ok {
+				if is |= 1 << (firstLayout + i); l.Zoned(text) {
+					is |= isZoned
 				}
 			}
 		}
@@ -120,11 +123,35 @@ func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 	if _, ok := parseBool(text); ok {
 		is |= isBoolean
 	}
+	if is == 0 && MeansMissing(text) {
+		is = isAbsent
+	}
 	return is, value
 }
 
-// numberOf returns the traits of a number in plain form, and its value; 0 if the text is not
-// a finite number.
+// mayBeNumber reports whether a number can begin with a byte.
+func mayBeNumber(c byte) bool { return c-'0' < 10 || c == '-' || c == '+' || c == '.' }
+
+// numberOf returns what a text without a unit is as a number, or which forms it has otherwise.
+func (s *Survey) numberOf(text []byte) (is traits, value float64) {
+	if plain, ok := point(&s.scratch, text, s.rules.Decimal, s.rules.Thousands); ok {
+		is, value = numberOf(plain)
+	}
+	if is != 0 || len(text) > 40 {
+		return is, value
+	}
+	for i, f := range forms {
+		if plain, ok := point(&s.scratch, text, f.decimal, f.thousands); ok {
+			if number, _ := numberOf(plain); number != 0 {
+				is |= 1 << (firstForm + i)
+			}
+		}
+	}
+	return is, 0
+}
+
+// numberOf returns the traits of a number in plain form, and its value, at most the largest float64; 0 if the text is
+// not a number.
 func numberOf(text []byte) (is traits, value float64) {
 	digits := text
 	if digits[0] == '-' || digits[0] == '+' {
@@ -139,10 +166,14 @@ func numberOf(text []byte) (is traits, value float64) {
 	case ok && text[0] == '-':
 		value = 0 - value // no negative zero
 	case !ok:
-		if v, ok := decimal.Parse(text); !ok || !rows.Finite(v) {
+		v, ok := decimal.Parse(text)
+		if !ok {
 			return 0, 0
 		}
-		value = decimal.Float64(text) + 0
+		value = min(max(decimal.Float64(text), -math.MaxFloat64), math.MaxFloat64) + 0
+		if !rows.Finite(v) {
+			is |= isLarge
+		}
 	}
 	if value == math.Trunc(value) {
 		is |= isWhole

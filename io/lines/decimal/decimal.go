@@ -3,6 +3,8 @@
 package decimal
 
 import (
+	"bytes"
+	"cmp"
 	"math"
 	"strconv"
 	"unsafe"
@@ -147,6 +149,26 @@ var powers = func() (p [maxPower - minPower + 1]float64) {
 func Parse(b []byte) (v float32, ok bool) {
 	v, n := Prefix(b)
 	return v, n > 0 && n == len(b)
+}
+
+// Whole returns a text without the fraction of a whole number, as "1.0" has it; other texts are returned as they are. point
+// begins the fraction; 0 is a point.
+func Whole(text []byte, point byte) []byte {
+	n := len(text)
+	for n > 1 && text[n-1] == '0' {
+		n--
+	}
+	if n--; n < 1 || n == len(text)-1 || text[n] != cmp.Or(point, '.') {
+		return text
+	}
+	digits := text[:n]
+	if digits[0] == '-' || digits[0] == '+' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || bytes.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) {
+		return text
+	}
+	return text[:n]
 }
 
 // Float64 returns the float64 nearest to the number b, which is valid for Parse.

@@ -247,12 +247,12 @@ func (r *reader) field(indent int) error {
 				}
 			}
 			continue
-		case "name", "role", "type", "layout", "buckets", "encode", "fill":
+		case "name", "role", "type", "layout", "buckets", "encode", "fill", "unit":
 			if err := r.value(value, &text); err != nil {
 				return err
 			}
 		default:
-			return unknown("key", key, "name", "role", "type", "layout", "buckets", "levels", "encode", "fill")
+			return unknown("key", key, "name", "role", "type", "layout", "buckets", "levels", "encode", "fill", "unit")
 		}
 		switch key {
 		case "name":
@@ -279,6 +279,10 @@ func (r *reader) field(indent int) error {
 			f.Fill = text
 			if _, ok := f.FillNumber(); !ok && text != schema.Mean && text != schema.Median {
 				return fmt.Errorf("fill: want mean, median or a number, have %s", quote(text))
+			}
+		case "unit":
+			if f.Unit = text; !slices.Contains(schema.Units[:], text) {
+				return unknown("unit", text, schema.Units[:]...)
 			}
 		case "buckets":
 			n, err := strconv.Atoi(text)

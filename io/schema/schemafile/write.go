@@ -15,7 +15,7 @@ func Append(b []byte, d *schema.Description) []byte {
 # role: feature, label, weight, id, time or ignore. type: number, boolean, category or time.
 # The levels of a category that lists none, and the layout of a time without one, are found
 # in the data. A category can have encode: onehot, count or target; a number fill: mean, median
-# or a number, for missing values.
+# or a number, for missing values, and a unit: $, €, £, ¥ or %, with which it may be written.
 `...)
 	b = append(b, "missing: ["...)
 	for i, code := range d.Missing {
@@ -56,6 +56,9 @@ func appendField(b []byte, f *schema.Field) []byte {
 	}
 	if f.Fill != "" {
 		b = append(appendScalar(append(b, "    fill: "...), f.Fill), '\n')
+	}
+	if f.Unit != "" {
+		b = append(appendScalar(append(b, "    unit: "...), f.Unit), '\n')
 	}
 	if f.Buckets > 0 {
 		b = fmt.Appendf(b, "    buckets: %d\n", f.Buckets)

@@ -2,28 +2,40 @@
 package times
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"time"
 )
 
-// Layout is a way to write times: a date, which a time of day may follow after a space.
+// Layout is a way to write times: a date, which a time of day may follow after a space, or a time of day alone. A
+// time of day has 24 hours, or AM or PM after it.
 type Layout struct {
 	Name  string
-	order string // of year, month and day
-	sep   byte   // between them
+	order string // of year, month and day; b is the name of a month; "" is a time of day alone
+	sep   byte   // between them; 0 if nothing is
 	iso   bool   // months and days have two digits; a T may stand for the space; a zone may follow
+	short bool   // a year may have two digits
 }
 
 // Layouts are the known ways to write times. Those that a text may have at the same time are
 // in order of preference.
 var Layouts = [...]Layout{
 	{Name: "iso", order: "ymd", sep: '-', iso: true},
-	{Name: "y/m/d", order: "ymd", sep: '/'},
-	{Name: "d.m.y", order: "dmy", sep: '.'},
-	{Name: "m/d/y", order: "mdy", sep: '/'},
-	{Name: "d/m/y", order: "dmy", sep: '/'},
+	{Name: "d.m.y", order: "dmy", sep: '.', short: true},
+	{Name: "m/d/y", order: "mdy", sep: '/', short: true},
+	{Name: "d/m/y", order: "dmy", sep: '/', short: true},
+	{Name: "y/m/d", order: "ymd", sep: '/', short: true},
+	{Name: "d-m-y", order: "dmy", sep: '-'},
+	{Name: "m-d-y", order: "mdy", sep: '-'},
+	{Name: "d mon y", order: "dby", short: true},
+	{Name: "mon d y", order: "bdy", short: true},
+	{Name: Digits, order: "ymd"},
+	{Name: "h:m"},
 }
+
+// Digits is the layout of dates that are also whole numbers, such as 20240229. Their years are from 1900 to 2100.
+const Digits = "yyyymmdd"
 
 // Names returns the names of the layouts of times.
 func Names() (names []string) {
@@ -42,48 +54,46 @@ func Of(name string) *Layout {
 	return &Layouts[i]
 }
 
-// Parse returns the time that a text means, and whether it has the layout.
+// Parse returns the time that a text means, and whether it has the layout. A time of day alone is one of 1970-01-01. Years
+// of two digits are those from 1969 to 2068.
 func (l *Layout) Parse(text []byte) (t time.Time, ok bool) {
-	if len(text) < 8 || len(text) > 40 || text[0]-'0' >= 10 {
+	if len(text) < 4 || len(text) > 40 || (text[0]-'0' >= 10) != (l.order == "bdy") {
 		return t, false
 	}
 	c := clock{rest: text}
-	var year, month, day int
-	for i, part := range []byte(l.order) {
-		if i > 0 && !c.skip(l.sep) {
+	year, month, day := 1970, 1, 1
+	for i := range len(l.order) {
+		if i > 0 && !l.separated(&c) {
 			return t, false
 		}
-		switch part {
+		switch l.order[i] {
 		case 'y':
-			year = c.digits(4, 4)
+			year = c.year(l.short)
+		case 'b':
+			month = c.month()
 		case 'm':
 			month = c.digits(l.least(), 2)
 		case 'd':
 			day = c.digits(l.least(), 2)
 		}
 	}
-	var hour, minute, second, nano, east int
-	if len(c.rest) > 0 && !c.bad {
-		if !c.skip(' ') && !(l.iso && c.skip('T')) {
+	if l.Name == Digits && (year < 1900 || year > 2100) {
+		return t, false
+	}
+	var at [4]int // hour, minute, second and nanosecond
+	east := 0
+	if (len(c.rest) > 0 || l.order == "") && !c.bad {
+		if l.order != "" && !c.skip(' ') && !(l.iso && c.skip('T')) {
 			return t, false
 		}
-		hour = c.digits(1, 2)
-		c.want(':')
-		minute = c.digits(2, 2)
-		if c.skip(':') {
-			second = c.digits(2, 2)
-			if c.skip('.') {
-				nano = c.fraction()
-			}
-		}
-		if l.iso {
+		if at = c.timeOfDay(); l.iso {
 			east = c.zone()
 		}
 	}
-	if c.bad || len(c.rest) > 0 || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
+	if c.bad || len(c.rest) > 0 || month < 1 || month > 12 || day < 1 || at[0] > 23 || at[1] > 59 || at[2] > 59 {
 		return t, false
 	}
-	t = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
+	t = time.Date(year, time.Month(month), day, at[0], at[1], at[2], at[3], time.UTC)
 	if t.Day() != day { // of the next month
 		return t, false
 	}
@@ -99,76 +109,36 @@ func Text(seconds float64) string {
 	return t.Format(time.DateTime)
 }
 
+// separated skips what stands before a part of a date: sep, or next to the name of a month spaces, a hyphen, a
+// point, a slash or a comma.
+func (l *Layout) separated(c *clock) bool {
+	if l.order[0] != 'b' && l.order[1] != 'b' {
+		return l.sep == 0 || c.skip(l.sep)
+	}
+	had := len(c.rest)
+	if !c.skip('-') && !c.skip('/') {
+		c.skip('.')
+		c.skip(',')
+		c.skip(' ')
+	}
+	return len(c.rest) < had
+}
+
+// Zoned reports whether a text that has the layout names its zone.
+func (l *Layout) Zoned(text []byte) bool {
+	return l.iso && bytes.LastIndexAny(text, "Z+-") > len("2006-01-")
+}
+
 // least returns the least number of digits of months and days.
 func (l *Layout) least() int {
-	if l.iso {
+	if l.iso || l.Name == Digits {
 		return 2
 	}
 	return 1
 }
 
-// clock reads the parts of a time.
-type clock struct {
-	rest []byte
-	bad  bool
-}
-
-// skip skips a byte, if it is the next.
-func (c *clock) skip(b byte) bool {
-	if len(c.rest) == 0 || c.rest[0] != b {
-		return false
-	}
-	c.rest = c.rest[1:]
-	return true
-}
-
-// want skips a byte that must be the next.
-func (c *clock) want(b byte) { c.bad = !c.skip(b) || c.bad }
-
-// digits reads a number of least to most digits.
-func (c *clock) digits(least, most int) (v int) {
-	n := 0
-	for n < most && n < len(c.rest) && c.rest[n]-'0' < 10 {
-		v = 10*v + int(c.rest[n]-'0')
-		n++
-	}
-	c.bad = c.bad || n < least
-	c.rest = c.rest[n:]
-	return v
-}
-
-// fraction reads the digits of a fraction of a second, and returns whole nanoseconds.
-func (c *clock) fraction() int {
-	had := len(c.rest)
-	v := c.digits(1, 9)
-	for n := had - len(c.rest); n < 9; n++ {
-		v *= 10
-	}
-	c.digits(0, len(c.rest))
-	return v
-}
-
-// zone reads Z or ±hh:mm, if there is more, within the limits of package time, and returns the
-// seconds east of UTC.
-func (c *clock) zone() int {
-	sign := 1
-	switch {
-	case len(c.rest) == 0 || c.skip('Z'):
-		return 0
-	case c.skip('-'):
-		sign = -1
-	default:
-		c.want('+')
-	}
-	hours := c.digits(2, 2)
-	c.skip(':')
-	minutes := c.digits(2, 2)
-	c.bad = c.bad || hours > 24 || minutes > 60
-	return sign * (3600*hours + 60*minutes)
-}
-
-// month is how the month of a time is written.
-const month = "2006-01"
+// yearMonth is how the month of a time is written.
+const yearMonth = "2006-01"
 
 // MonthOf returns the month of a text of a layout, as 2024-02, and whether the text has the layout.
 func MonthOf(text []byte, layout string) (name string, ok bool) {
@@ -177,7 +147,7 @@ func MonthOf(text []byte, layout string) (name string, ok bool) {
 		return "", false
 	}
 	t, ok := l.Parse(text)
-	return t.UTC().Format(month), ok
+	return t.UTC().Format(yearMonth), ok
 }
 
 // Month returns the month of the TimeParts of a time, as 2024-02.
@@ -186,11 +156,11 @@ func Month(parts []float32) string {
 	if float32(t.Month()) != parts[1] {
 		t = t.AddDate(0, 0, -1) // the last seconds of a month may be rounded to the next
 	}
-	return t.Format(month)
+	return t.Format(yearMonth)
 }
 
-// Values stores the TimeParts of a time.
-func Values(dst []float32, t time.Time) {
+// Values stores the TimeParts of a time that was read by the layout. A time of day alone has only an hour.
+func (l *Layout) Values(dst []float32, t time.Time) {
 	t = t.UTC()
 	clock := float64(t.Hour()) + float64(t.Minute())/60 + (float64(t.Second())+float64(t.Nanosecond())*1e-9)/3600
 	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
@@ -198,4 +168,7 @@ func Values(dst []float32, t time.Time) {
 	dst[1] = float32(t.Month())
 	dst[2] = float32((t.Weekday() + 6) % 7)
 	dst[3] = float32(clock)
+	if l.order == "" {
+		dst[0] = 0
+	}
 }
