@@ -68,3 +68,196 @@ func TestRefusesTargetsThatFloat32CannotHold(t *testing.T) {
 		}
 	}
 }
+
+// columnOf writes rows of two columns and a target, of which each value of c is fn(i).
+func columnOf(t *testing.T, dir, name string, rows int, fn func(i int) (c string, y float64)) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(rows), 7))
+	var text strings.Builder
+	text.WriteString("x,c,y\n")
+	for i := range rows {
+		x := r.Float64()
+		c, y := fn(i)
+		fmt.Fprintf(&text, "%.4f,%s,%.4f\n", x, c, x+y)
+	}
+	write(t, dir, name, text.String())
+}
+
+// rowOf returns the line of a report that begins with a word.
+func rowOf(report, word string) string {
+	for line := range strings.Lines(report) {
+		if strings.HasPrefix(line, word+" ") {
+			return strings.Join(strings.Fields(line), " ")
+		}
+	}
+	return ""
+}
+
+func TestCodesAmongNumbersAreACategory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	columnOf(t, dir, "codes.csv", 2000, func(i int) (string, float64) {
+		if i%250 == 7 {
+			return fmt.Sprintf("2A%d", i%500), 3
+		}
+		return fmt.Sprint(30000 + i%40), float64(i % 2)
+	})
+	out := must(t, dir, "train", "--data", "codes.csv", "--label", "y", "--features", "64", "--search", "none", "--model", "m")
+	if want := `c (1992 of 2000 are numbers; others are such as "2A257"): numbers and other texts, read as a category; --numeric`; !strings.Contains(out, want) {
+		t.Errorf("no note %q:\n%s", want, out)
+	}
+	columnOf(t, dir, "measured.csv", 2000, func(i int) (string, float64) { // one fault is not a code
+		if i%250 == 7 {
+			return "fault", 3
+		}
+		return fmt.Sprint(30000 + i%40), float64(i % 2)
+	})
+	if r := run(t, dir, "train", "--data", "measured.csv", "--label", "y", "--model", "n"); r.code != 3 || !strings.Contains(r.stderr, "--missing") {
+		t.Errorf("one fault: exit code %d, %s", r.code, r.stderr)
+	}
+}
+
+func TestRefusesWordsForMissingWithTheFlagThatReadsThem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	words := []string{"-", "None", `\N`, "<NA>", "?"}
+	columnOf(t, dir, "words.csv", 500, func(i int) (string, float64) {
+		if i%20 == 7 {
+			return words[i/20%len(words)], 0
+		}
+		return fmt.Sprint(i % 97), float64(i % 97)
+	})
+	r := run(t, dir, "train", "--data", "words.csv", "--label", "y", "--model", "m")
+	if want := `--missing '?,n/a,na,nan,null,-,<NA>,None,\N' reads them as missing`; r.code != 3 || !strings.Contains(r.stderr, want) {
+		t.Fatalf("exit code %d, want %q:\n%s", r.code, want, r.stderr)
+	}
+	out := must(t, dir, "inspect", "--data", "words.csv", "--label", "y", "--missing", `?,n/a,na,nan,null,-,<NA>,None,\N`)
+	if got := rowOf(out, "c"); !strings.HasPrefix(got, "c feature number 25 (? 5, - 5, <NA> 5, None 5, \\N 5) 0 to 96") {
+		t.Errorf("as advised: %s", got)
+	}
+}
+
+func TestWholeNumbersWithAFractionAreTheSameLevels(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, format := range map[string]string{"whole": "%.0f", "float": "%.1f", "cents": "%.2f"} {
+		columnOf(t, dir, name+".csv", 300, func(i int) (string, float64) {
+			return fmt.Sprintf(format, float64(i%3)), []float64{0, 7, 1}[i%3]
+		})
+		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--categorical", "c", "--features", "64", "--search", "none", "--model", name, "--quiet")
+	}
+	for _, model := range []string{"whole", "float", "cents"} {
+		for _, data := range []string{"whole", "float", "cents"} {
+			if got, want := rmseOf(t, dir, model, data+".csv"), rmseOf(t, dir, "whole", "whole.csv"); got != want {
+				t.Errorf("%s by the model of %s: RMSE %g, want %g", data, model, got, want)
+			}
+		}
+	}
+}
+
+func TestMissingCodesAreNumbers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	columnOf(t, dir, "codes.csv", 300, func(i int) (string, float64) {
+		if i%10 == 0 {
+			return []string{"-999", "-999.0", "-999.00"}[i/10%3], 0
+		}
+		return fmt.Sprint(i % 7), float64(i % 7)
+	})
+	for _, as := range []string{"--numeric", "--categorical"} {
+		for _, code := range []string{"-999", "-999.0"} {
+			if got := rowOf(must(t, dir, "inspect", "--data", "codes.csv", "--label", "y", "--missing", code, as, "c"), "c"); strings.Fields(got + " - - - -")[3] != "30" {
+				t.Errorf("%s %s: %s", as, code, got)
+			}
+		}
+	}
+	out := must(t, dir, "train", "--data", "codes.csv", "--label", "y", "--missing", "-999", "--categorical", "c", "--features", "64", "--search", "none", "--model", "m")
+	if got := rowOf(out, "fields"); got != "fields 30 missing, filled" {
+		t.Errorf("trained with %q", got)
+	}
+}
+
+func TestNumbersWithAUnitAreNumbers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for unit, format := range map[string]string{"$": "$%d", "€": "€ %d", "%": "%d%%", "£": "-£%d"} {
+		columnOf(t, dir, "a.csv", 200, func(i int) (string, float64) { return fmt.Sprintf(format, i%97), float64(i % 97) })
+		out := must(t, dir, "inspect", "--data", "a.csv", "--label", "y")
+		if got := rowOf(out, "c"); !strings.HasPrefix(got, "c feature number - ") || !strings.Contains(out, "200 of 200 with "+unit) {
+			t.Errorf("%s: %s", unit, out)
+		}
+	}
+	columnOf(t, dir, "dollars.csv", 200, func(i int) (string, float64) { return fmt.Sprintf("$%d", i%97), float64(i % 97) })
+	columnOf(t, dir, "plain.csv", 200, func(i int) (string, float64) { return fmt.Sprint(i % 97), float64(i % 97) })
+	columnOf(t, dir, "euros.csv", 200, func(i int) (string, float64) { return fmt.Sprintf("€%d", i%97), float64(i % 97) })
+	columnOf(t, dir, "both.csv", 200, func(i int) (string, float64) { return []string{"€", "$"}[i%2] + fmt.Sprint(i%97), 0 })
+	must(t, dir, "inspect", "--data", "dollars.csv", "--label", "y", "--write_schema", "s.yaml")
+	must(t, dir, "train", "--data", "dollars.csv", "--label", "y", "--schema", "s.yaml", "--features", "64", "--search", "none", "--model", "m", "--quiet")
+	if got, want := rmseOf(t, dir, "m", "plain.csv"), rmseOf(t, dir, "m", "dollars.csv"); got != want {
+		t.Errorf("numbers without the unit have RMSE %g, with it %g", got, want)
+	}
+	if r := run(t, dir, "evaluate", "--model", "m", "--data", "euros.csv"); r.code != 3 || !strings.Contains(r.stderr, `"€0" is not a number`) {
+		t.Errorf("euros for dollars: exit code %d, %s", r.code, r.stderr)
+	}
+	if out := must(t, dir, "inspect", "--data", "both.csv", "--label", "y"); !strings.Contains(out, "numbers with different units, not read as numbers") {
+		t.Errorf("two units: %s", out)
+	}
+}
+
+// Dates that are whole numbers are dates in tables of numbers alone too, for all commands.
+func TestWholeNumbersThatAreDatesAreTimes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, fraction := range []string{"", ".0"} {
+		columnOf(t, dir, "dates.csv", 200, func(i int) (string, float64) { return fmt.Sprint(20240100+100*(i%12)+1+i%28) + fraction, float64(i % 12) })
+		for _, command := range []string{"inspect", "train"} {
+			args := []string{command, "--data", "dates.csv", "--label", "y"}
+			if command == "train" {
+				args = append(args, "--features", "64", "--search", "none", "--model", "m"+fraction)
+			}
+			if out := must(t, dir, args...); !strings.Contains(out, "column c (20240101 to 20241228): whole numbers that are dates as yyyymmdd") {
+				t.Errorf("%s has no note: %s", command, out)
+			}
+		}
+	}
+	columnOf(t, dir, "ids.csv", 200, func(i int) (string, float64) { return fmt.Sprint(20240100 + i), float64(i % 12) })
+	if out := must(t, dir, "inspect", "--data", "ids.csv", "--label", "y"); strings.Contains(out, "yyyymmdd") {
+		t.Errorf("20240132 is a date: %s", out)
+	}
+}
+
+func TestSaysThatNumbersAreTooLarge(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	columnOf(t, dir, "large.csv", 200, func(i int) (string, float64) { return fmt.Sprintf("%de38", i%97), 0 })
+	for _, command := range []string{"inspect", "train"} {
+		args := []string{command, "--data", "large.csv", "--label", "y"}
+		if command == "train" {
+			args = append(args, "--model", "m")
+		}
+		want := "numbers beyond 3.4e38, the largest that can be used; rows with them cannot be used; --drop"
+		if r := run(t, dir, args...); r.code != 3 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: exit code %d, %s", command, r.code, r.stderr)
+		}
+	}
+}
+
+func TestNotesTimesWithOtherZonesThanTraining(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, zone := range map[string]string{"none": "", "zone": "+05:00"} {
+		columnOf(t, dir, name+".csv", 96, func(i int) (string, float64) { return fmt.Sprintf("2024-03-%02dT%02d:00:00%s", 1+i/24, i%24, zone), float64(i % 24) })
+		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--features", "64", "--search", "none", "--model", name, "--quiet")
+	}
+	for _, model := range []string{"none", "zone"} {
+		for _, data := range []string{"none", "zone"} {
+			want := ""
+			if data != model {
+				want = "fields 96 times that name a zone although those of the training data name none, or the reverse; times without a zone are read as UTC"
+			}
+			if got := rowOf(must(t, dir, "evaluate", "--model", model, "--data", data+".csv"), "fields"); got != want {
+				t.Errorf("%s by the model of %s: %q, want %q", data, model, got, want)
+			}
+		}
+	}
+}

@@ -50,7 +50,7 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 		"zip (600 of 600): numbers with leading zeros",
 		"mixed (400 of 600 are numbers; others are such as \"n1\"): numbers and other texts, read as a category; --numeric",
 		"when (layout d.m.y): dates as text",
-		`price (such as "0,5"): numbers with a decimal comma, read as a category; --decimal`,
+		`price (such as "0,5"): numbers with a decimal comma, not read as numbers; --decimal`,
 	} {
 		if !strings.Contains(r.stdout, note) {
 			t.Errorf("no note %q in\n%s", note, r.stdout)

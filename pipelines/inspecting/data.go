@@ -92,16 +92,17 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	report = &DataReport{Targets: d.Targets, Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size()}
+	var doubts []schema.Note
 	if d.Schema.Traits().Columns {
 		j.Progress.Phase("reading columns", 0)
-		if err := report.describe(ctx, j, d, o); err != nil {
+		if doubts, err = report.describe(ctx, j, d, o); err != nil {
 			return nil, err
 		}
 	}
 	j.Progress.Phase("reading", 0)
 	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, &transforms.Target{Open: true})
 	if err != nil {
-		return nil, err
+		return nil, prepare.Explained(err, doubts)
 	}
 	j.Progress.Done()
 	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed, p.Sum.Result()
@@ -113,10 +114,10 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 
 // describe finds the types of the columns, writes the schema file, and makes rows of the data
 // have these types.
-func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Dataset, o InspectOptions) error {
+func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Dataset, o InspectOptions) (doubts []schema.Note, err error) {
 	found, doubts, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.description, r.Notes = found, schema.Sentences(doubts)
 	for i := range found.Fields {
@@ -126,12 +127,12 @@ func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Datase
 	if o.WriteSchema != "" {
 		r.Schema = o.WriteSchema
 		if err := prepare.WriteSchema(ctx, o.WriteSchema, d, found); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	prepare.SetTypes(d, found)
 	r.table = d.Schema.Table
-	return nil
+	return doubts, nil
 }
 
 // WriteTo prints the report for people.

@@ -41,7 +41,8 @@ type Counts struct {
 	// categories that are not levels.
 	Missing int64 `json:"missing_values,omitempty"`
 	Others  int64 `json:"other_levels,omitempty"`
-	Blank   int64 `json:"blank_lines,omitempty"` // empty lines, which are not rows
+	Zones   int64 `json:"times_of_other_zone,omitempty"` // see dataset.Report
+	Blank   int64 `json:"blank_lines,omitempty"`         // empty lines, which are not rows
 	// Headers are lines that repeat the header, as joined files have them; likewise.
 	Headers int64 `json:"repeated_headers,omitempty"`
 	// Listed are the first of the rows set aside, in the order of the files.
@@ -252,6 +253,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 		c.Weightless += r.Weightless
 		c.Missing += r.Missing
 		c.Others += r.Others
+		c.Zones += r.Zones
 		c.Blank += r.Blank
 		c.Headers += r.Headers
 		c.Listed = append(c.Listed, r.SetAside[:min(len(r.SetAside), maxListed-len(c.Listed))]...)
@@ -381,6 +383,9 @@ func (c Counts) Fields() string {
 	}
 	if c.Others > 0 {
 		parts = append(parts, report.Groups(c.Others)+" of categories with a text that is not one of the levels, read as other")
+	}
+	if c.Zones > 0 {
+		parts = append(parts, report.Groups(c.Zones)+" times that name a zone although those of the training data name none, or the reverse; times without a zone are read as UTC")
 	}
 	return strings.Join(parts, "; ")
 }

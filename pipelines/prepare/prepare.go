@@ -11,12 +11,14 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
@@ -175,7 +177,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if err := o.Types.Fit(d); err != nil {
 		return nil, err
 	}
-	p, doubts, err := o.profile(ctx, j, d)
+	p, notes, err := o.profile(ctx, j, d)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +195,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: found, Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]),
-		Doubts: doubts,
+		Doubts: schema.Sentences(notes),
 	}
 	l.Statistics, l.repeats = p.Sum.Statistics(), repeats(&p.Sum)
 	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
@@ -233,25 +235,39 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 
 // profile profiles the rows, with the types of columns that are not plain numbers, and returns
 // notes on these types.
-func (o Spec) profile(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, doubts []string, err error) {
+func (o Spec) profile(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, notes []schema.Note, err error) {
 	var plain error // why the rows are not plain numbers
 	if !o.Types.Given() && o.Data.Time == "" {
 		var numbers bool
-		if p, numbers, plain = o.profileRows(ctx, j, d); numbers {
+		if p, numbers, plain = o.profileRows(ctx, j, d); numbers && (plain != nil || !mayBeDates(&p.Sum)) {
 			return p, nil, plain
 		}
 	}
 	read := d.Schema.Dim
 	if d.Schema.Traits().Columns && d.Schema.Table == nil {
-		if doubts, err = o.typed(ctx, j, d); err != nil {
+		if notes, err = o.typed(ctx, j, d); err != nil {
 			return nil, nil, err
 		}
 	}
-	if plain != nil && d.Schema.Table == nil && d.Schema.Dim == read {
-		return nil, nil, plain // faulty fields in columns of numbers
+	if (plain != nil || p != nil) && d.Schema.Table == nil && d.Schema.Dim == read {
+		return p, notes, Explained(plain, notes) // faulty fields in columns of numbers
 	}
 	p, _, err = o.profileRows(ctx, j, d)
-	return p, doubts, err
+	return p, notes, Explained(err, notes)
+}
+
+// mayBeDates reports whether a column may have dates such as 20240229, which are numbers too.
+func mayBeDates(p *profile.Sum) bool {
+	return slices.ContainsFunc(p.Result().Columns, func(c profile.Column) bool { return c.Min >= 19000101 && c.Max <= 21001231 })
+}
+
+// Explained adds to the error of unusable rows what notes on columns advise.
+func Explained(err error, notes []schema.Note) error {
+	notes = slices.DeleteFunc(slices.Clone(notes), func(n schema.Note) bool { return !n.Bad() })
+	if data := (*exit.DataError)(nil); !errors.As(err, &data) || len(notes) == 0 {
+		return err
+	}
+	return exit.Refuse("%w\n%s", err, strings.Join(schema.Sentences(notes), "\n"))
 }
 
 // profileRows runs a profile pass.

@@ -169,14 +169,14 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 
 // typed finds the types of the columns, if the data has columns and they are not plain numbers.
 // It returns notes on decisions that may be wrong.
-func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes []string, err error) {
+func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
 	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
-	found, doubts, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
+	found, notes, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
 	SetTypes(d, found)
-	return schema.Sentences(doubts), nil
+	return notes, nil
 }
 
 // Fit returns a usage error if types are given for data without columns.
