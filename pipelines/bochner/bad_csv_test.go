@@ -42,7 +42,7 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		"long row":      {at7("0.5,1,2,a"), nil, []string{"csvio: data.csv:7: has 4 fields, want 3", mend}},
 		"other comma":   {at7("0.5;1;a"), nil, []string{"csvio: data.csv:7: has 1 field, want 3 (separated by ',')", mend}},
 		"open quote":    {at7(`"0.5,1,a`), nil, []string{"csvio: data.csv:7:1: the quote opened in this field is never closed", mend}},
-		"text":          {value("hello"), nil, []string{`csvio: data.csv:7:2: column "x2": "hello" is not a number`, "make the column a category", mend}},
+		"text":          {value("hello"), nil, []string{`csvio: data.csv:7:2: column "x2": "hello" is not a number`, "--categorical reads a category", mend}},
 		"decimal comma": {value(`"1,5"`), nil, []string{`csvio: data.csv:7:2: column "x2": "1,5" is not a number (its fraction seems to begin with a comma)`, mend}},
 		"Inf":           {value("Inf"), nil, []string{`csvio: data.csv:7:2: column "x2": "Inf" is not a finite number`, mend}},
 		"-Infinity":     {value("-Infinity"), nil, []string{`csvio: data.csv:7:2: column "x2": "-Infinity" is not a finite number`, mend}},
@@ -105,7 +105,7 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 		"text":               {targets(map[int]string{9: "0.3,high"}), regression, []string{`csvio: data.csv:9: the label "high" is not a number`, mend}},
 		"text, no task":      {targets(map[int]string{9: "0.3,high"}), nil, []string{`csvio: data.csv: the label "high" is not a number, but most labels are; with --task regression`, "with --task classification"}},
 		"too large":          {targets(map[int]string{9: "0.3,1e39"}), regression, []string{`csvio: data.csv:9: the label "1e39" is too large for float32`, mend}},
-		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil, []string{"csvio: data.csv: 1 of 40 labels do not fit in float32; with --task regression they are listed"}},
+		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil, []string{"csvio: data.csv: 1 of 40 labels do not fit in float32 (largest is 3.4e38): divide all labels by a power of ten; with --task regression rows with such labels are listed"}},
 		"constant":           {constant, regression, []string{"csvio: data.csv: every row has the target 0.5, so there is nothing to learn"}},
 		"constant, no task":  {constant, nil, []string{"csvio: data.csv: every row has the target 0.5, so there is nothing to learn"}},
 	} {

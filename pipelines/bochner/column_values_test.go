@@ -209,7 +209,9 @@ func TestWholeNumbersThatAreDatesAreTimes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, fraction := range []string{"", ".0"} {
-		columnOf(t, dir, "dates.csv", 200, func(i int) (string, float64) { return fmt.Sprint(20240100+100*(i%12)+1+i%28) + fraction, float64(i % 12) })
+		columnOf(t, dir, "dates.csv", 200, func(i int) (string, float64) {
+			return fmt.Sprint(20240100+100*(i%12)+1+i%28) + fraction, float64(i % 12)
+		})
 		for _, command := range []string{"inspect", "train"} {
 			args := []string{command, "--data", "dates.csv", "--label", "y"}
 			if command == "train" {
@@ -246,7 +248,9 @@ func TestNotesTimesWithOtherZonesThanTraining(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, zone := range map[string]string{"none": "", "zone": "+05:00"} {
-		columnOf(t, dir, name+".csv", 96, func(i int) (string, float64) { return fmt.Sprintf("2024-03-%02dT%02d:00:00%s", 1+i/24, i%24, zone), float64(i % 24) })
+		columnOf(t, dir, name+".csv", 96, func(i int) (string, float64) {
+			return fmt.Sprintf("2024-03-%02dT%02d:00:00%s", 1+i/24, i%24, zone), float64(i % 24)
+		})
 		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--features", "64", "--search", "none", "--model", name, "--quiet")
 	}
 	for _, model := range []string{"none", "zone"} {

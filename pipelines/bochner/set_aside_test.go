@@ -161,8 +161,8 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	aside := `{"file":"bad.csv","line":4,"reason":"has 2 fields, want 3"}
 {"file":"bad.csv","line":51,"column":2,"reason":"column \"x2\": \"1e400\" is infinite, or too large for float32 (largest is 3.4e38)"}
 {"file":"bad.csv","line":52,"reason":"has 4 fields, want 3"}
-{"file":"bad.csv","line":121,"column":1,"reason":"column \"x1\": \"1 2\" is not a number; if it means a missing value, list it with --missing, or make the column a category with --categorical"}
-{"file":"bad.csv","line":201,"column":1,"reason":"column \"x1\": \"x\" is not a number; if it means a missing value, list it with --missing, or make the column a category with --categorical"}
+{"file":"bad.csv","line":121,"column":1,"reason":"column \"x1\": \"1 2\" is not a number"}
+{"file":"bad.csv","line":201,"column":1,"reason":"column \"x1\": \"x\" is not a number"}
 `
 	for format, none := range map[string]string{"csv": `""`, "jsonl": `{"prediction":null}`} {
 		must(t, dir, "predict", "--model", "model", "--data", "good.csv", "--out", "good-"+format, "--out_format", format)

@@ -166,7 +166,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 			hits.Ranking = classified.Ranking.Report(names)
 		}
 		result.Classes = &hits
-		result.UnseenLabels, result.UnseenHint = unseenLabels(&classified.Unseen), labelHint(&classified.Unseen, manifest.Vocabulary.Classes)
+		result.UnseenLabels, result.UnseenHint = unseenLabels(&classified.Unseen), labelHint(&classified.Unseen, hits.Classes)
 		if hits.Unseen > 0 && hits.Unseen == hits.Rows {
 			return nil, exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
 				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes), prefixedBy("; ", result.UnseenHint))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
@@ -55,13 +56,31 @@ func someUnseen(list []UnseenLabel) string {
 }
 
 // labelHint says how all unseen labels differ from classes of the model, if they differ in the
-// same way, and which flag makes them equal; "" otherwise.
-func labelHint(c *labels.Counts, classes []string) string {
+// same way, and which flag makes them equal; "" otherwise. A flag is not named if it would merge labels of the data.
+func labelHint(c *labels.Counts, scores []score.ClassScore) string {
 	s := c.Summary()
 	if s.Rows == 0 || s.Vocabulary == nil {
 		return ""
 	}
 	unseen := s.Vocabulary.Classes
+	var classes, seen, without []string
+	for _, class := range scores {
+		if classes = append(classes, class.Class); class.Rows > 0 {
+			seen = append(seen, class.Class)
+		} else {
+			without = append(without, class.Class)
+		}
+	}
+	trim := func(characters string) func(string) string {
+		return func(l string) string { return strings.Trim(l, characters) }
+	}
+	all := slices.Concat(seen, unseen)
+	strips := func(characters string) bool {
+		return strippable(unseen, classes, characters) && !merges(all, trim(characters))
+	}
+	if len(unseen) == 1 && len(without) == 1 && len(seen) > 0 && isNumber(unseen[0]) && isNumber(without[0]) {
+		return fmt.Sprintf("no row has the class %q; if %q means that class, write it so", without[0], unseen[0])
+	}
 	if before, after, ok := wrapped(unseen, classes); ok {
 		what := fmt.Sprintf("end in %q", after)
 		switch {
@@ -70,25 +89,39 @@ func labelHint(c *labels.Counts, classes []string) string {
 		case before != "":
 			what = fmt.Sprintf("begin with %q and %s", before, what)
 		}
-		if characters := before + after; strippable(unseen, classes, characters) {
+		if characters := before + after; strips(characters) {
 			return fmt.Sprintf("these labels %s, the classes do not; --label_strip %s removes that", what, quoted(characters))
 		}
 		return fmt.Sprintf("these labels %s, the classes do not", what)
 	}
-	if strippable(unseen, classes, " \t") {
+	if strips(" \t") {
 		return `these labels have spaces around them, the classes do not; --label_strip ' ' removes them`
 	}
-	if _, after, ok := wrapped(classes, unseen); ok && after != "" {
+	if _, after, ok := wrapped(classes, unseen); ok && after != "" && !merges(classes, trim(after)) {
 		return fmt.Sprintf("the classes end in %q, these labels do not; train with --label_strip %s", after, quoted(after))
 	}
 	lower := map[string]bool{}
 	for _, class := range classes {
 		lower[strings.ToLower(class)] = true
 	}
-	if len(lower) == len(classes) && !slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
+	if len(lower) == len(classes) && !merges(all, strings.ToLower) && !slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
 		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"
 	}
 	return ""
+}
+
+// merges reports whether a change makes different labels equal.
+func merges(labels []string, change func(string) string) bool {
+	changed := map[string]bool{}
+	for _, l := range labels {
+		changed[change(l)] = true
+	}
+	return len(changed) < len(labels)
+}
+
+func isNumber(label string) bool {
+	_, reason := labels.ParseTarget([]byte(label))
+	return reason == ""
 }
 
 // wrapped returns the text before and after a class that makes it a label, if they are the same

@@ -1,14 +1,16 @@
 package evaluating
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 func TestHintsAboutLabels(t *testing.T) {
 	for _, c := range []struct {
-		unseen, classes []string
+		unseen, classes []string // of the classes those that begin with = have rows
 		want            string
 	}{
 		{[]string{"a."}, []string{"a", "b."}, `these labels end in ".", the classes do not`}, // stripping would change b.
@@ -21,12 +23,25 @@ func TestHintsAboutLabels(t *testing.T) {
 		{[]string{"yes"}, []string{"YES", "Yes"}, ""}, // which of the two?
 		{[]string{"x"}, []string{"", "y"}, ""},
 		{nil, []string{"a"}, ""},
+		{[]string{"-1"}, []string{"0", "=1"}, `no row has the class "0"; if "-1" means that class, write it so`},
+		{[]string{"-1", "-2"}, []string{"=1", "2"}, `these labels begin with "-", the classes do not`}, // -1 would become 1
+		{[]string{"a."}, []string{"=a", "b"}, `these labels end in ".", the classes do not`},
+		{[]string{"a."}, []string{"a", "=b"}, `these labels end in ".", the classes do not; --label_strip '.' removes that`},
+		{[]string{" a"}, []string{"=a", "b"}, `these labels begin with " ", the classes do not`},
+		{[]string{"A"}, []string{"=a", "b"}, ""},
+		{[]string{"A", "a"}, []string{"b", "c"}, ""},
+		{[]string{"a", "b"}, []string{"a.", "b.", ".a."}, ""},
 	} {
 		var counts labels.Counts
 		for _, l := range c.unseen {
 			counts.Add([]byte(l))
 		}
-		if got := labelHint(&counts, c.classes); got != c.want {
+		var classes []score.ClassScore
+		for _, class := range c.classes {
+			name := strings.TrimPrefix(class, "=")
+			classes = append(classes, score.ClassScore{Class: name, Rows: int64(len(class) - len(name))})
+		}
+		if got := labelHint(&counts, classes); got != c.want {
 			t.Errorf("%q for %q: %q, want %q", c.unseen, c.classes, got, c.want)
 		}
 	}

@@ -267,7 +267,7 @@ func Explained(err error, notes []schema.Note) error {
 	if data := (*exit.DataError)(nil); !errors.As(err, &data) || len(notes) == 0 {
 		return err
 	}
-	return exit.Refuse("%w\n%s", err, strings.Join(schema.Sentences(notes), "\n"))
+	return exit.Refuse("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
 }
 
 // profileRows runs a profile pass.
