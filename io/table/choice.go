@@ -67,10 +67,10 @@ func (c Choice) given(columns []string) []string {
 		func(s string) bool { return s == "" })
 }
 
-// ByName reports whether a column is given by what cannot be a position.
+// ByName reports whether a column is given by what cannot be a position, nor the name that a column without one gets, such as c2.
 func (c Choice) ByName() bool {
 	return slices.ContainsFunc(c.given(nil), func(s string) bool {
-		_, err := strconv.Atoi(s)
+		_, err := strconv.Atoi(strings.TrimPrefix(s, "c"))
 		return err != nil && !errors.Is(err, strconv.ErrRange) && strings.Trim(s, "*") != ""
 	})
 }
@@ -218,12 +218,9 @@ type places struct {
 }
 
 func placesOf(columns []string, named bool) *places {
-	p := &places{columns: columns, named: named}
-	if named {
-		p.at = make(map[string]int, len(columns))
-		for f := len(columns) - 1; f >= 0; f-- {
-			p.at[columns[f]] = f
-		}
+	p := &places{columns: columns, named: named, at: make(map[string]int, len(columns))}
+	for f := len(columns) - 1; f >= 0; f-- {
+		p.at[columns[f]] = f
 	}
 	return p
 }

@@ -265,3 +265,27 @@ func TestNotesTimesWithOtherZonesThanTraining(t *testing.T) {
 		}
 	}
 }
+
+// What a report calls a column is what flags take, also without a header.
+func TestColumnsWithoutNamesHaveTheNamesOfReports(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var text strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&text, "%d.5,a%d,%d.25\n", i%17, i%3, i%17+i%3)
+	}
+	write(t, dir, "a.csv", text.String())
+	out := must(t, dir, "inspect", "--data", "a.csv", "--label", "c3")
+	for column, want := range map[string]string{"c1": "c1 feature number", "c2": "c2 feature category", "c3": "c3 label number"} {
+		if got := rowOf(out, column); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", column, got)
+		}
+	}
+	must(t, dir, "train", "--data", "a.csv", "--label", "c3", "--drop", "c1", "--categorical", "c2", "--features", "64", "--search", "none", "--model", "m", "--quiet")
+	if got := rmseOf(t, dir, "m", "a.csv"); !(got < 6) {
+		t.Errorf("RMSE %g", got)
+	}
+	if r := run(t, dir, "inspect", "--data", "a.csv", "--drop", "c4"); r.code == 0 {
+		t.Error("there is no c4")
+	}
+}
