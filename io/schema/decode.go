@@ -163,13 +163,13 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string) {
 	written := text
 	if c.Unit != "" {
-		if number, unit := cutUnit(&d.unit, text); unit >= 0 && Units[unit] == c.Unit {
+		if number, unit := decimal.CutUnit(&d.unit, text); unit >= 0 && decimal.Units[unit] == c.Unit {
 			text = number
 		}
 	}
 	if d.thousands != 0 || d.decimal == ',' {
 		var ok bool
-		if text, ok = point(&d.text, text, d.decimal, d.thousands); !ok {
+		if text, ok = decimal.Plain(&d.text, text, d.decimal, d.thousands); !ok {
 			return quote(written) + " " + NotNumber
 		}
 	}
@@ -202,7 +202,7 @@ const (
 func (d *Decoder) notNumber(text []byte) string {
 	var may []string
 	for _, f := range forms[:2] { // a comma before the fraction, or between thousands
-		if plain, ok := point(&d.text, text, f.decimal, f.thousands); ok && (d.decimal != ',' || f.decimal != ',') {
+		if plain, ok := decimal.Plain(&d.text, text, f.decimal, f.thousands); ok && (d.decimal != ',' || f.decimal != ',') {
 			if _, ok := decimal.Parse(plain); ok {
 				may = append(may, map[byte]string{',': "begin its fraction", '.': "separate its thousands"}[f.decimal])
 			}
@@ -243,7 +243,7 @@ func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 		d.text = AppendFloat(d.text[:0], v)
 		return d.Text(row, column, d.text)
 	}
-	x := nearest(v)
+	x := decimal.Nearest(v)
 	if !rows.Finite(x) {
 		return strconv.FormatFloat(v, 'g', -1, 64) + " is " + rows.CheckFinite(x)
 	}
@@ -264,19 +264,6 @@ func AppendFloat(dst []byte, v float64) []byte {
 		return strconv.AppendFloat(dst, v, 'f', -1, 64)
 	}
 	return strconv.AppendFloat(dst, v, 'g', -1, 64)
-}
-
-// nearest returns the float32 nearest to the shortest decimal number that v stands for, so
-// that a number stored in binary is read as the same number in text.
-func nearest(v float64) float32 {
-	x := float32(v)
-	// Only midpoints of two float32, which have one bit set of the 29 that float32
-	// lacks, may be rounded the other way; and subnormal float32 have fewer bits.
-	if math.Float64bits(v)&(1<<29-1) == 1<<28 || math.Abs(v) < 0x1p-126 && v != 0 {
-		f, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', -1, 64), 32)
-		return float32(f)
-	}
-	return x
 }
 
 // parseBool returns 1 for a text that means true and 0 for false.

@@ -73,7 +73,7 @@ func (c *survey) append(b []byte) []byte {
 	}
 	b = c.rest.append(b)
 	if c.rest.of(isNumber) > 0 {
-		b = c.cells.append(b)
+		b = c.cells.AppendBinary(b)
 	}
 	return b
 }
@@ -92,27 +92,19 @@ func (t *tally) append(b []byte) []byte {
 	return appendText(b, t.odd)
 }
 
-func (c *cells) append(b []byte) []byte {
-	b = append(b, byte(c.shift))
-	b = binary.AppendUvarint(b, uint64(c.used))
-	for _, e := range c.sorted() {
-		b = binary.AppendUvarint(b, e.key)
-		b = binary.AppendUvarint(b, uint64(e.n))
-	}
-	return b
-}
-
 // source reads what AppendBinary has written. After an error everything is zero.
 type source struct {
 	b   []byte
 	bad bool
 }
 
-func (r *source) fail() { r.b, r.bad = nil, true }
+func (r *source) Fail() { r.b, r.bad = nil, true }
 
-func (r *source) byte() byte {
+func (r *source) Failed() bool { return r.bad }
+
+func (r *source) Byte() byte {
 	if len(r.b) == 0 {
-		r.fail()
+		r.Fail()
 		return 0
 	}
 	v := r.b[0]
@@ -121,10 +113,10 @@ func (r *source) byte() byte {
 }
 
 // uvarint reads a number of at most limit, in its shortest form.
-func (r *source) uvarint(limit uint64) uint64 {
+func (r *source) Uvarint(limit uint64) uint64 {
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 || n > 1 && r.b[n-1] == 0 || v > limit {
-		r.fail()
+		r.Fail()
 		return 0
 	}
 	r.b = r.b[n:]
@@ -132,7 +124,7 @@ func (r *source) uvarint(limit uint64) uint64 {
 }
 
 // count reads a number of things of which each takes so many bytes at least.
-func (r *source) count(each int) int { return int(r.uvarint(uint64(len(r.b) / each))) }
+func (r *source) Count(each int) int { return int(r.Uvarint(uint64(len(r.b) / each))) }
 
 func (r *source) uint64() uint64 {
 	b := r.bytes(8)
@@ -144,7 +136,7 @@ func (r *source) uint64() uint64 {
 
 func (r *source) bytes(n int) []byte {
 	if n > len(r.b) {
-		r.fail()
+		r.Fail()
 		return nil
 	}
 	b := r.b[:n]
@@ -159,16 +151,16 @@ func (s *Survey) UnmarshalBinary(b []byte) error {
 		return errVersion
 	}
 	r := &source{b: b}
-	r.byte()
-	limit := r.byte()
+	r.Byte()
+	limit := r.Byte()
 	if limit > uint8(bits.TrailingZeros64(maxColumnWeight)) {
 		return errDamaged
 	}
-	rules := Rules{Decimal: r.byte(), Thousands: r.byte()}
-	for range r.count(1) {
-		rules.Missing = append(rules.Missing, string(r.bytes(int(r.uvarint(MaxLevelText)))))
+	rules := Rules{Decimal: r.Byte(), Thousands: r.Byte()}
+	for range r.Count(1) {
+		rules.Missing = append(rules.Missing, string(r.bytes(int(r.Uvarint(MaxLevelText)))))
 	}
-	columns := r.count(5 + len(rules.Missing))
+	columns := r.Count(5 + len(rules.Missing))
 	if r.bad || columns < 1 || columns > rows.MaxDim+1 || len(rules.Missing) > MaxCodes {
 		return errDamaged
 	}
@@ -190,10 +182,10 @@ func (s *Survey) UnmarshalBinary(b []byte) error {
 }
 
 func (c *survey) decode(r *source, limit int) {
-	fields := r.uvarint(1 << 50)
+	fields := r.Uvarint(1 << 50)
 	left := fields // fields that are not accounted for
 	take := func() int64 {
-		n := r.uvarint(left)
+		n := r.Uvarint(left)
 		left -= n
 		return int64(n)
 	}
@@ -201,26 +193,26 @@ func (c *survey) decode(r *source, limit int) {
 	for i := range c.codes {
 		c.codes[i] = take()
 	}
-	c.zeros = uint(r.byte())
-	n := r.count(3)
+	c.zeros = uint(r.Byte())
+	n := r.Count(3)
 	if r.bad || c.zeros > 64 {
-		r.fail()
+		r.Fail()
 		return
 	}
 	var last level
 	for i := range n {
-		e := level{size: uint32(r.uvarint(math.MaxUint32))}
+		e := level{size: uint32(r.Uvarint(math.MaxUint32))}
 		stored := r.bytes(int(min(e.size, MaxLevelText)))
 		if e.hash = xxhash.Sum64(stored); e.size > MaxLevelText {
 			e.hash = r.uint64()
 		}
 		e.n = take()
 		if r.bad || e.size == 0 || e.n == 0 || !c.keeps(e.hash) {
-			r.fail()
+			r.Fail()
 			return
 		}
 		if i > 0 && cmp.Or(bytes.Compare(c.levels.stored(&last), stored), cmp.Compare(last.size, e.size), cmp.Compare(last.hash, e.hash)) >= 0 {
-			r.fail()
+			r.Fail()
 			return
 		}
 		c.levels.add(e.hash, stored, e.size, e.n)
@@ -231,52 +223,28 @@ func (c *survey) decode(r *source, limit int) {
 		c.rest.decode(r, left)
 		left -= uint64(c.rest.n)
 		if c.rest.of(isNumber) > 0 {
-			c.cells.decode(r, limit, uint64(c.rest.of(isNumber)))
+			c.cells.Decode(r, limit, uint64(c.rest.of(isNumber)))
 		}
 	}
 	if left != 0 {
-		r.fail()
+		r.Fail()
 	}
 }
 
 func (t *tally) decode(r *source, limit uint64) {
-	t.n = int64(r.uvarint(limit))
+	t.n = int64(r.Uvarint(limit))
 	for i := range t.counts {
-		t.counts[i] = int64(r.uvarint(uint64(t.n)))
+		t.counts[i] = int64(r.Uvarint(uint64(t.n)))
 	}
 	numbers := t.of(isNumber)
 	if numbers > 0 {
 		t.min, t.max = math.Float64frombits(r.uint64()), math.Float64frombits(r.uint64())
 	}
-	t.short, t.long = uint32(r.uvarint(math.MaxUint32)), uint32(r.uvarint(math.MaxUint32))
-	t.odd = string(r.bytes(int(r.uvarint(maxExample))))
+	t.short, t.long = uint32(r.Uvarint(math.MaxUint32)), uint32(r.Uvarint(math.MaxUint32))
+	t.odd = string(r.bytes(int(r.Uvarint(maxExample))))
 	negative := func(v float64) bool { return v == 0 && math.Signbit(v) }
 	if t.n == 0 || !(t.min <= t.max) || t.max-t.min != t.max-t.min || negative(t.min) || negative(t.max) ||
 		t.short < 1 || t.short > t.long || (numbers < t.n) != (t.odd != "") || t.of(isWhole) > numbers || t.of(hasZeros) > numbers {
-		r.fail()
-	}
-}
-
-func (c *cells) decode(r *source, limit int, numbers uint64) {
-	c.shift = uint(r.byte())
-	n := r.count(2)
-	if r.bad || c.shift > 63 || n == 0 || n > limit {
-		r.fail()
-		return
-	}
-	var last uint64
-	for i := range n {
-		k := r.uvarint(math.MaxUint64 >> c.shift)
-		count := r.uvarint(numbers)
-		if r.bad || i > 0 && k <= last || count == 0 {
-			r.fail()
-			return
-		}
-		c.count(k, int64(count))
-		last = k
-		numbers -= count
-	}
-	if numbers != 0 {
-		r.fail()
+		r.Fail()
 	}
 }

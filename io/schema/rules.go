@@ -43,7 +43,7 @@ func (r *Rules) Validate() error {
 // another number without the rules.
 func (r *Rules) Number(scratch *[]byte, text []byte) (plain []byte, reason string) {
 	trimmed := bytes.Trim(text, " \t")
-	if plain, ok := point(scratch, trimmed, r.Decimal, r.Thousands); ok {
+	if plain, ok := decimal.Plain(scratch, trimmed, r.Decimal, r.Thousands); ok {
 		if _, ok := decimal.Parse(plain); ok {
 			return plain, ""
 		}
@@ -137,65 +137,4 @@ var absent = []string{
 // MeansMissing reports whether a text is a word for a missing value.
 func MeansMissing(text []byte) bool {
 	return len(text) <= len("unknown") && slices.Contains(absent, strings.ToLower(string(text)))
-}
-
-// Units are the signs with which numbers can be written, before or after them.
-var Units = [...]string{"$", "€", "£", "¥", "%"}
-
-// cutUnit returns a number that may have a unit without it, in scratch memory, and which unit that is, −1 for none.
-func cutUnit(scratch *[]byte, text []byte) (number []byte, unit int) {
-	first, last := text[0], text[len(text)-1]
-	if first-'0' < 10 && last-'0' < 10 {
-		return text, -1
-	}
-	for i, u := range Units {
-		if rest, ok := bytes.CutSuffix(text, []byte(u)); ok {
-			number = bytes.TrimSpace(rest)
-		} else if rest, ok := bytes.CutPrefix(bytes.TrimPrefix(text, []byte("-")), []byte(u)); ok && u != "%" {
-			if number = bytes.TrimSpace(rest); first == '-' {
-				*scratch = append(append((*scratch)[:0], '-'), number...)
-				number = *scratch
-			}
-		}
-		if len(number) > 0 {
-			return number, i
-		}
-	}
-	return text, -1
-}
-
-// point rewrites a number with a decimal point and without thousands, in scratch memory.
-// Groups of thousands must have three digits.
-func point(scratch *[]byte, text []byte, decimal, thousands byte) (plain []byte, ok bool) {
-	if (decimal == 0 || decimal == '.') && thousands == 0 {
-		return text, true
-	}
-	if decimal == 0 {
-		decimal = '.'
-	}
-	b := (*scratch)[:0]
-	defer func() { *scratch = b }()
-	group := -1 // digits since the last separator of thousands
-	for i, c := range text {
-		switch {
-		case c == decimal:
-			if group >= 0 && group != 3 {
-				return nil, false
-			}
-			b = append(append(b, '.'), text[i+1:]...)
-			return b, bytes.IndexByte(text[i+1:], '.') < 0
-		case thousands != 0 && c == thousands:
-			if group >= 0 && group != 3 || len(b) == 0 {
-				return nil, false
-			}
-			group = 0
-			continue
-		case c == '.':
-			return nil, false
-		case group >= 0:
-			group++
-		}
-		b = append(b, c)
-	}
-	return b, (group < 0 || group == 3) && len(b) > 0
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/lines/decimal"
 )
 
 func TestCodesOfMissingValuesAreFoundInAnyCase(t *testing.T) {
@@ -51,7 +53,7 @@ func TestNumbersAreReadInOtherForms(t *testing.T) {
 		{0, ',', "1,234.5,6", ""}, {',', 0, "", ""}, {0, ',', "+1,000", "+1000"},
 	} {
 		var scratch []byte
-		text, ok := point(&scratch, []byte(c.text), c.decimal, c.thousands)
+		text, ok := decimal.Plain(&scratch, []byte(c.text), c.decimal, c.thousands)
 		if _, err := strconv.ParseFloat(string(text), 64); err != nil {
 			ok = false
 		}

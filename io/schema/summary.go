@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/schema/cells"
 	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
@@ -74,9 +76,9 @@ func (s *Survey) Column(column int) *Summary {
 		}
 	}
 	all := c.rest
-	var numbers []piece
-	if c.cells.used > 0 {
-		numbers = c.cells.pieces(c.rest.min, c.rest.max)
+	var numbers []cells.Piece
+	if c.cells.Len() > 0 {
+		numbers = c.cells.Pieces(c.rest.min, c.rest.max)
 	}
 	var weight int64
 	for i := range c.levels.entries {
@@ -92,7 +94,7 @@ func (s *Survey) Column(column int) *Summary {
 		}
 		all.add(is, value, stored, e.size, e.n)
 		if is&isNumber != 0 {
-			numbers = append(numbers, piece{value, value, e.n})
+			numbers = append(numbers, cells.Piece{From: value, To: value, N: e.n})
 			continue
 		}
 		sum.others++
@@ -112,7 +114,7 @@ func (s *Survey) Column(column int) *Summary {
 	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.of(isNumber), all.of(isWhole), all.of(hasZeros), all.of(isBoolean)
 	sum.tally = all
 	slices.Sort(sum.absent)
-	sum.Times, sum.Units = all.named(firstLayout, times.Names()), all.named(firstUnit, Units[:])
+	sum.Times, sum.Units = all.named(firstLayout, times.Names()), all.named(firstUnit, decimal.Units[:])
 	for u, n := range sum.Units { // numbers with another unit than most are other texts
 		if u == sum.unit() {
 			continue
@@ -126,7 +128,7 @@ func (s *Survey) Column(column int) *Summary {
 	}
 	if sum.Numbers > 0 {
 		sum.Min, sum.Max = all.min, all.max
-		sum.Median, sum.Within = quantile(numbers, 0.5)
+		sum.Median, sum.Within = cells.Quantile(numbers, 0.5)
 	}
 	if sum.odd == "" {
 		sum.odd = all.odd
@@ -155,7 +157,7 @@ func (t *tally) named(first int, names []string) (counts map[string]int64) {
 
 // unit returns the most frequent unit of a column of numbers; "" if they have none.
 func (s *Summary) unit() (unit string) {
-	for _, u := range Units {
+	for _, u := range decimal.Units {
 		if s.Units[u] > s.Units[unit] {
 			unit = u
 		}

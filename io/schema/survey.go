@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema/cells"
 )
 
 // Bounds on the memory of a Survey, in units of about 50 bytes: a text takes one, and one more
@@ -52,8 +53,8 @@ type survey struct {
 	weight int64 // of levels
 	// Levels are the texts whose hash has zeros leading zero bits; with 0 all.
 	zeros uint
-	rest  tally // of other texts
-	cells cells // of the numbers among them
+	rest  tally       // of other texts
+	cells cells.Cells // of the numbers among them
 }
 
 // NewSurvey returns an empty Survey of a table with so many columns, at most rows.MaxDim+1.
@@ -148,7 +149,7 @@ func (s *Survey) spill(c *survey, stored []byte, size uint32, n int64) {
 	}
 	c.rest.add(is, value, stored, size, n)
 	if is&isNumber != 0 {
-		c.cells.add(value, n, s.maxCells())
+		c.cells.Add(value, n, s.maxCells())
 	}
 }
 
@@ -215,7 +216,7 @@ func (s *Survey) Bytes(times float64) int64 {
 	for i := range s.columns {
 		c := &s.columns[i]
 		weight += float64(c.weight)
-		used += float64(c.cells.used)
+		used += float64(c.cells.Len())
 	}
 	return int64(50*min(weight*times, maxWeight) + 48*min(used*times, maxCells)) // tables are a quarter to half full
 }
@@ -238,7 +239,7 @@ func (s *Survey) Merge(t *Survey) {
 			c.codes[j] += n
 		}
 		c.rest.merge(&d.rest)
-		c.cells.merge(&d.cells, s.maxCells())
+		c.cells.Merge(&d.cells, s.maxCells())
 		s.widen(c, d.zeros)
 		for j := range d.levels.entries {
 			e := &d.levels.entries[j]

@@ -25,7 +25,7 @@ const (
 	firstForm   = 7
 	formCount   = 6
 	firstUnit   = firstForm + formCount
-	unitCount   = len(Units)
+	unitCount   = len(decimal.Units)
 	firstLayout = firstUnit + unitCount
 	layoutCount = len(times.Layouts)
 	traitCount  = firstLayout + layoutCount
@@ -102,7 +102,7 @@ func (t *tally) of(is traits) int64 { return t.counts[bits.TrailingZeros64(uint6
 // traitsOf returns what a text that is not missing can be read as, and its value if it is a
 // number.
 func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
-	amount, unit := cutUnit(&s.unit, text)
+	amount, unit := decimal.CutUnit(&s.unit, text)
 	if unit >= 0 || mayBeNumber(text[0]) || text[0] == s.rules.Decimal {
 		is, value = s.numberOf(amount)
 		if is&isNumber != 0 && unit >= 0 {
@@ -134,14 +134,14 @@ func mayBeNumber(c byte) bool { return c-'0' < 10 || c == '-' || c == '+' || c =
 
 // numberOf returns what a text without a unit is as a number, or which forms it has otherwise.
 func (s *Survey) numberOf(text []byte) (is traits, value float64) {
-	if plain, ok := point(&s.scratch, text, s.rules.Decimal, s.rules.Thousands); ok {
+	if plain, ok := decimal.Plain(&s.scratch, text, s.rules.Decimal, s.rules.Thousands); ok {
 		is, value = numberOf(plain)
 	}
 	if is != 0 || len(text) > 40 {
 		return is, value
 	}
 	for i, f := range forms {
-		if plain, ok := point(&s.scratch, text, f.decimal, f.thousands); ok {
+		if plain, ok := decimal.Plain(&s.scratch, text, f.decimal, f.thousands); ok {
 			if number, _ := numberOf(plain); number != 0 {
 				is |= 1 << (firstForm + i)
 			}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/schema/times"
@@ -281,8 +282,8 @@ func (r *reader) field(indent int) error {
 				return fmt.Errorf("fill: want mean, median or a number, have %s", quote(text))
 			}
 		case "unit":
-			if f.Unit = text; !slices.Contains(schema.Units[:], text) {
-				return unknown("unit", text, schema.Units[:]...)
+			if f.Unit = text; !slices.Contains(decimal.Units[:], text) {
+				return unknown("unit", text, decimal.Units[:]...)
 			}
 		case "buckets":
 			n, err := strconv.Atoi(text)

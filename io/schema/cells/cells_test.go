@@ -1,4 +1,4 @@
-package schema
+package cells
 
 import (
 	"math"
@@ -21,16 +21,16 @@ func TestCellsDependOnTheNumbersAlone(t *testing.T) {
 			}
 			numbers = append(numbers, v)
 		}
-		var whole cells
-		parts := make([]cells, 1+r.IntN(5))
+		var whole Cells
+		parts := make([]Cells, 1+r.IntN(5))
 		for _, v := range numbers {
-			whole.add(v, 1, limit)
-			parts[r.IntN(len(parts))].add(v, 1, limit)
+			whole.Add(v, 1, limit)
+			parts[r.IntN(len(parts))].Add(v, 1, limit)
 		}
 		for len(parts) > 1 {
 			last := parts[len(parts)-1]
 			parts = parts[:len(parts)-1]
-			parts[r.IntN(len(parts))].merge(&last, limit)
+			parts[r.IntN(len(parts))].Merge(&last, limit)
 		}
 		if parts[0].shift != whole.shift || !slices.Equal(parts[0].sorted(), whole.sorted()) {
 			t.Fatalf("cut and merged: %v, want %v", parts[0].sorted(), whole.sorted())
@@ -45,7 +45,7 @@ func TestCellsDependOnTheNumbersAlone(t *testing.T) {
 		lo, hi := numbers[0], numbers[len(numbers)-1]
 		for _, q := range []float64{0, 0.1, 0.5, 0.9, 1} {
 			want := numbers[int(math.Floor(q*float64(len(numbers)-1)))]
-			got, within := quantile(whole.pieces(lo, hi), q)
+			got, within := Quantile(whole.Pieces(lo, hi), q)
 			if e := math.Abs(got - want); !(e <= within*(1+1e-12)+1e-300) {
 				t.Fatalf("quantile %g is %g ± %g, want %g", q, got, within, want)
 			}
