@@ -25,8 +25,7 @@ type Sink interface {
 	Null(row []float32, column int) (reason string)
 }
 
-// Decoder stores the values of fields in rows, as a Table says. It is not safe for
-// concurrent use.
+// Decoder stores the values of fields in rows, as a Table says. It is not safe for concurrent use.
 type Decoder struct {
 	columns   []decoding
 	width     int
@@ -230,8 +229,7 @@ func (d *Decoder) level(c *decoding, text []byte) float32 {
 	return float32(len(c.Levels))
 }
 
-// Float stores a number, or the text that it has in the shortest decimal form. NaN is a
-// missing value.
+// Float stores a number, or the text that it has in the shortest decimal form. NaN is a missing value.
 func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 	c := &d.columns[column]
 	switch {

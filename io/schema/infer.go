@@ -91,8 +91,7 @@ type inference struct {
 	notes []Note
 }
 
-// note adds a note on a column that is a feature, or is not for the reason noted; or on the times
-// of rows.
+// note adds a note on a column that is a feature, or is not for the reason noted; or on the times of rows.
 func (in *inference) note(column int, d *doubt, detail string, args ...any) {
 	f := &in.d.Fields[column]
 	if f.Role != Feature && !d.dropped && !(f.Role == When && d.times) {
@@ -179,6 +178,17 @@ func (s *Summary) codeNames() bool {
 // dates reports whether all texts are whole numbers that are dates.
 func (s *Summary) dates() bool {
 	return s.Distinct > 2 && s.Times[times.Digits] == s.Texts && s.Numbers == s.Texts
+}
+
+// datelike reports whether nearly all texts look like dates or times.
+func (s *Summary) datelike() bool {
+	var n int64
+	for _, l := range s.Levels {
+		if times.Like([]byte(l.Text)) {
+			n += l.Rows
+		}
+	}
+	return s.Texts > 0 && float64(n) >= mostly*float64(s.Texts)
 }
 
 // pair reports whether all texts are true or false in the words of one pair.
@@ -292,6 +302,8 @@ func (in *inference) decideLevels(i int, asked bool) {
 	switch {
 	case len(s.Units) > 1:
 		in.note(i, doubtUnits, "such as %s", quote([]byte(s.odd)))
+	case s.datelike():
+		in.note(i, doubtDates, "such as %s", quote([]byte(s.odd)))
 	case s.Numbers*20 < s.Texts:
 	case s.codes == 0 && len(s.absent) > 0:
 		in.absentNote(i, doubtWords, "%d of %d are numbers", s.Numbers, s.Texts)
@@ -300,8 +312,7 @@ func (in *inference) decideLevels(i int, asked bool) {
 	}
 }
 
-// decideRole leaves out columns that cannot help, unless the user wants them. A table of
-// plain numbers keeps its columns.
+// decideRole leaves out columns that cannot help, unless the user wants them. A table of plain numbers keeps its columns.
 func (in *inference) decideRole(i int, plain bool) {
 	f := &in.d.Fields[i]
 	s := f.Summary
@@ -328,7 +339,7 @@ func (in *inference) decideRole(i int, plain bool) {
 func (in *inference) drop(i int, d *doubt, detail string, args ...any) {
 	f := &in.d.Fields[i]
 	f.Role, f.Levels, f.Buckets = Ignore, nil, 0
-	in.notes = slices.DeleteFunc(in.notes, func(n Note) bool { return n.Column == i && !n.numbers })
+	in.notes = slices.DeleteFunc(in.notes, func(n Note) bool { return n.Column == i && !(d == doubtUnique && n.numbers) })
 	if !slices.ContainsFunc(in.notes, func(n Note) bool { return n.Column == i }) {
 		in.note(i, d, detail, args...)
 	}

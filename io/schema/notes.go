@@ -15,7 +15,7 @@ type doubt struct {
 	dropped bool   // concerns columns that are not used
 	times   bool   // also concerns the times of rows
 	bad     bool   // rows cannot be used
-	numbers bool   // concerns numbers that are not read as numbers because of how they are written
+	numbers bool   // concerns numbers and times that are not read as such because of how they are written
 }
 
 var (
@@ -32,8 +32,9 @@ var (
 	doubtTime       = &doubt{what: "dates as text, read as days, month, weekday and hour", option: "drop", effect: "leaves them out"}
 	doubtDigits     = &doubt{what: "whole numbers that are dates as yyyymmdd, read as days, month, weekday and hour", option: "numeric", effect: "reads numbers"}
 	doubtNoTime     = &doubt{what: "texts that are not times of the column's layout; rows with them have no time", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
-	doubtMonth      = &doubt{what: "dates whose day and month cannot be told apart", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
+	doubtMonth      = &doubt{what: "dates whose day, month and year cannot be told apart", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
 	doubtZones      = &doubt{what: "times with and without a zone; those without are read as UTC", option: "drop", effect: "leaves the column out", times: true}
+	doubtDates      = &doubt{what: "texts that look like dates or times of no known layout; write them as 2024-02-29 08:30", option: "drop", effect: "leaves the column out", numbers: true}
 	doubtMixed      = &doubt{what: "numbers and other texts, read as a category", option: "numeric", effect: "reads numbers, and rows with other texts cannot be used"}
 	doubtUnits      = &doubt{what: "numbers with different units, not read as numbers; write them in one unit", option: "drop", effect: "leaves the column out", numbers: true}
 	doubtComma      = &doubt{what: "numbers with a decimal comma, not read as numbers", option: "decimal", effect: "sets the decimal separator", numbers: true}

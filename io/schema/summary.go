@@ -186,8 +186,7 @@ func (s *Summary) Different() string {
 	return fmt.Sprintf("about %d", s.Distinct)
 }
 
-// repeats returns how often a text occurs, in the mean over those that were told apart; 0 if
-// none were.
+// repeats returns how often a text occurs, in the mean over those that were told apart; 0 if none were.
 func (s *Summary) repeats() float64 {
 	if len(s.Levels) == 0 {
 		return 0
@@ -199,23 +198,21 @@ func (s *Summary) repeats() float64 {
 	return float64(n) / float64(len(s.Levels))
 }
 
-// layout returns the layout that most texts have, the share of texts that have it, and
-// another one that as many have.
+// layout returns the layout that most texts have, the share of texts that have it, and another one that as many have.
 func (s *Summary) layout() (name string, share float64, other string) {
 	var most int64
 	for _, l := range times.Layouts {
 		switch n := s.Times[l.Name]; {
 		case n > most:
 			most, name, other = n, l.Name, ""
-		case n == most && n > 0 && other == "":
+		case n == most && n > 0 && other == "" && !(name == "iso" && l.Name == "y-m-d"): // which are alike
 			other = l.Name
 		}
 	}
 	return name, float64(most) / float64(max(s.Texts, 1)), other
 }
 
-// Span returns the texts of the first and the last time of a layout; not ok unless all texts were
-// told apart and some have the layout.
+// Span returns the texts of the first and the last time of a layout; not ok unless all texts were told apart and some have the layout.
 func (s *Summary) Span(layout string) (first, last string, ok bool) {
 	l := times.Of(layout)
 	if l == nil || !s.Exact {

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema/cells"
 )
 
-// Bounds on the memory of a Survey, in units of about 50 bytes: a text takes one, and one more
-// for each 32 bytes.
+// Bounds on the memory of a Survey, in units of about 50 bytes: a text takes one, and one more for each 32 bytes.
 const (
 	maxColumnWeight = 1 << 17 // of one column
 	maxWeight       = 1 << 19 // of all columns
@@ -221,8 +220,7 @@ func (s *Survey) Bytes(times float64) int64 {
 	return int64(50*min(weight*times, maxWeight) + 48*min(used*times, maxCells)) // tables are a quarter to half full
 }
 
-// Merge adds the fields that t has seen, and does not change t. It panics unless both have
-// the same number of columns and the same rules.
+// Merge adds the fields that t has seen, and does not change t. It panics unless both have the same number of columns and the same rules.
 func (s *Survey) Merge(t *Survey) {
 	if len(s.columns) != len(t.columns) || !slices.Equal(s.rules.Missing, t.rules.Missing) ||
 		s.rules.Decimal != t.rules.Decimal || s.rules.Thousands != t.rules.Thousands {

@@ -99,8 +99,7 @@ func (t *tally) merge(u *tally) {
 // of returns how many of the texts have a trait.
 func (t *tally) of(is traits) int64 { return t.counts[bits.TrailingZeros64(uint64(is))] }
 
-// traitsOf returns what a text that is not missing can be read as, and its value if it is a
-// number.
+// traitsOf returns what a text that is not missing can be read as, and its value if it is a number.
 func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 	amount, unit := decimal.CutUnit(&s.unit, text)
 	if unit >= 0 || mayBeNumber(text[0]) || text[0] == s.rules.Decimal {
@@ -150,8 +149,7 @@ func (s *Survey) numberOf(text []byte) (is traits, value float64) {
 	return is, 0
 }
 
-// numberOf returns the traits of a number in plain form, and its value, at most the largest float64; 0 if the text is
-// not a number.
+// numberOf returns the traits of a number in plain form, and its value, at most the largest float64; 0 if the text is not a number.
 func numberOf(text []byte) (is traits, value float64) {
 	digits := text
 	if digits[0] == '-' || digits[0] == '+' {

@@ -26,8 +26,9 @@ var Layouts = [...]Layout{
 	{Name: "m/d/y", order: "mdy", sep: '/', short: true},
 	{Name: "d/m/y", order: "dmy", sep: '/', short: true},
 	{Name: "y/m/d", order: "ymd", sep: '/', short: true},
-	{Name: "d-m-y", order: "dmy", sep: '-'},
-	{Name: "m-d-y", order: "mdy", sep: '-'},
+	{Name: "d-m-y", order: "dmy", sep: '-', short: true},
+	{Name: "m-d-y", order: "mdy", sep: '-', short: true},
+	{Name: "y-m-d", order: "ymd", sep: '-', short: true},
 	{Name: "d mon y", order: "dby", short: true},
 	{Name: "mon d y", order: "bdy", short: true},
 	{Name: Digits, order: "ymd"},
@@ -122,6 +123,25 @@ func (l *Layout) separated(c *clock) bool {
 		c.skip(' ')
 	}
 	return len(c.rest) < had
+}
+
+// Like reports whether a text looks like a date or a time, of whatever layout: it has digits, and the name of a month or a year
+// that a hyphen follows.
+func Like(text []byte) bool {
+	if !bytes.ContainsAny(text, "0123456789") {
+		return false
+	}
+	letter := func(c byte) bool { return (c|0x20)-'a' < 26 }
+	for i, c := range text {
+		if letter(c) && (i == 0 || !letter(text[i-1])) {
+			word := clock{rest: text[i:]}
+			if word.month(); !word.bad {
+				return true
+			}
+		}
+	}
+	year := clock{rest: text}
+	return year.digits(4, 4)-1000 < 2000 && year.skip('-') && !year.bad
 }
 
 // Zoned reports whether a text that has the layout names its zone.

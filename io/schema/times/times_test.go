@@ -19,8 +19,9 @@ var packageTime = map[string][]string{
 	"d.m.y": {"2.1.06", "2.1.2006", "2.1.2006 15:04", "2.1.2006 15:04:05.999999999"},
 	"m/d/y": {"1/2/06", "1/2/2006", "1/2/2006 15:04", "1/2/2006 15:04:05.999999999"},
 	"d/m/y": {"2/1/06", "2/1/2006", "2/1/2006 15:04", "2/1/2006 15:04:05.999999999"},
-	"d-m-y": {"2-1-2006", "2-1-2006 15:04"},
-	"m-d-y": {"1-2-2006", "1-2-2006 15:04"},
+	"d-m-y": {"2-1-06", "2-1-2006", "2-1-2006 15:04"},
+	"m-d-y": {"1-2-06", "1-2-2006", "1-2-2006 15:04"},
+	"y-m-d": {"06-1-2", "2006-1-2", "2006-1-2 15:04"},
 }
 
 func TestTimesAreThoseOfPackageTime(t *testing.T) {
@@ -41,7 +42,7 @@ func TestTimesAreThoseOfPackageTime(t *testing.T) {
 		var want time.Time
 		ok := false
 		for _, form := range forms {
-			if l.short && bytes.ContainsAny(text, "-+") {
+			if l.short && (text[0] == '-' || bytes.Contains(text, []byte("--")) || bytes.ContainsAny(bytes.ReplaceAll(text, []byte{l.sep}, nil), "-+")) {
 				break // package time takes a sign for the first digit of a year
 			}
 			if at, err := time.Parse(form, string(text)); err == nil {
@@ -64,8 +65,8 @@ func TestTimesAreThoseOfPackageTime(t *testing.T) {
 
 func TestTextsHaveSeveralLayouts(t *testing.T) {
 	for text, want := range map[string][]string{
-		"2024-02-29":           {"iso"},
-		"2024-2-29":            nil,
+		"2024-02-29":           {"iso", "y-m-d"},
+		"2024-2-29":            {"y-m-d"},
 		"2023-02-29":           nil,
 		"2024-02-29T24:00":     nil,
 		"2024-02-29T23:59:60":  nil,
@@ -80,7 +81,8 @@ func TestTextsHaveSeveralLayouts(t *testing.T) {
 		"02/25/23":             {"m/d/y"},
 		"25/02/23":             {"d/m/y", "y/m/d"},
 		"1/12/124":             nil,
-		"24-01-03":             nil,
+		"24-01-03":             {"d-m-y", "y-m-d"},
+		"2024-1-3":             {"y-m-d"},
 		"3-1-2024":             {"d-m-y", "m-d-y"},
 		"20240229":             {"yyyymmdd"},
 		"20230229":             nil,
@@ -160,6 +162,17 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestTextsLookLikeDates(t *testing.T) {
+	for text, want := range map[string]bool{
+		"03JAN2024": true, "Jan-3": true, "2024-03": true, "2024-03-01T10:00:00 UTC": true, "Mon, 3 March 2024": true,
+		"marker 1": false, "Mars 5": false, "may": false, "12-34": false, "4711-5": false, "2024": false, "": false, "20240-1": false,
+	} {
+		if got := Like([]byte(text)); got != want {
+			t.Errorf("%q looks like a date: %t", text, got)
+		}
+	}
 }
 
 // layoutsOf returns the names of the layouts that a text has, in order of preference.
