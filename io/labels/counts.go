@@ -172,6 +172,8 @@ type Summary struct {
 	Min     float64 `json:"min"`            // smallest such target
 	Max     float64 `json:"max"`            // largest such target
 	Text    string  `json:"text,omitempty"` // bytewise smallest label that is not a number, truncated to 64 bytes
+	// Same has two labels that are the same number but not the same code, as one has leading zeros; nil without such.
+	Same []string `json:"same,omitempty"`
 }
 
 // Summary returns what has been collected. The labels become classes here:
@@ -207,6 +209,9 @@ func (c *Counts) Summary() Summary {
 			panic("labels: a counted label is not in the vocabulary")
 		}
 		s.Counts[i] += e.n
+		if class := s.Vocabulary.Classes[i]; s.Numeric && leadingZero(e.label) && slices.Contains(labels, class) && (s.Same == nil || e.label < s.Same[0]) {
+			s.Same = []string{e.label, class}
+		}
 		if k < len(c.weights) {
 			weights[i].Merge(&c.weights[k])
 		}
@@ -215,6 +220,12 @@ func (c *Counts) Summary() Summary {
 		s.Weights = append(s.Weights, weights[i].Float64())
 	}
 	return s
+}
+
+// leadingZero reports whether a label is a number with a zero before other digits, as codes have it.
+func leadingZero(label string) bool {
+	digits := strings.TrimLeft(strings.TrimSpace(label), "+-")
+	return len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9'
 }
 
 // In returns how many labels are of each class of v, and the labels, as written, that are of none.

@@ -72,6 +72,8 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s", labels.MaxClasses, labels.MaxLabel, hint(d, l))
 	case l.Rows == 1:
 		return fail("only one row is used; classification needs at least two classes%s", elsewhere(d))
+	case len(l.Vocabulary.Classes) < 2 && l.Same != nil:
+		return fail("all %d rows have the label %s: %q and %q are the same number; write codes with a letter, such as c%s", l.Rows, l.Vocabulary.Classes[0], l.Same[0], l.Same[1], l.Same[0])
 	case len(l.Vocabulary.Classes) < 2:
 		return fail("all %d rows have the label %q; classification needs at least two classes%s", l.Rows, l.Vocabulary.Classes[0], elsewhere(d))
 	}
@@ -163,6 +165,8 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 	}
 	n := len(l.Vocabulary.Classes)
 	switch {
+	case l.Same != nil:
+		return fmt.Sprintf("the labels %q and %q are the same number, and so one class; write codes with a letter, such as c%s, to keep them apart", l.Same[0], l.Same[1], l.Same[0])
 	case !l.Numeric && l.Targets > 0:
 		return fmt.Sprintf("labels are treated as classes because %q is not a number, although %s of %s labels are; --task regression lists those that are not", l.Text, report.Groups(l.Targets), report.Groups(l.Rows))
 	case !l.Numeric || !l.Whole || named(d, l):
