@@ -29,7 +29,9 @@ func says(t *testing.T, dir string, words []string, args ...string) {
 func TestTrainingAndPredictionAgreeOnTheHeader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	texts := func(i int) string { return fmt.Sprintf("%c,%c,%c,%c", "ep"[i*i%7%2], "abc"[i%3], "xy"[i%2], "uvw"[i*5%7%3]) }
+	texts := func(i int) string {
+		return fmt.Sprintf("%c,%c,%c,%c", "ep"[i*i%7%2], "abc"[i%3], "xy"[i%2], "uvw"[i*5%7%3])
+	}
 	years := func(i int) string { return fmt.Sprintf("%.3f,%.3f", float64(i*37%101)/50-1, float64(i*53%97)/48-1) }
 	write(t, dir, "texts.csv", linesOf(40, texts))
 	write(t, dir, "new.csv", "p,b,x,never seen\n"+linesOf(9, texts))
