@@ -16,7 +16,7 @@ type Applier struct {
 	// needed, and returns it. It may use several threads.
 	Map func(phi, x []float32, n int) []float32
 	// Threshold, unless nil, decides between two classes in place of the model's Threshold: a
-	// row is of the second if the probability of that is at least as large, or, without
+	// row is of the positive class if the probability of that is at least as large, or, without
 	// probabilities, score.Margin is.
 	Threshold *float32
 
@@ -98,14 +98,15 @@ func (a *Applier) decide(said Applied, n int) Applied {
 	}
 	a.decided = grow(a.decided, n)
 	said.Classes = a.decided
+	positive := a.Model.Manifest.PositiveClass()
 	for i := range n {
-		of := score.Margin(said.Scores[2*i:])
+		of := score.Margin(said.Scores[2*i:], positive)
 		if said.Probabilities != nil {
-			of = said.Probabilities[2*i+1]
+			of = said.Probabilities[2*i+positive]
 		}
-		said.Classes[i] = 0
+		said.Classes[i] = int32(1 - positive)
 		if of >= *threshold {
-			said.Classes[i] = 1
+			said.Classes[i] = int32(positive)
 		}
 	}
 	return said

@@ -22,7 +22,7 @@ import (
 
 // Format is the newest version of the model directory that this program reads. It writes the
 // oldest in which a model is complete: 1, or 2 with a Threshold.
-const Format = 2
+const Format = 3
 
 // Names of the files of a model directory.
 const (
@@ -76,6 +76,9 @@ type Manifest struct {
 
 	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if the model has scores only
 
+	// Positive is the one of two classes that a threshold, precision, recall, F1 and the like are
+	// of; "" in models of older versions, for which it is the second.
+	Positive string `json:"positive,omitempty"`
 	// Threshold, unless nil, decides between two classes.
 	Threshold  *Threshold         `json:"threshold,omitempty"`
 	Input      Input              `json:"input"`
@@ -228,6 +231,14 @@ func (f FileSum) Check(data []byte) error {
 	return nil
 }
 
+// PositiveClass returns the index of Positive; 1 if there is none.
+func (m *Manifest) PositiveClass() int {
+	if m.Vocabulary != nil && len(m.Vocabulary.Classes) == 2 && m.Positive == m.Vocabulary.Classes[0] {
+		return 0
+	}
+	return 1
+}
+
 // File returns the entry of the file of that name, and whether there is one.
 func (m *Manifest) File(name string) (FileSum, bool) {
 	for _, f := range m.Files {
@@ -249,7 +260,7 @@ const (
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Format, m.SHA256 = 1, ""
 	if m.Threshold != nil {
-		m.Format = 2
+		m.Format = 3 - m.PositiveClass()
 	}
 	if _, err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
@@ -302,8 +313,8 @@ func (m *Manifest) check() (features.Recipe, error) {
 	if m.Format < 1 {
 		return nil, fmt.Errorf("format version %d, want 1 to %d", m.Format, Format)
 	}
-	if m.Threshold != nil && m.Format < 2 {
-		return nil, errors.New("format version 1 has no threshold")
+	if least := 3 - m.PositiveClass(); m.Threshold != nil && m.Format < least {
+		return nil, fmt.Errorf("format version %d with a threshold of class %d; want %d", m.Format, m.PositiveClass(), least)
 	}
 	if m.Features < 1 || m.Features > loss.MaxDim {
 		return nil, fmt.Errorf("%d features, want 1 to %d", m.Features, loss.MaxDim)
@@ -313,13 +324,17 @@ func (m *Manifest) check() (features.Recipe, error) {
 	}
 	switch m.Task {
 	case Classification:
-		switch v := m.Vocabulary; {
+		v := m.Vocabulary
+		switch {
 		case v == nil:
 			return nil, errors.New("classification without a vocabulary")
 		case len(v.Classes) < 2 || len(v.Classes) != m.Outputs:
 			return nil, fmt.Errorf("%d classes for %d outputs; want as many, and at least 2", len(v.Classes), m.Outputs)
 		case m.TargetGrid != nil:
 			return nil, errors.New("classification with a target grid")
+		}
+		if m.Positive != "" && (len(v.Classes) != 2 || !slices.Contains(v.Classes, m.Positive)) {
+			return nil, fmt.Errorf("the positive class %.80q; want one of two classes", m.Positive)
 		}
 		if n := len(m.Profile.ClassCounts); n != 0 && n != m.Outputs {
 			return nil, fmt.Errorf("counts for %d classes, want %d", n, m.Outputs)

@@ -162,10 +162,10 @@ func TestLoadRefusesInASentence(t *testing.T) {
 		got  string
 		want string
 	}{
-		{"newer version", refusal(t, file(ManifestFile, seal(edit(`"format": 1`, `"format": 3`)))),
-			"models: DIR: format version 3, this program reads up to 2; upgrade bochner"},
+		{"newer version", refusal(t, file(ManifestFile, seal(edit(`"format": 1`, `"format": 4`)))),
+			"models: DIR: format version 4, this program reads up to 3; upgrade bochner"},
 		{"no version", refusal(t, file(ManifestFile, seal(edit(`"format": 1`, `"format": 0`)))),
-			"models: DIR: manifest.json: format version 0, want 1 to 2"},
+			"models: DIR: manifest.json: format version 0, want 1 to 3"},
 		{"no manifest", refusal(t, file(WeightsFile, weights)),
 			"models: DIR: manifest.json is missing; is this the directory of a model?"},
 		{"no weights", refusal(t, file(ManifestFile, manifest)),

@@ -9,12 +9,12 @@ import (
 
 // What a Threshold is compared with.
 const (
-	OfProbability = "probability" // that of the second class
+	OfProbability = "probability" // that of the positive class
 	OfScore       = "score"       // score.Margin
 )
 
 // Threshold decides between two classes in place of the larger score or probability: a row is of
-// the second class if what Of names is at least Value.
+// the positive class if what Of names is at least Value.
 type Threshold struct {
 	Value float32 `json:"value"`
 	Of    string  `json:"of"` // OfProbability for a model with probabilities, else OfScore

@@ -54,7 +54,7 @@ func TestThresholdsDecide(t *testing.T) {
 			t.Errorf("%q: the threshold changes ranks or probabilities", method)
 		}
 		of := map[bool]string{true: "score", false: "probability"}[method == ""]
-		if got.Threshold.Of != of || !strings.Contains(jobtest.Text(t, got), `a row is of class "1" if `) {
+		if got.Threshold.Of != of || !strings.Contains(jobtest.Text(t, got), fmt.Sprintf("a row is of class %q if ", best.Positive)) {
 			t.Errorf("%q: %+v", method, got.Threshold)
 		}
 		predicted, err := Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+method), Threshold: best.Threshold})

@@ -18,36 +18,37 @@ const MinTopped = 10
 var topped = [...]int{3, 5}
 
 // Ranking counts how a classifier orders rows: for two classes the Margin,
-// and the probability of the second class, if it is counted; for up to MaxRanked the
+// and the probability of the positive class, if it is counted; for up to MaxRanked the
 // probability of each class, or its score if there are none, that of its rows against that
 // of the others. Scores would not do where there are probabilities: a softmax is the same
 // if a number is added to all scores of a row. Create it with NewRanking.
 // It is not safe for concurrent use.
 type Ranking struct {
 	k         int
+	positive  int     // of two classes
 	ranks     []Ranks // one or two for two classes; one for each of up to MaxRanked
 	rows      int64
 	notFinite int64              // of the rows, those with scores that are not finite
 	top       [len(topped)]int64 // rows whose class is among the first few
 }
 
-// Margin is the score by which a row of two classes is assigned to the second: half the
-// difference of the two scores, rounded once. It is the score of the second class where
-// the first is its negative, as those of ridge are. The row is assigned to the second
-// class if it is above 0, unless probabilities decide.
-func Margin(scores []float32) float32 {
-	return float32(float64(scores[1])/2 - float64(scores[0])/2)
+// Margin is the score by which a row of two classes is assigned to one of them, 0 or 1: half
+// the difference of its score and the other, rounded once. It is the score of the class where
+// the other is its negative, as those of ridge are. The row is assigned to the class if it is
+// above 0, unless probabilities decide.
+func Margin(scores []float32, class int) float32 {
+	return float32(float64(scores[class])/2 - float64(scores[1-class])/2)
 }
 
 // NewRanking returns an empty count for classes 0, …, k−1, with about that many cells in
-// all, at most MaxCells. With probabilities, of two classes that of the second is counted
-// in as many cells. It panics unless 2 ≤ k ≤ labels.MaxClasses and there are cells for
-// every class.
-func NewRanking(k, cells int, probabilities bool) *Ranking {
-	if k < 2 || k > labels.MaxClasses {
+// all, at most MaxCells. Of two classes positive, 0 or 1, is the one that is ranked; with
+// probabilities, its probability is counted in as many cells. It panics unless
+// 2 ≤ k ≤ labels.MaxClasses and there are cells for every class.
+func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
+	if k < 2 || k > labels.MaxClasses || positive < 0 || positive > 1 {
 		panic("score: number of classes out of range")
 	}
-	r := &Ranking{k: k}
+	r := &Ranking{k: k, positive: positive}
 	switch {
 	case k == 2:
 		r.ranks = []Ranks{*NewRanks(cells)}
@@ -84,9 +85,13 @@ func (r *Ranking) AddRows(truth int, scores, order []float32, rows int64) {
 		return
 	}
 	if r.k == 2 {
-		r.ranks[0].Add(Margin(scores), truth, rows)
+		kind := 0
+		if truth == r.positive {
+			kind = 1
+		}
+		r.ranks[0].Add(Margin(scores, r.positive), kind, rows)
 		if len(r.ranks) > 1 {
-			r.ranks[1].Add(order[1], truth, rows)
+			r.ranks[1].Add(order[r.positive], kind, rows)
 		}
 		return
 	}
@@ -116,7 +121,7 @@ func (r *Ranking) AddRows(truth int, scores, order []float32, rows int64) {
 // Merge adds the rows of s. It panics if s has other classes or cells, or only one of the
 // two has probabilities.
 func (r *Ranking) Merge(s *Ranking) {
-	if r.k != s.k || len(r.ranks) != len(s.ranks) {
+	if r.k != s.k || r.positive != s.positive || len(r.ranks) != len(s.ranks) {
 		panic("score: merge of rankings of different classes")
 	}
 	for c := range r.ranks {
@@ -134,7 +139,7 @@ func (r *Ranking) Merge(s *Ranking) {
 type RankingReport struct {
 	Rows      int64 `json:"rows"`                 // ranked
 	NotFinite int64 `json:"not_finite,omitempty"` // not ranked for their scores
-	// Positive is the class that the scores of two classes are for, the second; for more
+	// Positive is the class that the scores of two classes are for; for more
 	// classes the scores are means over those in Classes.
 	Positive string `json:"positive,omitempty"`
 	// AUC is Ranks.AUC, and AUCLow to AUCHigh its 95 % interval (AreaInterval), for two
@@ -237,9 +242,9 @@ func (r *Ranking) report(names []string, share, effective float64) *RankingRepor
 		}
 	}
 	if r.k == 2 {
-		report.Positive = "1"
+		report.Positive = strconv.Itoa(r.positive)
 		if names != nil {
-			report.Positive = names[1]
+			report.Positive = names[r.positive]
 		}
 	}
 	if r.k >= MinTopped && r.rows > 0 {
@@ -252,9 +257,10 @@ func (r *Ranking) report(names []string, share, effective float64) *RankingRepor
 	return report
 }
 
-// Code codes the number of classes and that of ranks, the counts of rows, and the ranks.
+// Code codes the number of classes, the positive one, the number of ranks, the counts of rows, and the ranks.
 func (r *Ranking) Code(c *wire.Coder) {
 	r.k = c.Int(r.k, labels.MaxClasses)
+	r.positive = c.Int(r.positive, 1)
 	ranks := c.Int(len(r.ranks), MaxRanked)
 	c.Check(r.k == 2 && (ranks == 1 || ranks == 2) || r.k > 2 && r.k <= MaxRanked && ranks == r.k || r.k > MaxRanked && ranks == 0)
 	c.Counts(&r.rows, &r.notFinite, &r.top[0], &r.top[1])

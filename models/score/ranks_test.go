@@ -419,7 +419,7 @@ func someRows(r *rand.Rand, n, k int) []rankedRow {
 }
 
 func rankingOf(k, cells int, rows []rankedRow) *Ranking {
-	r := NewRanking(k, cells, true)
+	r := NewRanking(k, 1, cells, true)
 	for _, x := range rows {
 		r.Add(x.truth, x.scores, x.order)
 	}
@@ -532,7 +532,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 }
 
 func TestARankingOfOneClassHasNoArea(t *testing.T) {
-	r := NewRanking(2, 100, false)
+	r := NewRanking(2, 1, 100, false)
 	r.Add(1, []float32{-1, 1}, []float32{-1, 1})
 	if got := r.Report([]string{"a", "b"}); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
 		t.Errorf("%+v", got)
@@ -550,11 +550,12 @@ func TestDamagedRankingsAreRefused(t *testing.T) {
 		"longer":        func(b []byte) []byte { return append(b, 0) },
 		"one class":     func(b []byte) []byte { b[0] = 1; return b },
 		"many classes":  func(b []byte) []byte { b[3] = 1; return b },
-		"two ranks":     func(b []byte) []byte { b[4] = 2; return b },
-		"few rows":      func(b []byte) []byte { b[8] = 3; return b },
-		"negative rows": func(b []byte) []byte { b[15] = 0x80; return b },
-		"not finite":    func(b []byte) []byte { b[16] = 41; return b },
-		"top":           func(b []byte) []byte { b[24] = 41; return b },
+		"class 2 of 2":  func(b []byte) []byte { b[4] = 2; return b },
+		"two ranks":     func(b []byte) []byte { b[8] = 2; return b },
+		"few rows":      func(b []byte) []byte { b[12] = 3; return b },
+		"negative rows": func(b []byte) []byte { b[19] = 0x80; return b },
+		"not finite":    func(b []byte) []byte { b[20] = 41; return b },
+		"top":           func(b []byte) []byte { b[28] = 41; return b },
 	} {
 		if wire.Unmarshal(new(Ranking), change(slices.Clone(good))) == nil {
 			t.Errorf("%s: accepted", name)
@@ -606,7 +607,7 @@ func BenchmarkRanking(b *testing.B) {
 		scores[i] = float32(rng.NormFloat64())
 	}
 	for b.Loop() {
-		r := NewRanking(k, MaxCells, false)
+		r := NewRanking(k, 1, MaxCells, false)
 		for i := 0; i < len(scores); i += k {
 			r.Add(i/k%k, scores[i:i+k], scores[i:i+k])
 		}

@@ -104,7 +104,7 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 		p.each[truth].hits += rows
 	}
 	if finite && s.classes == 2 {
-		p.ranks.Add(Margin(scores), truth, rows)
+		p.ranks.Add(Margin(scores, 1), truth, rows)
 	}
 }
 

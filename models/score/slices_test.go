@@ -75,7 +75,7 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 		}
 		for _, s := range report.Slices {
 			var own []sliceRow
-			hits, targets, ranking := NewClasses(2), new(Targets), NewRanking(2, 1000, false)
+			hits, targets, ranking := NewClasses(2), new(Targets), NewRanking(2, 1, 1000, false)
 			var loss, scored float64
 			for _, x := range rows {
 				if x.value != s.Value {

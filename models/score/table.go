@@ -124,7 +124,7 @@ func (r *RankingReport) write(w io.Writer) {
 		}
 	}
 	if r.Threshold != nil {
-		fmt.Fprintf(w, "best balanced accuracy on these rows %s %%, with threshold %s\n", percent(*r.BestBalanced), strconv.FormatFloat(*r.Threshold, 'g', -1, 32))
+		fmt.Fprintf(w, "best balanced accuracy on these rows %s %%, with threshold %s of class %s\n", percent(*r.BestBalanced), strconv.FormatFloat(*r.Threshold, 'g', -1, 32), Name(r.Positive))
 	}
 	if len(r.Top) > 0 {
 		b := "class among the first "

@@ -30,6 +30,8 @@ type Profile struct {
 	// Classes are those of the rows that the recipe was made from; a model trained by it may have
 	// more.
 	Classes []string `json:"classes,omitempty"`
+	// Positive is that of the manifest.
+	Positive string `json:"positive,omitempty"`
 	// Rule says how sums are made and solved; nil for learners that are not trained by sums.
 	Rule *Rule `json:"rule,omitempty"`
 	// Rows are the statistics of the rows that the recipe was made from.

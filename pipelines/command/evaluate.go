@@ -23,7 +23,7 @@ labels.
 
 For classification it prints accuracy, error and balanced accuracy with 95 % intervals,
 precision and recall of each class, and the confusion matrix. For two classes it prints
-the area under the ROC curve (AUC) and the average precision of the second class; for up
+the area under the ROC curve (AUC) and the average precision of the positive class; for up
 to 100 classes their means, each class against the others by its probability, or by its
 score if there are none; for 10 classes and more how often the class of a row is among
 the first 3 and 5. A label that the model was not
@@ -48,7 +48,7 @@ rows does better on them than on others, so check it on other rows.
 With --gate the exit code is 4 if a score does not meet its condition, for scripts that
 deploy a model only if it does. Gates of classifiers can name accuracy, error,
 balanced_accuracy, macro_f1, macro_precision, macro_recall, auc and average_precision;
-for two classes precision, recall and f1 of the second; for 10 classes and more top3 and
+for two classes precision, recall and f1 of the positive one; for 10 classes and more top3 and
 top5; with probabilities log_loss, brier and ece. Gates of a regression can name rmse,
 mae, max_error, mape, r2, and p50_error, p90_error, p95_error and p99_error, which are
 quantiles of the absolute error. With --json the scores have these names. A model of

@@ -192,7 +192,7 @@ func (*labelCase) Type() string { return "string" }
 
 // thresholdFlag adds --threshold.
 func thresholdFlag(fs *pflag.FlagSet, to **float64) {
-	fs.Var(&optionalNumber{to}, "threshold", "For two classes: predict the second if its probability is at least this number, or, for a model without probabilities, if half the difference of its score and the other is. The default predicts the more probable class, or the one with the larger score.")
+	fs.Var(&optionalNumber{to}, "threshold", "For two classes: predict the positive one if its probability is at least this number, or, for a model without probabilities, if half the difference of its score and the other is. The default predicts the more probable class, or the one with the larger score.")
 }
 
 // optionalNumber is the value of a flag that has no number by default.

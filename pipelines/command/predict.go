@@ -44,7 +44,7 @@ The column that --id_column names, here or in training, is copied to the predict
 --scores adds columns score_CLASS, or an object "scores" to each line of JSON;
 --probabilities adds columns probability_CLASS, or an object "probabilities". The
 probabilities of a row add up to 1. With --threshold, a row of two classes is predicted
-to be of the second if its probability is at least the threshold, instead of the more
+to be of the positive one if its probability is at least the threshold, instead of the more
 probable one.
 
 The summary names columns whose values have moved from those of the training, with the

@@ -48,12 +48,12 @@ var gateScores = map[string]gateScore{
 	"macro_precision":   ofClasses(func(c *score.ClassReport) float64 { return c.MacroPrecision }),
 	"macro_recall":      ofClasses(func(c *score.ClassReport) float64 { return c.MacroRecall }),
 
-	"precision": ofSecond(func(c score.ClassScore) (float64, int64) { return c.Precision, c.Predicted }).
-		unless("no row is predicted to be of the second class"),
-	"recall": ofSecond(func(c score.ClassScore) (float64, int64) { return c.Recall, c.Rows }).
-		unless("no row is of the second class"),
-	"f1": ofSecond(func(c score.ClassScore) (float64, int64) { return c.F1, c.Rows + c.Predicted }).
-		unless("no row is of the second class or predicted to be"),
+	"precision": ofPositive(func(c score.ClassScore) (float64, int64) { return c.Precision, c.Predicted }).
+		unless("no row is predicted to be of the positive class"),
+	"recall": ofPositive(func(c score.ClassScore) (float64, int64) { return c.Recall, c.Rows }).
+		unless("no row is of the positive class"),
+	"f1": ofPositive(func(c score.ClassScore) (float64, int64) { return c.F1, c.Rows + c.Predicted }).
+		unless("no row is of the positive class or predicted to be"),
 
 	"auc": ofRanking(func(r *score.RankingReport) (low, high float64) {
 		if r.AUC == nil {
@@ -129,11 +129,11 @@ func ofClasses(of func(*score.ClassReport) float64) gateScore {
 	}}
 }
 
-// ofSecond is of the second of two classes, which average precision is for, too: a rate, and
+// ofPositive is of the positive one of two classes, which average precision is for, too: a rate, and
 // the rows that it is a share of.
-func ofSecond(of func(score.ClassScore) (float64, int64)) gateScore {
+func ofPositive(of func(score.ClassScore) (float64, int64)) gateScore {
 	g := ofClasses(func(c *score.ClassReport) float64 {
-		rate, rows := of(c.Classes[1])
+		rate, rows := of(c.Classes[slices.IndexFunc(c.Classes, func(s score.ClassScore) bool { return s.Class == c.Ranking.Positive })])
 		if rows == 0 {
 			return math.NaN()
 		}
@@ -324,10 +324,21 @@ func (g gate) result(r *EvaluateResult) string {
 	}
 	low, high, _ := gateScores[g.score].of(r)
 	if g.least {
-		return fmt.Sprintf("%s is %.6g", g.score, low)
+		return fmt.Sprintf("%s is %.6g", g.named(r), low)
 	}
-	return fmt.Sprintf("%s is %.6g", g.score, high)
+	return fmt.Sprintf("%s is %.6g", g.named(r), high)
 }
+
+// named returns the score, with the class that it is of if it is of the positive one of two.
+func (g gate) named(r *EvaluateResult) string {
+	if r.Classes == nil || r.Classes.Ranking == nil || r.Classes.Ranking.Positive == "" || !slices.Contains(ofOneClass, g.score) {
+		return g.score
+	}
+	return g.score + " of class " + score.Name(r.Classes.Ranking.Positive)
+}
+
+// ofOneClass are the scores of the positive class.
+var ofOneClass = []string{"precision", "recall", "f1", "auc", "average_precision"}
 
 // check returns why the gate is not passed, or "". A score that is NaN or not defined
 // fails, and so does one that excludes rows because their predictions are not finite. Of a
@@ -340,11 +351,11 @@ func (g gate) check(r *EvaluateResult) string {
 	}
 	switch {
 	case excluded > 0:
-		return fmt.Sprintf("%s excludes %d rows whose predictions are not finite", g.score, excluded)
+		return fmt.Sprintf("%s excludes %d rows whose predictions are not finite", g.named(r), excluded)
 	case math.IsNaN(value):
-		return fmt.Sprintf("%s is not defined for these rows%s", g.score, prefixedBy(": ", gateScores[g.score].undefined))
+		return fmt.Sprintf("%s is not defined for these rows%s", g.named(r), prefixedBy(": ", gateScores[g.score].undefined))
 	case g.least && value >= g.bound, !g.least && value <= g.bound:
 		return ""
 	}
-	return fmt.Sprintf("%s is %.6g, want %s %g", g.score, value, op, g.bound)
+	return fmt.Sprintf("%s is %.6g, want %s %g", g.named(r), value, op, g.bound)
 }

@@ -17,8 +17,8 @@ func TestGates(t *testing.T) {
 	two := &EvaluateResult{
 		Classes: &score.ClassReport{
 			Accuracy: 0.9, Error: 0.1, MacroF1: 0.8, BalancedAccuracy: 0.7, MacroPrecision: 0.35, MacroRecall: 0.45,
-			Classes: []score.ClassScore{{}, {Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24}},
-			Ranking: &score.RankingReport{AUC: &area, Slack: 0.05, AveragePrecision: &precision, PrecisionLow: &low, PrecisionHigh: &precision},
+			Classes: []score.ClassScore{{Class: "a", Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24}, {Class: "b"}},
+			Ranking: &score.RankingReport{Positive: "a", AUC: &area, Slack: 0.05, AveragePrecision: &precision, PrecisionLow: &low, PrecisionHigh: &precision},
 		},
 		Probabilities: &ProbabilityReport{Tests: calibrate.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
@@ -31,7 +31,7 @@ func TestGates(t *testing.T) {
 		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
 	}}
 	partly := &EvaluateResult{ByTarget: []TargetReport{{Target: "a", TargetReport: score.TargetReport{R2: &mean}}, {Target: "b"}}}
-	none := &EvaluateResult{Classes: &score.ClassReport{Classes: []score.ClassScore{{Rows: 3, Predicted: 3}, {}}, Ranking: &score.RankingReport{}}}
+	none := &EvaluateResult{Classes: &score.ClassReport{Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}, {Class: "b"}}, Ranking: &score.RankingReport{Positive: "b"}}}
 	both := &models.Manifest{Task: models.Regression, Outputs: 2, Input: models.Input{Labels: []string{"a", "b"}}}
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -46,11 +46,12 @@ func TestGates(t *testing.T) {
 		{"error<=0.1,macro_f1>=1e-3, balanced_accuracy>=0.7,macro_precision>=0.35,macro_recall>=0.45", two, jobtest.Classifier(2, false), ""},
 		{"error<=0.05,macro_f1>=1e-3,accuracy>=1", two, jobtest.Classifier(2, false), "error is 0.1, want <= 0.05; accuracy is 0.9, want >= 1"},
 		{"precision>=0.2,recall>=0.3,f1<=0.24", two, jobtest.Classifier(2, false), ""},
+		{"f1>=0.25", two, jobtest.Classifier(2, false), "f1 of class a is 0.24"},
 		{"auc>=0.7", two, jobtest.Classifier(2, false), ""},
-		{"auc>=0.71", two, jobtest.Classifier(2, false), "auc is 0.7"}, // it may be as small
-		{"auc<=0.79", two, jobtest.Classifier(2, false), "auc is 0.8"},
+		{"auc>=0.71", two, jobtest.Classifier(2, false), "auc of class a is 0.7"}, // it may be as small
+		{"auc<=0.79", two, jobtest.Classifier(2, false), "auc of class a is 0.8"},
 		{"average_precision>=0.55,average_precision<=0.6", two, jobtest.Classifier(2, false), ""},
-		{"average_precision>=0.56", two, jobtest.Classifier(2, false), "average_precision is 0.55"},
+		{"average_precision>=0.56", two, jobtest.Classifier(2, false), "average_precision of class a is 0.55"},
 		{"log_loss<=0.5,brier<=0.4,ece<=0.02", two, jobtest.Classifier(2, true), ""},
 		{"log_loss<=0.49", two, jobtest.Classifier(2, true), "log_loss is 0.5"},
 		{"top3>=0.8,top5>=0.9", many, jobtest.Classifier(10, false), ""},
@@ -64,11 +65,11 @@ func TestGates(t *testing.T) {
 		{"r2>=-1", targets, regression, "r2 is not defined for these rows: the values of the target are all equal"},
 		{"r2<=1", targets, regression, "r2 is not defined"},
 		{"mape<=1", undefined, regression, "mape is not defined for these rows: a target is 0"},
-		{"auc>=0", none, jobtest.Classifier(2, false), "auc is not defined for these rows: the rows are all of one class"},
-		{"average_precision>=0", none, jobtest.Classifier(2, false), "average_precision is not defined"},
-		{"precision>=0", none, jobtest.Classifier(2, false), "precision is not defined for these rows: no row is predicted"},
-		{"recall>=0", none, jobtest.Classifier(2, false), "recall is not defined for these rows: no row is of"},
-		{"f1>=0", none, jobtest.Classifier(2, false), "f1 is not defined"},
+		{"auc>=0", none, jobtest.Classifier(2, false), "auc of class b is not defined for these rows: the rows are all of one class"},
+		{"average_precision>=0", none, jobtest.Classifier(2, false), "average_precision of class b is not defined"},
+		{"precision>=0", none, jobtest.Classifier(2, false), "precision of class b is not defined for these rows: no row is predicted"},
+		{"recall>=0", none, jobtest.Classifier(2, false), "recall of class b is not defined for these rows: no row is of"},
+		{"f1>=0", none, jobtest.Classifier(2, false), "f1 of class b is not defined"},
 		{"mean_r2>=-1", partly, both, "mean_r2 is not defined for these rows: the values of a target are all equal"},
 		{"r2>=-1", partly, both, "of b, r2 is not defined"},
 		{"mean_r2>=0.6,rmse:a<=1,rmse:b<=3", several, both, ""},

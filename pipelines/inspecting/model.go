@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/effects"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
@@ -98,6 +99,9 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	if m.Vocabulary != nil {
 		fmt.Fprintf(&b, "classes   %s\n", prepare.SomeOf(m.Vocabulary.Classes))
+		if m.Outputs == 2 {
+			fmt.Fprintf(&b, "positive  %s\n", score.Name(m.Vocabulary.Classes[m.PositiveClass()]))
+		}
 	}
 	if len(m.Input.Labels) > 0 {
 		fmt.Fprintf(&b, "targets   %s; errors by lambda are in standard deviations of each, averaged\n", prepare.SomeOf(m.Input.Labels))
@@ -114,7 +118,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	trained.WriteProbabilities(&b, m.Probabilities)
 	if m.Threshold != nil {
-		trained.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes)
+		trained.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
 	}
 	if m.Weights != nil {
 		fmt.Fprintf(&b, "weights   %s\n", trained.WeightsText(m.Weights))

@@ -9,7 +9,7 @@ import (
 // Threshold is what decides between two classes instead of the larger score or probability.
 type Threshold struct {
 	models.Threshold
-	Class string `json:"class"` // the second; rows below the threshold are of the first
+	Class string `json:"class"` // the positive one; rows below the threshold are of the other
 }
 
 // ThresholdOf returns the threshold of that value, rounded to float32 as scores are; for nil that
@@ -25,7 +25,7 @@ func ThresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, er
 	if t == nil {
 		return nil, nil
 	}
-	return &Threshold{*t, m.Vocabulary.Classes[1]}, nil
+	return &Threshold{*t, m.Vocabulary.Classes[m.PositiveClass()]}, nil
 }
 
 // Rounded returns the value for a models.Applier.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -227,4 +228,29 @@ func SomeOf(names []string) string {
 		text += n
 	}
 	return text
+}
+
+// PositiveClass returns the positive one of two classes: the one that is given, else the rarer one, and of equally
+// frequent ones the second; "" for other labels.
+func (l *Prepared) PositiveClass(given string) (string, error) {
+	if l.Target.Classes == nil {
+		if given != "" {
+			return "", exit.Usage("--positive names one of two classes; the labels are numbers (see --task)")
+		}
+		return "", nil
+	}
+	classes, counts := l.Target.Classes.Classes, l.Profile.Labels.Counts
+	switch {
+	case given != "" && !slices.Contains(classes, given):
+		return "", exit.Usage("--positive: there is no class %q%s; the classes are %s", given, spell.DidYouMean(given, classes), SomeOf(classes))
+	case given != "" && len(classes) != 2:
+		return "", exit.Usage("--positive names one of two classes; the data has %d", len(classes))
+	case len(classes) != 2:
+		return "", nil
+	case given == "" && counts[0] < counts[1]:
+		return classes[0], nil
+	case given == "":
+		return classes[1], nil
+	}
+	return given, nil
 }

@@ -59,6 +59,8 @@ type Result struct {
 	Sums int `json:"sums,omitempty"`
 	// Probabilities says how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	// Positive is the one of two classes that Threshold, precision, recall and F1 are of.
+	Positive string `json:"positive,omitempty"`
 	// Threshold decides between two classes; nil without one.
 	Threshold *models.Threshold  `json:"threshold,omitempty"`
 	Notes     []string           `json:"notes,omitempty"`
@@ -89,7 +91,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	if r.Task == models.Embedding {
 		fmt.Fprintf(&b, "task      embedding of %s\n", r.what())
 	} else if r.Task == models.Classification {
-		fmt.Fprintf(&b, "task      classification of %s into %d classes\n", r.what(), len(r.Classes))
+		fmt.Fprintf(&b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes), positive(r.Positive))
 	} else {
 		fmt.Fprintf(&b, "task      regression on %s\n", r.what())
 	}
@@ -146,7 +148,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	WriteProbabilities(&b, r.Probabilities)
-	WriteThreshold(&b, r.Threshold, r.Classes)
+	WriteThreshold(&b, r.Threshold, r.Positive)
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

@@ -47,6 +47,14 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 	fmt.Fprintln(w)
 }
 
+// positive names the positive one of two classes; "" without one.
+func positive(class string) string {
+	if class == "" {
+		return ""
+	}
+	return ", positive: " + score.Name(class)
+}
+
 // DecidedBy says how a threshold decides for a class.
 func DecidedBy(t *models.Threshold, class string) string {
 	what := "half the difference of its score and the other"
@@ -57,11 +65,11 @@ func DecidedBy(t *models.Threshold, class string) string {
 }
 
 // WriteThreshold prints how rows of two classes are decided, if by a threshold.
-func WriteThreshold(w io.Writer, t *models.Threshold, classes []string) {
+func WriteThreshold(w io.Writer, t *models.Threshold, positive string) {
 	if t == nil {
 		return
 	}
-	fmt.Fprintf(w, "output    %s\n", DecidedBy(t, classes[1]))
+	fmt.Fprintf(w, "output    %s\n", DecidedBy(t, positive))
 	if t.By == "" {
 		return
 	}

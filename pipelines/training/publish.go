@@ -40,6 +40,10 @@ func (t *Training) Publish(ctx context.Context) error {
 	m.Manifest.Weights = t.rowWeights()
 	m.Manifest.Learner.Split = t.Rule
 	m.Manifest.Outputs = t.linear.K
+	if m.Manifest.Positive = t.positive; t.by != nil && t.linear.K == 2 {
+		m.Manifest.Positive = t.by.Profile.Positive
+	}
+	t.positive = m.Manifest.Positive
 	if err := t.decide(m.Manifest); err != nil {
 		return err
 	}
@@ -118,7 +122,7 @@ func (t *Training) result() *Result {
 		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim,
 		Weights: t.rowWeights(), Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
 		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
-		Probabilities: t.probabilities, Threshold: t.threshold, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 		Dim: t.Recipe.Dim, Folds: t.Learner.Folds, Seed: t.opts.Seed, Split: t.Rule, HeldOut: t.HeldOutText(),
 	}
 	if t.Searched != nil {
@@ -132,7 +136,10 @@ func (t *Training) result() *Result {
 		r.Classes, r.Counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
 	}
 	if r.Task == models.Regression {
-		r.Targets, r.TargetScores = t.Data.Targets, t.targetScores()
+		r.Targets = t.Data.Targets
+		for c, r2 := range t.Learner.TargetR2 { // none if no rows were held out
+			r.TargetScores = append(r.TargetScores, trained.TargetScore{Target: t.Data.Targets[c], R2: r2})
+		}
 	}
 	if r.Components = t.Learner.Components; r.Components != nil {
 		return r

@@ -18,7 +18,7 @@ func (t *Training) profile() *sums.Profile {
 		rows.Labels, p.Rows = &few, &rows
 	}
 	if t.Target != nil && t.Target.Classes != nil {
-		p.Classes = t.Target.Classes.Classes
+		p.Classes, p.Positive = t.Target.Classes.Classes, t.positive
 	}
 	return p
 }

@@ -11,8 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// canDecide refuses a threshold unless there are two classes.
-func (t *Training) canDecide() error {
+// canDecide chooses the positive class. It refuses one, and a threshold, unless there are two classes.
+func (t *Training) canDecide() (err error) {
+	if t.positive, err = t.PositiveClass(t.opts.Positive); err != nil {
+		return err
+	}
 	switch {
 	case t.opts.Threshold == "":
 	case t.Target.Classes == nil:
@@ -30,7 +33,7 @@ func (t *Training) canDecide() error {
 func (t *Training) expected() *models.Manifest {
 	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(), Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
 	if t.Target.Classes != nil {
-		m.Task, m.Vocabulary = models.Classification, t.Target.Classes
+		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
 	}
 	if t.opts.Calibrate != "" {
 		m.Probabilities = new(models.Probabilities)
@@ -55,7 +58,7 @@ func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error
 	defer t.Progress.Done()
 	pass := &scores.Threshold{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum, Grid: t.scoring(),
-	}, Probabilities: t.probabilities}
+	}, Probabilities: t.probabilities, Positive: t.expected().PositiveClass()}
 	var counts score.Halves
 	if _, err := t.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err

@@ -176,6 +176,7 @@ type Training struct {
 	firstVariance []float64   // and on the rows of the first fold
 	foldErrors    [][]float64 // for each row of the learner's table
 	probabilities *models.Probabilities
+	positive      string            // of two classes; else ""
 	threshold     *models.Threshold // that held-out rows have chosen
 	floor         float64           // λ equivalent to rounding features to the grid of their sums
 	// files are further files of the model directory.

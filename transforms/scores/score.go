@@ -100,7 +100,7 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 // newClassScores returns the scores of no rows.
 func (a *applier) newClassScores() *ClassScores {
 	k := a.Model.Linear.K
-	s := &ClassScores{Hits: *score.NewClasses(k), Ranking: *score.NewRanking(k, score.MaxCells, a.Model.Manifest.Probabilities != nil)}
+	s := &ClassScores{Hits: *score.NewClasses(k), Ranking: *score.NewRanking(k, a.Model.Manifest.PositiveClass(), score.MaxCells, a.Model.Manifest.Probabilities != nil)}
 	if a.Model.Manifest.Probabilities != nil {
 		s.Probabilities = calibrate.NewReliability(k, reliabilityBins)
 	}

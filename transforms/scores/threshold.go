@@ -19,6 +19,7 @@ type Threshold struct {
 	HeldOut
 	// Probabilities are those of the model; nil if it has none.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	Positive      int                   `json:"positive"` // the class that the threshold is of
 }
 
 // Sum reads all rows and returns one encoded score.Halves and a JSON dataset.Report for each
@@ -40,11 +41,14 @@ func beginThreshold(ctx context.Context, l *transforms.Lane, p *Threshold) (tran
 			if !models.Finite(row) {
 				continue
 			}
-			v := score.Margin(row)
+			v, kind := score.Margin(row, p.Positive), 0
 			if p.Probabilities != nil {
-				v = probabilities[2*i+1]
+				v = probabilities[2*i+p.Positive]
 			}
-			counts.Add(int(r.hashes[i]%2), v, int(y), r.repeats[i])
+			if int(y) == p.Positive {
+				kind = 1
+			}
+			counts.Add(int(r.hashes[i]%2), v, kind, r.repeats[i])
 		}
 		return nil
 	})
