@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -188,15 +189,15 @@ func TestPlattOfSeparableScoresIsFinite(t *testing.T) {
 
 // The twin is the formula f_i = max over a ≤ i of min over b ≥ i of the mean of
 // points a to b.
-func TestIsotonicIsTheMaxMinOfMeans(t *testing.T) {
+func TestPooledSharesAreTheMaxMinOfMeans(t *testing.T) {
 	for seed := range uint64(20) {
 		scores, class := sample(seed, 60, 2)
-		counts := counted(t, scores, class, 2)
-		c, err := Fit(counts, Isotonic)
-		if err != nil {
-			t.Fatal(err)
+		p, _, _ := counted(t, scores, class, 2).points(0)
+		var all []pool
+		for _, q := range p {
+			all = append(all, pool{members: q.members, rows: q.members + q.others, first: q.score, last: q.score})
 		}
-		p, _, _ := counts.points(0)
+		pools := pooled(all)
 		for i := range p {
 			best := math.Inf(-1)
 			for a := range i + 1 {
@@ -210,14 +211,68 @@ func TestIsotonicIsTheMaxMinOfMeans(t *testing.T) {
 				}
 				best = max(best, low)
 			}
-			if got := c.Curves[0].At(p[i].score); math.Abs(got-best) > 1e-12 {
+			at := slices.IndexFunc(pools, func(q pool) bool { return q.first <= p[i].score && p[i].score <= q.last })
+			if got := pools[at].members / pools[at].rows; math.Abs(got-best) > 1e-12 {
 				t.Fatalf("seed %d: %g at %g, want %g", seed, got, p[i].score, best)
 			}
 		}
-		curve := c.Curves[0]
-		if curve.At(-100) != curve.Probability[0] || curve.At(100) != curve.Probability[len(curve.Probability)-1] {
-			t.Error("not constant beyond the ends")
+	}
+}
+
+// Isotonic curves ascend, are constant beyond their ends, and never say that a class is impossible or certain, however few
+// rows there are of it. Their log loss on other rows is hardly larger than that of the true sigmoid.
+func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
+	for _, n := range []int{40, 100, 500} {
+		var isotonic, platt float64
+		for seed := range uint64(20) {
+			r := rand.New(rand.NewPCG(seed, uint64(n)))
+			draw := func(n int) (scores []float32, class []int32) {
+				for range n {
+					s := r.NormFloat64()
+					y := int32(0)
+					if r.Float64() < 1/(1+math.Exp(2-2*s)) {
+						y = 1
+					}
+					scores, class = append(scores, float32(-s), float32(s)), append(class, y)
+				}
+				return scores, class
+			}
+			scores, class := draw(n)
+			test, truth := draw(4000)
+			loss := func(method string) float64 {
+				c, err := Fit(counted(t, scores, class, 2), method)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if curve := c.Curves[1]; method == Isotonic {
+					if first, last := curve.Probability[0], curve.Probability[len(curve.Probability)-1]; !(first > 0 && last < 1) || !slices.IsSorted(curve.Probability) || curve.At(-100) != first || curve.At(100) != last {
+						t.Errorf("%d rows: %v", n, curve.Probability)
+					}
+				}
+				p := make([]float32, len(test))
+				c.Apply(p, test, len(truth))
+				rel := NewReliability(2, 10)
+				if err := rel.Add(p, truth, nil); err != nil {
+					t.Fatal(err)
+				}
+				return rel.Tests().LogLoss / 20
+			}
+			isotonic, platt = isotonic+loss(Isotonic), platt+loss(Platt)
 		}
+		if isotonic > 1.06*platt {
+			t.Errorf("%d rows: log loss %.4f, of a sigmoid %.4f", n, isotonic, platt)
+		}
+	}
+}
+
+// Rows whose class was said to be impossible are counted.
+func TestRowsBelowTheFloorOfTheLogLossAreCounted(t *testing.T) {
+	r := NewReliability(2, 10)
+	if err := r.Add([]float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Tests(); got.Floored != 1 || got.Floor != Least {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -47,11 +47,11 @@ func Fit(c *Counts, method string) (*Calibration, error) {
 		if others == 0 || members == 0 {
 			return nil, fmt.Errorf("calibrate: output %d: %.0f rows of its class and %.0f of others; both are needed", o, members, others)
 		}
-		curve := Curve{}
-		if method == Platt {
-			curve.Slope, curve.Offset = platt(p, others, members)
-		} else {
-			curve.Score, curve.Probability = isotonic(p)
+		slope, offset := platt(p, others, members)
+		curve := Curve{Slope: slope, Offset: offset}
+		if method == Isotonic {
+			curve = Curve{}
+			curve.Score, curve.Probability = isotonic(p, func(score float64) float64 { return loss.Sigmoid(float64(slope*score) + offset) })
 		}
 		all.Curves = append(all.Curves, curve)
 	}
@@ -118,27 +118,48 @@ func platt(p []point, others, members float64) (a, b float64) {
 	return a, b
 }
 
-// isotonic returns the corners of the ascending function of least squares, by
-// pooling adjacent violators (Ayer et al. 1955): flat over each pool, straight
-// between pools.
-func isotonic(p []point) (score, probability []float64) {
-	type pool struct {
-		members, rows float64
-		first, last   float64
-	}
-	var pools []pool
-	for _, q := range p {
-		pools = append(pools, pool{q.members, q.members + q.others, q.score, q.score})
+// priorRows is how many rows a pool of an isotonic curve has besides its own, with the probabilities of the sigmoid.
+// Without them pools at the ends are 0 and 1, and small ones follow their noise: with 30 rows of a class among 1,000
+// the log loss was 13% above that of the sigmoid, with 20 it is 4%; where the truth is a step function it is 10% below,
+// with 5 to 50 of them alike.
+const priorRows = 20
+
+// pool is a range of scores with the same probability.
+type pool struct {
+	members, rows float64
+	first, last   float64
+	prior         float64 // Σ rows·probability of the sigmoid
+}
+
+// pooled pools adjacent violators (Ayer et al. 1955), so that shares ascend.
+func pooled(all []pool) (pools []pool) {
+	for _, q := range all {
+		pools = append(pools, q)
 		for n := len(pools); n > 1; n-- {
 			x, y := pools[n-2], pools[n-1]
 			// Counts are whole, so the comparison is exact as long as products are.
 			if float64(x.members*y.rows) < float64(y.members*x.rows) {
 				break
 			}
-			pools = append(pools[:n-2], pool{x.members + y.members, x.rows + y.rows, x.first, y.last})
+			pools = append(pools[:n-2], pool{x.members + y.members, x.rows + y.rows, x.first, y.last, x.prior + y.prior})
 		}
 	}
-	for _, q := range pools {
+	return pools
+}
+
+// isotonic returns the corners of an ascending function, flat over each pool and straight between pools: that of least
+// squares, whose pools have priorRows more rows with the probabilities of a sigmoid. It never reaches 0 or 1.
+func isotonic(p []point, sigmoid func(score float64) float64) (score, probability []float64) {
+	var all []pool
+	for _, q := range p {
+		n := q.members + q.others
+		all = append(all, pool{q.members, n, q.score, q.score, float64(n * sigmoid(q.score))})
+	}
+	all = pooled(all)
+	for i, q := range all {
+		all[i].members, all[i].rows = q.members+float64(priorRows*(q.prior/q.rows)), q.rows+priorRows
+	}
+	for _, q := range pooled(all) {
 		v := q.members / q.rows
 		score, probability = append(score, q.first), append(probability, v)
 		if q.last > q.first {

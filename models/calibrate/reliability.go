@@ -14,7 +14,9 @@ import (
 // Tests holds measures of the quality of probabilities.
 type Tests struct {
 	Rows    int64   `json:"rows"`
-	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least 10⁻⁷
+	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least Floor
+	Floor   float64 `json:"log_loss_floor"`
+	Floored int64   `json:"log_loss_floored"` // rows with p below Floor
 	Brier   float64 `json:"brier"`    // mean of Σ (p_c − 1 if c is the class)²
 	// ECE is the expected calibration error: the mean over rows of the difference of
 	// confidence and accuracy in the row's bin (Naeini, Cooper and Hauskrecht 2015).
@@ -41,13 +43,14 @@ type Reliability struct {
 	rows, right    []int64     // of each bin
 	confidence     []exact.Sum // of each bin
 	logLoss, brier exact.Sum
+	floored        int64 // rows whose class has a probability below Least
 }
 
 // MaxBins is the largest number of bins; 10 and 15 are customary.
 const MaxBins = 1000
 
-// least is the smallest probability that the logarithm is taken of.
-const least = 1e-7
+// Least is the smallest probability that the logarithm is taken of.
+const Least = 1e-7
 
 // NewReliability returns the reliability of no rows. It panics for fewer than two
 // outputs, and unless there are 1 to MaxBins bins.
@@ -111,6 +114,9 @@ func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []i
 		logLoss, brier := Losses(row, int(y))
 		r.brier.AddProduct(w, brier)
 		r.logLoss.AddProduct(w, logLoss)
+		if y == None || float64(row[y]) < Least {
+			r.floored += rows
+		}
 		bin := r.bin(row[best])
 		r.rows[bin] += rows
 		if best == int(y) {
@@ -138,7 +144,7 @@ func Losses(p []float32, class int) (logLoss, brier float32) {
 		}
 		square += float64(d * d)
 	}
-	return float32(-loss.Log(max(said, least))), float32(square)
+	return float32(-loss.Log(max(said, Least))), float32(square)
 }
 
 // bin returns the bin of a confidence: bin i is above i/n and up to (i+1)/n.
@@ -161,6 +167,7 @@ func (r *Reliability) Merge(s *Reliability) {
 		r.right[i] += s.right[i]
 		r.confidence[i].Merge(&s.confidence[i])
 	}
+	r.floored += s.floored
 	r.logLoss.Merge(&s.logLoss)
 	r.brier.Merge(&s.brier)
 }
@@ -195,7 +202,7 @@ func (r *Reliability) tests(share, effective float64) Tests {
 		}
 		t.Bins = append(t.Bins, b)
 	}
-	t.Rows = scaled(t.Rows, share)
+	t.Rows, t.Floor, t.Floored = scaled(t.Rows, share), Least, scaled(r.floored, share)
 	return t
 }
 
@@ -211,5 +218,6 @@ func (r *Reliability) Code(c *wire.Coder) {
 		c.Check(r.right[i] <= r.rows[i] && r.confidence[i].Sign() >= 0)
 	}
 	c.Part(&r.logLoss, &r.brier)
+	c.Counts(&r.floored)
 	c.Check(r.logLoss.Sign() >= 0 && r.brier.Sign() >= 0)
 }

@@ -25,6 +25,9 @@ func probabilityReport(rows int64, t calibrate.Tests) *ProbabilityReport {
 // write prints the report for people.
 func (r *ProbabilityReport) write(w io.Writer) {
 	fmt.Fprintf(w, "\nprobabilities: log loss %.4f, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss, r.Brier, r.ECE)
+	if r.Floored > 0 {
+		fmt.Fprintf(w, "the classes of %s have a probability below %g, which counts as that in the log loss\n", report.Counted64(r.Floored, "row"), r.Floor)
+	}
 	if r.NotFinite > 0 {
 		fmt.Fprintf(w, "%s rows without finite scores are excluded\n", report.Groups(r.NotFinite))
 	}
