@@ -344,6 +344,7 @@ type outsider struct {
 	Recipe            kindOf
 	Vocabulary        struct{ Classes []string }
 	TargetGrid        struct{ Low, High float64 } `json:"target_grid"`
+	Positive          string
 	Threshold         *struct {
 		Value float64
 		Of    string
@@ -434,14 +435,18 @@ func (m *outsider) prediction(t *testing.T, s []float64) float64 {
 		return low + (high-low)/2 + (high-low)/2*s[0]
 	}
 	if th := m.Threshold; th != nil {
-		of := s[1]/2 - s[0]/2
+		p := 1
+		if m.Positive == m.Vocabulary.Classes[0] {
+			p = 0
+		}
+		of := s[p]/2 - s[1-p]/2
 		if th.Of == "probability" {
-			of = m.probabilities(s)[1]
+			of = m.probabilities(s)[p]
 		}
 		if of >= th.Value {
-			return class(t, m.Vocabulary.Classes[1])
+			return class(t, m.Vocabulary.Classes[p])
 		}
-		return class(t, m.Vocabulary.Classes[0])
+		return class(t, m.Vocabulary.Classes[1-p])
 	}
 	if m.Probabilities.Kind != "" {
 		p := m.probabilities(s)
