@@ -17,7 +17,7 @@ type Tests struct {
 	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least Floor
 	Floor   float64 `json:"log_loss_floor"`
 	Floored int64   `json:"log_loss_floored"` // rows with p below Floor
-	Brier   float64 `json:"brier"`    // mean of Σ (p_c − 1 if c is the class)²
+	Brier   float64 `json:"brier"`            // mean of Σ (p_c − 1 if c is the class)²
 	// ECE is the expected calibration error: the mean over rows of the difference of
 	// confidence and accuracy in the row's bin (Naeini, Cooper and Hauskrecht 2015).
 	ECE  float64 `json:"ece"`

@@ -282,28 +282,39 @@ func (c *Classes) worst(names []string) []Confused {
 	return w
 }
 
-// balanced returns the mean of the recalls of the classes that have rows, and the ends of
-// its 95 % interval, from those of the recalls, which are independent: their distances
-// from the mean add up as squares (Zou and Donner 2008). Without rows it is 0, and the
-// interval is 0 to 1.
+// borrowed is how many rows of the mean recall each class has besides its own where the variance of its recall is
+// estimated: with few rows many recalls are 1, which does not mean that they are certain.
+const borrowed = 2
+
+// balanced returns the mean of the recalls of the classes that have rows, and the ends of its 95 % interval: the score
+// interval of a rate of as many independent rows as have its variance. Without rows it is 0, and the interval is 0 to 1.
 func balanced(each []totals) (mean, low, high float64) {
-	var k, below, above float64
+	var k, hits, rows float64
 	for _, t := range each {
-		if t.truth == 0 {
-			continue
+		if t.truth > 0 {
+			k++
+			hits, rows = hits+float64(t.hits), rows+float64(t.truth)
+			mean += ratio(t.hits, t.truth)
 		}
-		recall := ratio(t.hits, t.truth)
-		l, h := Interval(t.hits, t.truth)
-		k++
-		mean += recall
-		below += float64((recall - l) * (recall - l))
-		above += float64((h - recall) * (h - recall))
 	}
 	if k == 0 {
 		return 0, 0, 1
 	}
 	mean /= k
-	return mean, max(0, mean-math.Sqrt(below)/k), min(1, mean+math.Sqrt(above)/k)
+	var variance, inverse float64 // of the mean, and Σ 1/rows, both times k²
+	for _, t := range each {
+		if t.truth > 0 {
+			n := float64(t.truth)
+			p := (float64(t.hits) + float64(borrowed*(hits/rows))) / (n + borrowed)
+			variance, inverse = variance+float64(p*(1-p))/n, inverse+1/n
+		}
+	}
+	effective := float64(k*k) / inverse
+	if variance > 0 && mean > 0 && mean < 1 {
+		effective = float64(mean*(1-mean)) * float64(k*k) / variance
+	}
+	low, high = intervalOf(mean, effective)
+	return mean, low, high
 }
 
 func ratio(a, b int64) float64 {

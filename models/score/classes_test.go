@@ -142,15 +142,16 @@ func TestClassReportOfAKnownExample(t *testing.T) {
 	// Variables, so that each step is rounded as it is in the report.
 	p, q, thirds, f1 := 0.6, 0.4, 2./3, 0.8
 	low, high := Interval(2, 5)
-	// Of the recalls 1, 0 and 2/3 of 1, 1 and 3 rows.
-	l1, _ := Interval(1, 1)
-	_, h0 := Interval(0, 1)
-	l2, h2 := Interval(2, 3)
-	below, above := float64((1-l1)*(1-l1))+float64((thirds-l2)*(thirds-l2)), float64(h0*h0)+float64((h2-thirds)*(h2-thirds))
-	mean := (1 + thirds) / 3
+	// Of the recalls 1, 0 and 2/3 of 1, 1 and 3 rows, drawn towards 3/5 by two rows each.
+	mean, variance := (1+thirds)/3, 0.0
+	for _, c := range [][2]float64{{1, 1}, {0, 1}, {2, 3}} {
+		r := (c[0] + float64(borrowed*p)) / (c[1] + borrowed)
+		variance += float64(r*(1-r)) / c[1]
+	}
+	balancedLow, balancedHigh := intervalOf(mean, float64(mean*(1-mean))*9/variance)
 	want := ClassReport{
 		Rows: 5, Errors: 2, Accuracy: p, Error: q, ErrorLow: low, ErrorHigh: high,
-		BalancedAccuracy: mean, BalancedLow: mean - math.Sqrt(below)/3, BalancedHigh: mean + math.Sqrt(above)/3,
+		BalancedAccuracy: mean, BalancedLow: balancedLow, BalancedHigh: balancedHigh,
 		MacroPrecision: 0.5, MacroRecall: (1 + thirds) / 3, MacroF1: (thirds + f1) / 3,
 		Classes: []ClassScore{
 			{"a", 1, 2, 1, 0.5, 1, 2. / 3},

@@ -3,6 +3,8 @@ package score
 import (
 	"math"
 	"math/bits"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // AUC returns the area under the ROC curve, kind 1 against kind 0: the share of pairs, a
@@ -101,7 +103,55 @@ func (r *Ranks) Quantile(q float64) (low, high float32) {
 	return 0, 0
 }
 
-// AreaInterval returns the ends of the 95 % interval of the area under the ROC curve,
+// fewRanked is the number of rows of the rarer kind below which an interval of the area also covers what rows of two
+// exponential distributions would have: few rows know little of their own variance.
+const fewRanked = 100
+
+// AreaInterval returns the ends of the 95 % interval of AUC, for rows of which the share effective are independent: of
+// the logit of the area, by its variance (DeLong, DeLong and Clarke-Pearson 1988)
+//
+//	s₁²/n₁ + s₀²/n₀,   s² the variance of the share of rows of the other kind that a row precedes,
+//
+// and quantiles of Student's t (Welch). Without rows of both kinds it is 0 to 1.
+func (r *Ranks) AreaInterval(effective float64) (low, high float64) {
+	n := r.Rows()
+	if n[0] == 0 || n[1] == 0 {
+		return 0, 1
+	}
+	area, slack := r.AUC()
+	ones, zeros := float64(n[1]), float64(n[0])
+	var below, above, v1, v0 float64 // rows of kind 0 below, and those of kind 1 up to here
+	for _, c := range r.cells {
+		a, b := float64(c.n[1]), float64(c.n[0])
+		d1 := (below+b/2)/zeros - area
+		d0 := 1 - (above+a/2)/ones - area
+		v1, v0 = v1+float64(a*float64(d1*d1)), v0+float64(b*float64(d0*d0))
+		below, above = below+b, above+a
+	}
+	m1, m0 := max(1, ones*effective), max(1, zeros*effective)
+	few := int64(math.RoundToEven(min(m1, m0)))
+	if few < fewRanked {
+		low, _ = areaInterval(max(0, area-slack), int64(math.RoundToEven(m0)), int64(math.RoundToEven(m1)))
+		_, high = areaInterval(min(1, area+slack), int64(math.RoundToEven(m0)), int64(math.RoundToEven(m1)))
+	} else {
+		low, high = max(0, area-slack), min(1, area+slack)
+	}
+	v1, v0 = v1/ones/max(1, m1-1), v0/zeros/max(1, m0-1)
+	if !(area > 0 && area < 1 && v1+v0 > 0 && few > 1) {
+		return low, high
+	}
+	freedom := float64((v1+v0)*(v1+v0)) / (float64(v1*v1)/(m1-1) + float64(v0*v0)/(m0-1))
+	half := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.975) * math.Sqrt(v1+v0) / (area * (1 - area))
+	end := func(area, by float64) float64 {
+		if area <= 0 || area >= 1 {
+			return area
+		}
+		return 1 / (1 + math.Exp(-(math.Log(area/(1-area)) + by)))
+	}
+	return min(low, end(area-slack, -half)), max(high, end(area+slack, half))
+}
+
+// areaInterval returns the ends of a 95 % interval of the area under the ROC curve,
 // given the area of that many independent rows of each kind: the areas A from which it
 // differs by at most 1.96 times their standard error
 //
@@ -109,7 +159,7 @@ func (r *Ranks) Quantile(q float64) (low, high float32) {
 //
 // (Newcombe 2006, method 5). It is within 0 and 1 and never has width 0. Without rows of
 // both kinds it is 0 to 1.
-func AreaInterval(area float64, n0, n1 int64) (low, high float64) {
+func areaInterval(area float64, n0, n1 int64) (low, high float64) {
 	if n0 < 1 || n1 < 1 {
 		return 0, 1
 	}

@@ -10,19 +10,25 @@ import "math"
 // It is within 0 and 1 and never has width 0: if none of n rows is wrong, the rate is at
 // most z²/(n + z²), where p ± √(p(1−p)/n) would give 0. Without rows it is 0 to 1.
 func Interval(k, n int64) (low, high float64) {
-	if n <= 0 {
+	return intervalOf(float64(k)/float64(max(n, 1)), float64(n))
+}
+
+// z is the 97.5 % quantile of the normal distribution.
+const z = 1.959963984540054
+
+// intervalOf is Interval of a rate of rows independent rows, which need not be a whole number.
+func intervalOf(p, rows float64) (low, high float64) {
+	if rows <= 0 {
 		return 0, 1
 	}
-	const z = 1.959963984540054 // of the normal distribution, 2.5 % lie above
-	rows, p := float64(n), float64(k)/float64(n)
 	square := float64(z * z / rows)
 	centre := p + square/2
 	half := math.Sqrt(float64(square*(p*(1-p))) + float64(square*square/4))
 	low, high = (centre-half)/(1+square), (centre+half)/(1+square)
-	if k == 0 {
+	if p == 0 {
 		low = 0 // without rounding error
 	}
-	if k == n {
+	if p == 1 {
 		high = 1
 	}
 	return low, high

@@ -142,7 +142,7 @@ type RankingReport struct {
 	// Positive is the class that the scores of two classes are for; for more
 	// classes the scores are means over those in Classes.
 	Positive string `json:"positive,omitempty"`
-	// AUC is Ranks.AUC, and AUCLow to AUCHigh its 95 % interval (AreaInterval), for two
+	// AUC is Ranks.AUC, and AUCLow to AUCHigh its 95 % interval (Ranks.AreaInterval), for two
 	// classes. They are nil without rows of both. Where there are more different scores
 	// than cells, AUC is within Slack of the area, and the interval includes that.
 	AUC     *float64 `json:"auc,omitempty"`
@@ -227,8 +227,7 @@ func (r *Ranking) report(names []string, share, effective float64) *RankingRepor
 			report.Classes = append(report.Classes, RankedClass{name, scaled(n[1], share), a, m})
 			continue
 		}
-		first, _ := AreaInterval(max(0, a-s), scaled(n[0], effective), scaled(n[1], effective))
-		_, last := AreaInterval(min(1, a+s), scaled(n[0], effective), scaled(n[1], effective))
+		first, last := of.AreaInterval(effective)
 		report.AUCLow, report.AUCHigh = &first, &last
 		threshold, best := r.ranks[len(r.ranks)-1].BestThreshold(ByBalanced)
 		report.Threshold, report.BestBalanced = &threshold, &best

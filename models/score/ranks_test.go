@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -291,39 +292,105 @@ func TestAreasOfManyRows(t *testing.T) {
 	}
 }
 
-// Simulated areas are in the interval about their mean 95 times in 100.
+// Simulated areas are in the interval about their mean 95 times in 100, also with few positive rows, spreads that differ and
+// ties. BOCHNER_HONEST makes more trials.
 func TestAreaIntervalsCover(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 9))
-	const trials = 2000
-	for _, c := range []struct{ shift, area float64 }{{0.5, 0.638163}, {1.5, 0.855578}, {2.5, 0.961450}} {
+	trials, slack := 400, 0.035
+	if os.Getenv("BOCHNER_HONEST") != "" {
+		trials, slack = 3000, 0.02
+	}
+	for _, c := range []struct {
+		shift, spread, step float64
+		ones, zeros         int
+	}{
+		{0.5, 1, 0, 40, 40}, {1.5, 1, 0, 40, 40}, {1.5, 1, 0, 10, 300}, {1.5, 2, 0, 150, 4850}, {0.5, 2, 0, 30, 970}, {2.5, 2, 0, 150, 4850},
+		{1.5, 1, 1, 150, 1500}, {1, 0.5, 0, 500, 500}, {1.5, 1, 0.5, 50, 50},
+	} {
+		r := rand.New(rand.NewPCG(9, uint64(c.ones)))
+		draw := func(shift, spread float64) float32 {
+			v := shift + spread*r.NormFloat64()
+			if c.step > 0 {
+				v = math.Floor(v/c.step) * c.step
+			}
+			return float32(v)
+		}
+		of := func(ones, zeros int) *Ranks {
+			k := NewRanks(5000)
+			for range ones {
+				k.Add(draw(c.shift, c.spread), 1, 1)
+			}
+			for range zeros {
+				k.Add(draw(0, 1), 0, 1)
+			}
+			return k
+		}
+		truth := 0.0
+		for range 40 {
+			a, _ := of(20_000, 20_000).AUC()
+			truth += a / 40
+		}
 		inside := 0
 		for range trials {
-			k := NewRanks(1000)
-			for range 40 {
-				k.Add(float32(r.NormFloat64()), 0, 1)
-				k.Add(float32(r.NormFloat64()+c.shift), 1, 1)
-			}
+			k := of(c.ones, c.zeros)
 			a, _ := k.AUC()
-			low, high := AreaInterval(a, 40, 40)
+			low, high := k.AreaInterval(1)
 			if low > a || high < a || low < 0 || high > 1 || low >= high {
 				t.Fatalf("%g: %g to %g", a, low, high)
 			}
-			if low <= c.area && c.area <= high {
+			if low <= truth && truth <= high {
 				inside++
 			}
 		}
-		// Within 4 standard errors of 95 %, and not above 97.5 %.
-		if share := float64(inside) / trials; share < 0.93 || share > 0.98 {
-			t.Errorf("shift %g: %g %% inside", c.shift, 100*share)
+		most := 0.97 + slack // few rows have wider intervals
+		if share := float64(inside) / float64(trials); share < 0.95-slack || share > most {
+			t.Errorf("%+v: %g%% inside", c, 100*share)
 		}
 	}
-	for _, a := range []float64{0, 1} {
-		if low, high := AreaInterval(a, 10, 10); high-low < 0.05 {
-			t.Errorf("area %g of 20 rows: %g to %g", a, low, high)
+	for _, n := range [][2]int{{10, 10}, {500, 500}} {
+		k := NewRanks(1000)
+		for i := range n[0] {
+			k.Add(float32(i), 0, 1)
+		}
+		for i := range n[1] {
+			k.Add(float32(5000+i), 1, 1)
+		}
+		if low, high := k.AreaInterval(1); n[0] == 10 && low > 0.95 || high != 1 {
+			t.Errorf("area 1 of %v rows: %g to %g", n, low, high)
 		}
 	}
-	if low, high := AreaInterval(0.5, 0, 3); low != 0 || high != 1 {
+	if low, high := NewRanks(10).AreaInterval(1); low != 0 || high != 1 {
 		t.Errorf("%g to %g", low, high)
+	}
+}
+
+// Balanced accuracies of few rows in each of many classes are in their interval 95 times in 100.
+func TestBalancedAccuracyIntervalsCover(t *testing.T) {
+	trials, slack := 1000, 0.03
+	if os.Getenv("BOCHNER_HONEST") != "" {
+		trials, slack = 10_000, 0.02
+	}
+	for _, c := range []struct {
+		classes, rows int
+		recall        float64
+	}{{2, 50, 0.8}, {2, 500, 0.95}, {10, 100, 0.8}, {26, 300, 0.95}, {26, 300, 0.6}, {20, 100, 0.8}, {100, 2000, 0.8}, {100, 300, 0.95}} {
+		r := rand.New(rand.NewPCG(uint64(c.classes), uint64(c.rows)))
+		inside := 0
+		for range trials {
+			each := make([]totals, c.classes)
+			for range c.rows {
+				k := r.IntN(c.classes)
+				each[k].truth++
+				if r.Float64() < c.recall {
+					each[k].hits++
+				}
+			}
+			if _, low, high := balanced(each); low <= c.recall && c.recall <= high {
+				inside++
+			}
+		}
+		if share := float64(inside) / float64(trials); math.Abs(share-0.95) > slack {
+			t.Errorf("%+v: %g%% inside", c, 100*share)
+		}
 	}
 }
 

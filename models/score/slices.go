@@ -259,9 +259,12 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	bLow, bHigh = min(b, bLow), max(b, bHigh) // counts are rounded
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = &b, &bLow, &bHigh
 	if n := p.ranks.Rows(); n[0] > 0 && n[1] > 0 {
-		a, slack := p.ranks.AUC()
-		aLow, _ := AreaInterval(max(0, a-slack), p.effective(n[0]), p.effective(n[1]))
-		_, aHigh := AreaInterval(min(1, a+slack), p.effective(n[0]), p.effective(n[1]))
+		a, _ := p.ranks.AUC()
+		share := 1.0
+		if p.by != p.rows {
+			share = float64(p.by) / p.square.float()
+		}
+		aLow, aHigh := p.ranks.AreaInterval(share)
 		r.AUC, r.AUCLow, r.AUCHigh = &a, &aLow, &aHigh
 	}
 	if p.scored > 0 {
