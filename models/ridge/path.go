@@ -329,19 +329,22 @@ func (p *path) weights(fit *Solution, y *system) error {
 	return nil
 }
 
-// StandardError returns the standard error of the mean of v, 0 for one value.
+// StandardError returns the standard error of the mean of the errors of all folds, 0 for one. The fits share most of
+// their rows, so the errors vary less than those of other data: the variance of the mean is 1/K + 1/(K−1) times that of
+// the folds (Nadeau and Bengio 2003).
 func StandardError(v []float64) float64 {
 	if len(v) < 2 {
 		return 0
 	}
+	k := float64(len(v))
 	var mean, ss float64
 	for _, x := range v {
-		mean += x / float64(len(v))
+		mean += x / k
 	}
 	for _, x := range v {
 		ss += float64((x - mean) * (x - mean))
 	}
-	return math.Sqrt(ss / float64(len(v)-1) / float64(len(v)))
+	return math.Sqrt(ss / (k - 1) * (1/k + 1/(k-1)))
 }
 
 func notDefinite(pivot, dim int) string {

@@ -124,18 +124,15 @@ type Solution struct {
 type Row struct {
 	Lambda float64 `json:"lambda"`
 	MSE    float64 `json:"mse"`          // mean over the rows of the folds, each predicted without its fold
-	StdErr float64 `json:"std_err"`      // of the folds' mean squared errors about their mean
+	StdErr float64 `json:"std_err"`      // of MSE, by those of the folds (StandardError)
 	Train  float64 `json:"train_mse"`    // mean over the rows that the weights were fitted to
 	R2     float64 `json:"r2,omitempty"` // of a target: 1 − MSE/variance of the rows of those folds; of several 1 − MSE; below 0 if the mean predicts better
-
 	// Rounding estimates what the rounding of features to their grid adds to MSE: an
 	// error of e steps, of variance 1/12, moves a score by its weight times e.
 	// Predictions use features that are not rounded.
 	Rounding float64 `json:"rounding"`
-
 	// FoldMSE is the part of MSE that comes from the rows of fold 0; 0 if it has none.
 	FoldMSE float64 `json:"fold_mse"`
-
 	// HeldOutRows is the number of rows of fold 0 that were scored as in prediction, with
 	// features that are not rounded and weights that were fitted without them; 0 if none
 	// were. HeldOutErrors of them were assigned a wrong class, and HeldOutMSE is their
@@ -144,6 +141,8 @@ type Row struct {
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutErrors int64   `json:"held_errors"`
 	HeldOutMSE    float64 `json:"held_mse"`
+	// HeldOutStdErr is the standard error of HeldOutMSE; 0 if it is not known.
+	HeldOutStdErr float64 `json:"held_std_err,omitempty"`
 	// HeldOutLogLoss is the log loss of those rows, as logloss.Losses has it, if it was summed.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
 	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
@@ -152,10 +151,8 @@ type Row struct {
 	// HeldOutEffective is how many independent rows would give an error rate as certain as that of those rows, where
 	// they belong to groups or repeat each other; 0 otherwise.
 	HeldOutEffective float64 `json:"held_effective,omitempty"`
-
 	// Folds is the number of folds that have rows, over which the errors are computed.
 	Folds int `json:"folds"`
-
 	// Failed is the reason why this λ has no errors, which are then 0.
 	Failed string `json:"failed,omitempty"`
 }

@@ -62,7 +62,7 @@ func TestSolveAgreesWithRefittingEveryFold(t *testing.T) {
 				for _, m := range means {
 					ss += (m - mean) * (m - mean)
 				}
-				close("standard error", row.StdErr, math.Sqrt(ss/2/3))
+				close("standard error", row.StdErr, math.Sqrt(ss/2*(1.0/3+1.0/2)))
 				if row.Lambda != l || row.Failed != "" || row.Folds != 3 {
 					t.Errorf("row %d is of lambda %g, failed %q", i, row.Lambda, row.Failed)
 				}

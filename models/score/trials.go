@@ -22,6 +22,7 @@ type trial struct {
 	wrong   int64     // their weight
 	finite  int64     // weight of the rows whose squared error is in the range of float32
 	squares exact.Sum // of those
+	fourth  exact.Sum // squares of the squared errors
 }
 
 // NewTrials returns empty counts for that many fits.
@@ -98,8 +99,10 @@ func (t *trial) add(square float64, repeats int64) bool {
 	t.finite += repeats
 	if repeats == 1 {
 		t.squares.Add64(square)
+		t.fourth.AddSquare64(square)
 	} else {
 		t.squares.AddWeighted64(float32(repeats), square)
+		t.fourth.AddWeightedSquare64(float32(repeats), square)
 	}
 	return true
 }
@@ -112,6 +115,17 @@ func (t *Trials) Rows() int64 { return t.rows }
 func (t *Trials) Of(fit int) (errors int64, mse float64) {
 	f := &t.fits[fit]
 	return f.errors, exact.Mean(f.finite, &f.squares)
+}
+
+// StdErr returns the standard error of the mean squared error of a fit, of independent rows that count once each; 0 for
+// fewer than two, or where rows count otherwise.
+func (t *Trials) StdErr(fit int) float64 {
+	f := &t.fits[fit]
+	if f.finite < 2 || t.Weighted() {
+		return 0
+	}
+	_, variance := exact.Moments(f.finite, &f.squares, &f.fourth)
+	return math.Sqrt(max(0, variance) / float64(f.finite-1))
 }
 
 // Error returns the share of the errors of a fit by weight, 0 without rows.
@@ -131,6 +145,7 @@ func (t *Trials) Merge(u *Trials) {
 		t.fits[i].errors += u.fits[i].errors
 		t.fits[i].finite += u.fits[i].finite
 		t.fits[i].squares.Merge(&u.fits[i].squares)
+		t.fits[i].fourth.Merge(&u.fits[i].fourth)
 	}
 }
 
@@ -139,8 +154,8 @@ func (t *Trials) Code(c *wire.Coder) {
 	c.Counts(&t.rows, &t.weight)
 	wire.Each(c, &t.fits, math.MaxInt32, func(f *trial) {
 		c.Counts(&f.errors, &f.wrong, &f.finite)
-		c.Part(&f.squares)
-		c.Check(f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 && (f.finite > 0 || f.squares.IsZero()))
+		c.Part(&f.squares, &f.fourth)
+		c.Check(f.fourth.Sign() >= 0 && f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 && (f.finite > 0 || f.squares.IsZero()))
 	})
 	wire.Optional(c, &t.groups, func(g *grouped) { g.code(c, len(t.fits)) })
 }

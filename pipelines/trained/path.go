@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -41,6 +43,15 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	return ""
 }
 
+// halfWidth returns half the width of the 95 % interval of a held-out squared error: by the folds, with quantiles of
+// Student's t, or of one fold by its rows; 0 if it is not known.
+func halfWidth(row ridge.Row) float64 {
+	if row.Folds > 1 {
+		return row.StdErr * distuv.StudentsT{Sigma: 1, Nu: float64(row.Folds - 1)}.Quantile(0.975)
+	}
+	return row.HeldOutStdErr * distuv.UnitNormal.Quantile(0.975)
+}
+
 // WritePath prints the cross-validation results of each λ. Errors of targets are in their units.
 // Errors of classes are the share of misclassified rows of one fold, and the squares that ridge
 // minimises, of scores that should be 1 for the row's class and −1 for the others. The squares
@@ -66,12 +77,12 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	switch {
 	case numbers:
 		none += "\t-"
-		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± se\t%sR²\ttraining RMSE\tfolds\t\t\n", first)
+		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± 95 %%\t%sR²\ttraining RMSE\tfolds\t\t\n", first)
 	case scored:
 		none += "\t-\t-" + strings.Repeat("\t-", strings.Count(extra, "\t"))
-		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± se\t%straining mse\tfolds\t\t\n", extra, first)
+		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± 95 %%\t%straining mse\tfolds\t\t\n", extra, first)
 	default:
-		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± se\t%straining mse\tfolds\t\t\n", first)
+		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± 95 %%\t%straining mse\tfolds\t\t\n", first)
 	}
 	for _, row := range path {
 		mark := ""
@@ -82,14 +93,14 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 			fmt.Fprintf(tw, "\t%g\t%s\t%s\t\n", row.Lambda, none, row.Failed)
 			continue
 		}
-		held, stdErr, one, training := row.MSE, row.StdErr, row.FoldMSE, row.Train
+		held, half, one, training := row.MSE, halfWidth(row), row.FoldMSE, row.Train
 		if numbers {
 			held, one, training = math.Sqrt(held), math.Sqrt(one), math.Sqrt(training)
-			stdErr /= 2 * max(held, math.SmallestNonzeroFloat64) // d√x = dx/(2√x)
+			half /= 2 * max(held, math.SmallestNonzeroFloat64) // d√x = dx/(2√x)
 		}
 		se := "-"
-		if row.Folds > 1 {
-			se = fmt.Sprintf("%.2g", stdErr)
+		if half > 0 {
+			se = fmt.Sprintf("%.2g", half)
 		}
 		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
 		if scored {

@@ -83,10 +83,10 @@ func (t *Training) choose(ctx context.Context) error {
 			best = i
 		}
 	}
-	switch {
-	case best < 0 && t.descends:
-		return nil // squared errors have chosen
-	case best < 0:
+	if best < 0 {
+		if t.descends {
+			return nil // squared errors have chosen
+		}
 		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more rows, or fewer folds", by)
 	}
 	t.Learner.Lambda, t.Learner.Select = t.Learner.Table[best].Lambda, by
@@ -146,7 +146,10 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 			t.scoreTargets(row, &sum.Trials, fit)
 		} else {
 			row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
-			row.HeldOutEffective = sum.Effective(fit)
+			row.HeldOutEffective, row.HeldOutStdErr = sum.Effective(fit), sum.StdErr(fit)
+			if e := row.HeldOutEffective; e > 0 {
+				row.HeldOutStdErr *= math.Sqrt(float64(row.HeldOutRows) / e)
+			}
 		}
 		if sum.Weighted() {
 			row.HeldOutError = sum.Error(fit)
@@ -168,7 +171,9 @@ func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, fit int) {
 		_, mse := sum.Of(fit*k + c)
 		mse *= g.Half() * g.Half()
 		if k == 1 {
-			row.HeldOutMSE = mse
+			if row.HeldOutMSE = mse; !t.Dependent() {
+				row.HeldOutStdErr = g.Half() * g.Half() * sum.StdErr(fit)
+			}
 			return
 		}
 		share := 0.0 // of the variance, as ridge.Row has it

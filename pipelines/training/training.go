@@ -162,38 +162,34 @@ type Training struct {
 	contents bool         // sums also return the hashes of rows
 	mass     float64      // in a training by a recipe: the sum of the weights of the rows
 
-	linear  *models.Linear
-	Learner models.Learner // how it was fitted
-	heldOut scorer         // for held-out rows, in a training by sums that calibrates or chooses a threshold
-	grid    *weight.Grid   // of weights, in a training by sums; nil if there are none
-	trials  scorer         // for held-out rows, in a training by sums: one for each λ tried
-	summed  summed         // of the last FitSums
-	stripes int            // in which sums are added up
-	solved  float64        // the λ that the last solve chose, and solved for
-	// firstRows is the number of rows held out of the trials.
-	firstRows     int64
-	variance      []float64   // of several targets
-	firstVariance []float64   // and on the rows of the first fold
-	foldErrors    [][]float64 // for each row of the learner's table
+	linear        *models.Linear
+	Learner       models.Learner // how it was fitted
+	heldOut       scorer         // for held-out rows, in a training by sums that calibrates or chooses a threshold
+	grid          *weight.Grid   // of weights, in a training by sums; nil if there are none
+	trials        scorer         // for held-out rows, in a training by sums: one for each λ tried
+	summed        summed         // of the last FitSums
+	stripes       int            // in which sums are added up
+	solved        float64        // the λ that the last solve chose, and solved for
+	firstRows     int64          // held out of the trials
+	variance      []float64      // of several targets
+	firstVariance []float64      // and on the rows of the first fold
+	foldErrors    [][]float64    // for each row of the learner's table
 	probabilities *models.Probabilities
 	positive      string            // of two classes; else ""
 	threshold     *models.Threshold // that held-out rows have chosen
 	floor         float64           // λ equivalent to rounding features to the grid of their sums
-	// files are further files of the model directory.
-	files   []storage.File
-	history []rounds.Report // of an iterative learner
+	files         []storage.File    // further files of the model directory
+	history       []rounds.Report   // of an iterative learner
 	// Learned and Game describe features that were learned from the data, if any.
-	Learned *prepare.Learned
-	Game    []align.Report
-	// Searched describes the search, if there was one.
-	Searched *tuning.Result
-	counted  []string // columns that it encodes by counts, which uncount undoes
+	Learned  *prepare.Learned
+	Game     []align.Report
+	Searched *tuning.Result // describes the search, if there was one
+	counted  []string       // columns that it encodes by counts, which uncount undoes
 	uncount  func()
-	descends bool          // squared errors lead to the λ that the log loss chooses from
-	whole    recipe.Recipe // of all features, where a search is for fewer of them
-	// Sized describes the choice of the number of features, if there was one.
-	Sized *sizing.Result
-	begun time.Time
+	descends bool           // squared errors lead to the λ that the log loss chooses from
+	whole    recipe.Recipe  // of all features, where a search is for fewer of them
+	Sized    *sizing.Result // describes the choice of the number of features, if there was one
+	begun    time.Time
 	// Lineage says of what the sums are that a model is fitted to; nil if rows were read.
 	Lineage    *registry.Lineage
 	init       *registry.Parent   // whose weights training began with; nil for none
