@@ -74,7 +74,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	for i := range r.Path {
 		r.Path[i].HeldOutRows, r.Path[i].HeldOutErrors, r.Path[i].HeldOutMSE = 0, 0, 0
 	}
-	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error\t") || strings.Contains(printed, "95 %") {
+	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error\t") || strings.Contains(printed, "95 % interval") {
 		t.Error(printed)
 	}
 }
