@@ -37,7 +37,8 @@ func format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.For
 
 // Options are the options of CSV and TSV files.
 type Options struct {
-	Header Header `flag:"header" help:"Whether CSV and TSV files start with column names: auto, yes, no." values:"auto,yes,no"`
+	Header   Header   `flag:"header" help:"Whether CSV and TSV files start with column names: auto, yes, no." values:"auto,yes,no"`
+	Encoding Encoding `flag:"encoding" help:"How the text of CSV and TSV files is stored: utf-8, or latin1 (Windows-1252). A model remembers it." values:"utf-8,latin1"`
 	// Delimiter separates fields: one ASCII character, or tab. "" is detected: comma,
 	// semicolon, tab or vertical bar.
 	Delimiter string `flag:"delimiter" help:"Character between the fields of CSV files, or tab. Comma, semicolon, tab and | are detected."`
@@ -60,6 +61,9 @@ func (o Options) comma() (byte, error) {
 // Validate returns an error for an unknown Header or an impossible Delimiter.
 func (o Options) Validate() error {
 	if _, err := o.comma(); err != nil {
+		return err
+	}
+	if err := o.Encoding.Validate(); err != nil {
 		return err
 	}
 	if o.Header > Absent {
@@ -98,7 +102,7 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	options := dataset.OptionsOf[Options](o.Options)
-	hints := Hints{Choice: table.ChoiceOf(o.Options), Header: options.Header}
+	hints := Hints{Choice: table.ChoiceOf(o.Options), Header: options.Header, Encoding: options.Encoding}
 	hints.Comma, _ = options.comma() // valid
 	if o.Data.Schema.Format == TSV && hints.Comma == 0 {
 		hints.Comma = '\t'
@@ -107,13 +111,19 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	if like != nil {
 		hints.Choice = hints.Choice.Apart() // the features are those of the model
 	}
+	if m, ok := like.(*Layout); ok && hints.Encoding == "" {
+		hints.Encoding = m.Encoding
+	}
+	if hints.Encoding == Latin1 && inUTF8(head) {
+		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": is read as Latin-1, though all its text is UTF-8; --encoding utf-8 reads that")
+	}
 	switch {
 	case like == nil || hints.Header != Auto:
 	case !like.Named():
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:
 		// The model's column names are a header, whatever they look like.
-		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present}); err == nil && like.Table().NamedIn(named.Columns) {
+		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding}); err == nil && like.Table().NamedIn(named.Columns) {
 			hints.Header = Present
 		}
 	}
@@ -147,7 +157,7 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	if !layout.Header {
 		return nil, nil
 	}
-	other, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present})
+	other, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding})
 	if err != nil {
 		return nil, table.Differs(o, i, err)
 	}

@@ -15,6 +15,8 @@ import (
 type Layout struct {
 	Comma  byte `json:"comma"`  // field separator, as a character code
 	Header bool `json:"header"` // the first record names the columns
+	// Encoding is that of the text.
+	Encoding Encoding `json:"encoding,omitempty"`
 	table.Layout
 }
 
@@ -25,6 +27,9 @@ func (l *Layout) Validate() error {
 	if err := checkComma(l.Comma); err != nil {
 		return err
 	}
+	if err := l.Encoding.Validate(); err != nil {
+		return err
+	}
 	return l.Layout.Validate()
 }
 
@@ -33,7 +38,7 @@ func (l *Layout) Named() bool { return l.Header }
 
 // With returns a copy with other columns.
 func (l *Layout) With(t table.Layout) dataset.Layout {
-	return &Layout{Comma: l.Comma, Header: l.Header, Layout: t}
+	return &Layout{Comma: l.Comma, Header: l.Header, Encoding: l.Encoding, Layout: t}
 }
 
 // checkComma rejects a separator that can be part of a number or of quoting.

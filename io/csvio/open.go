@@ -23,8 +23,9 @@ const (
 
 // Hints is what is known about a file in advance.
 type Hints struct {
-	Comma  byte   // field separator; 0 to detect it
-	Header Header // whether there is a header; Auto to detect it
+	Comma    byte   // field separator; 0 to detect it
+	Header   Header // whether there is a header; Auto to detect it
+	Encoding Encoding
 	table.Choice
 }
 
@@ -49,7 +50,10 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 		return Layout{}, "", fmt.Errorf("csvio: %w", err)
 	}
 	head = head[:n]
-	l = Layout{Comma: o.Comma}
+	l = Layout{Comma: o.Comma, Encoding: o.Encoding}
+	if l.Encoding == UTF8 {
+		l.Encoding = "" // which models have
+	}
 	if l.Comma == 0 {
 		l.Comma = Sniff(head)
 	} else if err := checkComma(l.Comma); err != nil {
@@ -76,7 +80,7 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 	case n > table.MaxColumns:
 		return Layout{}, "", fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, table.MaxColumns)
 	}
-	l.Columns = names(rec, l.Comma, n)
+	l.Columns = names(l.Encoding.decode(new([]byte), rec), l.Comma, n)
 	switch {
 	case o.Header == Present, o.Header == Auto && o.ByName():
 		l.Header = true
@@ -98,7 +102,7 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 		case !l.Header:
 			l.Columns[f] = generated(f)
 		case !utf8.ValidString(name): // a model would keep another name
-			return Layout{}, "", fmt.Errorf("csvio: header: column %d, %s, is not UTF-8; convert the file, for instance with iconv -f ISO-8859-1 -t UTF-8", f+1, table.Quote(name))
+			return Layout{}, "", fmt.Errorf("csvio: header: column %d: %s", f+1, notUTF8([]byte(name)))
 		}
 	}
 	l.Layout, err = o.Layout(l.Columns, l.Header)

@@ -91,7 +91,7 @@ func TestReadLayoutErrorsSayWhatToDo(t *testing.T) {
 		{"5.1,3.5,1.2.3\n4,5,6\n", Hints{}, `cannot tell whether the first line is a header`},
 		{"a,\"b\n", Hints{}, `first record: 1:2: the quote opened in this field is never closed`},
 		{"a,b\"\n", Hints{}, `first record: field 2 has a quote in an unquoted field`},
-		{"gr\xf6\xdfe,b\n1,2\n", Hints{}, `header: column 1, "gr\xf6\xdfe", is not UTF-8; convert the file, for instance with iconv -f ISO-8859-1 -t UTF-8`},
+		{"gr\xf6\xdfe,b\n1,2\n", Hints{}, `header: column 1: "gr\xf6\xdfe" is not UTF-8 (byte 3 is 0xF6); read Latin-1 and Windows-1252 with --encoding latin1, or convert the file to UTF-8`},
 		{"\xff\xfea\x00", Hints{}, `iconv -f UTF-16 -t UTF-8`},
 		{"PK\x03\x04\x00\n", Hints{}, `NUL byte`},
 		{"1,2\n", Hints{Comma: '"'}, `cannot separate fields`},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/lines/decimal"
@@ -36,6 +37,7 @@ type Reader struct {
 	id     []byte
 	keys   [][]byte
 	text   []byte // text of a quoted field, reused
+	recode []byte // a record in UTF-8
 	begun  bool
 	heads  int64 // records that repeat the header
 	fatal  error
@@ -163,6 +165,7 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 		if len(rec) > len(bom) && rec[0] == bom[0] { // of a file that was appended to another
 			rec = bytes.TrimPrefix(rec, bom)
 		}
+		rec = r.layout.Encoding.decode(&r.recode, rec)
 		switch {
 		case r.layout.Header && r.repeatsHeader(rec):
 			r.heads++
@@ -208,6 +211,7 @@ func (r *Reader) begin() error {
 	if err != nil {
 		return fmt.Errorf("csvio: header: %w", err)
 	}
+	rec = r.layout.Encoding.decode(&r.recode, rec)
 	n, at, reason := (&fields{rec: rec, comma: r.layout.Comma}).count()
 	if reason != "" {
 		return fmt.Errorf("csvio: header: field %d %s", at+1, reason)
@@ -264,6 +268,8 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			return x[:base], nil, r.bad(rec, f, why)
 		}
 		switch {
+		case use != ignored && !utf8.Valid(b):
+			return x[:base], nil, r.bad(rec, f, notUTF8(b))
 		case use >= 0 && r.sink != nil:
 			if why := r.sink.Text(row, int(use), b); why != "" {
 				return x[:base], nil, r.bad(rec, f, why)

@@ -65,3 +65,28 @@ func TestRepeatedHeadersAreSkippedAndCounted(t *testing.T) {
 		t.Error("predictions differ")
 	}
 }
+
+func TestTheEncodingOfTrainingIsThatOfPredictions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	row := func(i int) string {
+		return fmt.Sprintf("%s,%.3f,%d", []string{"Z\xfcrich", "Gen\xe8ve", "B\xe2le"}[i%3], float64(i*37%101)/50, i%3+1)
+	}
+	write(t, dir, "latin1.csv", "ville,x,y\n"+linesOf(60, row))
+	write(t, dir, "utf8.csv", "ville,x,y\n"+linesOf(60, func(i int) string {
+		return strings.NewReplacer("\xfc", "ü", "\xe8", "è", "\xe2", "â").Replace(row(i))
+	}))
+	args := trainOn("latin1.csv", "--label", "y", "--task", "regression")
+	r := run(t, dir, args...)
+	for _, w := range []string{"latin1.csv:2:1: column \"ville\"", "byte 2 is 0xFC", "--encoding latin1"} {
+		if r.code == 0 || !strings.Contains(r.stderr, w) {
+			t.Errorf("exit code %d, %q not in %s", r.code, w, r.stderr)
+		}
+	}
+	says(t, dir, []string{"rows      60\n"}, append(args, "--encoding", "latin1")...)
+	a := must(t, dir, "predict", "--model", "model", "--data", "latin1.csv", "--out", "-")
+	if b := must(t, dir, "predict", "--model", "model", "--data", "utf8.csv", "--encoding", "utf-8", "--out", "-"); a != b || strings.Count(a, "\n") < 60 {
+		t.Errorf("predictions differ:\n%.300s\n%.300s", a, b)
+	}
+	says(t, dir, []string{"utf8.csv: is read as Latin-1, though all its text is UTF-8"}, "predict", "--model", "model", "--data", "utf8.csv", "--out", "o")
+}

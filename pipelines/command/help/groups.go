@@ -35,7 +35,7 @@ var Groups = []Group{
 		""},
 	{"Data",
 		"data ids label label_files task scale max_bad_fraction",
-		"format header delimiter dim label_strip label_case strict"},
+		"format header delimiter encoding dim label_strip label_case strict"},
 	{"Columns of tables",
 		"drop write_schema",
 		"columns weight_column id_column time_column categorical numeric missing fill max_levels decimal thousands schema encode category_weight"},
