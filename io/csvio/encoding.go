@@ -68,16 +68,10 @@ func inUTF8(text []byte) bool {
 	return bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) && utf8.Valid(text)
 }
 
-// notUTF8 returns the reason why a text that is not UTF-8 cannot be used.
+// notUTF8 returns the reason why a text cannot be used if it is not UTF-8.
 func notUTF8(b []byte) string {
-	at := 0
-	for at < len(b) {
-		r, n := utf8.DecodeRune(b[at:])
-		if r == utf8.RuneError && n == 1 {
-			break
-		}
-		at += n
+	if reason := table.NotUTF8(b); reason != "" {
+		return reason + "; read Latin-1 and Windows-1252 with --encoding latin1, or convert the file to UTF-8"
 	}
-	return fmt.Sprintf("%s is not UTF-8 (byte %d is 0x%02X); read Latin-1 and Windows-1252 with --encoding latin1, or convert the file to UTF-8",
-		table.Quote(string(b)), at+1, b[min(at, len(b)-1)])
+	return ""
 }

@@ -6,7 +6,6 @@ package jsonlio
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -41,12 +40,16 @@ var _ table.Of = (*Layout)(nil)
 func (l *Layout) With(t table.Layout) dataset.Layout { return &Layout{Layout: t, Others: l.Others} }
 
 // Sniff reports whether the text that begins with head is JSON lines: its first line is an
-// object.
+// object, or what begins like one.
 func Sniff(head []byte) bool {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
-	line, _, whole := bytes.Cut(head, []byte{'\n'})
-	line = bytes.TrimSpace(line)
-	return bytes.HasPrefix(line, []byte("{")) && (json.Valid(line) || !whole && bytes.HasPrefix(line, []byte(`{"`)))
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	var s scanner
+	if s.open(line) != "" {
+		return false
+	}
+	c := s.skip()
+	return c == '"' || c == '}'
 }
 
 // begin notes the keys of the first file. The layout is made when all files have been seen,

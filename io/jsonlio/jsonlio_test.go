@@ -57,6 +57,26 @@ func TestRowsAreTheValuesOfKeys(t *testing.T) {
 	}
 }
 
+func TestAnObjectThatCannotBeReadDoesNotHideTheFormat(t *testing.T) {
+	for first, aside := range map[string]string{
+		`{"a": NaN, "y": 1}`:               `1:1: column "a": is missing`,
+		`{"a": Infinity, "y": 1}`:          `1:1: column "a": "Infinity" is not a number`,
+		"\ufeff" + `{"a": 1, "y": NaN}`:    `1: has no label`,
+		`{"a": 1, "y": 1,}`:                `1: is not a JSON object (want a key in quotes`,
+		"{\"a\": \"Z\xfcrich\", \"y\": 1}": `1:1: column "a": "Z\xfcrich" is not UTF-8 (byte 2 is 0xFC); convert the file to UTF-8`,
+	} {
+		d, err := open(t, dataset.Options{Label: "y"}, first+"\n{\"a\": 2, \"y\": 3}\n")
+		if err != nil {
+			t.Errorf("%s: %v", first, err)
+			continue
+		}
+		used, bad := datasettest.Read(t, d, 1<<20)
+		if d.Schema.Format != "jsonl" || !slices.Equal(used, []string{"[2]:3"}) || len(bad) != 1 || !strings.HasPrefix(bad[0], aside) {
+			t.Errorf("%s: %s: %q, set aside %q", first, d.Schema.Format, used, bad)
+		}
+	}
+}
+
 func TestColumnsAreTheKeysOfAllObjects(t *testing.T) {
 	for _, c := range []struct {
 		name  string

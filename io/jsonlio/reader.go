@@ -86,6 +86,10 @@ func (r *reader) value(f int) {
 	case m.kind == null:
 		reason = to.Null(row)
 	default:
+		if reason = table.NotUTF8(m.text); reason != "" {
+			reason += "; convert the file to UTF-8, for instance with iconv"
+			break
+		}
 		reason = to.Text(row, m.text)
 	}
 	r.Check(f, reason)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Quote quotes a text for a message, of which it keeps the first 40 characters.
@@ -19,6 +20,21 @@ func shorten(s string) string {
 		n++
 	}
 	return s
+}
+
+// NotUTF8 returns the reason why a text is not UTF-8, "" if it is.
+func NotUTF8(b []byte) string {
+	if utf8.Valid(b) {
+		return ""
+	}
+	at := 0
+	for {
+		r, n := utf8.DecodeRune(b[at:])
+		if r == utf8.RuneError && n == 1 {
+			return fmt.Sprintf("%s is not UTF-8 (byte %d is 0x%02X)", Quote(string(b[:min(len(b), 200)])), at+1, b[at])
+		}
+		at += n
+	}
 }
 
 // Plural adds an s to a noun for all counts but one.
