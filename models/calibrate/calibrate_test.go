@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -516,4 +517,50 @@ func FuzzUnmarshal(f *testing.F) {
 			r.Tests()
 		}
 	})
+}
+
+// The log loss of all possible rows is in its interval 95 times in 100, also if it is mostly that of few rows.
+func TestLogLossIntervalsCover(t *testing.T) {
+	trials, slack := 300, 0.045
+	if os.Getenv("BOCHNER_HONEST") != "" {
+		trials, slack = 3000, 0.03
+	}
+	for _, c := range []struct {
+		rows int
+		low  float64 // probabilities of class 1 are low or high
+		high float64
+		rate float64 // share of high ones
+	}{{100, 0.2, 0.8, 0.5}, {2000, 0.02, 0.6, 0.05}, {300, 0.05, 0.5, 0.3}, {1000, 0.4, 0.6, 0.5}} {
+		entropy := func(p float64) float64 { return -p*math.Log(p) - (1-p)*math.Log1p(-p) }
+		truth := (1-c.rate)*entropy(c.low) + c.rate*entropy(c.high)
+		rng := rand.New(rand.NewPCG(1, uint64(c.rows)))
+		inside := 0
+		for range trials {
+			r := NewReliability(2, 10)
+			p, class := make([]float32, 0, 2*c.rows), make([]int32, c.rows)
+			for i := range class {
+				q := c.low
+				if rng.Float64() < c.rate {
+					q = c.high
+				}
+				if rng.Float64() < q {
+					class[i] = 1
+				}
+				p = append(p, float32(1-q), float32(q))
+			}
+			if err := r.Add(p, class, nil); err != nil {
+				t.Fatal(err)
+			}
+			if ends := r.Tests().LogLossInterval; ends[0] <= truth && truth <= ends[1] {
+				inside++
+			}
+		}
+		if share := float64(inside) / float64(trials); math.Abs(share-0.95) > slack {
+			t.Errorf("%+v: %.1f%% inside", c, 100*share)
+		}
+	}
+	few := NewReliability(2, 10)
+	if err := few.Add([]float32{0.5, 0.5}, []int32{1}, nil); err != nil || few.Tests().LogLossInterval != nil {
+		t.Errorf("one row has an interval, %v", err)
+	}
 }

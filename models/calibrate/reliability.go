@@ -15,6 +15,10 @@ import (
 type Tests struct {
 	Rows    int64   `json:"rows"`
 	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least Floor
+	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these
+	// (score.MeanInterval); nil for fewer than score.LeastRows rows.
+	LogLossInterval *[2]float64 `json:"log_loss_interval,omitempty"`
+
 	Floor   float64 `json:"log_loss_floor"`
 	Floored int64   `json:"log_loss_floored"` // rows with p below Floor
 	Brier   float64 `json:"brier"`            // mean of Σ (p_c − 1 if c is the class)²
@@ -43,7 +47,8 @@ type Reliability struct {
 	rows, right    []int64     // of each bin
 	confidence     []exact.Sum // of each bin
 	logLoss, brier exact.Sum
-	floored        int64 // rows whose class has a probability below Least
+	powers         [2]exact.Sum // of the log losses' squares and cubes
+	floored        int64        // rows whose class has a probability below Least
 }
 
 // MaxBins is the largest number of bins; 10 and 15 are customary.
@@ -114,6 +119,8 @@ func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []i
 		logLoss, brier := Losses(row, int(y))
 		r.brier.AddProduct(w, brier)
 		r.logLoss.AddProduct(w, logLoss)
+		r.powers[0].AddWeightedProduct(w, logLoss, logLoss)
+		r.powers[1].AddWeightedProduct(w, logLoss*logLoss, logLoss)
 		if y == None || float64(row[y]) < Least {
 			r.floored += rows
 		}
@@ -170,6 +177,9 @@ func (r *Reliability) Merge(s *Reliability) {
 	r.floored += s.floored
 	r.logLoss.Merge(&s.logLoss)
 	r.brier.Merge(&s.brier)
+	for i := range r.powers {
+		r.powers[i].Merge(&s.powers[i])
+	}
 }
 
 // Tests returns the figures.
@@ -191,6 +201,8 @@ func (r *Reliability) tests(share, effective float64) Tests {
 	}
 	if t.Rows > 0 {
 		t.LogLoss, t.Brier = exact.Mean(t.Rows, &r.logLoss), exact.Mean(t.Rows, &r.brier)
+		square, cube := exact.Mean(t.Rows, &r.powers[0]), exact.Mean(t.Rows, &r.powers[1])
+		t.LogLossInterval = score.MeanInterval(t.LogLoss, square, cube, effective*float64(t.Rows))
 	}
 	for i, m := range r.rows {
 		b := Bin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: scaled(m, share)}
@@ -217,7 +229,7 @@ func (r *Reliability) Code(c *wire.Coder) {
 		c.Part(&r.confidence[i])
 		c.Check(r.right[i] <= r.rows[i] && r.confidence[i].Sign() >= 0)
 	}
-	c.Part(&r.logLoss, &r.brier)
+	c.Part(&r.logLoss, &r.brier, &r.powers[0], &r.powers[1])
 	c.Counts(&r.floored)
 	c.Check(r.logLoss.Sign() >= 0 && r.brier.Sign() >= 0)
 }

@@ -5,17 +5,11 @@ import (
 	"math/big"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Limits of Losses.
-const (
-	// MaxLoss is the largest loss that can be added.
-	MaxLoss = 1 << 24
-	// LeastRows is the number of rows, effective ones if they have weights, below which
-	// Losses has no p-values: they rest on the mean of many rows.
-	LeastRows = 30
-)
+// MaxLoss is the largest loss that can be added.
+const MaxLoss = 1 << 24
 
 // Losses has the moments of the losses of two models on the same rows: the sums of all
 // products of up to three of
@@ -114,11 +108,11 @@ func (l *Losses) Means() (champion, challenger float64) {
 	return l.sums[1].Float64() / w, l.sums[2].Float64() / w
 }
 
-// Difference returns the statistics of the challenger's losses minus those of the champion
+// Difference returns the mean, with its precision, of the challenger's losses minus those of the champion
 // times ratio: with ratio 1.01, of how much the challenger is worse than one percent more
 // than the champion.
-func (l *Losses) Difference(ratio float64) Difference {
-	d := Difference{Effective: l.Effective()}
+func (l *Losses) Difference(ratio float64) score.Estimate {
+	d := score.Estimate{Effective: l.Effective()}
 	if l.rows == 0 {
 		return d
 	}
@@ -166,79 +160,4 @@ func (l *Losses) Difference(ratio float64) Difference {
 	d.Error *= math.Sqrt(d.Effective / max(1, d.Effective-1))
 	d.Skew, _ = number(0).Quo(power(3), root.Mul(root, squares)).Float64()
 	return d
-}
-
-// Difference describes the mean of a difference of losses.
-type Difference struct {
-	Mean  float64 // of the rows, by weight
-	Error float64 // its standard error; 0 if all rows have the same difference
-	// Skew is the skewness of the mean: that of the rows over √rows.
-	Skew      float64
-	Effective float64 // rows, in rows of equal weights
-}
-
-// PBelow returns the p-value of the hypothesis that the mean difference of all possible rows
-// is at least margin, against its being less; 1 for fewer than LeastRows rows.
-//
-// It is that of a paired t test, corrected for skewness by the transformation of Hall (1992,
-// J. R. Statist. Soc. B 54:221)
-//
-//	g(t) = t + G(t²/3 + 1/6) + G²t³/27,    G the skewness of the mean,
-//
-// which makes its error fall as 1/n instead of 1/√n, as that of the BCa bootstrap does, without
-// resampling. Differences of losses are often very skewed, because a few rows have large ones.
-func (d Difference) PBelow(margin float64) float64 {
-	switch {
-	case d.Effective < LeastRows:
-		return 1
-	case d.Error == 0 && d.Mean < margin:
-		return 0
-	case d.Error == 0:
-		return 1
-	}
-	return d.student().CDF(d.transformed((d.Mean - margin) / d.Error))
-}
-
-// P returns the two-sided p-value of the hypothesis that the mean difference is 0.
-func (d Difference) P() float64 {
-	if d.Error == 0 || d.Effective < LeastRows {
-		return 1
-	}
-	return 2 * d.student().CDF(-math.Abs(d.transformed(d.Mean/d.Error)))
-}
-
-// Bounds returns the bounds below and above which the mean difference is, with that confidence
-// each, between 0.5 and 1; infinite for fewer than LeastRows rows.
-func (d Difference) Bounds(confidence float64) (low, high float64) {
-	if d.Effective < LeastRows {
-		return math.Inf(-1), math.Inf(1)
-	}
-	t := d.student().Quantile(confidence)
-	return d.Mean - d.Error*d.inverse(t), d.Mean - d.Error*d.inverse(-t)
-}
-
-// detectable returns the improvement of the mean that a test at 95 % shows with probability 80 %.
-func (d Difference) detectable() float64 {
-	if d.Effective < LeastRows {
-		return math.Inf(1)
-	}
-	return d.Error * (distuv.UnitNormal.Quantile(0.95) + distuv.UnitNormal.Quantile(0.8))
-}
-
-func (d Difference) student() distuv.StudentsT {
-	return distuv.StudentsT{Sigma: 1, Nu: d.Effective - 1}
-}
-
-// transformed returns g(t) = ((1 + Gt/3)³ − 1)/G + G/6.
-func (d Difference) transformed(t float64) float64 {
-	u := d.Skew * t / 3
-	return t*(1+u*(1+u/3)) + d.Skew/6
-}
-
-// inverse returns the t of which transformed is s.
-func (d Difference) inverse(s float64) float64 {
-	if s -= d.Skew / 6; math.Abs(d.Skew) < 1e-8 {
-		return s
-	}
-	return 3 / d.Skew * (math.Cbrt(1+d.Skew*s) - 1)
 }

@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/models/score"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Comparison compares two models by one metric.
@@ -67,7 +70,7 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 		c.Champion, c.Challenger = unit*math.Sqrt(a), unit*math.Sqrt(b)
 		d := l.Difference(1)
 		c.Difference, c.P = c.Challenger-c.Champion, d.P()
-		detectable = d.detectable() * unit * unit / (c.Champion + c.Challenger)
+		detectable = detectableMean(d) * unit * unit / (c.Champion + c.Challenger)
 		low, high = c.Champion*(l.ratio(1-oneSided)-1), c.Champion*(l.ratio(oneSided)-1)
 	default:
 		scale := m.scale(unit)
@@ -75,7 +78,7 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 		d := l.Difference(1)
 		c.Champion, c.Challenger, c.Difference, c.P = scale*a, scale*b, scale*d.Mean, d.P()
 		low, high = d.Bounds(oneSided)
-		low, high, detectable = scale*low, scale*high, scale*d.detectable()
+		low, high, detectable = scale*low, scale*high, scale*detectableMean(d)
 		if m == Error {
 			p := s.pairs
 			c.Pairs = &p
@@ -123,7 +126,7 @@ func (m Metric) scale(unit float64) float64 {
 // ratio. It is NaN for too few rows, and +Inf if there is none.
 func (l *Losses) ratio(confidence float64) float64 {
 	a, b := l.Means()
-	if l.Effective() < LeastRows || !(a > 0) {
+	if l.Effective() < score.LeastRows || !(a > 0) {
 		return math.NaN()
 	}
 	below := func(r float64) bool { // the p-value falls with r
@@ -200,7 +203,7 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	default:
 		v.P = l.Difference(ratio).PBelow(amount / c.Metric.scale(unit))
 	}
-	few, what := !s.exactPairs(c.Metric) && l.Effective() < LeastRows, "rows"
+	few, what := !s.exactPairs(c.Metric) && l.Effective() < score.LeastRows, "rows"
 	if s.clusters != nil {
 		what = "groups"
 	}
@@ -208,11 +211,19 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	case c.Metric != Error && s.notFinite > 0:
 		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
 	case few:
-		v.Why = fmt.Sprintf("%.0f %s are too few, want %d", l.Effective(), what, LeastRows)
+		v.Why = fmt.Sprintf("%.0f %s are too few, want %d", l.Effective(), what, score.LeastRows)
 	case v.P <= c.Level():
 		v.Holds = true
 	default:
 		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.Level())
 	}
 	return v
+}
+
+// detectableMean returns the improvement of the mean that a test at 95 % shows with probability 80 %.
+func detectableMean(d score.Estimate) float64 {
+	if d.Effective < score.LeastRows {
+		return math.Inf(1)
+	}
+	return d.Error * (distuv.UnitNormal.Quantile(0.95) + distuv.UnitNormal.Quantile(0.8))
 }

@@ -93,17 +93,18 @@ func (r TargetReport) String() string {
 		fmt.Fprintf(w, "MAPE\t%s %%\t\n", percent(*r.MAPE))
 	}
 	for _, l := range []struct {
-		name  string
-		value float64
+		name     string
+		value    float64
+		interval *[2]float64
 	}{
-		{"RMSE", r.RMSE}, {"MAE", r.MAE},
-		{"50 % within", r.P50}, {"90 % within", r.P90}, {"95 % within", r.P95}, {"99 % within", r.P99}, {"max error", r.MaxError},
-		{"target mean", r.TargetMean}, {"target dev", r.TargetDev},
+		{"RMSE", r.RMSE, r.RMSEInterval}, {"MAE", r.MAE, r.MAEInterval},
+		{"50 % within", r.P50, nil}, {"90 % within", r.P90, nil}, {"95 % within", r.P95, nil}, {"99 % within", r.P99, nil},
+		{"max error", r.MaxError, nil}, {"target mean", r.TargetMean, nil}, {"target dev", r.TargetDev, nil},
 	} {
-		fmt.Fprintf(w, "%s\t%.6g\t\n", l.name, l.value)
+		fmt.Fprintf(w, "%s\t%.6g\t%s\n", l.name, l.value, intervalText(l.interval, 6))
 	}
 	if r.R2 != nil {
-		fmt.Fprintf(w, "R²\t%.6g\t\n", *r.R2)
+		fmt.Fprintf(w, "R²\t%.6g\t%s\n", *r.R2, intervalText(r.R2Interval, 4))
 	} else if r.Rows > 0 {
 		fmt.Fprintf(w, "R²\t-\t\n")
 	}
@@ -163,6 +164,14 @@ func newTable(w io.Writer) *tabwriter.Writer {
 func PercentInterval(k, n int64) string {
 	low, high := Interval(k, n)
 	return percent(low) + " to " + percent(high)
+}
+
+// intervalText returns an interval in that many digits for the end of a line, empty if there is none.
+func intervalText(ends *[2]float64, digits int) string {
+	if ends == nil {
+		return ""
+	}
+	return fmt.Sprintf("  (95 %% interval %.*g to %.*g)", digits, ends[0], digits, ends[1])
 }
 
 func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 2, 64) }

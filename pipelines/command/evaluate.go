@@ -31,7 +31,8 @@ trained on counts as an error and is listed with its rows; if every label is of 
 kind, the exit code is 3.
 
 For regression it prints the root mean squared error, the mean absolute error, its
-quantiles, R², and the mean absolute percentage error (MAPE) if no target is 0.
+quantiles, R², and the mean absolute percentage error (MAPE) if no target is 0; the
+first two and R² with 95% intervals.
 
 For a model with probabilities (see --calibrate of train) it also prints the log loss,
 the Brier score, the expected calibration error and its table. Each row falls into one

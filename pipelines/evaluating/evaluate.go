@@ -180,7 +180,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 			result.Probabilities = probabilityReport(hits.Rows, tests)
 		}
 	} else {
-		result.addTargets(&targets, manifest, pass.Grid != nil)
+		result.addTargets(&targets, manifest, pass.Grid != nil, weights.Effective)
 	}
 	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {

@@ -24,7 +24,11 @@ func probabilityReport(rows int64, t calibrate.Tests) *ProbabilityReport {
 
 // write prints the report for people.
 func (r *ProbabilityReport) write(w io.Writer) {
-	fmt.Fprintf(w, "\nprobabilities: log loss %.4f, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss, r.Brier, r.ECE)
+	interval := ""
+	if ends := r.LogLossInterval; ends != nil {
+		interval = fmt.Sprintf(" (95 %% interval %.4f to %.4f)", ends[0], ends[1])
+	}
+	fmt.Fprintf(w, "\nprobabilities: log loss %.4f%s, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss, interval, r.Brier, r.ECE)
 	if r.Floored > 0 {
 		fmt.Fprintf(w, "the classes of %s have a probability below %g, which counts as that in the log loss\n", report.Counted64(r.Floored, "row"), r.Floor)
 	}

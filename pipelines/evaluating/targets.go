@@ -18,14 +18,16 @@ type TargetReport struct {
 }
 
 // addTargets adds the scores of a regression. The rows were counted as often as their weights say,
-// if they have any.
-func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manifest, weighted bool) {
+// if they have any; their number is then effective.
+func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manifest, weighted bool, effective float64) {
 	names := (&models.Model{Manifest: m}).Outputs()
 	for c := range found.Targets {
 		one := found.Targets[c].Report()
+		rows := float64(one.Rows)
 		if weighted {
-			one = found.Targets[c].WeightedReport(r.Rows.Used)
+			one, rows = found.Targets[c].WeightedReport(r.Rows.Used), effective
 		}
+		found.Precision[c].Bound(&one, m.TargetGrid[c].Half(), rows)
 		if len(found.Targets) == 1 {
 			r.Targets = &one
 			return
@@ -52,10 +54,11 @@ func (r *EvaluateResult) of(target int) *EvaluateResult {
 // writeTargets prints the scores of several targets.
 func (r *EvaluateResult) writeTargets(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, "target\trows\tRMSE\tMAE\t90 % within\tR²\tmean\tdeviation\t\n")
+	fmt.Fprint(tw, "target\trows\tRMSE\t95 % interval\tMAE\t90 % within\tR²\t95 % interval\tmean\tdeviation\t\n")
 	for i := range r.ByTarget {
 		t := &r.ByTarget[i]
-		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%.6g\t%.6g\t%s\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows), t.RMSE, t.MAE, t.P90, r2Text(t.R2), t.TargetMean, t.TargetDev)
+		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%s\t%s\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows),
+			t.RMSE, ends(t.RMSEInterval), t.MAE, t.P90, r2Text(t.R2), ends(t.R2Interval), t.TargetMean, t.TargetDev)
 	}
 	tw.Flush()
 	for i := range r.ByTarget {
@@ -64,6 +67,14 @@ func (r *EvaluateResult) writeTargets(w io.Writer) {
 		}
 	}
 	fmt.Fprintf(w, "mean R² %s\n", r2Text(r.MeanR2))
+}
+
+// ends formats an interval, "-" if there is none.
+func ends(of *[2]float64) string {
+	if of == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4g to %.4g", of[0], of[1])
 }
 
 // r2Text formats an R², which is nil if the rows do not define it.

@@ -74,7 +74,8 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 // scoreTargets sums the errors of predicted numbers.
 func (a *applier) scoreTargets(p *Score) transforms.Summing {
 	k := a.Model.Linear.K
-	sum, by := &TargetScores{Targets: make([]score.Targets, k)}, newSliced(p.Slices)
+	sum, by := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k)}, newSliced(p.Slices)
+	grids := a.Model.Manifest.TargetGrid
 	for range k {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
 	}
@@ -85,6 +86,7 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 		for i := range b.N {
 			for c, y := range b.Labels(i) {
 				sum.Targets[c].AddRows(y, targets[i*k+c], repeats[i])
+				sum.Precision[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
 			}
 			for s := range by.columns {
 				text := by.text(s, b, i)

@@ -127,14 +127,16 @@ func codeSlices(c *wire.Coder, all *[]score.Slices) {
 
 // TargetScores is the result of Score for a regression. Its sums are exact.
 type TargetScores struct {
-	Targets []score.Targets // each of them
-	Slices  []score.Slices  // of the columns of Score.Slices, for each target
+	Targets   []score.Targets   // each of them
+	Precision []score.Precision // of the scores of each
+	Slices    []score.Slices    // of the columns of Score.Slices, for each target
 }
 
 // Merge adds the rows of u, scores of the same model and columns.
 func (t *TargetScores) Merge(u *TargetScores) {
 	for c := range t.Targets {
 		t.Targets[c].Merge(&u.Targets[c])
+		t.Precision[c].Merge(&u.Precision[c])
 	}
 	mergeSlices(t.Slices, u.Slices)
 }
@@ -142,5 +144,6 @@ func (t *TargetScores) Merge(u *TargetScores) {
 // Code codes the sums and the slices.
 func (t *TargetScores) Code(c *wire.Coder) {
 	wire.Each(c, &t.Targets, math.MaxInt32, func(of *score.Targets) { of.Code(c) })
+	wire.Each(c, &t.Precision, math.MaxInt32, func(of *score.Precision) { of.Code(c) })
 	codeSlices(c, &t.Slices)
 }

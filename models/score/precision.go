@@ -1,0 +1,87 @@
+package score
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Precision sums what the intervals of the scores of a regression rest on. With the residual r and
+// the target y of a row, both in a unit near the spread of the targets and y from their middle, these
+// are the sums of
+//
+//	|r|, r², |r|³, r⁴, r⁶, y, y², y³, y⁴, r²y and r²y².
+//
+// The sums are exact, of factors rounded to float32. The zero value is that of no rows.
+type Precision struct {
+	rows int64
+	sums [11]exact.Sum
+}
+
+// Add adds that many equal rows with their target and the prediction of it, which count from the
+// middle in units. Without a unit, and without a finite prediction, it adds nothing.
+func (p *Precision) Add(truth, predicted, middle, unit float64, rows int64) {
+	residual := math.Abs(predicted - truth)
+	if rows == 0 || !(unit > 0) || !(residual <= math.MaxFloat32) {
+		return
+	}
+	// Beyond 2³¹ units, the square of a square would leave the range of float32.
+	limited := func(v float64) float32 { return float32(max(-0x1p31, min(v/unit, 0x1p31))) }
+	r, y, w := limited(residual), limited(truth-middle), float32(rows)
+	u, v := r*r, y*y
+	p.rows += rows
+	for i, f := range [len(p.sums)][2]float32{{r, 1}, {u, 1}, {u, r}, {u, u}, {u * u, u}, {y, 1}, {v, 1}, {v, y}, {v, v}, {u, y}, {u, v}} {
+		p.sums[i].AddWeightedProduct(w, f[0], f[1])
+	}
+}
+
+// Merge adds the rows of q.
+func (p *Precision) Merge(q *Precision) {
+	p.rows += q.rows
+	for i := range p.sums {
+		p.sums[i].Merge(&q.sums[i])
+	}
+}
+
+// Code codes the number of rows and the sums.
+func (p *Precision) Code(c *wire.Coder) {
+	c.Counts(&p.rows)
+	for i := range p.sums {
+		c.Part(&p.sums[i])
+	}
+	c.Check(p.sums[0].Sign() >= 0 && p.sums[1].Sign() >= 0)
+}
+
+// Bound sets the 95 % intervals of the scores of a report, of rows that are as precise as that many
+// of equal weights, added in the unit. Those of RMSE and MAE are of the means of r² and |r|
+// (MeanInterval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
+// to first order, that of the mean of r²/Var r − (y−ȳ)²/Var y.
+func (p *Precision) Bound(r *TargetReport, unit, effective float64) {
+	if p.rows == 0 || effective < LeastRows {
+		return
+	}
+	var m [len(p.sums)]float64
+	for i := range m {
+		m[i] = exact.Mean(p.rows, &p.sums[i])
+	}
+	if found := unit * math.Sqrt(m[1]); found < r.RMSE*(1-1e-3) {
+		return // residuals beyond what the sums hold
+	}
+	a, u, au, uu, uuu, y, v, vy, vv, uy, uv := m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9], m[10]
+	r.RMSEInterval, r.MAEInterval = MeanInterval(u, uu, uuu, effective), MeanInterval(a, u, au, effective)
+	for i := range r.RMSEInterval {
+		r.RMSEInterval[i] = unit * math.Sqrt(r.RMSEInterval[i])
+		r.MAEInterval[i] *= unit
+	}
+	spread := v - y*y
+	if r.R2 == nil || !(spread > 0) || !(u > 0) {
+		return
+	}
+	both := uv - 2*y*uy + y*y*u                 // the mean of r²(y−ȳ)²
+	fourth := vv - 4*y*vy + 6*y*y*v - 3*y*y*y*y // the mean of (y−ȳ)⁴
+	variance := uu/(u*u) - 2*both/(u*spread) + fourth/(spread*spread)
+	width := math.Exp(distuv.StudentsT{Sigma: 1, Nu: effective - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)/(effective-1)))
+	r.R2Interval = &[2]float64{1 - (1-*r.R2)*width, 1 - (1-*r.R2)/width}
+}
