@@ -25,6 +25,7 @@ type Applier struct {
 	probabilities []float32
 	classes       []int32
 	decided       []int32
+	likeliest     []int32
 	targets       []float64
 }
 
@@ -35,7 +36,7 @@ type Applied struct {
 	Targets       []float64 // n×K, in the units of the training data; nil for a model of classes
 	Probabilities []float32 // n×K; nil if the model has none
 	Classes       []int32   // n; nil unless the model classifies
-	Likeliest     []int32   // n; Classes as they are without a threshold
+	Likeliest     []int32   // n; Classes as they are without a threshold and weights of classes
 }
 
 // Scores returns the scores, n×K, of n rows of x (row-major), from which the model's
@@ -86,7 +87,13 @@ func (a *Applier) Apply(x []float32, n int) Applied {
 	said.Probabilities = a.probabilities
 	p.Apply(said.Probabilities, said.Scores, n, k)
 	p.Classes(said.Classes, said.Probabilities, said.Scores, n, k)
-	return a.decide(said, n)
+	said = a.decide(said, n)
+	if p.Weights != nil {
+		a.likeliest = grow(a.likeliest, n)
+		said.Likeliest = a.likeliest
+		Likeliest(said.Likeliest, said.Probabilities, said.Scores, n, k)
+	}
+	return said
 }
 
 // decide applies the threshold.

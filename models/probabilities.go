@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/spell"
@@ -25,10 +26,21 @@ type Probabilities struct {
 	// by a model like this one that was fitted without them.
 	Rows  int64 `json:"rows,omitempty"`
 	Folds int   `json:"folds,omitempty"`
+	// Weights are those of the classes in the loss; nil if all are 1. The probabilities are of rows as
+	// they come, without the weights; the weights count in the choice of the class.
+	Weights []float64 `json:"weights,omitempty"`
 }
 
 // validate returns an error unless the probabilities fit that many outputs.
 func (p *Probabilities) validate(outputs int) error {
+	if p.Weights != nil && len(p.Weights) != outputs {
+		return fmt.Errorf("probabilities with %d weights of classes for %d outputs; want as many", len(p.Weights), outputs)
+	}
+	for c, w := range p.Weights {
+		if !(w > 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("probabilities with the weight %g of class %d, want a number above 0", w, c)
+		}
+	}
 	switch p.Kind {
 	case Softmax, Logistic:
 		if len(p.Curves) > 0 {
@@ -54,16 +66,16 @@ func (p *Probabilities) validate(outputs int) error {
 func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 	switch p.Kind {
 	case Softmax:
-		calibrate.Softmax(dst, scores, n, outputs)
+		calibrate.Softmax(dst, scores, p.Weights, n, outputs)
 	case Logistic:
-		calibrate.Logistic(dst, scores, n, outputs)
+		calibrate.Logistic(dst, scores, p.Weights, n, outputs)
 	default:
 		c := calibrate.Calibration{Method: p.Kind, Curves: p.Curves}
 		c.Apply(dst, scores, n)
 	}
 }
 
-// Classes stores in dst the predicted class of each of n rows, given its probabilities
+// Likeliest stores in dst the most probable class of each of n rows, given its probabilities
 // and scores, both row-major with a number for each output: the class of the largest
 // probability; of several, the one with the largest score; of several of those, the
 // first. So the class and the probabilities that are written for a row never contradict
@@ -71,16 +83,38 @@ func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 //
 // Curves of classes may cross, so the class of the largest score need not be the most
 // probable one. Isotonic curves have steps, and often give equal probabilities.
+func Likeliest(dst []int32, probabilities, scores []float32, n, outputs int) {
+	choose(dst, nil, probabilities, scores, n, outputs)
+}
+
+// Classes stores in dst the predicted class of each of n rows: that of the largest product of probability and
+// weight, with ties as in Likeliest. Without weights it is the most probable class.
 func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n, outputs int) {
+	choose(dst, p.Weights, probabilities, scores, n, outputs)
+}
+
+// Usual returns the threshold of the positive one of two classes that decides as Classes does.
+func (p *Probabilities) Usual(positive int) float32 {
+	if p.Weights == nil {
+		return 0.5
+	}
+	return float32(p.Weights[1-positive] / (p.Weights[0] + p.Weights[1]))
+}
+
+func choose(dst []int32, weights []float64, probabilities, scores []float32, n, outputs int) {
 	if len(dst) < n || len(probabilities) < n*outputs || len(scores) < n*outputs {
 		panic("models: probabilities: slice too short")
 	}
 	for i := range n {
 		chance, score := probabilities[i*outputs:(i+1)*outputs], scores[i*outputs:(i+1)*outputs]
-		best := 0
+		best, most := 0, -1.0
 		for c, v := range chance {
-			if v > chance[best] || v == chance[best] && score[c] > score[best] {
-				best = c
+			value := float64(v)
+			if weights != nil {
+				value *= weights[c]
+			}
+			if value > most || value == most && score[c] > score[best] {
+				best, most = c, value
 			}
 		}
 		dst[i] = int32(best)

@@ -27,6 +27,8 @@ func TestProbabilitiesByHand(t *testing.T) {
 	}{
 		{&Probabilities{Kind: Softmax}, []float32{0, ln3, 0, 1000, 1000, -1000}, []float32{0.2, 0.6, 0.2, 0.5, 0.5, 0}},
 		{&Probabilities{Kind: Logistic}, []float32{0, ln3, -ln3, -ln3, -ln3, -ln3}, []float32{0.5 / 1.5, 0.75 / 1.5, 0.25 / 1.5, 1. / 3, 1. / 3, 1. / 3}},
+		{&Probabilities{Kind: Softmax, Weights: []float64{1, 3, 2}}, []float32{0, ln3, 0, 1000, 1000, -1000}, []float32{0.4, 0.4, 0.2, 0.75, 0.25, 0}},
+		{&Probabilities{Kind: Logistic, Weights: []float64{2, 0.5, 1}}, []float32{0, 0, 0, -ln3, 0, 0}, []float32{0.5 / 3.5, 2 / 3.5, 1 / 3.5, 0.125 / 1.625, 1 / 1.625, 0.5 / 1.625}},
 		{platt(), []float32{0.25, 0, -1. / 3, 0.25, 0, -1. / 3}, slices.Repeat([]float32{1. / 3}, 6)},
 		{isotonic(), []float32{1, 0, -9, -2, -2, -2}, []float32{0.625 / 0.875, 0.25 / 0.875, 0, 1. / 3, 1. / 3, 1. / 3}},
 	} {
@@ -75,7 +77,7 @@ func TestTheClassIsTheMostProbableOne(t *testing.T) {
 }
 
 func TestProbabilitiesComeBackWithTheManifest(t *testing.T) {
-	for _, p := range []*Probabilities{{Kind: Softmax}, {Kind: Logistic}, platt(), isotonic()} {
+	for _, p := range []*Probabilities{{Kind: Softmax}, {Kind: Logistic, Weights: []float64{1, 2, 0.5}}, platt(), isotonic()} {
 		m := classifier(t)
 		m.Manifest.Probabilities = p
 		manifest, weights := encode(t, m)
@@ -91,6 +93,8 @@ func TestProbabilitiesThatAreNoneAreRefused(t *testing.T) {
 		"2 curves for 3 outputs":                                       func(m *Manifest) { m.Probabilities.Curves = m.Probabilities.Curves[:2] },
 		"the kind softmax with 3 curves":                               func(m *Manifest) { m.Probabilities.Kind = Softmax },
 		`unknown kind of probabilities "plat" (did you mean "platt"?)`: func(m *Manifest) { m.Probabilities.Kind = "plat" },
+		"2 weights of classes for 3 outputs":                           func(m *Manifest) { m.Probabilities.Weights = []float64{1, 1} },
+		"the weight 0 of class 1":                                      func(m *Manifest) { m.Probabilities.Weights = []float64{1, 0, 1} },
 		"fitted to 0 rows of one fold of 5":                            func(m *Manifest) { m.Probabilities.Rows = 0 },
 		"curve 1: 0 points":                                            func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = calibrate.Curve{} },
 		"probabilities without classes": func(m *Manifest) {

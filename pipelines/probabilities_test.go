@@ -1,9 +1,13 @@
 package pipelines
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -158,6 +163,58 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 		if !(gain.Value > 4*gain.SE) {
 			t.Errorf("%s: the calibration error falls by %.4f ± %.4f", name, gain.Value, gain.SE)
 		}
+	}
+}
+
+// Weights of classes shift which class is predicted, not how probable it is said to be: over many rows the mean
+// probability of a class is its share of the rows, and the predictions still find rows of the rare class.
+func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
+	lines := func(n int, seed uint64) []string {
+		r, rows := rand.New(rand.NewPCG(seed, 1)), []string{"a,b,y\n"}
+		for range n {
+			a, b, class := r.NormFloat64(), r.NormFloat64(), "usual"
+			if r.Float64() < 1/(1+math.Exp(5-2*a-b*b)) {
+				class = "rare"
+			}
+			rows = append(rows, fmt.Sprintf("%.4f,%.4f,%s\n", a, b, class))
+		}
+		return rows
+	}
+	balanced := func(name, loss string) learner.Options {
+		return jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds, s.Loss, s.Weights = 30, loss, []string{"balanced"} })
+	}
+	test := lines(4000, 2)[1:]
+	for name, c := range map[string]struct {
+		learner   learner.Options
+		calibrate string
+	}{
+		"softmax": {balanced("sgd", "softmax"), ""}, "logistic": {balanced("sgd", "logistic"), ""},
+		"svm, platt": {balanced("svm", ""), calibrate.Platt}, "ridge, isotonic": {&ridge.Training{Weights: []string{"balanced"}}, calibrate.Isotonic},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := TrainOptions{Spec: prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner, Calibrate: c.calibrate}
+			o.Lambda.Path = []float64{1e-4}
+			_, m := trainedModel(t, lines(3000, 1), o)
+			scores, class := scoresOf(t, m, test)
+			n, rare := len(class), slices.Index(m.Manifest.Vocabulary.Classes, "rare")
+			p, predicted := make([]float32, 2*n), make([]int32, n)
+			m.Manifest.Probabilities.Apply(p, scores, n, 2)
+			m.Manifest.Probabilities.Classes(predicted, p, scores, n, 2)
+			var mean, share, found float64
+			for i := range n {
+				mean += float64(p[2*i+rare]) / float64(n)
+				if int(class[i]) == rare {
+					share += 1 / float64(n)
+					if predicted[i] == class[i] {
+						found += 1 / float64(n)
+					}
+				}
+			}
+			if math.Abs(mean-share) > 0.025 || found < 0.6*share {
+				t.Errorf("the rare class has a mean probability of %.3f and %.3f of the rows, of which predictions find %.3f", mean, share, found)
+			}
+		})
 	}
 }
 

@@ -92,25 +92,27 @@ func (v *Curve) At(score float64) float64 {
 // value for each curve: the values of the curves, divided by their sum, or 1/k each if all are 0. dst may be
 // scores. It panics if a slice is too short.
 func (c *Calibration) Apply(dst, scores []float32, n int) {
-	shares(dst, scores, n, len(c.Curves), func(p []float64, row []float32) {
+	shares(dst, scores, nil, n, len(c.Curves), func(p []float64, row []float32) {
 		for o, s := range row {
 			p[o] = c.Curves[o].At(float64(s))
 		}
 	})
 }
 
-// Logistic is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs.
-func Logistic(dst, scores []float32, n, k int) {
-	shares(dst, scores, n, k, func(p []float64, row []float32) {
+// Logistic is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs, of scores that were fitted with
+// these weights of the classes, all 1 if nil: it is divided by the weight, so that probabilities are those of
+// rows as they come (Saerens, Latinne and Decaestecker 2002, eq. 2.4, with priors in the ratio of the weights).
+func Logistic(dst, scores []float32, weights []float64, n, k int) {
+	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
 		for o, s := range row {
 			p[o] = loss.Sigmoid(float64(s))
 		}
 	})
 }
 
-// Softmax is Apply with exp(s) for each of k outputs.
-func Softmax(dst, scores []float32, n, k int) {
-	shares(dst, scores, n, k, func(p []float64, row []float32) {
+// Softmax is Logistic with exp(s) for each of k outputs.
+func Softmax(dst, scores []float32, weights []float64, n, k int) {
+	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
 		top := float64(slices.Max(row))
 		for o, s := range row {
 			p[o] = loss.Exp(float64(s) - top)
@@ -120,8 +122,9 @@ func Softmax(dst, scores []float32, n, k int) {
 
 var scratch sync.Pool // of *[]float64
 
-// shares stores in dst the weights that weigh computes for each row of k scores, divided by their sum.
-func shares(dst, scores []float32, n, k int, weigh func(p []float64, row []float32)) {
+// shares stores in dst the numbers that weigh computes for each row of k scores, divided by the weights of the
+// classes, if there are any, and by their sum.
+func shares(dst, scores []float32, weights []float64, n, k int, weigh func(p []float64, row []float32)) {
 	if len(dst) < n*k || len(scores) < n*k {
 		panic("calibrate: Apply: slice too short")
 	}
@@ -136,6 +139,9 @@ func shares(dst, scores []float32, n, k int, weigh func(p []float64, row []float
 	p := (*held)[:k]
 	for i := range n {
 		weigh(p, scores[i*k:(i+1)*k])
+		for o, w := range weights {
+			p[o] /= w
+		}
 		var sum float64
 		for _, v := range p {
 			sum += v

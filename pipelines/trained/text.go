@@ -44,6 +44,9 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 	if p.Rows > 0 {
 		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them", report.Groups(p.Rows), report.OneIn(p.Folds))
 	}
+	if p.Weights != nil {
+		fmt.Fprint(w, "; the class is that of the largest product of probability and class weight")
+	}
 	fmt.Fprintln(w)
 }
 

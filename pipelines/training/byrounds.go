@@ -20,7 +20,12 @@ import (
 type byRounds struct{ spec.ByRounds }
 
 func (b byRounds) fit(ctx context.Context, t *Training) error {
-	t.probabilities = b.probabilities(t)
+	if t.probabilities = b.probabilities(t); t.probabilities != nil {
+		var err error
+		if t.probabilities.Weights, err = t.classWeights(); err != nil {
+			return err
+		}
+	}
 	if err := t.fitRounds(ctx, b); err != nil {
 		return err
 	}

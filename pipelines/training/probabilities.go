@@ -47,8 +47,9 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds}
-	return nil
+	weights, err := t.classWeights()
+	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds, Weights: weights}
+	return err
 }
 
 // ownProbabilities returns the probabilities of scores that were trained with the loss; nil if

@@ -65,7 +65,7 @@ func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error
 	}
 	by, usual, of := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
 	if t.probabilities != nil {
-		usual, of = 0.5, models.OfProbability
+		usual, of = t.probabilities.Usual(t.expected().PositiveClass()), models.OfProbability
 	}
 	value, expected, plain, err := counts.Choose(by, usual)
 	if err != nil {

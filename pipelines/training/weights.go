@@ -26,6 +26,16 @@ func (t *Training) Weigh(classWeights []string) error {
 	return nil
 }
 
+// classWeights returns the weights of the classes in the loss; nil if all are 1.
+func (t *Training) classWeights() ([]float64, error) {
+	b, ok := t.opts.Rounds()
+	if !ok {
+		return t.Learner.ClassWeights, nil
+	}
+	weights, err := learner.ClassWeights(b.Common().Weights, t.Target.Classes.Classes, t.ByClass())
+	return weights, spec.Usage(err)
+}
+
 // scoring returns the grid by which rows count in scores: without weights of classes, and
 // nil if rows have none.
 func (t *Training) scoring() *weight.Grid { return weight.NewGrid(t.Weights(), nil, nil) }
