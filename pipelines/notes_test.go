@@ -1,10 +1,17 @@
 package pipelines
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 )
 
@@ -29,5 +36,32 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 				t.Errorf("%+v: %q is not in %q", c.row, word, note)
 			}
 		}
+	}
+}
+
+// Predictions far outside of the targets are notes of the training, where rows were held out, and of evaluations.
+func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
+	r, lines := rand.New(rand.NewPCG(2, 2)), []string{"x,y\n"}
+	for i := range 600 {
+		x := 2*r.Float64() - 1
+		y := x
+		if i%60 == 0 {
+			x *= 10 // the targets do not follow
+		}
+		lines = append(lines, fmt.Sprintf("%.4f,%.4f\n", x, y))
+	}
+	o := TrainOptions{Spec: prepare.Spec{Kernel: new(linear.Options)}}
+	result, m := trainedModel(t, lines, o)
+	if !slices.ContainsFunc(result.Notes, func(note string) bool {
+		return strings.HasPrefix(note, "held-out rows: ") && strings.Contains(note, "predictions are far outside of the targets of the training")
+	}) {
+		t.Errorf("notes %q", result.Notes)
+	}
+	low := m.Manifest.TargetGrid[0].Low
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")}, Label: "y"}
+	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: result.Model, Data: data})
+	if err != nil || e.Targets.Far == nil || e.Targets.Far.Rows != 2 || e.Targets.Far.Furthest > 2*low || !strings.Contains(jobtest.Text(t, e), "2 of 4 predictions are far outside") {
+		t.Errorf("%v, %+v", err, e)
 	}
 }

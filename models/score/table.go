@@ -109,6 +109,9 @@ func (r TargetReport) String() string {
 		fmt.Fprintf(w, "R²\t-\t\n")
 	}
 	w.Flush()
+	if r.Far != nil {
+		fmt.Fprintln(&b, r.Far.Text(r.Rows))
+	}
 	return b.String()
 }
 

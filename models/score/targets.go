@@ -107,6 +107,8 @@ type TargetReport struct {
 	RMSEInterval *[2]float64 `json:"rmse_interval,omitempty"`
 	MAEInterval  *[2]float64 `json:"mae_interval,omitempty"`
 	R2Interval   *[2]float64 `json:"r2_interval,omitempty"`
+	// Far has the rows with predictions far outside of the targets of the training; nil if there are none.
+	Far *Far `json:"far_predictions,omitempty"`
 }
 
 // WeightedReport is Report where rows were counted as often as their weights on a grid say:

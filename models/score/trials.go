@@ -23,6 +23,7 @@ type trial struct {
 	finite  int64     // weight of the rows whose squared error is in the range of float32
 	squares exact.Sum // of those
 	fourth  exact.Sum // squares of the squared errors
+	far     Far       // of a target
 }
 
 // NewTrials returns empty counts for that many fits.
@@ -88,8 +89,12 @@ func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64) 
 	for i, s := range scores[:len(t.fits)] {
 		e := float64(s) - targets[i%len(targets)]
 		t.fits[i].add(float64(e*e), repeats)
+		t.fits[i].far.Add(float64(s))
 	}
 }
+
+// Far returns the rows that a fit predicts far outside of the targets.
+func (t *Trials) Far(fit int) Far { return t.fits[fit].far }
 
 // add adds a squared error, and reports whether it could.
 func (t *trial) add(square float64, repeats int64) bool {
@@ -146,6 +151,7 @@ func (t *Trials) Merge(u *Trials) {
 		t.fits[i].finite += u.fits[i].finite
 		t.fits[i].squares.Merge(&u.fits[i].squares)
 		t.fits[i].fourth.Merge(&u.fits[i].fourth)
+		t.fits[i].far.Merge(&u.fits[i].far)
 	}
 }
 
@@ -155,6 +161,7 @@ func (t *Trials) Code(c *wire.Coder) {
 	wire.Each(c, &t.fits, math.MaxInt32, func(f *trial) {
 		c.Counts(&f.errors, &f.wrong, &f.finite)
 		c.Part(&f.squares, &f.fourth)
+		f.far.Code(c)
 		c.Check(f.fourth.Sign() >= 0 && f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 && (f.finite > 0 || f.squares.IsZero()))
 	})
 	wire.Optional(c, &t.groups, func(g *grouped) { g.code(c, len(t.fits)) })

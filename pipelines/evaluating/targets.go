@@ -28,6 +28,7 @@ func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manife
 			one, rows = found.Targets[c].WeightedReport(r.Rows.Used), effective
 		}
 		found.Precision[c].Bound(&one, m.TargetGrid[c].Half(), rows)
+		one.Far = found.Far[c].On(m.TargetGrid[c].Low, m.TargetGrid[c].High)
 		if len(found.Targets) == 1 {
 			r.Targets = &one
 			return
@@ -55,12 +56,17 @@ func (r *EvaluateResult) of(target int) *EvaluateResult {
 func (r *EvaluateResult) writeTargets(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tw, "target\trows\tRMSE\t95 % interval\tMAE\t90 % within\tR²\t95 % interval\tmean\tdeviation\t\n")
+	far := ""
 	for i := range r.ByTarget {
 		t := &r.ByTarget[i]
+		if t.Far != nil {
+			far += fmt.Sprintf("%s: %s\n", t.Target, t.Far.Text(t.Rows))
+		}
 		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%s\t%s\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows),
 			t.RMSE, ends(t.RMSEInterval), t.MAE, t.P90, r2Text(t.R2), ends(t.R2Interval), t.TargetMean, t.TargetDev)
 	}
 	tw.Flush()
+	io.WriteString(w, far)
 	for i := range r.ByTarget {
 		if t := &r.ByTarget[i]; t.NotFinite > 0 {
 			fmt.Fprintf(w, "%s rows have no finite prediction of %s, and are left out\n", report.Groups(t.NotFinite), t.Target)

@@ -168,6 +168,9 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, fit int) {
 	k := len(t.Target.Grid)
 	for c, g := range t.Target.Grid {
+		if far := sum.Far(fit*k+c).On(g.Low, g.High); far != nil && row.Lambda == t.Learner.Lambda {
+			t.Notes = append(t.Notes, "held-out rows: "+far.Text(sum.Rows()))
+		}
 		_, mse := sum.Of(fit*k + c)
 		mse *= g.Half() * g.Half()
 		if k == 1 {

@@ -74,19 +74,23 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 // scoreTargets sums the errors of predicted numbers.
 func (a *applier) scoreTargets(p *Score) transforms.Summing {
 	k := a.Model.Linear.K
-	sum, by := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k)}, newSliced(p.Slices)
+	sum, by := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k), Far: make([]score.Far, k)}, newSliced(p.Slices)
 	grids := a.Model.Manifest.TargetGrid
 	for range k {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
 	}
 	var repeats []int64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ folds.Place, b *rows.Block) error {
-		targets := a.apply(b).Targets
+		said := a.apply(b)
+		targets := said.Targets
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		for i := range b.N {
 			for c, y := range b.Labels(i) {
 				sum.Targets[c].AddRows(y, targets[i*k+c], repeats[i])
 				sum.Precision[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
+				if repeats[i] > 0 {
+					sum.Far[c].Add(float64(said.Scores[i*k+c]))
+				}
 			}
 			for s := range by.columns {
 				text := by.text(s, b, i)

@@ -129,6 +129,7 @@ func codeSlices(c *wire.Coder, all *[]score.Slices) {
 type TargetScores struct {
 	Targets   []score.Targets   // each of them
 	Precision []score.Precision // of the scores of each
+	Far       []score.Far       // rows with predictions far outside of each
 	Slices    []score.Slices    // of the columns of Score.Slices, for each target
 }
 
@@ -137,6 +138,7 @@ func (t *TargetScores) Merge(u *TargetScores) {
 	for c := range t.Targets {
 		t.Targets[c].Merge(&u.Targets[c])
 		t.Precision[c].Merge(&u.Precision[c])
+		t.Far[c].Merge(&u.Far[c])
 	}
 	mergeSlices(t.Slices, u.Slices)
 }
@@ -145,5 +147,6 @@ func (t *TargetScores) Merge(u *TargetScores) {
 func (t *TargetScores) Code(c *wire.Coder) {
 	wire.Each(c, &t.Targets, math.MaxInt32, func(of *score.Targets) { of.Code(c) })
 	wire.Each(c, &t.Precision, math.MaxInt32, func(of *score.Precision) { of.Code(c) })
+	wire.Each(c, &t.Far, math.MaxInt32, func(of *score.Far) { of.Code(c) })
 	codeSlices(c, &t.Slices)
 }

@@ -1,0 +1,54 @@
+package score
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// Far counts the rows whose predictions are far outside of the targets of the training: by more than half of
+// their range. The zero value is that of no rows.
+type Far struct {
+	Rows     int64   `json:"rows"`
+	Furthest float64 `json:"furthest"` // the prediction that is furthest from the targets
+	// Low and High are the least and the largest target of the training, after On.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Add adds a row with a prediction in half ranges of the targets from their middle: from −1 to 1 it is among them.
+func (f *Far) Add(predicted float64) {
+	if math.Abs(predicted) > 2 && !math.IsInf(predicted, 0) {
+		f.Merge(&Far{Rows: 1, Furthest: predicted})
+	}
+}
+
+// Merge adds the rows of g.
+func (f *Far) Merge(g *Far) {
+	f.Rows += g.Rows
+	if a, b := math.Abs(f.Furthest), math.Abs(g.Furthest); b > a || b == a && g.Furthest > 0 {
+		f.Furthest = g.Furthest
+	}
+}
+
+// Code codes the counts.
+func (f *Far) Code(c *wire.Coder) {
+	c.Counts(&f.Rows)
+	c.Float64(&f.Furthest)
+	c.Check((f.Rows > 0) == (math.Abs(f.Furthest) > 2))
+}
+
+// On returns the rows with the prediction in the unit of targets of that range; nil if there are none.
+func (f Far) On(low, high float64) *Far {
+	if f.Rows == 0 {
+		return nil
+	}
+	f.Low, f.High, f.Furthest = low, high, low+(high-low)/2*(1+f.Furthest)
+	return &f
+}
+
+// Text describes the result of On, of that many rows, for people.
+func (f *Far) Text(rows int64) string {
+	return fmt.Sprintf("%d of %d predictions are far outside of the targets of the training, which are from %.6g to %.6g; the furthest is %.6g", f.Rows, rows, f.Low, f.High, f.Furthest)
+}
