@@ -241,8 +241,8 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// Models that were judged by groups are compared by groups if the data has them, and others where a flag says so.
-func TestComparisonsCountGroups(t *testing.T) {
+// Models that were judged by groups are compared and evaluated by groups if the data has them, and others where a flag says so.
+func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
 	train := func(name string, seed uint64, set func(*TrainOptions)) string {
@@ -280,6 +280,23 @@ func TestComparisonsCountGroups(t *testing.T) {
 		}
 		if got := r.Comparisons[0].Test; got != c.test || (len(r.Groups) > 0) != (c.test == "groups") {
 			t.Errorf("%s and %s on %s: test %s by %v, want %s", filepath.Base(c.champion), filepath.Base(c.challenger), filepath.Base(c.data), got, r.Groups, c.test)
+		}
+	}
+	for _, c := range []struct {
+		model, data   string
+		group, slices []string
+		rows          int64 // the intervals are those of fewer rows than that
+	}{
+		{grouped, named, nil, nil, 200}, {grouped, named, nil, []string{"patient"}, 200}, {grouped, named, nil, []string{"day"}, 401},
+		{grouped, unnamed, nil, nil, 401}, {plain, named, nil, nil, 401}, {plain, named, []string{"patient"}, nil, 200},
+	} {
+		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: c.model, Data: dataset.Options{Data: []string{c.data}}, Group: c.group, Slices: c.slices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		width, by := r.Classes.ErrorHigh-r.Classes.ErrorLow, r.Independent > 0
+		if by != (c.rows == 200) || by && r.Independent >= 200 || by != (width > 0.12) || by != strings.Contains(jobtest.Text(t, r), "groups of column patient: ") {
+			t.Errorf("%s on %s by %v, %v: %g rows, an interval of %.3f", filepath.Base(c.model), filepath.Base(c.data), c.group, c.slices, r.Independent, width)
 		}
 	}
 	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: other, Challenger: plain, Data: dataset.Options{Data: []string{named}}, Group: []string{"nobody"}})

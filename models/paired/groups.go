@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Numbers of clusters of a sum, and of each slice. With more groups several share a cluster, by their
@@ -72,6 +73,18 @@ func (c *clusters) losses(metric int) *Losses {
 		}
 	}
 	return l
+}
+
+// Independent returns how many independent rows, whose losses of a metric have that variance, would have a mean loss of
+// the challenger as certain as that of the rows of a Grouped sum, with quantiles of Student's t for few groups. If
+// all groups have the same mean, it is the number of groups.
+func (s *Sum) Independent(m Metric, variance float64) float64 {
+	d := s.of(m).Difference(1)
+	if d.Error == 0 || d.Effective < 2 {
+		return d.Effective
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: d.Effective - 1}.Quantile(0.975) / distuv.UnitNormal.Quantile(0.975)
+	return min(float64(s.rows), variance/(d.Error*d.Error)) / (t * t)
 }
 
 // code codes the number of clusters, and the sums of each after its number, ascending.

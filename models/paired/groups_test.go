@@ -91,3 +91,42 @@ func TestGroupedSumsDoNotDependOnTheCut(t *testing.T) {
 		t.Errorf("%+v and %+v", a[0], b[0])
 	}
 }
+
+// The mean loss of all possible groups is within 1.96 standard errors of as many independent rows as Independent says
+// 95 times in 100; by the number of rows it would be half as often.
+func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
+	trials := 1000
+	if os.Getenv("BOCHNER_HONEST") != "" {
+		trials = 10_000
+	}
+	for _, c := range []struct{ groups, rows int }{{20, 10}, {60, 10}, {300, 5}, {60, 1}} {
+		r := rand.New(rand.NewPCG(uint64(c.groups), uint64(c.rows)))
+		inside := [2]int{}
+		for range trials {
+			s, n, sum := NewSum(false, Error).Grouped(), 0.0, 0.0
+			groupedRows(r, c.groups, c.rows, func(group uint64, loss, _ []float64) {
+				s.AddOf(group, 1, []float64{0}, loss[:1])
+				n, sum = n+1, sum+loss[0]
+			})
+			rate := sum / n
+			variance := rate * (1 - rate)
+			for i, rows := range []float64{s.Independent(Error, variance), n} {
+				if math.Abs(rate-1.0/3) < 1.96*math.Sqrt(variance/rows) {
+					inside[i]++
+				}
+			}
+		}
+		share, plain := float64(inside[0])/float64(trials), float64(inside[1])/float64(trials)
+		t.Logf("%d groups of %d rows: %.3f inside, by rows %.3f", c.groups, c.rows, share, plain)
+		if share < 0.9 || share > 0.98 || c.rows > 1 && plain > 0.85 {
+			t.Errorf("%d groups of %d rows: %.3f inside, by rows %.3f", c.groups, c.rows, share, plain)
+		}
+	}
+	s := NewSum(false, Error).Grouped()
+	for g := range uint64(50) {
+		s.AddOf(g%10, 1, []float64{0}, []float64{0})
+	}
+	if n := s.Independent(Error, 0); n != 10 {
+		t.Errorf("10 groups without errors are %g rows", n)
+	}
+}

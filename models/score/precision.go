@@ -54,6 +54,12 @@ func (p *Precision) Code(c *wire.Coder) {
 	c.Check(p.sums[0].Sign() >= 0 && p.sums[1].Sign() >= 0)
 }
 
+// SquareVariance returns the variance of the squared residuals, in fourth powers of the unit.
+func (p *Precision) SquareVariance() float64 {
+	mean := exact.Mean(p.rows, &p.sums[1])
+	return max(0, exact.Mean(p.rows, &p.sums[3])-mean*mean)
+}
+
 // Bound sets the 95 % intervals of the scores of a report, of rows that are as precise as that many
 // of equal weights, added in the unit. Those of RMSE and MAE are of the means of r² and |r|
 // (MeanInterval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -230,7 +231,7 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 		other.Weighted = false // the champion's rows have weights
 		p.other = &other
 	}
-	groups, flag := o.groups(a, b, p.champion.data), sliceFlag
+	groups, flag := groupsOf(o.Group, o.Job.Log, p.champion.data, a, b), sliceFlag
 	if len(groups) > 0 {
 		flag = "--slices and --group_column"
 	}
@@ -241,13 +242,13 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 	return p, err
 }
 
-// groups returns the columns that name the groups of rows: those given, or those of the folds of a model, if the
+// groupsOf returns the columns that name the groups of rows: those given, or those of the folds of a model, if the
 // data has them.
-func (o CompareModelsOptions) groups(champion, challenger *models.Manifest, d *dataset.Dataset) []string {
-	if len(o.Group) > 0 {
-		return o.Group
+func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.Manifest) []string {
+	if len(given) > 0 {
+		return given
 	}
-	for _, m := range []*models.Manifest{champion, challenger} {
+	for _, m := range of {
 		split := m.Learner.Split
 		if split == nil || split.By != folds.Group {
 			continue
@@ -256,8 +257,8 @@ func (o CompareModelsOptions) groups(champion, challenger *models.Manifest, d *d
 		if missing < 0 {
 			return split.Columns
 		}
-		if o.Job.Log != nil {
-			fmt.Fprintf(o.Job.Log, "note: the data have no column %q, by which a model's rows are grouped: rows are taken as independent\n", split.Columns[missing])
+		if log != nil {
+			fmt.Fprintf(log, "note: the data have no column %q, by which a model's rows are grouped: rows are taken as independent\n", split.Columns[missing])
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -33,6 +34,9 @@ type EvaluateOptions struct {
 	Threshold *float64
 	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
 	Slices []string
+	// Group has columns that together name what a row belongs to: rows of a group depend on each other, and intervals
+	// count that. Without any it is that of the model's folds, if the data has it.
+	Group []string
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string
 
@@ -57,6 +61,10 @@ type EvaluateResult struct {
 	// the mean of their R², nil if one is not defined.
 	ByTarget []TargetReport `json:"by_target,omitempty"`
 	MeanR2   *float64       `json:"mean_r2,omitempty"`
+	// Groups are the columns that name the groups of rows, which intervals count; Independent is for the error, or the
+	// squared error of the first target, how many independent rows would be as certain.
+	Groups      []string `json:"groups,omitempty"`
+	Independent float64  `json:"independent_rows,omitempty"`
 	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
@@ -107,7 +115,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := g.Fit(manifest); err != nil {
 		return nil, err
 	}
-	columns, d, err := slicesOf(ctx, sliceFlag, o.Slices, o.Model, o.Data, d)
+	columns, groups, d, err := o.columns(ctx, manifest, d)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +130,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	pass := &scores.Score{
 		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns,
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns, Groups: groups,
 	}
 	weights, err := weigh(ctx, j, d, pass.Pass)
 	if err != nil {
@@ -154,33 +162,13 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if d.Weighted {
 		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
 	}
-	used := result.Rows.Used
-	if classes {
-		names := manifest.Vocabulary.Classes
-		var hits score.ClassReport
-		if pass.Grid != nil {
-			hits = classified.Hits.WeightedReport(names, classified.Weighted, weights.Effective)
-			hits.Ranking = classified.Ranking.WeightedReport(names, used, weights.Effective)
-		} else {
-			hits = classified.Hits.Report(names)
-			hits.Ranking = classified.Ranking.Report(names)
-		}
-		result.Classes = &hits
-		result.UnseenLabels, result.UnseenHint = unseenLabels(&classified.Unseen), labelHint(&classified.Unseen, hits.Classes)
-		if hits.Unseen > 0 && hits.Unseen == hits.Rows {
-			return nil, exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
-				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes), prefixedBy("; ", result.UnseenHint))
-		}
-		if classified.Probabilities != nil {
-			tests := classified.Probabilities.Tests()
-			if pass.Grid != nil {
-				counted := float64(max(1, classified.Weighted.Rows()))
-				tests = classified.Probabilities.WeightedTests(float64(used)/counted, weights.Effective/counted)
-			}
-			result.Probabilities = probabilityReport(hits.Rows, tests)
-		}
-	} else {
+	for _, g := range groups {
+		result.Groups = append(result.Groups, g.Name)
+	}
+	if !classes {
 		result.addTargets(&targets, manifest, pass.Grid != nil, weights.Effective)
+	} else if err := result.addClasses(&classified, manifest, weights.Effective); err != nil {
+		return nil, err
 	}
 	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {
@@ -189,6 +177,52 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		}
 	}
 	return result, g.check(result)
+}
+
+// columns returns the columns of slices and of groups, and the data with which they are read.
+func (o EvaluateOptions) columns(ctx context.Context, m *models.Manifest, d *dataset.Dataset) (columns, groups []scores.Slice, _ *dataset.Dataset, err error) {
+	names, flag := groupsOf(o.Group, o.Job.Log, d, m), sliceFlag
+	if len(names) > 0 {
+		flag = "--slices and --group_column"
+	}
+	all, read, err := slicesOf(ctx, flag, slices.Concat(o.Slices, names), o.Model, o.Data, d)
+	if err != nil && len(o.Group) == 0 && len(names) > 0 && len(o.Slices) > 0 {
+		// Only one column that is no feature can be read, and that of a slice was asked for.
+		all, read, err = slicesOf(ctx, sliceFlag, o.Slices, o.Model, o.Data, d)
+		if err == nil && o.Job.Log != nil {
+			fmt.Fprintf(o.Job.Log, "note: intervals take rows as independent, because the groups of %s cannot be read beside --slices\n", strings.Join(names, ", "))
+		}
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return all[:len(o.Slices)], all[len(o.Slices):], read, nil
+}
+
+// addClasses adds the scores of a classifier, of rows with weights as precise as that many of equal weights.
+func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifest, effective float64) error {
+	names, used, counted := m.Vocabulary.Classes, r.Rows.Used, found.Weighted
+	if counted == nil {
+		counted, effective = &found.Hits, float64(used)
+	}
+	if found.Groups != nil {
+		wrong := counted.Report(nil).Error
+		effective = min(effective, found.Groups[0].Independent(paired.Error, wrong*(1-wrong)))
+		r.Independent = effective
+	}
+	hits := found.Hits.WeightedReport(names, counted, effective)
+	hits.Ranking = found.Ranking.WeightedReport(names, used, effective)
+	r.Classes = &hits
+	r.UnseenLabels, r.UnseenHint = unseenLabels(&found.Unseen), labelHint(&found.Unseen, hits.Classes)
+	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
+		return exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
+			report.Groups(hits.Rows), r.Model, someUnseen(r.UnseenLabels), prepare.SomeOf(names), prefixedBy("; ", r.UnseenHint))
+	}
+	if found.Probabilities != nil {
+		all := float64(max(1, counted.Rows()))
+		r.Probabilities = probabilityReport(hits.Rows, found.Probabilities.WeightedTests(float64(used)/all, effective/all))
+	}
+	return nil
 }
 
 // open opens a model, whose alias it resolves, and data for it, with the column of weights with which
@@ -223,6 +257,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	if r.Weights != nil {
 		writeWeights(&b, r.Weights)
+	}
+	if r.Groups != nil {
+		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s independent rows\n", strings.Join(r.Groups, ", "), report.Groups(int64(r.Independent)))
 	}
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "%s\n", r.Threshold)

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -26,6 +27,12 @@ func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manife
 		rows := float64(one.Rows)
 		if weighted {
 			one, rows = found.Targets[c].WeightedReport(r.Rows.Used), effective
+		}
+		if found.Groups != nil {
+			rows = min(rows, found.Groups[c].Independent(paired.MSE, found.Precision[c].SquareVariance()))
+			if c == 0 {
+				r.Independent = rows
+			}
 		}
 		found.Precision[c].Bound(&one, m.TargetGrid[c].Half(), rows)
 		one.Far = found.Far[c].On(m.TargetGrid[c].Low, m.TargetGrid[c].High)

@@ -6,6 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -21,6 +22,7 @@ type ClassScores struct {
 	Ranking  score.Ranking
 	Unseen   labels.Counts  // labels that are not classes of the model
 	Slices   []score.Slices // of the columns of Score.Slices
+	Groups   []paired.Sum   // errors by groups; one sum, nil without groups
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *calibrate.Reliability
 }
@@ -85,6 +87,9 @@ func (c *ClassScores) Merge(d *ClassScores) {
 	}
 	c.Ranking.Merge(&d.Ranking)
 	mergeSlices(c.Slices, d.Slices)
+	for g := range c.Groups {
+		c.Groups[g].Merge(&d.Groups[g])
+	}
 	c.Unseen.Merge(&d.Unseen)
 	if c.Probabilities != nil {
 		c.Probabilities.Merge(d.Probabilities)
@@ -101,6 +106,7 @@ func (c *ClassScores) Code(w *wire.Coder) {
 	})
 	c.Ranking.Code(w)
 	codeSlices(w, &c.Slices)
+	wire.Each(w, &c.Groups, 1, func(of *paired.Sum) { of.Code(w) })
 	w.Part(&c.Unseen)
 	wire.Optional(w, &c.Probabilities, func(r *calibrate.Reliability) { r.Code(w) })
 }

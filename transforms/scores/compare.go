@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
@@ -100,7 +99,7 @@ func beginCompare(ctx context.Context, l *transforms.Lane, p *Compare) (transfor
 			sum.Slices[i].Grouped()
 		}
 	}
-	c := &comparing{p: p, sum: sum, by: newSliced(slices.Concat(p.Slices, p.Groups)), champion: newSide(champion, p, &p.Data), challenger: newSide(challenger, p, p.Other)}
+	c := &comparing{p: p, sum: sum, by: newSliced(p.Slices), groups: newSliced(p.Groups), champion: newSide(champion, p, &p.Data), challenger: newSide(challenger, p, p.Other)}
 	if p.Other != nil {
 		c.challenger.rows = &otherRows{ctx: ctx, data: p.Other, shards: p.Shards, label: c.challenger.label()}
 	} else {
@@ -113,10 +112,11 @@ func beginCompare(ctx context.Context, l *transforms.Lane, p *Compare) (transfor
 type comparing struct {
 	p                    *Compare
 	sum                  *Compared
-	by                   *sliced
+	by, groups           *sliced
 	champion, challenger *side
 	repeats              []int64
-	used, weightless     int64 // rows of the shard
+	hashes               []uint64 // of the groups
+	used, weightless     int64    // rows of the shard
 }
 
 // side is one of the two models.
@@ -152,7 +152,7 @@ func (c *comparing) fold(at folds.Place, b *rows.Block) error {
 	if err != nil {
 		return err
 	}
-	c.repeats = c.p.Grid.Repeats(c.repeats[:0], b)
+	c.repeats, c.hashes = c.p.Grid.Repeats(c.repeats[:0], b), c.groups.hashes(c.hashes[:0], b)
 	// The model may fill in missing values, which slices tell apart.
 	texts := make([][]string, len(c.by.columns))
 	for i := range texts {
@@ -179,27 +179,12 @@ func (c *comparing) fold(at folds.Place, b *rows.Block) error {
 		c.used++
 		x := c.champion.of(first, b.Y[i], i, &c.sum.Champion)
 		y := c.challenger.of(second, other.Y[i], i, &c.sum.Challenger)
-		group := c.p.group(texts, i)
-		c.sum.AddOf(group, c.repeats[i], x, y)
+		c.sum.AddOf(c.hashes[i], c.repeats[i], x, y)
 		for k := range c.sum.Slices {
-			c.sum.Slices[k].Add(texts[k][i], group, c.repeats[i], x, y)
+			c.sum.Slices[k].Add(texts[k][i], c.hashes[i], c.repeats[i], x, y)
 		}
 	}
 	return nil
-}
-
-// group returns the hash of the group of row i, given its values of each slice; 0 without groups.
-func (p *Compare) group(texts [][]string, i int) uint64 {
-	if len(p.Groups) == 0 {
-		return 0
-	}
-	var d xxhash.Digest
-	d.Reset()
-	for _, text := range texts[len(p.Slices):] {
-		d.WriteString(text[i])
-		d.Write([]byte{0})
-	}
-	return d.Sum64()
 }
 
 // of returns the losses of row i with that label, and counts the label if it is not a class.

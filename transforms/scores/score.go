@@ -2,12 +2,14 @@ package scores
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
@@ -26,6 +28,8 @@ type Score struct {
 	// Grid is that of the weights of rows, by which rows count; nil if they have none.
 	Grid   *weight.Grid `json:"grid,omitempty"`
 	Slices []Slice      `json:"slices,omitempty"`
+	// Groups are columns whose values together name the group of a row.
+	Groups []Slice `json:"groups,omitempty"`
 }
 
 // Sum reads all rows and returns one encoded ClassScores, or TargetScores for a
@@ -43,7 +47,7 @@ func beginScore(ctx context.Context, l *transforms.Lane, p *Score) (transforms.S
 	if err != nil {
 		return transforms.Summing{}, err
 	}
-	for _, s := range p.Slices {
+	for _, s := range slices.Concat(p.Slices, p.Groups) {
 		l.Request.IDs = l.Request.IDs || s.Value < 0
 	}
 	if p.Classifies {
@@ -59,16 +63,42 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 	if p.Grid != nil {
 		sum.Weighted = score.NewClasses(a.Model.Linear.K)
 	}
+	groups := newSliced(p.Groups)
+	sum.Groups = p.grouped(1)
 	var repeats []int64
+	var hashes []uint64
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ folds.Place, b *rows.Block) error {
-		repeats = p.Grid.Repeats(repeats[:0], b)
+		repeats, hashes = p.Grid.Repeats(repeats[:0], b), groups.hashes(hashes[:0], b)
 		said := a.apply(b)
+		for g := range sum.Groups {
+			for i, y := range b.Y {
+				wrong := 0.0
+				if y < 0 || said.Classes[i] != int32(y) {
+					wrong = 1
+				}
+				sum.Groups[g].AddOf(hashes[i], repeats[i], []float64{0}, []float64{wrong})
+			}
+		}
 		for c := range by.columns {
 			sum.slice(c, b, said, by, repeats)
 		}
 		return sum.add(b.Y, said, labels.text, repeats)
 	}}
+}
+
+// grouped returns sums of the losses of the groups of rows, of each output; nil without groups.
+func (p *Score) grouped(outputs int) (sums []paired.Sum) {
+	metric := paired.MSE
+	if p.Classifies {
+		metric = paired.Error
+	}
+	for range outputs {
+		if len(p.Groups) > 0 {
+			sums = append(sums, *paired.NewSum(p.Grid != nil, metric).Grouped())
+		}
+	}
+	return sums
 }
 
 // scoreTargets sums the errors of predicted numbers.
@@ -79,17 +109,24 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 	for range k {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
 	}
+	groups := newSliced(p.Groups)
+	sum.Groups = p.grouped(k)
 	var repeats []int64
+	var hashes []uint64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ folds.Place, b *rows.Block) error {
+		repeats, hashes = p.Grid.Repeats(repeats[:0], b), groups.hashes(hashes[:0], b)
 		said := a.apply(b)
 		targets := said.Targets
-		repeats = p.Grid.Repeats(repeats[:0], b)
 		for i := range b.N {
 			for c, y := range b.Labels(i) {
 				sum.Targets[c].AddRows(y, targets[i*k+c], repeats[i])
 				sum.Precision[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
 				if repeats[i] > 0 {
 					sum.Far[c].Add(float64(said.Scores[i*k+c]))
+				}
+				if sum.Groups != nil {
+					e := (targets[i*k+c] - y) / grids[c].Half()
+					sum.Groups[c].AddOf(hashes[i], repeats[i], []float64{0}, []float64{e * e})
 				}
 			}
 			for s := range by.columns {

@@ -4,10 +4,13 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/schema/times"
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -103,6 +106,21 @@ func (s *sliced) text(column int, b *rows.Block, i int) string {
 	return text
 }
 
+// hashes appends the hash of the values of all columns together for each row, 0 without columns. A model may fill in
+// missing values, which are to be hashed before.
+func (s *sliced) hashes(dst []uint64, b *rows.Block) []uint64 {
+	for i := range b.N {
+		var d xxhash.Digest
+		d.Reset()
+		for c := range s.columns {
+			d.WriteString(s.text(c, b, i))
+			d.Write([]byte{0})
+		}
+		dst = append(dst, d.Sum64())
+	}
+	return dst
+}
+
 // newSlices returns no slices of each column, of a classifier or, for 0 classes, of a
 // regression.
 func newSlices(columns []Slice, classes int) []score.Slices {
@@ -131,6 +149,7 @@ type TargetScores struct {
 	Precision []score.Precision // of the scores of each
 	Far       []score.Far       // rows with predictions far outside of each
 	Slices    []score.Slices    // of the columns of Score.Slices, for each target
+	Groups    []paired.Sum      // squared errors, in half ranges of each target, by groups; nil without
 }
 
 // Merge adds the rows of u, scores of the same model and columns.
@@ -139,6 +158,9 @@ func (t *TargetScores) Merge(u *TargetScores) {
 		t.Targets[c].Merge(&u.Targets[c])
 		t.Precision[c].Merge(&u.Precision[c])
 		t.Far[c].Merge(&u.Far[c])
+		if t.Groups != nil {
+			t.Groups[c].Merge(&u.Groups[c])
+		}
 	}
 	mergeSlices(t.Slices, u.Slices)
 }
@@ -149,4 +171,5 @@ func (t *TargetScores) Code(c *wire.Coder) {
 	wire.Each(c, &t.Precision, math.MaxInt32, func(of *score.Precision) { of.Code(c) })
 	wire.Each(c, &t.Far, math.MaxInt32, func(of *score.Far) { of.Code(c) })
 	codeSlices(c, &t.Slices)
+	wire.Each(c, &t.Groups, math.MaxInt32, func(of *paired.Sum) { of.Code(c) })
 }
