@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -238,6 +239,38 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		c.set(&o)
 		_, err := Train(jobtest.Ctx, o)
 		jobtest.WantError(t, c.want, err, c.code, c.want)
+	}
+}
+
+// How often the texts of held-out rows occur is not known of new rows either: counts do not enter their own held-out error.
+func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
+	r, rows := rand.New(rand.NewPCG(4, 4)), []string{"id,key,x,y\n"}
+	for group := range 150 {
+		size := 1 + r.IntN(20)
+		for range size {
+			rows = append(rows, fmt.Sprintf("g%d,k%d,%.3f,%.3f\n", group, group, r.NormFloat64(), float64(size)+0.1*r.NormFloat64()))
+		}
+	}
+	for name, set := range map[string]func(*TrainOptions){
+		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = columns.Counts, tuning.None },
+		"found": func(o *TrainOptions) {},
+	} {
+		dir := t.TempDir()
+		o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "rows.csv", strings.Join(rows, ""))}, Label: "y"}
+		o.Split.Group = []string{"id"}
+		o.Types.Categorical = []string{"key"}
+		o.Model = filepath.Join(dir, "model")
+		set(&o)
+		result, err := Train(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range result.Path {
+			if row.R2 > 0.2 {
+				t.Errorf("%s: lambda %g explains %.3f of the variance of new groups by their sizes", name, row.Lambda, row.R2)
+			}
+		}
 	}
 }
 

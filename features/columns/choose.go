@@ -18,7 +18,8 @@ type Encoding string
 const (
 	// Indicators is a number for each level: see OneHot.
 	Indicators Encoding = "onehot"
-	// Counts is one number, the logarithm of how many rows have the level.
+	// Counts is one number, the logarithm of how many rows have the level; of rows that are not held out if there are
+	// any, because rows to predict are not counted either.
 	Counts Encoding = "count"
 	// Means is what the labels of other rows with the level say: the share of each class, or the
 	// mean target. See Targets.
@@ -97,8 +98,9 @@ type Column struct {
 // the statistics say otherwise; where
 // training rows miss values of a column of numbers there is an indicator, and of a category or
 // boolean a level. If no row has a text that is not a level, such a text has no number either.
-// Labels are needed if NeedsTargets says so, and otherwise nil.
-func Choose(t *schema.Table, slots []Statistics, o Options, labels *Targets) (Recipe, []Column, error) {
+// Labels are needed if NeedsTargets says so, and otherwise nil. Counts has the rows of the levels of the categories that
+// are encoded by Counts; nil are those of the statistics.
+func Choose(t *schema.Table, slots []Statistics, o Options, labels, counts *Targets) (Recipe, []Column, error) {
 	if err := o.Validate(); err != nil {
 		return Recipe{}, nil, err
 	}
@@ -108,7 +110,7 @@ func Choose(t *schema.Table, slots []Statistics, o Options, labels *Targets) (Re
 	if NeedsTargets(t, o) && labels == nil {
 		return Recipe{}, nil, errors.New("columns: target statistics need the labels of rows")
 	}
-	c := chooser{Options: o, w: o.weight(), labels: labels}
+	c := chooser{Options: o, w: o.weight(), labels: labels, counts: counts}
 	at := 0
 	for i := range t.Columns {
 		column := &t.Columns[i]
@@ -161,7 +163,7 @@ func Bound(t *schema.Table, o Options, outputs int) (numbers, short, levels int)
 
 // NeedsTargets reports whether encodings of the table are learned from labels.
 func NeedsTargets(t *schema.Table, o Options) bool {
-	return t != nil && len(Categories(t, o)) > 0
+	return len(Categories(t, o, Means)) > 0
 }
 
 // chooser collects the slots of a recipe.
@@ -169,6 +171,7 @@ type chooser struct {
 	Options
 	w       float32
 	labels  *Targets
+	counts  *Targets
 	slots   []Slot
 	columns [][]Column // of each slot
 }
@@ -276,7 +279,11 @@ func (c *chooser) indicator(n, all int64) Column {
 // count adds the logarithm of how many rows have the level, 0 for levels that no row has.
 func (c *chooser) count(s Statistics) {
 	t := &Table{Values: len(s.Levels), Out: 1, Numbers: make(features.Floats, len(s.Levels)+1)}
-	for level, n := range append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing) {
+	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
+	if c.counts != nil {
+		counts = c.counts.rows(c.counts.of(len(c.slots)))
+	}
+	for level, n := range counts {
 		if n > 0 {
 			t.Numbers[level] = float32(stream.Log(float64(n)))
 		}

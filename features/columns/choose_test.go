@@ -90,7 +90,7 @@ func TestStatisticsAreThoseOfTheNumbers(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
 	for _, o := range []Options{{}, {Encode: Indicators, Weight: DefaultWeight}, {Weight: 0.3}, {Encode: Counts}} {
-		r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), o, nil)
+		r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), o, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestStatisticsAreThoseOfTheNumbers(t *testing.T) {
 func TestChoiceOfEncodings(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
-	r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), Options{}, nil)
+	r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), Options{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestChoiceOfEncodings(t *testing.T) {
 // True and false are as far from each other as two levels, and missing is between them.
 func TestBooleansAreLevels(t *testing.T) {
 	r, _, err := Choose(&schema.Table{Columns: []schema.Column{{Name: "b", Type: schema.Boolean}}},
-		[]Statistics{{Rows: 10, Mean: 0.3, Variance: 0.21, High: 1}}, Options{Weight: 0.5}, nil)
+		[]Statistics{{Rows: 10, Mean: 0.3, Variance: 0.21, High: 1}}, Options{Weight: 0.5}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestWrongStatisticsAndOptionsAreRefused(t *testing.T) {
 		{good, Options{Weight: math.Inf(1)}, "category_weight"},
 		{good, Options{Weight: math.NaN()}, "category_weight"},
 	} {
-		_, _, err := Choose(table, c.s, c.o, nil)
+		_, _, err := Choose(table, c.s, c.o, nil, nil)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: have %v, want %q", c.o, err, c.want)
 		}

@@ -109,12 +109,15 @@ type Category struct {
 	Values int `json:"values"`
 }
 
-// Categories returns the categories of a table that are encoded by Means.
-func Categories(t *schema.Table, o Options) (all []Category) {
+// Categories returns the categories of a table, which may be nil, that have that encoding.
+func Categories(t *schema.Table, o Options, by Encoding) (all []Category) {
+	if t == nil {
+		return nil
+	}
 	slot := 0
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if n := c.Values(); n > 0 && o.of(c) == Means {
+		if n := c.Values(); n > 0 && o.of(c) == by {
 			all = append(all, Category{slot, n})
 		}
 		slot += c.Width()
@@ -122,9 +125,9 @@ func Categories(t *schema.Table, o Options) (all []Category) {
 	return all
 }
 
-// Summed returns how many levels the Categories have.
+// Summed returns how many levels the categories have that are encoded by Means.
 func Summed(t *schema.Table, o Options) (levels int) {
-	for _, c := range Categories(t, o) {
+	for _, c := range Categories(t, o, Means) {
 		levels += c.Values
 	}
 	return levels
@@ -295,6 +298,19 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 			dst[j] = sum / rows
 		}
 	}
+}
+
+// rows returns how many rows each level of category i has in all parts, of sums without classes, and at the end those
+// with a missing value.
+func (t *Targets) rows(i int) []int64 {
+	n := t.categories[i].Values + 1
+	counts := make([]int64, n)
+	for j, v := range t.sums[i] {
+		if j%2 == 0 {
+			counts[j/2%n] += v
+		}
+	}
+	return counts
 }
 
 // of returns the index of the category in that slot; -1 if there is none.

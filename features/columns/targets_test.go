@@ -46,7 +46,7 @@ func labelledRows(r *rand.Rand, n, classes int) (t labelled) {
 
 func (l labelled) sum(t testing.TB, cut Cut, classes int) *Targets {
 	t.Helper()
-	s, err := NewTargets(cut, classes, Categories(labelledTable, Options{Encode: Means}))
+	s, err := NewTargets(cut, classes, Categories(labelledTable, Options{Encode: Means}, Means))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func (l labelled) recipe(t testing.TB, cut Cut, classes int) Recipe {
 	for _, row := range l.x {
 		flat = append(flat, row...)
 	}
-	r, _, err := Choose(labelledTable, statisticsOf(labelledTable, flat, len(l.x)), Options{Encode: Means}, l.sum(t, cut, classes))
+	r, _, err := Choose(labelledTable, statisticsOf(labelledTable, flat, len(l.x)), Options{Encode: Means}, l.sum(t, cut, classes), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 func TestWeightsAreRepeatedRows(t *testing.T) {
 	l := labelledRows(rand.New(rand.NewPCG(6, 6)), 100, 0)
 	cut := Cut{Held: 3, Parts: 4}
-	once, err := NewTargets(cut, 0, Categories(labelledTable, Options{Encode: Means}))
+	once, err := NewTargets(cut, 0, Categories(labelledTable, Options{Encode: Means}, Means))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,6 +160,9 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if columns.NeedsTargets(d.Schema.Table, o.Encode) {
 		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to sum labels by categories"
 	}
+	if o.Parts() > 0 && len(columns.Categories(d.Schema.Table, o.Encode, columns.Counts)) > 0 {
+		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to count levels of categories"
+	}
 	p.maps = p.Passes
 	if p.Unsearched = unsearched; o.Searching() {
 		p.Searched = int64(tuning.Rows(rows, length))

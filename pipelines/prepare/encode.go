@@ -34,46 +34,73 @@ func (l *Prepared) chooseRecipe(o Spec) (err error) {
 		}
 		return nil
 	}
-	return l.choose(o, nil)
+	return l.choose(o)
 }
 
-func (l *Prepared) choose(o Spec, labels *columns.Targets) (err error) {
-	encoding := recipe.Encoding{Options: o.Encode, Labels: labels}
+func (l *Prepared) choose(o Spec) (err error) {
+	encoding := recipe.Encoding{Options: o.Encode, Labels: l.labels, Counts: l.counts}
 	l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
 	return err
 }
 
-// ChooseAgain makes the recipe once more, after the encodings of columns were changed.
-func (s *Session) ChooseAgain() error { return s.choose(s.Spec, nil) }
+// ChooseAgain makes the recipe once more, after the encodings of columns were changed. Categories that are encoded by
+// counts have those of the rows that are not in the first of held folds, in one pass over the data: of new rows nothing is
+// counted either. With held 0 all rows count.
+func (s *Session) ChooseAgain(ctx context.Context, held int) (err error) {
+	if s.counts = nil; held > 0 {
+		if s.counts, err = s.sumLabels(ctx, columns.Counts, held); err != nil {
+			return err
+		}
+	}
+	return s.choose(s.Spec)
+}
 
-// EncodeLabels makes the recipe if categories are encoded by target statistics, by one pass over
-// the data. The rows of the first of held folds do not enter them; 0 means all rows do.
-func (s *Session) EncodeLabels(ctx context.Context, held int) error {
-	if s.Recipe.Sealed.Kind != "" {
+// CountsApart tells that counts of rows that are not held out encode categories.
+func (s *Session) CountsApart() bool {
+	return s.counts != nil && len(columns.Categories(s.Data.Schema.Table, s.Spec.Encode, columns.Counts)) > 0
+}
+
+// EncodeLabels makes the recipe if labels or counts of rows encode categories, by one pass over
+// the data for each. The rows of the first of held folds do not enter them; 0 means all rows do.
+func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
+	if s.Recipe.Sealed.Kind == "" {
+		if s.labels, err = s.sumLabels(ctx, columns.Means, held); err != nil {
+			return err
+		}
+	} else if held == 0 || len(columns.Categories(s.Data.Schema.Table, s.Spec.Encode, columns.Counts)) == 0 {
 		return nil
 	}
-	if err := s.CountCopies(ctx); err != nil {
-		return err
+	return s.ChooseAgain(ctx, held)
+}
+
+// sumLabels sums the labels, or counts the rows, by the levels of the categories that have that encoding; nil if none has.
+func (s *Session) sumLabels(ctx context.Context, by columns.Encoding, held int) (*columns.Targets, error) {
+	pass := &survey.Targets{Cut: columns.Cut{Held: held, Parts: targetParts}, Categories: columns.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
+	if len(pass.Categories) == 0 {
+		return nil, nil
 	}
-	s.Progress.Phase("summing labels", s.Counts.Used)
+	if err := s.CountCopies(ctx); err != nil {
+		return nil, err
+	}
+	s.Progress.Phase("summing categories", s.Counts.Used)
 	defer s.Progress.Done()
-	pass := &survey.Targets{
-		Pass: s.Pass(targetParts), Cut: columns.Cut{Held: held, Parts: targetParts},
-		Categories: columns.Categories(s.Data.Schema.Table, s.Spec.Encode), Weights: weight.NewGrid(s.Weights(), nil, nil),
+	pass.Pass = s.Pass(targetParts)
+	if pass.Counts = by == columns.Counts; !pass.Counts {
+		pass.Weights = weight.NewGrid(s.Weights(), nil, nil)
 	}
 	if _, err := pass.Empty(); err != nil {
-		return &exit.DataError{Err: err}
+		return nil, &exit.DataError{Err: err}
 	}
 	sum := new(columns.Targets)
 	reports, err := s.ScanSum(ctx, pass, "targets", sum)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := job.Count(s.Data, reports, s.Spec.MaxBadFraction); err != nil {
-		return err
+		return nil, err
 	}
 	if pass.Weights != nil {
 		sum.Unit = pass.Weights.Unit // which the encoding of sums is without
 	}
-	return s.choose(s.Spec, sum)
+	return sum, nil
 }

@@ -163,8 +163,10 @@ type Prepared struct {
 
 	Rule    *folds.Rule   // that assigns rows to folds; nil if their content does
 	Copies  *folds.Copies // of few different rows; nil if there are many, or they were not counted
-	counted bool          // copies were counted
-	repeats float64       // share of rows that have the numbers of an earlier row
+	labels  *columns.Targets
+	counts  *columns.Targets
+	counted bool    // copies were counted
+	repeats float64 // share of rows that have the numbers of an earlier row
 }
 
 // wideRow is the length of rows whose profile takes tens of megabytes.

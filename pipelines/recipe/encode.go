@@ -12,6 +12,7 @@ import (
 type Encoding struct {
 	columns.Options
 	Labels *columns.Targets // if columns.NeedsTargets
+	Counts *columns.Targets // of the rows that are not held out, as columns.Choose has them
 }
 
 // encode makes the encoding of a table's columns the first step. The statistics are those of the
@@ -35,7 +36,7 @@ func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum 
 		}
 		at += t.Columns[i].Width()
 	}
-	r, numbers, err := columns.Choose(t, slots, o.Options, o.Labels)
+	r, numbers, err := columns.Choose(t, slots, o.Options, o.Labels, o.Counts)
 	if err != nil {
 		return refused(err)
 	}

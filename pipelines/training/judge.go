@@ -29,5 +29,5 @@ func (t *Training) checkOrigin() error {
 // firstJudges tells that only the first fold is held out, because features, or the way to make them, or encodings were
 // learned from the others.
 func (t *Training) firstJudges() bool {
-	return t.Recipe.Recodes || t.Learned != nil || t.Searched != nil || t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
+	return t.Recipe.Recodes || t.CountsApart() || t.Learned != nil || t.Searched != nil || t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
 }

@@ -12,7 +12,7 @@ import (
 
 // canSearch puts the search off if it does not apply to the data, or takes more memory than there is.
 // With few rows the search is for fewer features.
-func (t *Training) canSearch() (err error) {
+func (t *Training) canSearch(ctx context.Context) (err error) {
 	if !t.opts.Searching() {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (t *Training) canSearch() (err error) {
 		t.counted, t.uncount = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
 	}
 	if t.counted != nil {
-		if err := t.ChooseAgain(); err != nil {
+		if err := t.ChooseAgain(ctx, t.opts.Parts()); err != nil {
 			return err
 		}
 		t.whole = whole

@@ -79,7 +79,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := o.CheckWeights(t.Profile.Weights); err != nil {
 		return nil, err
 	}
-	if err := t.canSearch(); err != nil {
+	if err := t.canSearch(ctx); err != nil {
 		return nil, err
 	}
 	if !o.Resizes() { // otherwise each size is checked

@@ -14,19 +14,20 @@ import (
 
 func init() { transforms.RegisterSum[columns.Targets]("targets", sumTargets) }
 
-// Targets is a pass that sums the labels of training rows by the levels of categories, for target
-// statistics. It has a target.
+// Targets is a pass that sums the labels of training rows, or counts the rows, by the levels of categories, for target
+// statistics and counts. It has a target.
 type Targets struct {
 	transforms.Pass
 	Cut        columns.Cut        `json:"cut"`
 	Categories []columns.Category `json:"categories"`
 	Weights    *weight.Grid       `json:"weights,omitempty"` // of rows; nil if they have none
+	Counts     bool               `json:"counts,omitempty"`  // count rows, whatever their labels
 }
 
 // Empty returns sums without rows. It is an error if they take too much memory.
 func (p *Targets) Empty() (*columns.Targets, error) {
 	classes := 0
-	if p.Target.Classes != nil {
+	if p.Target.Classes != nil && !p.Counts {
 		classes = len(p.Target.Classes.Classes)
 	}
 	t, err := columns.NewTargets(p.Cut, classes, p.Categories)
@@ -58,12 +59,16 @@ func sumTargets(_ context.Context, _ *transforms.Lane, p *Targets) (transforms.S
 			weights = p.Weights.Whole(weights[:0], b, 0, b.N)
 		}
 		for i, h := range hashes {
-			label, w := int(b.Y[i]), int64(1)
+			label, w := 0, int64(1)
 			if p.Weights != nil {
 				w = weights[i]
 			}
-			if grid := p.Target.Grid; grid != nil {
+			switch grid := p.Target.Grid; {
+			case p.Counts:
+			case grid != nil:
 				label = int(grid[0].Quantize(b.Y[i]))
+			default:
+				label = int(b.Y[i])
 			}
 			sum.Add(b.Row(i), h, label, w)
 		}
