@@ -95,6 +95,10 @@ type Manifest struct {
 	SHA256 string    `json:"sha256"`
 }
 
+// ByAllFolds is the Learner.Select of a least mean squared error of all folds, of which a search has seen the rows of all
+// but the first.
+const ByAllFolds = "all_folds"
+
 // Learner tells how the weights were fitted.
 type Learner struct {
 	Kind   string  `json:"kind"`   // ridge, svm, sgd or pca
@@ -106,8 +110,8 @@ type Learner struct {
 	// RuledOut has the λ that are not in the table because a part of the features, and the
 	// same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`
-	// Select says what of the held-out rows chose λ: error or log_loss; "" is the least mean
-	// squared error of all folds.
+	// Select says what chose λ: error or log_loss of the rows of the first fold; ByAllFolds, with a table of the
+	// first alone; "" is the least mean squared error in the table.
 	Select string       `json:"select,omitempty"`
 	Log    *TrainingLog `json:"course,omitempty"` // of an iterative learner
 	// TargetR2 has for each of several targets the share of its variance that is explained on

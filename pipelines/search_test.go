@@ -3,6 +3,7 @@ package pipelines
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -142,6 +143,30 @@ func TestWhatIsSetIsNotSearched(t *testing.T) {
 }
 
 // Trainings search unless they are told not to.
+// All folds choose the λ of few rows, and the figures are still those of the fold that the search has not seen; so they
+// are for what is trained by the recipe.
+func TestAllFoldsChooseTheLambdaOfFewRows(t *testing.T) {
+	for rows, by := range map[int64]string{400: models.ByAllFolds, 3100: ""} {
+		o := searching(t, jobtest.Made(t, "friedman", rows, 3))
+		r, err := Train(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := models.LoadURI(jobtest.Ctx, o.Model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Manifest.Learner.Select != by || strings.Contains(jobtest.Text(t, r), "by the errors of all 5 folds; shown are those of the first") != (by != "") {
+			t.Errorf("%d rows: λ by %q\n%s", rows, m.Manifest.Learner.Select, jobtest.Text(t, r))
+		}
+		for _, row := range r.Path {
+			if math.Abs(row.MSE-row.FoldMSE) > 1e-9*row.MSE || row.Folds != 1 {
+				t.Errorf("%d rows: %+v", rows, row)
+			}
+		}
+	}
+}
+
 func TestASearchIsTheDefault(t *testing.T) {
 	o := searching(t, jobtest.Made(t, "moons", 100, 3))
 	o.Search = ""

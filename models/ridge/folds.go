@@ -237,7 +237,7 @@ func (p *path) record(y *system, total, fold *Sum, number, value int, e, train, 
 	tally, lambda, rows := &p.tallies[value], p.values[value], fold.head[0]
 	if number == 0 {
 		tally.first = e / rows
-		if p.first == nil && len(p.Grid) > 1 {
+		if p.first == nil && p.Grid != nil {
 			for c := range p.Grid {
 				p.first = append(p.first, fold.moments(c))
 			}

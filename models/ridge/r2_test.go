@@ -52,12 +52,23 @@ func TestR2IsOfTheRowsThatArePredicted(t *testing.T) {
 				}
 			}
 			for c, v := range got.FoldVariance {
-				if want := s.variance(in, c); math.Abs(v-want) > 1e-9*want || math.Abs(got.Variance[c]-s.variance(s.all(), c)) > 1e-9*got.Variance[c] {
-					t.Errorf("target %d: variances %g and %g of the first fold", c, got.Variance[c], v)
+				if want := s.variance(in, c); math.Abs(v-want) > 1e-9*want {
+					t.Errorf("target %d: variance %g of the first fold, want %g", c, v, want)
 				}
 			}
-			if len(got.FoldVariance) != len(got.Variance) {
+			for c, v := range got.Variance {
+				if want := s.variance(s.all(), c); math.Abs(v-want) > 1e-9*want {
+					t.Errorf("target %d: variance %g, want %g", c, v, want)
+				}
+			}
+			if len(got.FoldVariance) != k || k > 1 && len(got.Variance) != k {
 				t.Errorf("%d targets: %d variances, %d of the first fold", k, len(got.Variance), len(got.FoldVariance))
+			}
+			if row := got.Table[0]; k == 1 {
+				row.OnFirst(got.FoldVariance)
+				if want := 1 - row.FoldMSE/s.variance(in, 0); row.MSE != row.FoldMSE || row.Folds != 1 || row.StdErr != 0 || math.Abs(row.R2-want) > 1e-9 {
+					t.Errorf("%+v, want R² %g of the first fold", row, want)
+				}
 			}
 		}
 	}

@@ -134,10 +134,15 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		if r.Folds > 1 && !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 }) { // features were found from the others
 			by = "the error on held-out rows, " + report.OneIn(r.Folds)
 		}
-		if r.Select != "" {
+		few := leastOf(len(r.Path) + len(r.RuledOut))
+		switch r.Select {
+		case "":
+		case models.ByAllFolds:
+			by, few = fmt.Sprintf("the errors of all %d folds; shown are those of the first, which the search has not seen", r.Folds), ""
+		default:
 			by = fmt.Sprintf("the %s of held-out rows, %s", strings.ReplaceAll(r.Select, "_", " "), report.OneIn(r.Folds))
 		}
-		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)+len(r.RuledOut)))
+		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, few)
 		WritePath(&b, r.Task, r.Path, r.Lambda)
 		if len(r.RuledOut) > 0 {
 			by := "a part of the features"

@@ -26,6 +26,15 @@ func (t *Training) checkOrigin() error {
 	return nil
 }
 
+// mostJudged is the number of rows up to which all folds choose λ after a search.
+const mostJudged = 3000
+
+// allJudge tells that all folds choose λ though the search has seen the rows of all but the first. Few rows of one fold
+// choose a worse one; held-out figures are still those of the first fold.
+func (t *Training) allJudge() bool {
+	return t.Searched != nil && t.Learned == nil && t.Target.Grid != nil && t.Rule == nil && !t.Recipe.Recodes && !t.CountsApart() && !t.opts.Resizes() && t.Counts.Used <= mostJudged
+}
+
 // firstJudges tells that only the first fold is held out, because features, or the way to make them, or encodings were
 // learned from the others.
 func (t *Training) firstJudges() bool {

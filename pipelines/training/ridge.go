@@ -75,7 +75,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 // fitRidgeOn is fitRidge on a grid of that many steps. With again rows are summed again if λ is too small for it,
 // and if the first fold says so, nothing is fitted, and coarse is true.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
-	folding := t.opts.Folding(t.Weights().Sum, t.firstJudges())
+	folding := t.opts.Folding(t.Weights().Sum, t.firstJudges() && !t.allJudge())
 	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}
 	switch {
 	case !t.opts.Lambda.Auto():
@@ -95,6 +95,12 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	if t.grid != nil && t.grid.Classes != nil {
 		for c := range t.grid.Classes {
 			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
+		}
+	}
+	if t.allJudge() {
+		t.Learner.Select = models.ByAllFolds
+		for i := range fit.Table {
+			fit.Table[i].OnFirst(fit.FoldVariance)
 		}
 	}
 	return fit.Coarse, nil

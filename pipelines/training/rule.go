@@ -30,6 +30,10 @@ func (t *Training) rule() *sums.Rule {
 		return nil
 	}
 	r := &sums.Rule{Folds: pass.Fold.Folds, Cut: pass.Fold.Cut, First: pass.Fold.First, Steps: pass.Fold.Steps, Components: pass.Fold.Components, Weights: t.grid}
+	if t.allJudge() { // of these rows, later trainings by the recipe hold out the first fold
+		f := t.opts.Folding(t.Weights().Sum, true)
+		r.Folds, r.Cut, r.First = f.Sums, f.Cut, f.First
+	}
 	if r.Components == 0 {
 		r.Lambda, r.C = t.opts.Lambda.Path, t.opts.Lambda.C
 		if _, folds := t.opts.Lambda.Values(1); folds == 1 {
