@@ -4,6 +4,7 @@
 package plainyaml
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,12 +26,13 @@ const (
 
 // Unmarshal stores the document in v, strictly: unknown and doubled names, anchors,
 // aliases, tags, a second document and values of a wrong type are errors, in one line
-// that names the line of the text. The caller sees to it that data has at most
+// that names the line of the text. A byte order mark at the beginning is ignored. The caller sees to it that data has at most
 // MaxBytes bytes; more is an error, too.
 func Unmarshal(data []byte, v any) error {
 	if len(data) > MaxBytes {
 		return fmt.Errorf("%d bytes of YAML, more than %d", len(data), MaxBytes)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	// An alias may stand for any number of values, and a second document would be
 	// passed over.
 	brackets := 0

@@ -31,6 +31,10 @@ func TestWhatIsDeepOrLargeTakesLittleMemory(t *testing.T) {
 
 func TestDocumentsAreReadStrictly(t *testing.T) {
 	var v struct{ A []int }
+	if err := Unmarshal([]byte("\ufeffa: [1, 2]\r\n"), &v); err != nil || len(v.A) != 2 {
+		t.Error("after a byte order mark, as Notepad and PowerShell write it:", v, err)
+	}
+	v.A = nil
 	if err := Unmarshal([]byte("---\na: [1, 2]\n"), &v); err != nil || len(v.A) != 2 {
 		t.Error(v, err)
 	}

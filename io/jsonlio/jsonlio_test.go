@@ -77,6 +77,19 @@ func TestAnObjectThatCannotBeReadDoesNotHideTheFormat(t *testing.T) {
 	}
 }
 
+func TestByteOrderMarksOfJoinedFilesAreIgnored(t *testing.T) {
+	one := "\ufeff" + `{"a": 1, "y": 3}` + "\r\n"
+	d, err := open(t, dataset.Options{Label: "y"}, one+one+"\r\n"+one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int64{1 << 20, 7} {
+		if used, bad := datasettest.Read(t, d, size); !slices.Equal(used, []string{"[1]:3", "[1]:3", "[1]:3"}) || len(bad) > 0 {
+			t.Errorf("shards of %d bytes: %q, set aside %q", size, used, bad)
+		}
+	}
+}
+
 func TestColumnsAreTheKeysOfAllObjects(t *testing.T) {
 	for _, c := range []struct {
 		name  string

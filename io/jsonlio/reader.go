@@ -1,6 +1,7 @@
 package jsonlio
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -39,6 +40,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if err != nil {
 		return x, nil, err
 	}
+	line = bytes.TrimPrefix(line, []byte("\ufeff")) // of a file that was appended to another
 	r.Begin(x)
 	if reason := r.object(line); reason != "" {
 		return x, nil, &rows.BadRow{Line: r.lines.Line(), Reason: reason}

@@ -75,7 +75,7 @@ func New(in io.Reader, o Options) *Reader {
 		o.MaxLen = DefaultMaxLen
 	}
 	o.Skip = o.Skip && o.Start > 0
-	r := &Reader{in: in, opts: o, limit: o.MaxLen + len("\r\n"), begin: o.Start, next: o.Start}
+	r := &Reader{in: in, opts: o, limit: o.MaxLen + len("\r\r\n"), begin: o.Start, next: o.Start}
 	r.buffer.base = o.Start
 	if o.Skip {
 		r.buffer.base--
@@ -105,8 +105,8 @@ func (r *Reader) Begin() int64 { return r.begin }
 // are not those of the file.
 func (r *Reader) Offset() int64 { return r.next }
 
-// Next returns the next record that is not blank, without its line end (\n or
-// \r\n), valid until the next call. Lines of spaces only are blank.
+// Next returns the next record that is not blank, without its line end (\n, \r\n or
+// \r\r\n), valid until the next call. Lines of spaces only are blank.
 //
 // The error is io.EOF after the last record. It is a *rows.BadRow if the record holds a
 // NUL byte, is longer than MaxLen or opens a quote that is not closed within MaxLen
@@ -190,10 +190,10 @@ func (r *Reader) scan() (n int, newlines int64, bad *rows.BadRow) {
 			}
 		}
 	} else if !whole {
-		return first, 0, r.tooLong()
+		return first, 0, r.tooLong(n)
 	}
 	if len(trimEnd(r.buffer.unread()[:n])) > r.opts.MaxLen {
-		return first, 0, r.tooLong()
+		return first, 0, r.tooLong(n)
 	}
 	return n, newlines, nil
 }
@@ -220,14 +220,14 @@ func (r *Reader) scanQuoted() (n int, bad *rows.BadRow) {
 		case ended:
 			return len(w), nil
 		}
-		return 0, r.tooLong()
+		return 0, r.tooLong(len(w))
 	}
 }
 
-// tooLong returns the error of the record that begins at the first unread byte.
+// tooLong returns the error of the record that begins with the first n unread bytes.
 // A binary file has no real lines, so it is reported as binary instead.
-func (r *Reader) tooLong() *rows.BadRow {
-	if r.buffer.has(&r.buffer.nul, 0, len(r.window())) {
+func (r *Reader) tooLong(n int) *rows.BadRow {
+	if r.buffer.has(&r.buffer.nul, 0, n) {
 		return &rows.BadRow{Reason: nulReason}
 	}
 	return &rows.BadRow{Reason: fmt.Sprintf("is longer than %d bytes", r.opts.MaxLen)}
@@ -316,12 +316,13 @@ func (r *Reader) ended() bool {
 	return true
 }
 
-// trimEnd cuts off the line end. A \r at the end of the input counts as a line end.
+// trimEnd cuts off the line end: \n, and any \r before it or before the end of the input. Files that
+// Windows translated twice end their lines with \r\r\n.
 func trimEnd(b []byte) []byte {
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		b = b[:n-1]
 	}
-	if n := len(b); n > 0 && b[n-1] == '\r' {
+	for n := len(b); n > 0 && b[n-1] == '\r'; n-- {
 		b = b[:n-1]
 	}
 	return b

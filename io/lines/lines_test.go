@@ -74,7 +74,7 @@ func TestNextAgreesWithTwinAcrossBuffers(t *testing.T) {
 				}
 				rec = append(rec, '"')
 			}
-			text = append(append(text, rec...), []string{"\n", "\r\n", "\n\n  \n"}[rnd.IntN(3)]...)
+			text = append(append(text, rec...), []string{"\n", "\r\n", "\n\n  \n", "\r\r\n"}[rnd.IntN(4)]...)
 		}
 		want := twin(text, o)
 		if diff := cmp.Diff(want, read(iotest.HalfReader(bytes.NewReader(text)), o)); diff != "" {
@@ -135,6 +135,18 @@ func TestLineEndsAndBlankLines(t *testing.T) {
 			{Text: "\td", Line: 6, Offset: 20},
 		},
 		Offset: 20, Lines: 6,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// As Python's csv module writes them on Windows to a file that was opened without newline="".
+func TestLineEndsThatWindowsTranslatedTwiceAreLineEnds(t *testing.T) {
+	got := read(strings.NewReader("a,\"b\"\r\r\n\r\r\n\"c\r\nd\"\r\r\ne\r\r\n"), Options{End: -1, Quote: true, Comma: ','})
+	want := result{
+		Records: []record{{Text: `a,"b"`, Line: 1, Offset: 8}, {Text: "\"c\r\nd\"", Line: 3, Offset: 20}, {Text: "e", Line: 5, Offset: 24}},
+		Offset:  24, Lines: 5,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -51,7 +51,7 @@ func (s *splitter) run(w []byte, comma byte) int {
 		switch {
 		case c == '\n':
 			return i
-		case s.state == closingCR:
+		case s.state == closingCR && c != '\r':
 			s.state = broken
 		case c == comma:
 			s.field++
@@ -60,7 +60,7 @@ func (s *splitter) run(w []byte, comma byte) int {
 			s.state = quoted
 		case c == '"':
 			s.state = broken
-		case s.state == closing && c == '\r':
+		case c == '\r' && (s.state == closing || s.state == closingCR):
 			s.state = closingCR
 		case s.state == closing:
 			s.state = broken

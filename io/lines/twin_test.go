@@ -76,14 +76,18 @@ func twin(text []byte, o Options) (s result) {
 			line = i + 1
 		}
 		n, bad := twinLength(rest, o)
-		rec := strings.TrimSuffix(strings.TrimSuffix(string(rest[:n]), "\n"), "\r")
+		rec := strings.TrimRight(strings.TrimSuffix(string(rest[:n]), "\n"), "\r")
 		if len(rec) > o.MaxLen && bad == "" {
 			bad = fmt.Sprintf("is longer than %d bytes", o.MaxLen)
 		}
 		at := s.Lines + 1
+		window := len(rest)
+		if rest[n-1] == '\n' {
+			window = n
+		}
 		if bad != "" {
 			n = line
-			if strings.HasPrefix(bad, "is longer") && bytes.IndexByte(rest[:min(len(rest), o.MaxLen+2)], 0) >= 0 {
+			if strings.HasPrefix(bad, "is longer") && bytes.IndexByte(rest[:min(window, o.MaxLen+3)], 0) >= 0 {
 				bad = nulReason
 			}
 		} else if strings.Contains(rec, "\x00") {
@@ -116,7 +120,7 @@ func twinLength(b []byte, o Options) (n int, bad string) {
 	)
 	state, field := outside, 0
 	for i := 0; i < len(b); i++ {
-		if i == o.MaxLen+2 {
+		if i == o.MaxLen+3 {
 			if state == inside {
 				return i, fmt.Sprintf(":%d: the quote opened in this field is not closed within %d bytes", field+1, o.MaxLen)
 			}
@@ -134,13 +138,13 @@ func twinLength(b []byte, o Options) (n int, bad string) {
 		case state == outside && c == '"':
 			state = anyhow
 		case state == inside && c == '"':
-			rest := b[i+1 : min(len(b), o.MaxLen+2)]
+			rest := b[i+1 : min(len(b), o.MaxLen+3)]
 			switch {
 			case len(rest) == 0:
 				state = outside
 			case rest[0] == '"':
 				i++
-			case rest[0] == o.Comma, rest[0] == '\n', bytes.HasPrefix(rest, []byte("\r\n")), string(rest) == "\r":
+			case rest[0] == o.Comma, len(bytes.TrimLeft(rest, "\r")) == 0, bytes.TrimLeft(rest, "\r")[0] == '\n':
 				state = outside
 			default:
 				state = anyhow
@@ -148,7 +152,7 @@ func twinLength(b []byte, o Options) (n int, bad string) {
 		}
 	}
 	if state == inside {
-		if len(b) == o.MaxLen+2 {
+		if len(b) == o.MaxLen+3 {
 			return len(b), fmt.Sprintf(":%d: the quote opened in this field is not closed within %d bytes", field+1, o.MaxLen)
 		}
 		return len(b), fmt.Sprintf(":%d: the quote opened in this field is never closed", field+1)
