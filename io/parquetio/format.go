@@ -88,7 +88,9 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	file := &o.Data.Files[i]
 	file.Records = f.rows
 	cut := dataset.Cut{}
-	file.Cuts = []dataset.Cut{cut}
+	if len(f.groups) > 0 { // a file without rows is read whole, to find that out
+		file.Cuts = []dataset.Cut{cut}
+	}
 	for _, g := range f.groups {
 		cut.Record += g.rows
 		for _, c := range g.chunks {

@@ -37,7 +37,7 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 	}{
 		"empty file":    {"", nil, []string{"dataset: data.csv: is empty (no rows)"}},
 		"blank lines":   {"\n\n  \n", nil, []string{"dataset: data.csv: is empty (no rows)"}},
-		"header only":   {rows[0] + "\n", nil, []string{"csvio: data.csv: has a header but no rows"}},
+		"header only":   {rows[0] + "\n", nil, []string{"csvio: data.csv: has columns but no rows"}},
 		"short row":     {at7("0.5,a"), nil, []string{"csvio: data.csv:7: has 2 fields, want 3", mend}},
 		"long row":      {at7("0.5,1,2,a"), nil, []string{"csvio: data.csv:7: has 4 fields, want 3", mend}},
 		"other comma":   {at7("0.5;1;a"), nil, []string{"csvio: data.csv:7: has 1 field, want 3 (separated by ',')", mend}},

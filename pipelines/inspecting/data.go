@@ -142,9 +142,9 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	p := &r.Profile
 	fmt.Fprintf(&b, "data      %s of %s, %s\n", report.Counted(r.Files, "file"), r.Format, report.Bytes(r.Bytes))
 	if r.Rows.SetAside == 0 {
-		fmt.Fprintf(&b, "rows      %s of %s%s\n", report.Groups(r.Rows.Used), r.what(), r.Rows.Repeated())
+		fmt.Fprintf(&b, "rows      %s of %s%s\n", report.Groups(r.Rows.Used), r.what(), r.Rows.Without())
 	} else {
-		fmt.Fprintf(&b, "rows      %s read = %s used + %s set aside\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside)+r.Rows.Repeated())
+		fmt.Fprintf(&b, "rows      %s read = %s used + %s set aside\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside)+r.Rows.Without())
 	}
 	report.WriteSetAside(&b, r.SetAside)
 	writeLabels(&b, p, r.Targets)

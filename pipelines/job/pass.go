@@ -45,6 +45,9 @@ type Counts struct {
 	Blank   int64 `json:"blank_lines,omitempty"`         // empty lines, which are not rows
 	// Headers are lines that repeat the header, as joined files have them; likewise.
 	Headers int64 `json:"repeated_headers,omitempty"`
+	// Empty says how many files have no rows. It is no part of a manifest, which does not depend on
+	// how rows are divided into files.
+	Empty string `json:"-"`
 	// Listed are the first of the rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
 }
@@ -246,7 +249,11 @@ func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R)
 func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts, error) {
 	var c Counts
 	var bad int64
+	filled := map[int]bool{}
 	for _, r := range reports {
+		if r.Rows+r.Bad+r.Unlabeled+r.Weightless+r.Passed > 0 {
+			filled[r.Shard.File] = true
+		}
 		c.Used += r.Rows
 		bad += r.Bad
 		c.Unlabeled += r.Unlabeled
@@ -260,6 +267,9 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 	}
 	c.SetAside = bad + c.Unlabeled + c.Weightless
 	c.Read = c.Used + c.SetAside
+	if n := len(d.Files) - len(filled); n > 0 {
+		c.Empty = fmt.Sprintf("; %d of %d files without rows", n, len(d.Files))
+	}
 	if float64(bad) > maxBad*float64(c.Read) {
 		b := firstBad(reports)
 		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
@@ -338,7 +348,10 @@ func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
 		say(c.Weightless, "have the weight 0, so they do not count; give some a weight above 0, or leave the weights out")
 		why = errors.New("has no usable rows: " + strings.Join(parts, "; "))
 	case len(d.Schema.Columns) > 0:
-		why = errors.New("has a header but no rows")
+		why = errors.New("has columns but no rows")
+	}
+	if n := len(d.Files); n > 1 {
+		why = fmt.Errorf("%w; nor have the others of the %d files", why, n)
 	}
 	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
 }
@@ -350,7 +363,7 @@ const SetAsideFile = "set_aside.jsonl"
 // String says how many rows were used, and how many were set aside, if any.
 func (c Counts) String() string {
 	if c.SetAside == 0 {
-		return report.Groups(c.Used) + c.Repeated()
+		return report.Groups(c.Used) + c.Without()
 	}
 	var reasons []string
 	if c.Unlabeled > 0 {
@@ -363,15 +376,15 @@ func (c Counts) String() string {
 	if len(reasons) > 0 {
 		why = " (" + strings.Join(reasons, ", ") + ")"
 	}
-	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why) + c.Repeated()
+	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why) + c.Without()
 }
 
-// Repeated says how many repeated headers were skipped; "" if there is none.
-func (c Counts) Repeated() string {
+// Without says how many repeated headers were skipped and how many files have no rows; "" if there are none.
+func (c Counts) Without() string {
 	if c.Headers == 0 {
-		return ""
+		return c.Empty
 	}
-	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header"))
+	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Empty
 }
 
 // Fields says how many fields were missing and how many had texts that are not levels; "" if

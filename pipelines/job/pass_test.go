@@ -65,7 +65,7 @@ func TestCountsListOnlySoManyRows(t *testing.T) {
 func TestNoRowsIsASentence(t *testing.T) {
 	with := jobtest.Opened(t, "a,y\n", dataset.Options{Label: "y", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 	_, err := Count(with, []dataset.Report{{}}, 0)
-	jobtest.WantError(t, "header", err, exit.CodeData, with.Files[0].Name, "has a header but no rows")
+	jobtest.WantError(t, "header", err, exit.CodeData, with.Files[0].Name, "has columns but no rows")
 	for what, c := range map[string]struct {
 		unlabeled, weightless, bad int64
 		words                      []string
