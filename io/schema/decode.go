@@ -169,7 +169,7 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	if d.thousands != 0 || d.decimal == ',' {
 		var ok bool
 		if text, ok = decimal.Plain(&d.text, text, d.decimal, d.thousands); !ok {
-			return quote(written) + " " + NotNumber
+			return fmt.Sprintf("%s %s: %s", quote(written), NotNumber, (&Rules{Decimal: d.decimal, Thousands: d.thousands}).form())
 		}
 	}
 	v, ok := decimal.Parse(text)

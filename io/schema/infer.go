@@ -120,6 +120,9 @@ func (in *inference) decideType(i int) error {
 	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.names():
 		// A measurement with faulty fields, whose rows must not go unnoticed as levels.
 		f.Type, asked = Number, false
+	case (in.d.Decimal == ',' || in.d.Thousands != 0) && s.Numbers > 0 && s.form() >= 0:
+		// Numbers, but some are not written as the rules say. They must not go unnoticed as levels.
+		f.Type, asked = Number, false
 	case s.pair():
 		f.Type, asked = Boolean, false
 	case share >= mostly:
@@ -160,6 +163,13 @@ func (in *inference) decideType(i int) error {
 		return fmt.Errorf("schema: column %d (%.60q): unknown type %.40q", i+1, f.Name, f.Type)
 	}
 	return nil
+}
+
+// form returns in which of the forms nearly all texts are numbers that are not numbers as they are, or -1.
+func (s *Summary) form() int {
+	return slices.IndexFunc(s.tally.counts[firstForm:firstUnit], func(n int64) bool {
+		return float64(n+s.Numbers) >= mostly*float64(s.Texts) && 2*n > s.Texts-s.Numbers
+	})
 }
 
 // names reports whether the texts that are not numbers are so many, and so many different ones, that the numbers
@@ -287,19 +297,9 @@ func (in *inference) decideLevels(i int, asked bool) {
 	if asked {
 		return
 	}
-	for j, n := range s.tally.counts[firstForm:firstUnit] {
-		if float64(n+s.Numbers) >= mostly*float64(s.Texts) && 2*n > s.Texts-s.Numbers {
-			kind := doubtBoth
-			if form := forms[j]; form.thousands == 0 {
-				kind = doubtComma
-			} else if form.decimal == '.' {
-				kind = doubtThousands
-			}
-			in.note(i, kind, "such as %s", quote([]byte(s.odd)))
-			return
-		}
-	}
-	switch {
+	switch form := s.form(); {
+	case form >= 0:
+		in.note(i, doubtForm[form], "such as %s", quote([]byte(s.odd)))
 	case len(s.Units) > 1:
 		in.note(i, doubtUnits, "such as %s", quote([]byte(s.odd)))
 	case s.datelike():

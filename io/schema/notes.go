@@ -37,9 +37,6 @@ var (
 	doubtDates      = &doubt{what: "texts that look like dates or times of no known layout; write them as 2024-02-29 08:30", option: "drop", effect: "leaves the column out", numbers: true}
 	doubtMixed      = &doubt{what: "numbers and other texts, read as a category", option: "numeric", effect: "reads numbers, and rows with other texts cannot be used"}
 	doubtUnits      = &doubt{what: "numbers with different units, not read as numbers; write them in one unit", option: "drop", effect: "leaves the column out", numbers: true}
-	doubtComma      = &doubt{what: "numbers with a decimal comma, not read as numbers", option: "decimal", effect: "sets the decimal separator", numbers: true}
-	doubtThousands  = &doubt{what: "numbers with separated thousands, not read as numbers", option: "thousands", effect: "sets the separator", numbers: true}
-	doubtBoth       = &doubt{what: "numbers with a decimal comma and separated thousands, not read as numbers", option: "decimal", effect: "and --thousands set the separators", numbers: true}
 	doubtLevels     = &doubt{what: "only the most frequent texts are levels; the others count as one", option: "max_levels", effect: "changes how many"}
 	doubtBuckets    = &doubt{what: "too many different texts for levels; they share buckets by hash", option: "max_levels", effect: "limits the levels instead"}
 	doubtUnfit      = &doubt{what: "texts that are not valid UTF-8 or are too long; they are not levels", option: "drop", effect: "leaves the column out"}
@@ -48,6 +45,23 @@ var (
 	doubtSame       = &doubt{what: "the same value in all rows", option: "drop", effect: "leaves the column out"}
 	doubtEmpty      = &doubt{what: "no values; not used", option: "numeric", effect: "uses the column", dropped: true}
 )
+
+// doubtForm says that numbers have one of the forms.
+var doubtForm = func() (all [formCount]*doubt) {
+	for i, f := range forms {
+		thousands := "thousands " + strings.NewReplacer(" ", "' '", "'", `"'"`).Replace(string(f.thousands))
+		d := &doubt{what: "numbers with separated thousands", option: thousands, numbers: true}
+		switch {
+		case f.thousands == 0:
+			d.what, d.option = "numbers with a decimal comma", "decimal ,"
+		case f.decimal == ',':
+			d.what, d.option = "numbers with a decimal comma and separated thousands", "decimal , --"+thousands
+		}
+		d.what, d.effect = d.what+", not read as numbers", "reads numbers"
+		all[i] = d
+	}
+	return all
+}()
 
 // Note is a decision on a column that may be wrong.
 type Note struct {

@@ -56,11 +56,11 @@ func (r *Rules) Number(scratch *[]byte, text []byte) (plain []byte, reason strin
 
 // form says how numbers are written.
 func (r *Rules) form() string {
-	form := fmt.Sprintf("fractions begin with %q", rune(cmp.Or(r.Decimal, '.')))
+	thousands := "not separated"
 	if r.Thousands != 0 {
-		form += fmt.Sprintf(", thousands are separated by %q", rune(r.Thousands))
+		thousands = fmt.Sprintf("separated by %q in groups of three digits", rune(r.Thousands))
 	}
-	return form
+	return fmt.Sprintf("fractions begin with %q, thousands are %s", rune(cmp.Or(r.Decimal, '.')), thousands)
 }
 
 // missing finds the texts that mean a missing value.

@@ -159,7 +159,7 @@ func numberOf(text []byte) (is traits, value float64) {
 	if len(digits) > 1 && digits[0] == '0' && digits[1]-'0' < 10 {
 		is |= hasZeros
 	}
-	value, ok := short(digits)
+	value, ok := decimal.Short(digits)
 	switch {
 	case ok && text[0] == '-':
 		value = 0 - value // no negative zero
@@ -177,44 +177,4 @@ func numberOf(text []byte) (is traits, value float64) {
 		is |= isWhole
 	}
 	return is, value
-}
-
-// powers are the powers of ten up to 10¹⁵.
-var powers = func() (p [16]float64) {
-	p[0] = 1
-	for i := range p[1:] {
-		p[i+1] = 10 * p[i]
-	}
-	return p
-}()
-
-// short returns the number of up to 15 digits with at most one point. Digits and power of ten
-// are exact in float64, so that their quotient is rounded once (Clinger 1990).
-func short(text []byte) (value float64, ok bool) {
-	if len(text) > 16 {
-		return 0, false
-	}
-	var digits int64
-	point := -1
-	for i, c := range text {
-		switch {
-		case c-'0' < 10:
-			digits = 10*digits + int64(c-'0')
-		case c == '.' && point < 0:
-			point = i
-		default:
-			return 0, false
-		}
-	}
-	n := len(text)
-	if point >= 0 {
-		n--
-	}
-	if n == 0 || n > 15 {
-		return 0, false
-	}
-	if point < 0 {
-		return float64(digits), true
-	}
-	return float64(digits) / powers[len(text)-1-point], true
 }

@@ -61,6 +61,45 @@ func TestNumbersOfLabelsAndWeightsAreWrittenLikeThoseOfColumns(t *testing.T) {
 	}
 }
 
+// A note has the flags with which a column is used, and numbers that are written against them are refused.
+func TestNumbersInOtherFormsNeedTheFlagOfTheNote(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	commas := func(i int) string {
+		v := 20000 + i*7919%10007
+		return fmt.Sprintf("%d;%d,75;%s", i%7, v, []string{"low", "high"}[v/25000])
+	}
+	write(t, dir, "commas.csv", "id;amount;y\n"+linesOf(300, commas))
+	note := `column amount (such as "20000,75"): numbers with a decimal comma, not read as numbers; --decimal , reads numbers`
+	says(t, dir, []string{note}, "inspect", "--data", "commas.csv", "--label", "y")
+	says(t, dir, []string{note}, trainOn("commas.csv", "--label", "y")...)
+	says(t, dir, []string{"amount  feature  number"}, "inspect", "--data", "commas.csv", "--label", "y", "--decimal", ",")
+
+	for name, c := range map[string]struct{ numbers, thousands, bad string }{
+		"points":      {"1.234,5 2.000 12.345.678", ".", "0.123"},
+		"no group":    {"1.234,5 2.000 12.345.678", ".", "12345.678"},
+		"points only": {"7 8 9", ".", "0.5"},
+		"spaces":      {"1\u202f234,5 2\u00a0000 3", " ", ""},
+		"quotes":      {"1'234,5 2’000 3", "'", ""},
+	} {
+		numbers := strings.ReplaceAll(c.numbers, " 2", "|2")
+		cut := strings.FieldsFunc(numbers, func(r rune) bool { return r == '|' || r == ' ' })
+		row := func(i int) string { return cut[i%len(cut)] + fmt.Sprintf(";%d,5", i%4) }
+		write(t, dir, name+".csv", "x;y\n"+linesOf(40, row))
+		args := []string{"inspect", "--data", name + ".csv", "--label", "y", "--decimal", ",", "--thousands", c.thousands}
+		says(t, dir, []string{"rows      40 of 1 number"}, args...)
+		if c.bad == "" {
+			continue
+		}
+		write(t, dir, name+".csv", "x;y\n"+linesOf(40, row)+c.bad+";1,5\n"+linesOf(20, func(int) string { return c.bad + ";1,5" }))
+		r := run(t, dir, args...)
+		want := fmt.Sprintf(`%s.csv:42:1: column "x": "%s" is not a number: fractions begin with ',', thousands are separated by %q in groups of three digits`, name, c.bad, c.thousands[0])
+		if r.code != 3 || !strings.Contains(r.stderr, want) {
+			t.Errorf("exit code %d, %s, want %s", r.code, r.stderr, want)
+		}
+	}
+}
+
 // scoresOf returns what evaluate printed, without the name of the model.
 func scoresOf(text string) string {
 	_, scores, _ := strings.Cut(text, "\n")

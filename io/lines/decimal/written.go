@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Units are the signs with which numbers can be written, before or after them.
@@ -34,8 +35,8 @@ func CutUnit(scratch *[]byte, text []byte) (number []byte, unit int) {
 	return text, -1
 }
 
-// Plain rewrites a number with a decimal point and without thousands, in scratch memory.
-// Groups of thousands must have three digits.
+// Plain rewrites a number with a decimal point and without thousands, in scratch memory. Thousands that
+// are separated have groups of three digits, after one of one to three digits that does not begin with 0.
 func Plain(scratch *[]byte, text []byte, decimal, thousands byte) (plain []byte, ok bool) {
 	if (decimal == 0 || decimal == '.') && thousands == 0 {
 		return text, true
@@ -45,29 +46,47 @@ func Plain(scratch *[]byte, text []byte, decimal, thousands byte) (plain []byte,
 	}
 	b := (*scratch)[:0]
 	defer func() { *scratch = b }()
-	group := -1 // digits since the last separator of thousands
-	for i, c := range text {
+	groups, digits := 0, 0 // separators of thousands, and digits since the last one
+	whole := func() bool { return len(b) > 0 && (groups == 0 || digits == 3) }
+	for len(text) > 0 {
+		c, n := separator(text)
+		text = text[n:]
 		switch {
 		case c == decimal:
-			if group >= 0 && group != 3 {
-				return nil, false
-			}
-			b = append(append(b, '.'), text[i+1:]...)
-			return b, bytes.IndexByte(text[i+1:], '.') < 0
+			ok := groups == 0 || whole()
+			b = append(append(b, '.'), text...)
+			return b, ok && bytes.IndexByte(text, '.') < 0
 		case thousands != 0 && c == thousands:
-			if group >= 0 && group != 3 || len(b) == 0 {
+			first := groups == 0 && digits > 0 && digits <= 3 && len(b)-digits <= 1 && b[len(b)-digits] != '0'
+			if !first && (groups == 0 || !whole()) {
 				return nil, false
 			}
-			group = 0
+			groups, digits = groups+1, 0
 			continue
-		case c == '.':
+		case c-'0' < 10:
+			digits++
+		case c == '.' || groups > 0:
 			return nil, false
-		case group >= 0:
-			group++
+		default:
+			digits = 0
 		}
 		b = append(b, c)
 	}
-	return b, (group < 0 || group == 3) && len(b) > 0
+	return b, whole()
+}
+
+// separator returns the first character of a text and its length: a space for one that does not break the
+// line or is thin, and ' for an apostrophe, as programs for texts write them between thousands.
+func separator(text []byte) (c byte, n int) {
+	if text[0] >= utf8.RuneSelf {
+		switch r, n := utf8.DecodeRune(text); r {
+		case '\u00a0', '\u202f', '\u2009':
+			return ' ', n
+		case '’':
+			return '\'', n
+		}
+	}
+	return text[0], 1
 }
 
 // Nearest returns the float32 nearest to the shortest decimal number that v stands for, so
