@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
@@ -159,6 +160,9 @@ func (in *inference) decideType(i int) error {
 		}
 	case Category:
 		in.decideLevels(i, asked)
+		if alike := labels.Alike(s.texts()); alike != "" {
+			in.note(i, doubtAlike, "%s", alike)
+		}
 	default:
 		return fmt.Errorf("schema: column %d (%.60q): unknown type %.40q", i+1, f.Name, f.Type)
 	}
@@ -183,6 +187,14 @@ func (s *Summary) names() bool {
 func (s *Summary) codeNames() bool {
 	return s.codes > 1 && s.codes >= int64(len(s.absent)) && s.Whole == s.Numbers && 2*s.Numbers > s.Texts && s.repeats() >= 2 && len(s.Times) == 0 &&
 		!slices.ContainsFunc(s.tally.counts[firstForm:firstUnit], func(n int64) bool { return n > 0 })
+}
+
+// texts returns the texts that were told apart.
+func (s *Summary) texts() (all []string) {
+	for _, l := range s.Levels {
+		all = append(all, l.Text)
+	}
+	return all
 }
 
 // dates reports whether all texts are whole numbers that are dates.

@@ -80,6 +80,7 @@ func TestTypesAreInferredFromAllTexts(t *testing.T) {
 		"tickets":           {column: tickets, typ: Category, role: Feature, note: "x (800 of 1000 are numbers; others are such as \"PC 0\"): numbers and other texts, read as a category; --numeric"},
 		"faults":            {column: faults, typ: Number, role: Feature, note: `x (200 of 1000, such as "fault 0"): texts that are not numbers in a column of numbers`},
 		"words":             {column: cycle("red", "green", "blue", "NA"), typ: Category, role: Feature},
+		"look alike":        {column: cycle("tea", "Tea", "tea\u00a0", "coffee"), typ: Category, role: Feature, note: `x ("Tea", "tea", "tea\u00a0"): texts that differ only in case`},
 		"truth":             {column: cycle("True", "FALSE", "?"), typ: Boolean, role: Feature},
 		"yes and no":        {column: cycle("Y", "n"), typ: Boolean, role: Feature},
 		"two pairs":         {column: cycle("yes", "f"), typ: Category, role: Feature},

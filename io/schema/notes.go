@@ -40,6 +40,7 @@ var (
 	doubtLevels     = &doubt{what: "only the most frequent texts are levels; the others count as one", option: "max_levels", effect: "changes how many"}
 	doubtBuckets    = &doubt{what: "too many different texts for levels; they share buckets by hash", option: "max_levels", effect: "limits the levels instead"}
 	doubtUnfit      = &doubt{what: "texts that are not valid UTF-8 or are too long; they are not levels", option: "drop", effect: "leaves the column out"}
+	doubtAlike      = &doubt{what: "texts that differ only in case, in spaces, in Unicode form or in invisible characters are different levels; write each in one way", option: "drop", effect: "leaves the column out"}
 	doubtUnique     = &doubt{what: "nearly as many different texts as rows; not used", option: "categorical", effect: "uses the column", dropped: true}
 	doubtConstant   = &doubt{what: "the same value in all rows; not used", option: "categorical", effect: "uses the column", dropped: true}
 	doubtSame       = &doubt{what: "the same value in all rows", option: "drop", effect: "leaves the column out"}

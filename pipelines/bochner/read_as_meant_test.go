@@ -66,6 +66,26 @@ func TestRepeatedHeadersAreSkippedAndCounted(t *testing.T) {
 	}
 }
 
+func TestTextsThatLookTheSameAreNoted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	drinks := []string{"tea", "cafe\u0301", "caf\u00e9", "tea\u00a0", "Tea", "water"}
+	write(t, dir, "drinks.csv", "drink,a,y\n"+linesOf(60, func(i int) string {
+		return fmt.Sprintf("%s,%d,%s", drinks[i%6], i*37%101, drinks[i*i%6])
+	}))
+	const differ = ` differ only in case, in spaces, in Unicode form or in invisible characters`
+	same := `"Tea", "tea", "tea\u00a0"; "cafe\u0301", "caf\u00e9"`
+	notes := []string{
+		"note      column drink (" + same + "): texts that" + differ,
+		"note      classes" + differ + `: "Tea", "tea", "tea\u00a0"; write each in one way; --label_case lower ignores case`,
+	}
+	says(t, dir, notes, "inspect", "--data", "drinks.csv", "--label", "y")
+	says(t, dir, notes, trainOn("drinks.csv", "--label", "y")...)
+	if r := run(t, dir, "inspect", "--data", "drinks.csv", "--label", "y", "--label_case", "lower"); !strings.Contains(r.stdout, `"tea", "tea\u00a0"; write each in one way`+"\n") {
+		t.Errorf("labels in lower case do not differ in case: %s", r.stdout)
+	}
+}
+
 func TestTheEncodingOfTrainingIsThatOfPredictions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -3,6 +3,7 @@ package prepare
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -161,6 +162,9 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 	if note := identifiers(task, d, l); note != "" {
 		return note
 	}
+	if note := alike(l); note != "" {
+		return note
+	}
 	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
 		return ""
 	}
@@ -178,6 +182,23 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 		return fmt.Sprintf("labels are %s distinct whole numbers from %g to %g, treated as numbers to predict; --task classification treats them as classes", report.Groups(int64(n)), l.Min, l.Max)
 	}
 	return ""
+}
+
+// alike returns a note on classes that look the same; "" if there are none.
+func alike(l *labels.Summary) string {
+	if l == nil || l.Vocabulary == nil || l.Numeric {
+		return ""
+	}
+	note := labels.Alike(l.Vocabulary.Classes)
+	if note == "" {
+		return ""
+	}
+	note = "classes differ only in case, in spaces, in Unicode form or in invisible characters: " + note + "; write each in one way"
+	lower := strings.Split(strings.ToLower(strings.Join(l.Vocabulary.Classes, "\x00")), "\x00")
+	if len(labels.New(lower).Classes) < len(lower) {
+		note += "; --label_case lower ignores case"
+	}
+	return note
 }
 
 // named reports whether whole numbers surely name classes: those of images, and two neighbours, or two signs.

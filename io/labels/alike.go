@@ -1,0 +1,48 @@
+package labels
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/unicode/rangetable"
+)
+
+// mostAlike is the number of texts that look the same, and of such groups, that Alike lists.
+const mostAlike = 5
+
+// Alike lists texts that differ only in case, in Unicode form, in spaces or in invisible characters, quoted with escapes;
+// "" if there are none.
+func Alike(texts []string) string {
+	fold, visible := cases.Fold(), runes.Remove(runes.In(rangetable.Merge(unicode.Cf, unicode.Variation_Selector)))
+	looks := map[string][]string{}
+	for _, text := range texts {
+		seen := norm.NFKC.String(fold.String(visible.String(norm.NFKC.String(text))))
+		seen = strings.Join(strings.Fields(seen), " ")
+		looks[seen] = append(looks[seen], text)
+	}
+	var groups []string
+	for _, same := range looks {
+		if slices.Sort(same); len(same) > 1 {
+			for i, text := range same {
+				same[i] = strconv.QuoteToASCII(fmt.Sprintf("%.40s", text))
+			}
+			groups = append(groups, first(same, ", "))
+		}
+	}
+	slices.Sort(groups)
+	return first(groups, "; ")
+}
+
+// first joins the first few items.
+func first(items []string, by string) string {
+	if more := len(items) - mostAlike; more > 0 {
+		items = append(slices.Clone(items[:mostAlike]), fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(items, by)
+}
