@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -102,8 +103,10 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	options := dataset.OptionsOf[Options](o.Options)
+	table.SetPath(o)
 	hints := Hints{Choice: table.ChoiceOf(o.Options), Header: options.Header, Encoding: options.Encoding}
 	hints.Comma, _ = options.comma() // valid
+	hints.Path = o.Path
 	if o.Data.Schema.Format == TSV && hints.Comma == 0 {
 		hints.Comma = '\t'
 	}
@@ -123,7 +126,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:
 		// The model's column names are a header, whatever they look like.
-		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding}); err == nil && like.Table().NamedIn(named.Columns) {
+		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding, Choice: table.Choice{Path: o.Path}}); err == nil && like.Table().NamedIn(named.Columns) {
 			hints.Header = Present
 		}
 	}
@@ -133,6 +136,9 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		if err != nil && layout.Header && hints.Header == Auto {
 			err = fmt.Errorf("%w; if the first line is a row, not a header, set header to no", err)
 		}
+	}
+	if len(o.Path) > 0 && err == nil && !layout.Header {
+		o.Data.Notes = append(o.Data.Notes, "the paths have values of "+strings.Join(o.Path, ", ")+", which are not read: the files have no names of columns")
 	}
 	if doubt != "" && err == nil {
 		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": "+doubt)
@@ -157,11 +163,11 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	if !layout.Header {
 		return nil, nil
 	}
-	other, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding})
+	other, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: table.Choice{Path: o.Path}})
 	if err != nil {
 		return nil, table.Differs(o, i, err)
 	}
-	differ, err := table.Join(o, other.Columns)
+	differ, err := table.Join(o, other.Stored())
 	switch {
 	case err != nil:
 		return nil, table.Differs(o, i, err)
@@ -190,6 +196,7 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		layout.Layout = layout.Unlabeled() // labels are not read, so they may be anything
 	}
 	r := NewReader(text, layout)
+	r.path = layout.PathTexts(in.File)
 	if !describes {
 		r.Keys(layout.KeyFields(in.Data))
 	}

@@ -36,8 +36,9 @@ type Reader struct {
 	weight []byte
 	id     []byte
 	keys   [][]byte
-	text   []byte // text of a quoted field, reused
-	recode []byte // a record in UTF-8
+	text   []byte   // text of a quoted field, reused
+	recode []byte   // a record in UTF-8
+	path   [][]byte // values of the last fields, which are in the path of the file
 	begun  bool
 	heads  int64 // records that repeat the header
 	fatal  error
@@ -180,7 +181,7 @@ func (r *Reader) Headers() int64 { return r.heads }
 
 // repeatsHeader reports whether a record has the fields of the header.
 func (r *Reader) repeatsHeader(rec []byte) bool {
-	names := r.layout.Columns
+	names := r.layout.Stored()
 	if c := rec[0]; c > ' ' && c != '"' && c != r.layout.Comma && !strings.HasPrefix(names[0], string(c)) {
 		return false // as nearly all records
 	}
@@ -216,7 +217,7 @@ func (r *Reader) begin() error {
 	if reason != "" {
 		return fmt.Errorf("csvio: header: field %d %s", at+1, reason)
 	}
-	if want := len(r.layout.Columns); n != want {
+	if want := len(r.layout.Stored()); n != want {
 		return fmt.Errorf("csvio: header: has %d columns, want %d", n, want)
 	}
 	for f, name := range names(rec, r.layout.Comma, n) {
@@ -235,7 +236,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	comma := r.layout.Comma
 	r.weight, r.id = r.weight[:0], r.id[:0]
 	at := 0 // where the field begins
-	for f, use := range r.uses {
+	for f, use := range r.uses[:len(r.layout.Stored())] {
 		if at > len(rec) {
 			return x[:base], nil, r.bad(rec, f, "")
 		}
@@ -267,40 +268,53 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 		if why != "" {
 			return x[:base], nil, r.bad(rec, f, why)
 		}
-		switch {
-		case use != ignored && !utf8.Valid(b):
-			return x[:base], nil, r.bad(rec, f, notUTF8(b))
-		case use >= 0 && r.sink != nil:
-			if why := r.sink.Text(row, int(use), b); why != "" {
-				return x[:base], nil, r.bad(rec, f, why)
-			}
-		case use >= 0:
-			v, ok := decimal.Parse(b)
-			if !ok || !rows.Finite(v) {
-				bad := r.bad(rec, f, reason(b))
-				bad.NotNumber = true
-				return x[:base], nil, bad
-			}
-			to := &r.values[use]
-			if to.centre != 0 {
-				v = decimal.Less(b, to.centre)
-			}
-			row[to.slot] = v
-		case use == weight:
-			r.weight = append(r.weight[:0], b...)
-		case use == id:
-			r.id = append(r.id[:0], b...)
-		case use <= key && use > label:
-			r.keys[key-use] = append(r.keys[key-use][:0], b...)
-		case use <= label:
-			to := &r.labels[label-use]
-			*to = append((*to)[:0], b...)
+		if bad := r.put(row, rec, f, b); bad != nil {
+			return x[:base], nil, bad
 		}
 	}
 	if at <= len(rec) {
 		return x[:base], nil, r.bad(rec, 0, "")
 	}
+	for i, text := range r.path {
+		if bad := r.put(row, rec, len(r.uses)-len(r.path)+i, text); bad != nil {
+			return x[:base], nil, bad
+		}
+	}
 	return x, r.Target(0), nil
+}
+
+// put stores the text of field f of a record, or returns why the record cannot be used.
+func (r *Reader) put(row []float32, rec []byte, f int, b []byte) *rows.BadRow {
+	switch use := r.uses[f]; {
+	case use != ignored && !utf8.Valid(b):
+		return r.bad(rec, f, notUTF8(b))
+	case use >= 0 && r.sink != nil:
+		if why := r.sink.Text(row, int(use), b); why != "" {
+			return r.bad(rec, f, why)
+		}
+	case use >= 0:
+		v, ok := decimal.Parse(b)
+		if !ok || !rows.Finite(v) {
+			bad := r.bad(rec, f, reason(b))
+			bad.NotNumber = true
+			return bad
+		}
+		to := &r.values[use]
+		if to.centre != 0 {
+			v = decimal.Less(b, to.centre)
+		}
+		row[to.slot] = v
+	case use == weight:
+		r.weight = append(r.weight[:0], b...)
+	case use == id:
+		r.id = append(r.id[:0], b...)
+	case use <= key && use > label:
+		r.keys[key-use] = append(r.keys[key-use][:0], b...)
+	case use <= label:
+		to := &r.labels[label-use]
+		*to = append((*to)[:0], b...)
+	}
+	return nil
 }
 
 // bad returns the error of a record whose field f is invalid for a reason. If the
@@ -308,7 +322,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 func (r *Reader) bad(rec []byte, f int, reason string) *rows.BadRow {
 	e := &rows.BadRow{Line: r.lines.Line()}
 	n, at, broken := (&fields{rec: rec, comma: r.layout.Comma}).count()
-	want := len(r.uses)
+	want := len(r.layout.Stored())
 	switch {
 	case broken != "":
 		f, reason = at, broken
@@ -320,7 +334,7 @@ func (r *Reader) bad(rec []byte, f int, reason string) *rows.BadRow {
 		return e
 	}
 	e.Column = f + 1
-	if f < want {
+	if f < want || broken == "" && f < len(r.uses) {
 		reason = table.InColumn(r.layout.Columns[f], reason)
 	}
 	e.Reason = reason

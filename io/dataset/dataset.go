@@ -102,8 +102,7 @@ type Dataset struct {
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the first label column, where rows have labels
 
-	// Notes list signs that files are missing or read twice: missing shards, links to
-	// the same file, empty files, columns that only some files have.
+	// Notes list signs that files are missing or read twice: missing shards, links to one file, empty files, columns of some files.
 	Notes []string `json:"-"`
 }
 

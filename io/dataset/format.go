@@ -235,7 +235,8 @@ func optionNames(v reflect.Value) string {
 type Opening struct {
 	Data    *Dataset
 	Options Options
-	First   int // index of the first file with content
+	First   int      // index of the first file with content
+	Path    []string // names of columns that are in the paths of the files
 }
 
 // Error returns an error for file i.

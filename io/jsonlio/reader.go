@@ -25,7 +25,7 @@ var _ rows.Reader = (*reader)(nil)
 func newReader(text *lines.Reader, in *dataset.Input, l *Layout) *reader {
 	r := &reader{lines: text, layout: l, index: make(map[string]int, len(l.Columns))}
 	r.Record = table.NewRecord(table.NewFields(in, &l.Layout))
-	for f, name := range l.Columns {
+	for f, name := range l.Stored() {
 		r.index[name] = f
 	}
 	return r
@@ -53,7 +53,7 @@ func (r *reader) object(line []byte) (reason string) {
 	if reason := r.scan.open(line); reason != "" {
 		return reason
 	}
-	columns := r.layout.Columns
+	columns := r.layout.Stored()
 	for f := 0; ; f++ {
 		more, reason := r.scan.next(&r.member)
 		if !more || reason != "" {

@@ -134,6 +134,13 @@ func (r *reader) fill() error {
 			return c.errorf("near row %d: %w", r.line+1, err)
 		}
 	}
+	for i := range r.n {
+		r.SetPath(r.batch[i*r.Width:(i+1)*r.Width], func(field int, reason string) {
+			if reason != "" {
+				r.note(i, field, reason)
+			}
+		})
+	}
 	r.left -= int64(r.n)
 	return nil
 }

@@ -37,7 +37,9 @@ func Begin(o *dataset.Opening, layout Of) {
 // First returns the layout of the first file with content, whose columns have names: that of
 // the options, or that which matches the model.
 func First(o *dataset.Opening, columns []string) (Layout, error) {
+	SetPath(o)
 	choice, like := ChoiceOf(o.Options), Like(o)
+	choice.Path = o.Path
 	if like == nil {
 		return choice.Layout(columns, true)
 	}
@@ -62,7 +64,7 @@ func Like(o *dataset.Opening) Of {
 // It reports whether they differ, and returns an error if a position in the options does not
 // mean the same column.
 func Join(o *dataset.Opening, columns []string) (differ bool, err error) {
-	first := o.Data.Schema.Layout.(Of).Table().Columns
+	first := o.Data.Schema.Layout.(Of).Table().Stored()
 	if slices.Equal(columns, first) {
 		return false, nil
 	}
@@ -99,10 +101,10 @@ func Agree(o *dataset.Opening, files []dataset.Seen) error {
 			continue
 		}
 		of := layoutOf(files[i], base)
-		if slices.Equal(of.Table().Columns, schema.Columns) {
+		if slices.Equal(of.Table().Columns, schema.Columns) && of.Table().Path == schema.Path {
 			continue
 		}
-		layout, err := schema.Match(&Layout{Columns: of.Table().Columns, Label: -1}, true) // columns of the schema's names
+		layout, err := schema.Match(&Layout{Columns: of.Table().Columns, Path: of.Table().Path, Label: -1}, true) // columns of the schema's names
 		if err == nil {
 			err = found(o, i, &schema, &layout)
 		}

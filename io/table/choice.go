@@ -23,6 +23,7 @@ type Choice struct {
 	Group            []string // what a row belongs to, of all columns together
 	Columns          []string // features; may be patterns, in which * is any text. Empty: all other columns
 	Drop             []string // not features; likewise
+	Path             []string // columns in the path of a file that has names
 }
 
 // ChoiceOf returns the choice in the options of a Dataset.
@@ -75,11 +76,16 @@ func (c Choice) ByName() bool {
 	})
 }
 
-// Layout returns the layout of records with the columns, which have names or generated ones.
-// Features are in the order of the columns.
+// Layout returns the layout of records with the columns, which have names or generated ones, and with those of
+// the path if they have names. Features are in the order of the columns.
 func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 	l := Layout{Columns: columns, Label: -1}
+	if named {
+		l.Columns, l.Path = withPath(columns, c.Path)
+		columns = l.Columns
+	}
 	p := placesOf(columns, named)
+	p.stored = len(l.Stored())
 	what := make([]string, len(columns)) // the role of a column
 	if err := c.layLabels(&l, p); err != nil {
 		return Layout{}, err
@@ -214,11 +220,12 @@ func (c Choice) SamePlaces(first, other []string) error {
 type places struct {
 	columns []string
 	named   bool
+	stored  int            // columns that have positions
 	at      map[string]int // the first field with a name
 }
 
 func placesOf(columns []string, named bool) *places {
-	p := &places{columns: columns, named: named, at: make(map[string]int, len(columns))}
+	p := &places{columns: columns, named: named, stored: len(columns), at: make(map[string]int, len(columns))}
 	for f := len(columns) - 1; f >= 0; f-- {
 		p.at[columns[f]] = f
 	}
@@ -272,6 +279,7 @@ func (p *places) find(what, given string) (int, error) {
 		}
 		return f, nil
 	}
+	n = p.stored
 	f, err := Position(given, n)
 	switch {
 	case err == nil:

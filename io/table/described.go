@@ -117,6 +117,7 @@ func Find(d *dataset.Dataset, what string, given []string) (columns []int, err e
 		at[f] = i
 	}
 	p := placesOf(l.Columns, of.Named())
+	p.stored = len(l.Stored())
 	for _, text := range given {
 		fields, pattern, err := p.all(what, text)
 		if err != nil {

@@ -37,7 +37,9 @@ var groups = []string{Group, Group + "2", Group + "3", Group + "4"}
 // have names; other formats embed it.
 type Layout struct {
 	Columns []string `json:"columns"` // names of all fields; c1, c2, … for fields without a name
-	Label   int      `json:"label"`   // 0-based field of the label; −1 if there is none
+	// Path is the number of columns, the last ones, that are not in the file but in its path.
+	Path  int `json:"path,omitempty"`
+	Label int `json:"label"` // 0-based field of the label; −1 if there is none
 	// Targets holds the 0-based fields of all labels, where there are several: Label is the first.
 	Targets  []int `json:"targets,omitempty"`
 	Features []int `json:"features"` // 0-based fields of the features, in the order of the row
@@ -178,6 +180,9 @@ func (l *Layout) Validate() error {
 	n := len(l.Columns)
 	if n == 0 || n > MaxColumns {
 		return fmt.Errorf("table: layout: %d columns; there must be 1 to %d", n, MaxColumns)
+	}
+	if l.Path < 0 || l.Path >= n {
+		return fmt.Errorf("table: layout: %d of %d columns in the path", l.Path, n)
 	}
 	if l.Label < -1 || l.Label >= n {
 		return fmt.Errorf("table: layout: label %d is outside 0 to %d", l.Label, n-1)

@@ -14,7 +14,7 @@ import (
 // columns, or all but the labels. The labels are those of file if it has any, else l's; the
 // result has none if file does not hold them all. The same holds for each role.
 func (l *Layout) Match(file *Layout, named bool) (Layout, error) {
-	m := Layout{Columns: file.Columns, Roles: maps.Clone(file.Roles), TimeLayout: l.TimeLayout}
+	m := Layout{Columns: file.Columns, Path: file.Path, Roles: maps.Clone(file.Roles), TimeLayout: l.TimeLayout}
 	m.setLabels(file.Labels())
 	if named {
 		m.orderLabels(l)

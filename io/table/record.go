@@ -20,11 +20,12 @@ type Fields struct {
 	Keys         []*Texts // of the columns that keys are made of; likewise
 
 	columns []string
+	Path    [][]byte // values of the last fields, which are in the path of the file
 }
 
 // NewFields returns where the fields of a layout go.
 func NewFields(in *dataset.Input, l *Layout) *Fields {
-	f := &Fields{To: make([]Target, len(l.Columns)), columns: l.Columns}
+	f := &Fields{To: make([]Target, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
 	sink, describes := in.Sink()
 	switch {
 	case describes:
@@ -60,12 +61,21 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 			f.Keys = append(f.Keys, texts(at, true))
 		}
 	}
-	for at, to := range f.To {
+	for at, to := range f.To[:len(l.Stored())] {
 		if to.Sink != nil {
 			f.Used = append(f.Used, at)
 		}
 	}
 	return f
+}
+
+// SetPath stores what is in the path of the file in a row, and calls bad for what cannot be used.
+func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
+	for i, text := range f.Path {
+		if at := len(f.To) - len(f.Path) + i; f.To[at].Sink != nil {
+			bad(at, f.To[at].Text(row, text))
+		}
+	}
 }
 
 // ResetTexts forgets the texts of all columns that are not features.
@@ -138,6 +148,7 @@ func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {
 			r.Check(field, r.To[field].Null(r.row))
 		}
 	}
+	r.SetPath(r.row, r.Check)
 	if r.reason != "" {
 		return x, nil, r.Bad(line, r.field, r.reason)
 	}

@@ -42,7 +42,9 @@ func JoinStored(o *dataset.Opening, i int, names []string, unreadable func(colum
 	case !differ:
 		return nil, nil
 	}
-	return &Layout{Columns: names, Label: -1}, nil
+	other := Layout{Label: -1}
+	other.Columns, other.Path = withPath(names, o.Path)
+	return &other, nil
 }
 
 // limited returns an error unless a file has columns, and not too many.
@@ -55,7 +57,7 @@ func limited(names []string) error {
 
 // Unchanged returns an error unless a file still stores the columns that it had when it was opened.
 func (l *Layout) Unchanged(names []string) error {
-	if !slices.Equal(names, l.Columns) {
+	if !slices.Equal(names, l.Stored()) {
 		return errors.New("has other columns than when it was opened; start again when no process writes to it")
 	}
 	return nil
