@@ -320,7 +320,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		group, slices []string
 		rows          int64 // the intervals are those of fewer rows than that
 	}{
-		{grouped, named, nil, nil, 200}, {grouped, named, nil, []string{"patient"}, 200}, {grouped, named, nil, []string{"day"}, 401},
+		{grouped, named, nil, nil, 200}, {grouped, named, nil, []string{"patient"}, 200}, {grouped, named, nil, []string{"day"}, 200},
 		{grouped, unnamed, nil, nil, 401}, {plain, named, nil, nil, 401}, {plain, named, []string{"patient"}, nil, 200},
 	} {
 		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: c.model, Data: dataset.Options{Data: []string{c.data}}, Group: c.group, Slices: c.slices})
@@ -330,6 +330,17 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		width, by := r.Classes.ErrorHigh-r.Classes.ErrorLow, r.Independent > 0
 		if by != (c.rows == 200) || by && r.Independent >= 200 || by != (width > 0.12) || by != strings.Contains(jobtest.Text(t, r), "groups of column patient: ") {
 			t.Errorf("%s on %s by %v, %v: %g rows, an interval of %.3f", filepath.Base(c.model), filepath.Base(c.data), c.group, c.slices, r.Independent, width)
+		}
+	}
+	// A group whose name is a feature of the champion, which does not know the names of new groups, is one as well.
+	named1 := train("named", 4, func(o *TrainOptions) { o.Data.Drop, o.Encode.Encode = []string{"fold", "day"}, columns.Counts })
+	for _, models := range [][2]string{{named1, grouped}, {grouped, named1}} {
+		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: models[0], Challenger: models[1], Data: dataset.Options{Data: []string{named}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := r.Comparisons[0]; c.Test != "groups" || c.Low == nil || len(r.Groups) != 1 {
+			t.Errorf("%s: %+v by %v", filepath.Base(models[0]), c, r.Groups)
 		}
 	}
 	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: other, Challenger: plain, Data: dataset.Options{Data: []string{named}}, Group: []string{"nobody"}})

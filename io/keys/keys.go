@@ -19,6 +19,8 @@ type Key struct {
 	Columns []string `json:"columns"` // their names
 	// Layout is how times are written; "" if they are numbers.
 	Layout string `json:"layout,omitempty"`
+	// Unnamed says that rows without the name of a group are a group.
+	Unnamed bool `json:"unnamed,omitempty"`
 }
 
 // mostFold is the largest number of a fold.
@@ -41,7 +43,7 @@ func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 	d.Reset()
 	for i := range k.Columns {
 		t := text(i)
-		if len(t) == 0 {
+		if len(t) == 0 && !k.Unnamed {
 			return 0, fmt.Sprintf("column %q: the group is missing", k.Columns[i])
 		}
 		name(&d, t)

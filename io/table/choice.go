@@ -108,7 +108,7 @@ func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 		if err != nil {
 			return Layout{}, err
 		}
-		if what[f] != "" {
+		if what[f] != "" && !(isName(what[f]) && isName(role.name)) {
 			return Layout{}, fmt.Errorf("table: column %s is given as both %s and %s", Quote(columns[f]), what[f], role.name)
 		}
 		what[f] = role.name

@@ -132,8 +132,12 @@ func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	file, _ := Choice{ID: "a"}.Layout([]string{"a", "b"}, true)
-	if _, err := model.Match(&file, true); err == nil || !strings.Contains(err.Error(), `column "a" is the id here, but a feature of the model`) {
+	file, _ := Choice{Weight: "a"}.Layout([]string{"a", "b"}, true)
+	if _, err := model.Match(&file, true); err == nil || !strings.Contains(err.Error(), `column "a" is the weight here, but a feature of the model`) {
 		t.Error(err)
+	}
+	file, _ = Choice{ID: "a", Group: []string{"a"}}.Layout([]string{"a", "b"}, true)
+	if got, err := model.Match(&file, true); err != nil || got.Role(ID) != 0 || got.Role(Group) != 0 || !slices.Contains(got.Features, 0) || got.Validate() != nil {
+		t.Errorf("a feature that names rows and groups: %+v, %v", got, err)
 	}
 }

@@ -16,6 +16,10 @@ import (
 // MaxColumns is the largest number of fields of a record.
 const MaxColumns = rows.MaxDim + 1
 
+// isName tells that the texts of a column with the role name a row or what it belongs to. They are kept as they are, beside
+// what else the column may be for a model.
+func isName(role string) bool { return role == ID || slices.Contains(groups, role) }
+
 // The roles of columns that are neither features nor the label.
 const (
 	Weight = "weight" // how much the row counts
@@ -210,7 +214,7 @@ func (l *Layout) Validate() error {
 			return fmt.Errorf("table: layout: unknown role %.40q", role)
 		case f < 0 || f >= n:
 			return fmt.Errorf("table: layout: %s %d is outside 0 to %d", role, f, n-1)
-		case used[f] != "":
+		case used[f] != "" && !(isName(used[f]) && isName(role)):
 			return fmt.Errorf("table: layout: field %d is both %s and %s", f, used[f], role)
 		}
 		used[f] = role
@@ -224,7 +228,7 @@ func (l *Layout) Validate() error {
 			return fmt.Errorf("table: layout: feature %d is field %d, outside 0 to %d", i, f, n-1)
 		case used[f] == "feature":
 			return fmt.Errorf("table: layout: field %d is used by two features", f)
-		case used[f] != "":
+		case used[f] != "" && !isName(used[f]):
 			return fmt.Errorf("table: layout: feature %d is the %s, field %d", i, used[f], f)
 		}
 		used[f] = "feature"

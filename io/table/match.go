@@ -97,7 +97,7 @@ func (l *Layout) matchRoles(m *Layout, at func(f int) int) error {
 		}
 	}
 	for _, role := range roles {
-		if f, ok := m.Roles[role]; ok && slices.Contains(m.Features, f) {
+		if f, ok := m.Roles[role]; ok && !isName(role) && slices.Contains(m.Features, f) {
 			return fmt.Errorf("table: column %s is the %s here, but a feature of the model", Quote(m.Columns[f]), role)
 		}
 	}

@@ -38,8 +38,11 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 		if at < 0 || !wanted {
 			return nil
 		}
-		t := new(Texts)
-		f.To[at] = Target{Sink: t}
+		t, shared := f.To[at].Sink.(*Texts)
+		if !shared {
+			t = &Texts{next: f.To[at]}
+			f.To[at] = Target{Sink: t}
+		}
 		return t
 	}
 	if describes {

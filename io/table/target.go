@@ -90,10 +90,12 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// Texts is a Sink that keeps the texts of a column, one after another.
+// Texts is a Sink that keeps the texts of a column, one after another, and passes values on if they have a further
+// target.
 type Texts struct {
 	text []byte
 	ends []int
+	next Target
 }
 
 var _ schema.Sink = (*Texts)(nil)
@@ -102,24 +104,33 @@ var _ schema.Sink = (*Texts)(nil)
 func (t *Texts) Reset() { t.text, t.ends = t.text[:0], t.ends[:0] }
 
 // Text keeps a text.
-func (t *Texts) Text(_ []float32, _ int, text []byte) string {
+func (t *Texts) Text(row []float32, _ int, text []byte) string {
 	t.text = append(t.text, text...)
 	t.ends = append(t.ends, len(t.text))
+	if t.next.Sink != nil {
+		return t.next.Sink.Text(row, t.next.Column, text)
+	}
 	return ""
 }
 
 // Float keeps the text that stands for a number; that of NaN is empty.
-func (t *Texts) Float(_ []float32, _ int, v float64) string {
+func (t *Texts) Float(row []float32, _ int, v float64) string {
 	if v == v {
 		t.text = schema.AppendFloat(t.text, v)
 	}
 	t.ends = append(t.ends, len(t.text))
+	if t.next.Sink != nil {
+		return t.next.Float(row, v)
+	}
 	return ""
 }
 
 // Null keeps an empty text.
-func (t *Texts) Null([]float32, int) string {
+func (t *Texts) Null(row []float32, _ int) string {
 	t.ends = append(t.ends, len(t.text))
+	if t.next.Sink != nil {
+		return t.next.Null(row)
+	}
 	return ""
 }
 

@@ -122,7 +122,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	defer func() { err = j.Close(ctx, err) }()
 	pass := &scores.Compare{
 		Pass:     transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.Place, Target: &transforms.Target{}},
-		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit, Slices: p.slices, Groups: p.groups,
+		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit, Slices: p.slices,
 	}
 	weights, err := weigh(ctx, j, p.champion.data, pass.Pass)
 	if err != nil {
@@ -151,13 +151,13 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	if p.champion.data.Weighted {
 		result.Weights = &models.RowWeights{Column: p.weight, Weights: *weights}
 	}
-	for _, g := range p.groups {
-		result.Groups = append(result.Groups, g.Name)
+	if key := p.champion.data.Key; key != nil {
+		result.Groups = key.Columns
 	}
 	for i := range p.slices {
 		result.Slices = append(result.Slices, sum.Slices[i].Report(p.slices[i].Name, p.unit))
 	}
-	if p.metrics[0] == paired.Error && pass.Grid == nil && len(p.groups) == 0 {
+	if p.metrics[0] == paired.Error && pass.Grid == nil && len(result.Groups) == 0 {
 		result.RowsNeeded = rowsNeeded(sum.Pairs().Discordance())
 	}
 	var failed []string
@@ -177,7 +177,6 @@ type pair struct {
 	metrics              []paired.Metric
 	unit                 float64 // of errors of predicted numbers
 	slices               []scores.Slice
-	groups               []scores.Slice
 	weight               string // column of weights
 }
 
@@ -231,14 +230,11 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 		other.Weighted = false // the champion's rows have weights
 		p.other = &other
 	}
-	groups, flag := groupsOf(o.Group, o.Job.Log, p.champion.data, a, b), sliceFlag
-	if len(groups) > 0 {
-		flag = "--slices and --group_column"
+	groups := groupsOf(o.Group, o.Job.Log, p.champion.data, a, b)
+	if p.champion.data, err = withGroups(ctx, groups, o.Champion, &o.Data, p.champion.data); err != nil {
+		return nil, err
 	}
-	all, d, err := slicesOf(ctx, flag, slices.Concat(o.Slices, groups), o.Champion, o.Data, p.champion.data)
-	if err == nil {
-		p.slices, p.groups, p.champion.data = all[:len(o.Slices)], all[len(o.Slices):], d
-	}
+	p.slices, p.champion.data, err = slicesOf(ctx, o.Slices, o.Champion, o.Data, p.champion.data)
 	return p, err
 }
 
@@ -262,6 +258,33 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.M
 		}
 	}
 	return nil
+}
+
+// withGroups opens the data once more, if these columns name groups, so that the keys of its rows are those of the groups.
+func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options, d *dataset.Dataset) (*dataset.Dataset, error) {
+	if len(columns) == 0 {
+		return d, nil
+	}
+	for _, given := range columns {
+		if _, err := columnOf("--group_column", given, d); err != nil {
+			return nil, err
+		}
+	}
+	o.Group, o.Keys = columns, string(folds.Group)
+	return again(ctx, model, *o)
+}
+
+// again opens data with other options.
+func again(ctx context.Context, model string, o dataset.Options) (*dataset.Dataset, error) {
+	m, d, err := modeldata.Open(ctx, model, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	scores.WithMissing(m, d)
+	if d.Key != nil {
+		d.Key.Unnamed = true
+	}
+	return d, nil
 }
 
 // openOne opens a model and its data.

@@ -115,7 +115,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := g.Fit(manifest); err != nil {
 		return nil, err
 	}
-	columns, groups, d, err := o.columns(ctx, manifest, d)
+	if d, err = withGroups(ctx, groupsOf(o.Group, o.Job.Log, d, manifest), o.Model, &o.Data, d); err != nil {
+		return nil, err
+	}
+	columns, d, err := slicesOf(ctx, o.Slices, o.Model, o.Data, d)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	pass := &scores.Score{
 		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns, Groups: groups,
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns,
 	}
 	weights, err := weigh(ctx, j, d, pass.Pass)
 	if err != nil {
@@ -162,8 +165,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if d.Weighted {
 		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
 	}
-	for _, g := range groups {
-		result.Groups = append(result.Groups, g.Name)
+	if d.Key != nil {
+		result.Groups = d.Key.Columns
 	}
 	if !classes {
 		result.addTargets(&targets, manifest, pass.Grid != nil, weights.Effective)
@@ -177,26 +180,6 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		}
 	}
 	return result, g.check(result)
-}
-
-// columns returns the columns of slices and of groups, and the data with which they are read.
-func (o EvaluateOptions) columns(ctx context.Context, m *models.Manifest, d *dataset.Dataset) (columns, groups []scores.Slice, _ *dataset.Dataset, err error) {
-	names, flag := groupsOf(o.Group, o.Job.Log, d, m), sliceFlag
-	if len(names) > 0 {
-		flag = "--slices and --group_column"
-	}
-	all, read, err := slicesOf(ctx, flag, slices.Concat(o.Slices, names), o.Model, o.Data, d)
-	if err != nil && len(o.Group) == 0 && len(names) > 0 && len(o.Slices) > 0 {
-		// Only one column that is no feature can be read, and that of a slice was asked for.
-		all, read, err = slicesOf(ctx, sliceFlag, o.Slices, o.Model, o.Data, d)
-		if err == nil && o.Job.Log != nil {
-			fmt.Fprintf(o.Job.Log, "note: intervals take rows as independent, because the groups of %s cannot be read beside --slices\n", strings.Join(names, ", "))
-		}
-	}
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return all[:len(o.Slices)], all[len(o.Slices):], read, nil
 }
 
 // addClasses adds the scores of a classifier, of rows with weights as precise as that many of equal weights.

@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -26,34 +25,32 @@ const sliceFlag = "--slices"
 // slicesOf returns the columns of the data, opened with these options for a model, with these names
 // or 1-based positions, which a flag gives. Features are read from the rows; one other column can be read as the
 // identifier of a row, for which the data is opened again.
-func slicesOf(ctx context.Context, flag string, columns []string, model string, data dataset.Options, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
+func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
 	var all []scores.Slice
 	other := ""
 	for i, given := range columns {
-		if flag == sliceFlag && slices.Contains(columns[:i], given) {
-			return nil, nil, exit.Usage("%s: column %q is given twice", flag, given)
+		if slices.Contains(columns[:i], given) {
+			return nil, nil, exit.Usage("%s: column %q is given twice", sliceFlag, given)
 		}
-		name := given
-		if n, err := strconv.Atoi(given); err == nil && len(d.Fields) > 0 && !slices.Contains(d.Fields, given) {
-			if n < 0 {
-				n += len(d.Fields) + 1
+		if len(d.Fields) == 0 { // a position
+			s, found := featureSlice(d, given)
+			if !found {
+				return nil, nil, exit.Usage("%s: rows have no column %q; give a position from 1 to %d", sliceFlag, given, d.Schema.Dim)
 			}
-			if n < 1 || n > len(d.Fields) {
-				return nil, nil, exit.Usage("%s: there is no column %s; the data has %d", flag, given, len(d.Fields))
-			}
-			name = d.Fields[n-1]
+			all = append(all, s)
+			continue
+		}
+		name, err := columnOf(sliceFlag, given, d)
+		if err != nil {
+			return nil, nil, err
 		}
 		s, found := featureSlice(d, name)
 		switch {
 		case found:
 			all = append(all, s)
 			continue
-		case len(d.Fields) == 0:
-			return nil, nil, exit.Usage("%s: rows have no column %q; give a position from 1 to %d", flag, given, d.Schema.Dim)
-		case !slices.Contains(d.Fields, name):
-			return nil, nil, exit.Usage("%s: there is no column %q%s; columns are %s", flag, name, spell.DidYouMean(name, d.Fields), prepare.SomeOf(d.Fields))
 		case other != "" && other != name:
-			return nil, nil, exit.Usage("%s: %q and %q are not features of the model; only one such column can be read", flag, other, name)
+			return nil, nil, exit.Usage("%s: %q and %q are not features of the model; only one such column can be read", sliceFlag, other, name)
 		}
 		other = name
 		all = append(all, scores.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})
@@ -62,11 +59,26 @@ func slicesOf(ctx context.Context, flag string, columns []string, model string, 
 		return all, d, nil
 	}
 	data.ID = other
-	m, d, err := modeldata.Open(ctx, model, data, nil)
-	if err == nil {
-		scores.WithMissing(m, d)
-	}
+	d, err := again(ctx, model, data)
 	return all, d, err
+}
+
+// columnOf returns the name of a column of data with names, which a flag gives by name or position.
+func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
+	if slices.Contains(d.Fields, given) {
+		return given, nil
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil {
+		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given, spell.DidYouMean(given, d.Fields), prepare.SomeOf(d.Fields))
+	}
+	if n < 0 {
+		n += len(d.Fields) + 1
+	}
+	if n < 1 || n > len(d.Fields) {
+		return "", exit.Usage("%s: there is no column %s; the data has %d", flag, given, len(d.Fields))
+	}
+	return d.Fields[n-1], nil
 }
 
 // timeLayout returns the layout of the column of that name if it has the times of rows.

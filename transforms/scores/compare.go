@@ -24,7 +24,7 @@ func init() { transforms.RegisterSum[Compared]("compared", beginCompare) }
 
 // Compare is a pass that scores two models on the same labelled rows. Its Mode must be
 // dataset.Place, so that the rows of two readers are told apart by their places, and its weights
-// must not be dropped.
+// must not be dropped. If rows have keys, these are of the groups that they belong to.
 type Compare struct {
 	transforms.Pass
 	Champion   Model `json:"champion"`
@@ -39,8 +39,6 @@ type Compare struct {
 	// Grid is that of the weights of rows, by which rows count; nil if they have none.
 	Grid   *weight.Grid `json:"grid,omitempty"`
 	Slices []Slice      `json:"slices,omitempty"` // columns of the champion's rows
-	// Groups are columns whose values together name the group of a row.
-	Groups []Slice `json:"groups,omitempty"`
 }
 
 // Sum reads all rows and returns one encoded Compared, and a JSON dataset.Report for each shard.
@@ -86,20 +84,20 @@ func beginCompare(ctx context.Context, l *transforms.Lane, p *Compare) (transfor
 	if err != nil {
 		return transforms.Summing{}, err
 	}
-	for _, s := range slices.Concat(p.Slices, p.Groups) {
+	for _, s := range p.Slices {
 		l.Request.IDs = l.Request.IDs || s.Value < 0
 	}
 	sum := &Compared{Sum: *paired.NewSum(p.Grid != nil, p.Metrics...)}
 	for range p.Slices {
 		sum.Slices = append(sum.Slices, *paired.NewSlices(p.Grid != nil, p.Metrics...))
 	}
-	if len(p.Groups) > 0 {
+	if p.Data.Key != nil {
 		sum.Sum.Grouped()
 		for i := range sum.Slices {
 			sum.Slices[i].Grouped()
 		}
 	}
-	c := &comparing{p: p, sum: sum, by: newSliced(p.Slices), groups: newSliced(p.Groups), champion: newSide(champion, p, &p.Data), challenger: newSide(challenger, p, p.Other)}
+	c := &comparing{p: p, sum: sum, by: newSliced(p.Slices), champion: newSide(champion, p, &p.Data), challenger: newSide(challenger, p, p.Other)}
 	if p.Other != nil {
 		c.challenger.rows = &otherRows{ctx: ctx, data: p.Other, shards: p.Shards, label: c.challenger.label()}
 	} else {
@@ -112,11 +110,10 @@ func beginCompare(ctx context.Context, l *transforms.Lane, p *Compare) (transfor
 type comparing struct {
 	p                    *Compare
 	sum                  *Compared
-	by, groups           *sliced
+	by                   *sliced
 	champion, challenger *side
 	repeats              []int64
-	hashes               []uint64 // of the groups
-	used, weightless     int64    // rows of the shard
+	used, weightless     int64 // rows of the shard
 }
 
 // side is one of the two models.
@@ -152,7 +149,7 @@ func (c *comparing) fold(at folds.Place, b *rows.Block) error {
 	if err != nil {
 		return err
 	}
-	c.repeats, c.hashes = c.p.Grid.Repeats(c.repeats[:0], b), c.groups.hashes(c.hashes[:0], b)
+	c.repeats = c.p.Grid.Repeats(c.repeats[:0], b)
 	// The model may fill in missing values, which slices tell apart.
 	texts := make([][]string, len(c.by.columns))
 	for i := range texts {
@@ -179,9 +176,10 @@ func (c *comparing) fold(at folds.Place, b *rows.Block) error {
 		c.used++
 		x := c.champion.of(first, b.Y[i], i, &c.sum.Champion)
 		y := c.challenger.of(second, other.Y[i], i, &c.sum.Challenger)
-		c.sum.AddOf(c.hashes[i], c.repeats[i], x, y)
+		group := groupOf(b, i)
+		c.sum.AddOf(group, c.repeats[i], x, y)
 		for k := range c.sum.Slices {
-			c.sum.Slices[k].Add(texts[k][i], c.hashes[i], c.repeats[i], x, y)
+			c.sum.Slices[k].Add(texts[k][i], group, c.repeats[i], x, y)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package scores
 
 import (
 	"context"
-	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -20,7 +19,8 @@ func init() {
 	transforms.RegisterSum[TargetScores]("target scores", beginScore)
 }
 
-// Score is a pass that compares a model's predictions with labels.
+// Score is a pass that compares a model's predictions with labels. If rows have keys, these are of the groups that they
+// belong to.
 type Score struct {
 	transforms.Pass
 	Model
@@ -28,8 +28,6 @@ type Score struct {
 	// Grid is that of the weights of rows, by which rows count; nil if they have none.
 	Grid   *weight.Grid `json:"grid,omitempty"`
 	Slices []Slice      `json:"slices,omitempty"`
-	// Groups are columns whose values together name the group of a row.
-	Groups []Slice `json:"groups,omitempty"`
 }
 
 // Sum reads all rows and returns one encoded ClassScores, or TargetScores for a
@@ -47,7 +45,7 @@ func beginScore(ctx context.Context, l *transforms.Lane, p *Score) (transforms.S
 	if err != nil {
 		return transforms.Summing{}, err
 	}
-	for _, s := range slices.Concat(p.Slices, p.Groups) {
+	for _, s := range p.Slices {
 		l.Request.IDs = l.Request.IDs || s.Value < 0
 	}
 	if p.Classifies {
@@ -63,13 +61,11 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 	if p.Grid != nil {
 		sum.Weighted = score.NewClasses(a.Model.Linear.K)
 	}
-	groups := newSliced(p.Groups)
 	sum.Groups = p.grouped(1)
 	var repeats []int64
-	var hashes []uint64
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ folds.Place, b *rows.Block) error {
-		repeats, hashes = p.Grid.Repeats(repeats[:0], b), groups.hashes(hashes[:0], b)
+		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		for g := range sum.Groups {
 			for i, y := range b.Y {
@@ -77,7 +73,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 				if y < 0 || said.Classes[i] != int32(y) {
 					wrong = 1
 				}
-				sum.Groups[g].AddOf(hashes[i], repeats[i], []float64{0}, []float64{wrong})
+				sum.Groups[g].AddOf(groupOf(b, i), repeats[i], []float64{0}, []float64{wrong})
 			}
 		}
 		for c := range by.columns {
@@ -94,7 +90,7 @@ func (p *Score) grouped(outputs int) (sums []paired.Sum) {
 		metric = paired.Error
 	}
 	for range outputs {
-		if len(p.Groups) > 0 {
+		if p.Data.Key != nil {
 			sums = append(sums, *paired.NewSum(p.Grid != nil, metric).Grouped())
 		}
 	}
@@ -109,12 +105,10 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 	for range k {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
 	}
-	groups := newSliced(p.Groups)
 	sum.Groups = p.grouped(k)
 	var repeats []int64
-	var hashes []uint64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ folds.Place, b *rows.Block) error {
-		repeats, hashes = p.Grid.Repeats(repeats[:0], b), groups.hashes(hashes[:0], b)
+		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		targets := said.Targets
 		for i := range b.N {
@@ -126,7 +120,7 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 				}
 				if sum.Groups != nil {
 					e := (targets[i*k+c] - y) / grids[c].Half()
-					sum.Groups[c].AddOf(hashes[i], repeats[i], []float64{0}, []float64{e * e})
+					sum.Groups[c].AddOf(groupOf(b, i), repeats[i], []float64{0}, []float64{e * e})
 				}
 			}
 			for s := range by.columns {

@@ -4,8 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/schema/times"
@@ -106,19 +104,12 @@ func (s *sliced) text(column int, b *rows.Block, i int) string {
 	return text
 }
 
-// hashes appends the hash of the values of all columns together for each row, 0 without columns. A model may fill in
-// missing values, which are to be hashed before.
-func (s *sliced) hashes(dst []uint64, b *rows.Block) []uint64 {
-	for i := range b.N {
-		var d xxhash.Digest
-		d.Reset()
-		for c := range s.columns {
-			d.WriteString(s.text(c, b, i))
-			d.Write([]byte{0})
-		}
-		dst = append(dst, d.Sum64())
+// groupOf returns the key of the group of row i; 0 without groups.
+func groupOf(b *rows.Block, i int) uint64 {
+	if len(b.Keys) == 0 {
+		return 0
 	}
-	return dst
+	return b.Keys[i]
 }
 
 // newSlices returns no slices of each column, of a classifier or, for 0 classes, of a
