@@ -2,10 +2,12 @@ package score
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -18,22 +20,47 @@ type grouped struct {
 }
 
 type clusterErrors struct {
-	rows   int64
-	errors []int64 // of each fit
+	rows    int64
+	errors  []int64     // of each fit
+	squares []exact.Sum // squared errors of each fit
+}
+
+func newClusterErrors(fits int) *clusterErrors {
+	return &clusterErrors{errors: make([]int64, fits), squares: make([]exact.Sum, fits)}
 }
 
 func (g *grouped) of(group uint64, fits int) *clusterErrors {
 	at := int(group % mostClusters)
 	if g.clusters[at] == nil {
-		g.clusters[at] = &clusterErrors{errors: make([]int64, fits)}
+		g.clusters[at] = newClusterErrors(fits)
 	}
 	return g.clusters[at]
+}
+
+// stdErr returns the standard error of the mean of the squared errors of a fit, a ratio of sums of groups (Kish 1965), times
+// what quantiles of Student's t are more than normal ones for few groups; 0 for fewer than two.
+func (g *grouped) stdErr(fit int, mean float64) float64 {
+	var rows, squares float64
+	for _, at := range slices.Sorted(maps.Keys(g.clusters)) { // in one order
+		c := g.clusters[at]
+		d := c.squares[fit].Float64() - float64(mean*float64(c.rows))
+		rows, squares = rows+float64(c.rows), squares+float64(d*d)
+	}
+	groups := float64(len(g.clusters))
+	if groups < 2 {
+		return 0
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: groups - 1}.Quantile(0.975) / distuv.UnitNormal.Quantile(0.975)
+	return t * math.Sqrt(groups/(groups-1)*squares) / rows
 }
 
 func (g *grouped) merge(h *grouped) {
 	for at, from := range h.clusters {
 		to := g.of(uint64(at), len(from.errors))
 		to.rows += from.rows
+		for i := range from.squares {
+			to.squares[i].Merge(&from.squares[i])
+		}
 		for i, n := range from.errors {
 			to.errors[i] += n
 		}
@@ -74,13 +101,14 @@ func (g *grouped) code(c *wire.Coder, fits int) {
 		*at = c.Int(*at, mostClusters-1)
 		if c.Reading() {
 			c.Check(g.clusters[*at] == nil)
-			g.clusters[*at] = &clusterErrors{errors: make([]int64, fits)}
+			g.clusters[*at] = newClusterErrors(fits)
 		}
 		one := g.clusters[*at]
 		c.Counts(&one.rows)
 		for i := range fits {
 			c.Counts(&one.errors[i])
-			c.Check(one.errors[i] <= one.rows)
+			c.Part(&one.squares[i])
+			c.Check(one.errors[i] <= one.rows && one.squares[i].Sign() >= 0)
 		}
 	})
 }

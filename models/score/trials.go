@@ -72,7 +72,11 @@ func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint
 			e := float64(s) - code
 			square += float64(e * e)
 		}
-		if !t.fits[i].add(square, repeats) || best != class {
+		finite := t.fits[i].add(square, repeats)
+		if finite && of != nil {
+			of.squares[i].Add64(square)
+		}
+		if !finite || best != class {
 			t.fits[i].errors++
 			if of != nil {
 				of.errors[i]++
@@ -84,11 +88,18 @@ func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint
 
 // AddTargets counts a row with those targets, and the score of each of them by one fit after
 // the other, as AddClass does. Each target of each fit is a fit of its own here.
-func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64) {
+func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64, group uint64) {
+	var of *clusterErrors
+	if t.groups != nil {
+		of = t.groups.of(group, len(t.fits))
+		of.rows++
+	}
 	t.rows, t.weight = t.rows+1, t.weight+repeats
 	for i, s := range scores[:len(t.fits)] {
 		e := float64(s) - targets[i%len(targets)]
-		t.fits[i].add(float64(e*e), repeats)
+		if square := float64(e * e); t.fits[i].add(square, repeats) && of != nil {
+			of.squares[i].Add64(square)
+		}
 		t.fits[i].far.Add(float64(s))
 	}
 }
@@ -122,12 +133,15 @@ func (t *Trials) Of(fit int) (errors int64, mse float64) {
 	return f.errors, exact.Mean(f.finite, &f.squares)
 }
 
-// StdErr returns the standard error of the mean squared error of a fit, of independent rows that count once each; 0 for
-// fewer than two, or where rows count otherwise.
+// StdErr returns the standard error of the mean squared error of a fit, of rows or groups that are independent; 0 for fewer
+// than two, or where rows count other than once.
 func (t *Trials) StdErr(fit int) float64 {
 	f := &t.fits[fit]
 	if f.finite < 2 || t.Weighted() {
 		return 0
+	}
+	if t.groups != nil {
+		return t.groups.stdErr(fit, exact.Mean(f.finite, &f.squares))
 	}
 	_, variance := exact.Moments(f.finite, &f.squares, &f.fourth)
 	return math.Sqrt(max(0, variance) / float64(f.finite-1))

@@ -58,8 +58,8 @@ func TestTrialsCountWhatEachFitDoes(t *testing.T) {
 		}
 	}
 	targets := NewTrials(2)
-	targets.AddTargets([]float64{0.5}, []float32{0.5, 1}, 1)
-	targets.AddTargets([]float64{-0.5}, []float32{0.5, float32(math.NaN())}, 1)
+	targets.AddTargets([]float64{0.5}, []float32{0.5, 1}, 1, 0)
+	targets.AddTargets([]float64{-0.5}, []float32{0.5, float32(math.NaN())}, 1, 0)
 	for fit, want := range []float64{0.5, 0.25} {
 		if e, mse := targets.Of(fit); e != 0 || mse != want {
 			t.Errorf("targets, fit %d: %d errors, mse %g, want %g", fit, e, mse, want)

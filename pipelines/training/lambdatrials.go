@@ -127,7 +127,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	folds := t.opts.Parts()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum, Grid: t.scoring(),
-	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Target.Classes != nil && t.Dependent()}
+	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent()}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
 		return nil, err
@@ -147,9 +147,6 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		} else {
 			row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
 			row.HeldOutEffective, row.HeldOutStdErr = sum.Effective(fit), sum.StdErr(fit)
-			if e := row.HeldOutEffective; e > 0 {
-				row.HeldOutStdErr *= math.Sqrt(float64(row.HeldOutRows) / e)
-			}
 		}
 		if sum.Weighted() {
 			row.HeldOutError = sum.Error(fit)
@@ -174,9 +171,7 @@ func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, fit int) {
 		_, mse := sum.Of(fit*k + c)
 		mse *= g.Half() * g.Half()
 		if k == 1 {
-			if row.HeldOutMSE = mse; !t.Dependent() {
-				row.HeldOutStdErr = g.Half() * g.Half() * sum.StdErr(fit)
-			}
+			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(fit)
 			return
 		}
 		share := 0.0 // of the variance, as ridge.Row has it

@@ -44,7 +44,7 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 				y[i] = (y[i] - g[c].Mid()) / g[c].Half()
 			}
 			for i, n := range repeats {
-				sum.AddTargets(y[i*len(g):(i+1)*len(g)], scores[i*k:(i+1)*k], n)
+				sum.AddTargets(y[i*len(g):(i+1)*len(g)], scores[i*k:(i+1)*k], n, r.hashes[i])
 			}
 			return nil
 		}

@@ -37,7 +37,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		if folds.Hash(seed, x)%k == 0 {
 			classes.AddClass(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]}, 1, 0)
 			losses.Add(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]})
-			targets.AddTargets([]float64{(float64(y) - 1) / 2}, []float32{x[0] + 1, 2 * x[1], x[1]}, 1)
+			targets.AddTargets([]float64{(float64(y) - 1) / 2}, []float32{x[0] + 1, 2 * x[1], x[1]}, 1, 0)
 		}
 	}
 	if m := classes.Rows(); m < 20 || m > 90 {
