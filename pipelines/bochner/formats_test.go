@@ -6,8 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,21 +33,25 @@ func numbersOf(t *testing.T, text string) (names []string, rows [][]float64) {
 	return records[0], rows
 }
 
+// writePlaces writes places.csv, of which a search makes levels.
+func writePlaces(t *testing.T, dir string) {
+	t.Helper()
+	var places strings.Builder
+	places.WriteString("time,place,y\n")
+	for i := range 400 {
+		place, time := i%30, i*7919%1000
+		fmt.Fprintf(&places, "%d,%d,%d\n", time, place, place*place*7%13*(1000+time))
+	}
+	write(t, dir, "places.csv", places.String())
+}
+
 func TestAnotherProgramReadsModels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, set := range []string{"moons", "friedman"} {
 		must(t, dir, "generate", set, "--rows", "400", "--out", set+".csv")
 	}
-	var places strings.Builder // of which the search makes levels
-	places.WriteString("time,place,y\n")
-	for i := range 400 {
-		place, time := i%30, i*7919%1000
-		fmt.Fprintf(&places, "%d,%d,%d\n", time, place, place*place*7%13*(1000+time))
-	}
-	if err := os.WriteFile(filepath.Join(dir, "places.csv"), []byte(places.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	writePlaces(t, dir)
 	for i, flags := range []string{
 		"places --kernel gaussian --task regression --search auto",
 		"friedman --kernel gaussian",

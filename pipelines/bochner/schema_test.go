@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/features"
 )
 
 // schema is the part of JSON Schema that docs/manifest.schema.json uses.
@@ -96,6 +98,23 @@ func (s *schema) check(root *schema, at string, v any) error {
 	return nil
 }
 
+func TestTheSchemaDescribesEveryKindOfRecipe(t *testing.T) {
+	var s schema
+	if err := json.Unmarshal([]byte(read(t, "../../docs/manifest.schema.json")), &s); err != nil {
+		t.Fatal(err)
+	}
+	var described []any
+	for _, one := range s.Defs["recipe"].OneOf {
+		kind := s.Defs[strings.TrimPrefix(one.Ref, "#/$defs/")].Properties["kind"]
+		described = append(described, append(kind.Enum, kind.Const)...)
+	}
+	for _, kind := range features.Kinds() {
+		if !slices.Contains(described, any(kind)) {
+			t.Errorf("%s is not described", kind)
+		}
+	}
+}
+
 func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 	t.Parallel()
 	var s schema
@@ -112,6 +131,7 @@ func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 		typed += fmt.Sprintf("%s,k%d,%t,2024-01-%02d,%d\n", []string{"?", "1.5", "2"}[i%3], i%7, i%2 == 0, 1+i%28, i%5%2)
 	}
 	write(t, dir, "typed.csv", typed)
+	writePlaces(t, dir)
 	var manifest any
 	for i, flags := range []string{
 		"train --data friedman.csv --label y --lambda 1e-3,1e-2 --features 32",
@@ -128,6 +148,7 @@ func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 		"train --data typed.csv --label y --lambda 1e-3,1e-2 --features 32 --encode target",
 		"train --data typed.csv --label y --features 32 --search none --group_column kind --folds 3",
 		"train --data typed.csv --label y --features 32 --search none --time_column when --time_split --time_gap 1d",
+		"train --data places.csv --label y --task regression --features 96 --lambda 1e-3 --search auto",
 		"embed --data friedman.csv --label y --components 2 --features 32",
 	} {
 		name := fmt.Sprint("model", i)
