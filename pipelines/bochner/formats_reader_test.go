@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// This file, formats_steps_test.go and formats_test.go read models by docs/formats.md alone: they use nothing of
-// this module, and a test says so.
+// The files formats_*_test.go read models by docs/formats.md alone: they use nothing of this module, and a test says so.
 
 // words is the stream of the 64-bit words of a seed, a purpose and an index.
 type words struct {
@@ -87,6 +86,10 @@ type kindOf struct {
 		Steps                       []kindOf
 		frequencies, frequencyShare []float64 // of a learned recipe
 
+		Slots    []slotOf
+		Skeleton *graphOf
+		Sampler  string
+
 		At      []float32
 		A       []byte
 		Dim     int
@@ -138,6 +141,10 @@ func (k *kindOf) features(x []float64) []float64 {
 		return y
 	case "linear.identity":
 		return x
+	case "columns":
+		return slots(r.Slots, x)
+	case "skeleton":
+		return r.Skeleton.features(r.Out, r.Sampler == "hybrid", r.Seed, x)
 	case "maxout":
 		return k.maxout(x)
 	case "scale.clip", "scale.normalscores", "metric.diagonal", "metric.full", "bins", "bins.levels", "join":
@@ -356,6 +363,10 @@ type outsider struct {
 			Score, Probability []float64
 		}
 	}
+	Input struct {
+		Columns []string
+		Options struct{ Table *tableOf }
+	}
 	Seed    string
 	Learner struct {
 		Table []struct {
@@ -383,8 +394,8 @@ func readOutsider(t *testing.T, dir string) *outsider {
 	return m
 }
 
-func (m *outsider) scores(x []float64) []float64 {
-	phi := m.Recipe.features(x)
+// scores returns the scores of features.
+func (m *outsider) scores(phi []float64) []float64 {
 	s := slices.Clone(m.intercept)
 	for c := range s {
 		for j, v := range phi {
@@ -469,8 +480,8 @@ func class(t *testing.T, name string) float64 {
 	return v
 }
 
-// xxh64 is XXH64 of the specification, over inputs of whole words of eight bytes.
-func xxh64(seed uint64, words []uint64) uint64 {
+// xxh64 is XXH64 of the specification.
+func xxh64(seed uint64, data []byte) uint64 {
 	const (
 		p1 = 0x9e3779b185ebca87
 		p2 = 0xc2b2ae3d27d4eb4f
@@ -479,14 +490,14 @@ func xxh64(seed uint64, words []uint64) uint64 {
 		p5 = 0x27d4eb2f165667c5
 	)
 	round := func(acc, v uint64) uint64 { return bits.RotateLeft64(acc+v*p2, 31) * p1 }
-	n := uint64(8 * len(words))
+	n := uint64(len(data))
 	p := []uint64{p1, p2} // so that sums overflow where the program runs
 	h := seed + p5
-	if len(words) >= 4 {
+	if len(data) >= 32 {
 		acc := [4]uint64{seed + p[0] + p[1], seed + p[1], seed, seed - p[0]}
-		for ; len(words) >= 4; words = words[4:] {
+		for ; len(data) >= 32; data = data[32:] {
 			for i := range acc {
-				acc[i] = round(acc[i], words[i])
+				acc[i] = round(acc[i], bytesOf.LittleEndian.Uint64(data[8*i:]))
 			}
 		}
 		h = bits.RotateLeft64(acc[0], 1) + bits.RotateLeft64(acc[1], 7) + bits.RotateLeft64(acc[2], 12) + bits.RotateLeft64(acc[3], 18)
@@ -495,8 +506,15 @@ func xxh64(seed uint64, words []uint64) uint64 {
 		}
 	}
 	h += n
-	for _, w := range words {
-		h = bits.RotateLeft64(h^round(0, w), 27)*p1 + p4
+	for ; len(data) >= 8; data = data[8:] {
+		h = bits.RotateLeft64(h^round(0, bytesOf.LittleEndian.Uint64(data)), 27)*p1 + p4
+	}
+	if len(data) >= 4 {
+		h = bits.RotateLeft64(h^uint64(bytesOf.LittleEndian.Uint32(data))*p1, 23)*p2 + p3
+		data = data[4:]
+	}
+	for _, b := range data {
+		h = bits.RotateLeft64(h^uint64(b)*p5, 11) * p1
 	}
 	h = (h ^ h>>33) * p2
 	h = (h ^ h>>29) * p3
