@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/estimate"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -16,7 +17,7 @@ type Tests struct {
 	Rows    int64   `json:"rows"`
 	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least Floor
 	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these
-	// (score.MeanInterval); nil for fewer than score.LeastRows rows.
+	// (estimate.Interval); nil for fewer than estimate.LeastRows rows.
 	LogLossInterval *[2]float64 `json:"log_loss_interval,omitempty"`
 
 	Floor   float64 `json:"log_loss_floor"`
@@ -202,7 +203,7 @@ func (r *Reliability) tests(share, effective float64) Tests {
 	if t.Rows > 0 {
 		t.LogLoss, t.Brier = exact.Mean(t.Rows, &r.logLoss), exact.Mean(t.Rows, &r.brier)
 		square, cube := exact.Mean(t.Rows, &r.powers[0]), exact.Mean(t.Rows, &r.powers[1])
-		t.LogLossInterval = score.MeanInterval(t.LogLoss, square, cube, effective*float64(t.Rows))
+		t.LogLossInterval = estimate.Interval(t.LogLoss, square, cube, effective*float64(t.Rows))
 	}
 	for i, m := range r.rows {
 		b := Bin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: scaled(m, share)}

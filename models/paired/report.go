@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/estimate"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -126,7 +126,7 @@ func (m Metric) scale(unit float64) float64 {
 // ratio. It is NaN for too few rows, and +Inf if there is none.
 func (l *Losses) ratio(confidence float64) float64 {
 	a, b := l.Means()
-	if l.Effective() < score.LeastRows || !(a > 0) {
+	if l.Effective() < estimate.LeastRows || !(a > 0) {
 		return math.NaN()
 	}
 	below := func(r float64) bool { // the p-value falls with r
@@ -203,7 +203,7 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	default:
 		v.P = l.Difference(ratio).PBelow(amount / c.Metric.scale(unit))
 	}
-	few, what := !s.exactPairs(c.Metric) && l.Effective() < score.LeastRows, "rows"
+	few, what := !s.exactPairs(c.Metric) && l.Effective() < estimate.LeastRows, "rows"
 	if s.clusters != nil {
 		what = "groups"
 	}
@@ -211,7 +211,7 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	case c.Metric != Error && s.notFinite > 0:
 		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
 	case few:
-		v.Why = fmt.Sprintf("%.0f %s are too few, want %d", l.Effective(), what, score.LeastRows)
+		v.Why = fmt.Sprintf("%.0f %s are too few, want %d", l.Effective(), what, estimate.LeastRows)
 	case v.P <= c.Level():
 		v.Holds = true
 	default:
@@ -221,8 +221,8 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 }
 
 // detectableMean returns the improvement of the mean that a test at 95 % shows with probability 80 %.
-func detectableMean(d score.Estimate) float64 {
-	if d.Effective < score.LeastRows {
+func detectableMean(d estimate.Mean) float64 {
+	if d.Effective < estimate.LeastRows {
 		return math.Inf(1)
 	}
 	return d.Error * (distuv.UnitNormal.Quantile(0.95) + distuv.UnitNormal.Quantile(0.8))

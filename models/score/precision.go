@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/estimate"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -62,10 +63,10 @@ func (p *Precision) SquareVariance() float64 {
 
 // Bound sets the 95 % intervals of the scores of a report, of rows that are as precise as that many
 // of equal weights, added in the unit. Those of RMSE and MAE are of the means of r² and |r|
-// (MeanInterval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
+// (estimate.Interval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
 // to first order, that of the mean of r²/Var r − (y−ȳ)²/Var y.
 func (p *Precision) Bound(r *TargetReport, unit, effective float64) {
-	if p.rows == 0 || effective < LeastRows {
+	if p.rows == 0 || effective < estimate.LeastRows {
 		return
 	}
 	var m [len(p.sums)]float64
@@ -76,7 +77,7 @@ func (p *Precision) Bound(r *TargetReport, unit, effective float64) {
 		return // residuals beyond what the sums hold
 	}
 	a, u, au, uu, uuu, y, v, vy, vv, uy, uv := m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9], m[10]
-	r.RMSEInterval, r.MAEInterval = MeanInterval(u, uu, uuu, effective), MeanInterval(a, u, au, effective)
+	r.RMSEInterval, r.MAEInterval = estimate.Interval(u, uu, uuu, effective), estimate.Interval(a, u, au, effective)
 	for i := range r.RMSEInterval {
 		r.RMSEInterval[i] = unit * math.Sqrt(r.RMSEInterval[i])
 		r.MAEInterval[i] *= unit

@@ -1,4 +1,6 @@
-package score
+// Package estimate has means of rows with their precision: p-values and confidence intervals that hold for skewed values,
+// such as losses, of which a few are large.
+package estimate
 
 import (
 	"math"
@@ -6,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// LeastRows is the number of rows, effective ones if they have weights, below which an Estimate has
+// LeastRows is the number of rows, effective ones if they have weights, below which a Mean has
 // neither p-values nor bounds: they rest on the mean of many rows.
 const LeastRows = 30
 
-// Estimate is a mean of rows, such as of their losses or of differences of losses, with its precision.
-type Estimate struct {
+// Mean is a mean of rows, such as of their losses or of differences of losses, with its precision.
+type Mean struct {
 	Mean  float64 // of the rows, by weight
 	Error float64 // its standard error; 0 if all rows have the same value
 	// Skew is the skewness of the mean: that of the rows over √rows.
@@ -29,7 +31,7 @@ type Estimate struct {
 //
 // which makes its error fall as 1/n instead of 1/√n, as that of the BCa bootstrap does, without
 // resampling. Losses and their differences are often very skewed, because a few rows have large ones.
-func (e Estimate) PBelow(margin float64) float64 {
+func (e Mean) PBelow(margin float64) float64 {
 	switch {
 	case e.Effective < LeastRows:
 		return 1
@@ -42,7 +44,7 @@ func (e Estimate) PBelow(margin float64) float64 {
 }
 
 // P returns the two-sided p-value of the hypothesis that the mean is 0.
-func (e Estimate) P() float64 {
+func (e Mean) P() float64 {
 	if e.Error == 0 || e.Effective < LeastRows {
 		return 1
 	}
@@ -51,7 +53,7 @@ func (e Estimate) P() float64 {
 
 // Bounds returns the bounds below and above which the mean is, with that confidence
 // each, between 0.5 and 1; infinite for fewer than LeastRows rows.
-func (e Estimate) Bounds(confidence float64) (low, high float64) {
+func (e Mean) Bounds(confidence float64) (low, high float64) {
 	if e.Effective < LeastRows {
 		return math.Inf(-1), math.Inf(1)
 	}
@@ -59,28 +61,28 @@ func (e Estimate) Bounds(confidence float64) (low, high float64) {
 	return e.Mean - e.Error*e.inverse(t), e.Mean - e.Error*e.inverse(-t)
 }
 
-func (e Estimate) student() distuv.StudentsT {
+func (e Mean) student() distuv.StudentsT {
 	return distuv.StudentsT{Sigma: 1, Nu: e.Effective - 1}
 }
 
 // transformed returns g(t) = ((1 + Gt/3)³ − 1)/G + G/6.
-func (e Estimate) transformed(t float64) float64 {
+func (e Mean) transformed(t float64) float64 {
 	u := e.Skew * t / 3
 	return t*(1+u*(1+u/3)) + e.Skew/6
 }
 
 // inverse returns the t of which transformed is s.
-func (e Estimate) inverse(s float64) float64 {
+func (e Mean) inverse(s float64) float64 {
 	if s -= e.Skew / 6; math.Abs(e.Skew) < 1e-8 {
 		return s
 	}
 	return 3 / e.Skew * (math.Cbrt(1+e.Skew*s) - 1)
 }
 
-// newEstimate returns the mean of rows with its precision, from the means of the values, their squares
+// newMean returns the mean of rows with its precision, from the means of the values, their squares
 // and their cubes, for rows that are as precise as that many of equal weights.
-func newEstimate(mean, square, cube, effective float64) Estimate {
-	e := Estimate{Mean: mean, Effective: effective}
+func newMean(mean, square, cube, effective float64) Mean {
+	e := Mean{Mean: mean, Effective: effective}
 	if variance := square - mean*mean; variance > 0 && effective > 1 {
 		e.Error = math.Sqrt(variance / (effective - 1))
 		e.Skew = (cube - mean*(3*square-2*mean*mean)) / math.Pow(variance, 1.5) / math.Sqrt(effective)
@@ -88,13 +90,13 @@ func newEstimate(mean, square, cube, effective float64) Estimate {
 	return e
 }
 
-// MeanInterval returns the 95% interval of a mean of values that are not negative, from the means of the
+// Interval returns the 95% interval of a mean of values that are not negative, from the means of the
 // values, their squares and their cubes, for rows that are as precise as that many of equal weights; nil
 // for fewer than LeastRows.
-func MeanInterval(mean, square, cube, effective float64) *[2]float64 {
+func Interval(mean, square, cube, effective float64) *[2]float64 {
 	if effective < LeastRows {
 		return nil
 	}
-	low, high := newEstimate(mean, square, cube, effective).Bounds(0.975)
+	low, high := newMean(mean, square, cube, effective).Bounds(0.975)
 	return &[2]float64{max(low, 0), high}
 }

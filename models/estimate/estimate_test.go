@@ -1,4 +1,4 @@
-package score
+package estimate
 
 import (
 	"math"
@@ -28,7 +28,7 @@ func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
 			s2 += z * z
 			s3 += z * z * z
 		}
-		d := Estimate{Mean: s1 / n, Error: math.Sqrt(s2/(n-1)) / math.Sqrt(n), Skew: s3 / math.Pow(s2, 1.5), Effective: n}
+		d := Mean{Mean: s1 / n, Error: math.Sqrt(s2/(n-1)) / math.Sqrt(n), Skew: s3 / math.Pow(s2, 1.5), Effective: n}
 		p := d.PBelow(0)
 		q := d.student().CDF(d.Mean / d.Error)
 		for side, v := range [2]float64{p, 1 - p} {
@@ -52,18 +52,18 @@ func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
 func TestTheTransformationHasItsInverse(t *testing.T) {
 	for _, skew := range []float64{-0.8, -0.1, 0, 1e-9, 0.01, 0.5} {
 		for s := -4.0; s <= 4; s += 0.25 {
-			d := Estimate{Skew: skew}
+			d := Mean{Skew: skew}
 			if got := d.transformed(d.inverse(s)); math.Abs(got-s) > 1e-6 {
 				t.Errorf("skew %g: %g became %g", skew, s, got)
 			}
 		}
 	}
-	d := Estimate{Mean: 0.3, Error: 0.1, Skew: 0.2, Effective: 100}
+	d := Mean{Mean: 0.3, Error: 0.1, Skew: 0.2, Effective: 100}
 	low, high := d.Bounds(0.975)
 	if a, b := d.PBelow(high), d.PBelow(low); math.Abs(a-0.025) > 1e-9 || math.Abs(b-0.975) > 1e-9 {
 		t.Errorf("p at the bounds %g and %g", a, b)
 	}
-	if low, high := (Estimate{Mean: 1, Error: 0.1, Effective: 10}).Bounds(0.95); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+	if low, high := (Mean{Mean: 1, Error: 0.1, Effective: 10}).Bounds(0.95); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
 		t.Errorf("10 rows: %g to %g", low, high)
 	}
 }
