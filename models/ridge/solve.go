@@ -106,8 +106,7 @@ type Solution struct {
 	Rows  int64 // that the weights were fitted to
 	// FoldErrors are the mean squared errors of the folds, for each row of Table, in its unit.
 	FoldErrors [][]float64
-	// Variance of each of several targets over all rows, and of each target over those of fold 0, if that was predicted;
-	// nil otherwise.
+	// Variance of each of several targets over all rows, and of all targets over those of fold 0, if it was predicted.
 	Variance, FoldVariance []float64
 
 	HeldOut *Solution // the fit without fold 0, whose Table is nil; nil unless requested
@@ -156,20 +155,6 @@ type Row struct {
 	Folds int `json:"folds"`
 	// Failed is the reason why this λ has no errors, which are then 0.
 	Failed string `json:"failed,omitempty"`
-}
-
-// OnFirst makes the held-out figures those of the rows of fold 0, where the targets have these variances.
-func (r *Row) OnFirst(variance []float64) {
-	if r.Failed != "" {
-		return
-	}
-	r.MSE, r.StdErr, r.Folds, r.R2 = r.FoldMSE, 0, 1, 0
-	switch {
-	case len(variance) > 1: // MSE is a share of it
-		r.R2 = 1 - r.FoldMSE
-	case len(variance) == 1 && variance[0] > 0:
-		r.R2 = 1 - r.FoldMSE/variance[0]
-	}
 }
 
 // Work returns about how many seconds Solve takes on a thread of a machine of 2024 if it chooses among

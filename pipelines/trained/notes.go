@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/rounds"
@@ -71,4 +72,30 @@ func percent(share float64) string {
 		return report.Groups(int64(math.Round(p)))
 	}
 	return fmt.Sprintf("%.2g", 100*share)
+}
+
+// GridNotes returns notes on the effect of the grid of the features on the figures of a fit by sums. floor is the λ that is
+// equivalent to rounding to the grid; copies tells that copies of rows were assigned to folds.
+func GridNotes(l models.Learner, floor float64, copies, regression bool) (notes []string) {
+	if l.Steps == 0 {
+		return nil
+	}
+	if l.Lambda <= ridge.FloorFactor*floor {
+		hint := "--grid 16 is finer"
+		if l.Steps != blas.MostByte {
+			hint = "no finer grid is available"
+		}
+		notes = append(notes, fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
+			GridText(l.Steps), floor, l.Lambda, hint))
+		if copies {
+			notes = append(notes, "copies are rounded alike: at such a lambda, held-out errors of repeated rows are too small")
+		}
+	}
+	for _, row := range l.Table {
+		// With weights of classes, errors of sums are not those of the rows that were scored.
+		if row.Lambda == l.Lambda && row.Failed == "" && l.ClassWeights == nil {
+			notes = append(notes, RoundingNote(row, regression)...)
+		}
+	}
+	return notes
 }

@@ -43,6 +43,23 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	return ""
 }
 
+// OnFirst makes the held-out figures of each λ those of the rows of the first fold, where targets have these variances.
+func OnFirst(path []ridge.Row, variance []float64) {
+	for i := range path {
+		r := &path[i]
+		if r.Failed != "" {
+			continue
+		}
+		r.MSE, r.StdErr, r.Folds, r.R2 = r.FoldMSE, 0, 1, 0
+		switch {
+		case len(variance) > 1: // MSE is a share of it
+			r.R2 = 1 - r.FoldMSE
+		case len(variance) == 1 && variance[0] > 0:
+			r.R2 = 1 - r.FoldMSE/variance[0]
+		}
+	}
+}
+
 // halfWidth returns half the width of the 95 % interval of a held-out squared error: by the folds, with quantiles of
 // Student's t, or of one fold by its rows; 0 if it is not known.
 func halfWidth(row ridge.Row) float64 {

@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,5 +46,19 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 	path[2].Folds = 3
 	if lines := print(models.Regression, path); strings.Contains(lines[0], "fold 1") {
 		t.Errorf("all on the same folds: header %q", lines[0])
+	}
+}
+
+func TestFiguresOfTheFirstFoldTakeThePlaceOfThoseOfAll(t *testing.T) {
+	path := []ridge.Row{{MSE: 2, FoldMSE: 3, StdErr: 1, Folds: 5, R2: 0.5}, {Failed: "singular"}}
+	for _, c := range []struct {
+		variance []float64
+		r2       float64
+	}{{[]float64{12}, 0.75}, {[]float64{0}, 0}, {[]float64{7, 8}, -2}} {
+		rows := slices.Clone(path)
+		OnFirst(rows, c.variance)
+		if want := (ridge.Row{MSE: 3, FoldMSE: 3, Folds: 1, R2: c.r2}); rows[0] != want || rows[1] != path[1] {
+			t.Errorf("%v: %+v", c.variance, rows)
+		}
 	}
 }

@@ -272,11 +272,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	t.floor = fit.Floor
 	r := t.by.Rule
 	t.Learner = models.Learner{Kind: t.by.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut), Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
-	if t.grid != nil && t.grid.Classes != nil {
-		for c := range t.grid.Classes {
-			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
-		}
-	}
+	t.Learner.ClassWeights = t.gridWeights()
 	return nil
 }
 

@@ -37,10 +37,11 @@ func (b byRounds) fit(ctx context.Context, t *Training) error {
 
 // probabilities returns those that the scores have by the loss; nil if there are none.
 func (b byRounds) probabilities(t *Training) *models.Probabilities {
-	if t.Target.Classes == nil {
+	name := cmp.Or(b.Common().Loss, b.DefaultLoss(true))
+	if t.Target.Classes == nil || name != models.Softmax && name != models.Logistic {
 		return nil
 	}
-	return ownProbabilities(cmp.Or(b.Common().Loss, b.DefaultLoss(true)))
+	return &models.Probabilities{Kind: name}
 }
 
 // problem returns the problem to minimise on that many rows.

@@ -1,13 +1,11 @@
 package training
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/trained"
 )
 
 // Sums over rows are of features on an 8-bit grid, which is fast, or on a 16-bit grid. Rounding
@@ -64,30 +62,4 @@ func (t *Training) below(lambda float64, steps int) (bool, error) {
 func (t *Training) again() bool {
 	rows, _ := t.sizes()
 	return rows <= againRows && products(rows, t.Recipe.Dim) <= againGram
-}
-
-// gridNotes returns notes on the effect of the grid on the figures of a fit by sums.
-func (t *Training) gridNotes() (notes []string) {
-	l := t.Learner
-	if l.Steps == 0 {
-		return nil
-	}
-	if t.atFloor(l.Lambda) {
-		hint := "--grid 16 is finer"
-		if l.Steps != blas.MostByte {
-			hint = "no finer grid is available"
-		}
-		notes = append(notes, fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
-			trained.GridText(l.Steps), t.floor, l.Lambda, hint))
-		if t.Copies != nil {
-			notes = append(notes, "copies are rounded alike: at such a lambda, held-out errors of repeated rows are too small")
-		}
-	}
-	for _, row := range l.Table {
-		// With weights of classes, errors of sums are not those of the rows that were scored.
-		if row.Lambda == l.Lambda && row.Failed == "" && l.ClassWeights == nil {
-			notes = append(notes, trained.RoundingNote(row, t.Target.Grid != nil)...)
-		}
-	}
-	return notes
 }

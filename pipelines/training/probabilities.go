@@ -51,13 +51,3 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds, Weights: weights}
 	return err
 }
-
-// ownProbabilities returns the probabilities of scores that were trained with the loss; nil if
-// the loss has none.
-func ownProbabilities(loss string) *models.Probabilities {
-	switch loss {
-	case models.Softmax, models.Logistic:
-		return &models.Probabilities{Kind: loss}
-	}
-	return nil
-}

@@ -144,7 +144,7 @@ func (t *Training) result() *Result {
 	if r.Components = t.Learner.Components; r.Components != nil {
 		return r
 	}
-	r.Notes = append(r.Notes, t.gridNotes()...)
+	r.Notes = append(r.Notes, trained.GridNotes(t.Learner, t.floor, t.Copies != nil, t.Target != nil && t.Target.Grid != nil)...)
 	tried := t.Learner.Table
 	for _, l := range t.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})

@@ -92,16 +92,10 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	}
 	t.solved = fit.Lambda
 	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folding.Folds, Table: fit.Table, RuledOut: ruledOut(folding.Lambda, fit.Table), Steps: steps}
-	if t.grid != nil && t.grid.Classes != nil {
-		for c := range t.grid.Classes {
-			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
-		}
-	}
+	t.Learner.ClassWeights = t.gridWeights()
 	if t.allJudge() {
 		t.Learner.Select = models.ByAllFolds
-		for i := range fit.Table {
-			fit.Table[i].OnFirst(fit.FoldVariance)
-		}
+		trained.OnFirst(fit.Table, fit.FoldVariance)
 	}
 	return fit.Coarse, nil
 }

@@ -26,6 +26,16 @@ func (t *Training) Weigh(classWeights []string) error {
 	return nil
 }
 
+// gridWeights returns the weights of the classes in sums; nil if all are 1.
+func (t *Training) gridWeights() (weights []float64) {
+	if t.grid != nil {
+		for c := range t.grid.Classes {
+			weights = append(weights, t.grid.Class(c))
+		}
+	}
+	return weights
+}
+
 // classWeights returns the weights of the classes in the loss; nil if all are 1.
 func (t *Training) classWeights() ([]float64, error) {
 	b, ok := t.opts.Rounds()
