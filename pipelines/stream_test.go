@@ -226,7 +226,10 @@ func TestAStreamNamesWhatHasNoPredictions(t *testing.T) {
 	if last.Total.P50 <= 0 || last.Total.P99 < last.Total.P50 {
 		t.Errorf("latencies %v, %v", last.Total.P50, last.Total.P99)
 	}
-	for name, want := range map[string]string{"rows.csv.rows.json": `"oops" is not a number`, "columns.csv.file.json": "missing column", "empty.csv.file.json": "is empty"} {
+	in := `"error": "` + b.path("in")
+	for name, want := range map[string]string{
+		"rows.csv.rows.json": `"oops" is not a number`, "columns.csv.file.json": in + "/columns.csv: missing column", "empty.csv.file.json": in + "/empty.csv: is empty",
+	} {
 		text, err := os.ReadFile(b.path("out-dead/" + name))
 		var l scores.DeadLetter
 		if err == nil {
@@ -236,7 +239,7 @@ func TestAStreamNamesWhatHasNoPredictions(t *testing.T) {
 			t.Errorf("%s: %v, %s, want %q", name, err, text, want)
 		}
 	}
-	if !strings.Contains(b.log.String(), "note: no predictions for columns.csv") {
+	if !strings.Contains(b.log.String(), "note: no predictions for columns.csv: "+b.path("in")) {
 		t.Errorf("log %s", &b.log)
 	}
 	out, err := os.ReadFile(b.path("out/rows.csv.predictions.csv"))

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // boundDelta is the probability that a bound fails.
@@ -75,9 +76,9 @@ func (o CompareOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs in
 	}
 	// An error means that there is no such bound, or that its number overflows.
 	if b.PairsFeatures, err = bounds.Features(given, o.Epsilon, boundDelta); err != nil {
-		b.Why = err.Error()
+		b.Why = fault.Text(err)
 	} else if b.UniformFeatures, err = bounds.Features(region, o.Epsilon, boundDelta); err != nil {
-		b.Why = err.Error()
+		b.Why = fault.Text(err)
 	}
 	return b, nil
 }

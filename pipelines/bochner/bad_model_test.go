@@ -117,7 +117,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.spoil(t, filepath.Join(dir, "model"))
-			want := append(c.want, "bochner: models: model")
+			want := append(c.want, "bochner: model")
 			refuse(t, dir, 6, want, "predict", "--model", "model", "--data", "table.csv", "--out", "predictions")
 			refuse(t, dir, 6, want, "evaluate", "--model", "model", "--data", "table.csv")
 			refuse(t, dir, 6, want, "evaluate", "--model", "model", "--data", "table.csv", "--runner", "prism")
@@ -147,7 +147,7 @@ func TestWhatIsNoModelIsRefused(t *testing.T) {
 		"predictions":         "manifest.json",
 	} {
 		t.Run(name, func(t *testing.T) {
-			words := []string{"bochner: models: " + name + ": ", want}
+			words := []string{"bochner: " + name + ": ", want}
 			refuse(t, dir, 6, words, "predict", "--model", name, "--data", "table.csv", "--out", "new")
 			refuse(t, dir, 6, words, "evaluate", "--model", name, "--data", "table.csv")
 			refuse(t, dir, 6, words, "inspect", "--model", name)

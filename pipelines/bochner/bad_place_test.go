@@ -24,14 +24,14 @@ func TestDataThatAreNotThereAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for data, want := range map[string]string{
-		"none-*.csv":        "storage: list none-*.csv: no file matches the pattern; check it",
-		"none.csv":          "storage: list none.csv: no such file or directory; check the name",
-		"sub":               "storage: list sub: is a directory; name its files, as in sub/*",
-		".":                 "storage: list .: is a directory; name its files, as in *",
-		"sub/inn*":          "storage: list sub/inn*: is a directory; name its files",
-		"table.csv/x":       "storage: list table.csv/x: not a directory",
-		"[":                 "storage: list [: syntax error in pattern",
-		"pipe":              "storage: stat pipe: not a regular file",
+		"none-*.csv":        "list none-*.csv: no file matches the pattern; check it",
+		"none.csv":          "list none.csv: no such file or directory; check the name",
+		"sub":               "list sub: is a directory; name its files, as in sub/*",
+		".":                 "list .: is a directory; name its files, as in *",
+		"sub/inn*":          "list sub/inn*: is a directory; name its files",
+		"table.csv/x":       "list table.csv/x: not a directory",
+		"[":                 "list [: syntax error in pattern",
+		"pipe":              "stat pipe: not a regular file",
 		"s3://bucket/a.csv": "s3://bucket/a.csv: unknown scheme s3://",
 		"":                  "empty name",
 	} {
@@ -67,7 +67,7 @@ func TestWhatStandsAtThePlaceOfTheResultIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, there := range []string{"model", "table.csv", "empty", "empty/", "dangling"} {
-		want := []string{"storage: publish " + there + ": already exists; remove it or name another"}
+		want := []string{"publish " + there + ": already exists; remove it or name another"}
 		refuse(t, dir, 3, want, "train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", there)
 		refuse(t, dir, 3, want, "predict", "--model", "model", "--data", "table.csv", "--out", there)
 	}
@@ -135,11 +135,11 @@ func TestMissingRightsAreToldByTheNameOfTheFile(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"storage: open secret.csv: permission denied", []string{"--data", "secret.csv", "--model", "new"}},
+		{"open secret.csv: permission denied", []string{"--data", "secret.csv", "--model", "new"}},
 		{"permission denied", []string{"--data", "hidden/table.csv", "--model", "new"}},
 		{"closed", []string{"--data", "table.csv", "--model", "closed/new"}},
 		{"closed", []string{"--data", "table.csv", "--model", "new", "--work", "closed/work"}},
-		{"storage: claim closed/new: permission denied", []string{"--data", "table.csv", "--model", "closed/new", "--work", "open/work"}},
+		{"claim closed/new: permission denied", []string{"--data", "table.csv", "--model", "closed/new", "--work", "open/work"}},
 	} {
 		args := slices.Concat([]string{"train", "--label", "y", "--quiet"}, smallModel, c.args)
 		isRefusal(t, runCommand(t, asNobody(t, program(dir, args...))), 3, c.want, "permission denied")
@@ -181,13 +181,13 @@ func TestADirectoryThatCannotBeReadIsNotPassedOver(t *testing.T) {
 	if r := runCommand(t, inspect("days/*/*.csv")); r.code != 0 || !strings.Contains(r.stdout, "120") {
 		t.Fatalf("with all rights: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	for mode, want := range map[os.FileMode]string{0: "storage: list days/2: permission denied", 0o111: "storage: list days/2: permission denied", 0o444: "storage: stat days/2/part.csv: permission denied"} {
+	for mode, want := range map[os.FileMode]string{0: "list days/2: permission denied", 0o111: "list days/2: permission denied", 0o444: "stat days/2/part.csv: permission denied"} {
 		if err := os.Chmod(second, mode); err != nil {
 			t.Fatal(err)
 		}
 		isRefusal(t, runCommand(t, inspect("days/*/*.csv")), 3, want)
 		if mode != 0o111 { // where the file can be reached by its name
-			isRefusal(t, runCommand(t, inspect("days/*/part.csv")), 3, "storage: stat days/2/part.csv: permission denied")
+			isRefusal(t, runCommand(t, inspect("days/*/part.csv")), 3, "stat days/2/part.csv: permission denied")
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"text in the config", train, []string{"--config", "text.yaml"}, []string{"--config: text.yaml: features: ", `"many"`}},
 		{"map in the config", train, []string{"--config", "nested.yaml"}, []string{"--config: nested.yaml: kernel: want a string, a number, true or false, or a list of these"}},
 		{"config that is no YAML", train, []string{"--config", "broken.yaml"}, []string{"--config: broken.yaml: [1:9] sequence end token ']' not found"}},
-		{"no config", train, []string{"--config", "none.yaml"}, []string{"--config: storage: open none.yaml: no such file or directory"}},
+		{"no config", train, []string{"--config", "none.yaml"}, []string{"--config: open none.yaml: no such file or directory"}},
 		{"no label", []string{"train", "--data", "table.csv", "--model", "new"}, nil, []string{"table.csv: which column is the label? Give it with --label; columns are x1, x2, y"}},
 		{"no data", []string{"train", "--model", "new"}, nil, []string{"no data: give files with --data"}},
 		{"no model", []string{"train", "--data", "table.csv"}, nil, []string{"no model directory: name one with --model"}},

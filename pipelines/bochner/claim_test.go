@@ -55,7 +55,7 @@ func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
 				switch code, said := s.cmd.ProcessState.ExitCode(), s.stderr.String(); {
 				case code == 0:
 					won++
-				case code == 3 && (strings.Contains(said, "storage: claim "+out+": in use by another run, process ") || strings.Contains(said, out+": already exists")):
+				case code == 3 && (strings.Contains(said, "claim "+out+": in use by another run, process ") || strings.Contains(said, out+": already exists")):
 					lost++
 				default:
 					t.Fatalf("%s: exit code %d\n%s", out, code, said)
@@ -79,7 +79,7 @@ func TestAStoppedRunKeepsItsClaim(t *testing.T) {
 	c := predicting(t, choreData(t, someTenths))
 	s := c.freeze(t, "state/*/*.done")
 	r := run(t, c.dir, append(slices.Clone(c.args), "--work", "elsewhere")...)
-	if want := fmt.Sprintf("storage: claim out: in use by another run, process %d on ", s.cmd.Process.Pid); r.code != 3 || !strings.Contains(r.stderr, want) {
+	if want := fmt.Sprintf("claim out: in use by another run, process %d on ", s.cmd.Process.Pid); r.code != 3 || !strings.Contains(r.stderr, want) {
 		t.Errorf("exit code %d, want 3 and %q\n%s", r.code, want, r.stderr)
 	}
 	if _, err := os.Stat(filepath.Join(c.dir, "elsewhere")); err == nil {

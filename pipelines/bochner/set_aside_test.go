@@ -126,7 +126,7 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 			{"inspect", "--data", "bad.csv", "--label", "y"},
 		} {
 			// Rows without a label are set aside whatever the limit.
-			first := "csvio: bad.csv:5: has 2 fields, want 3"
+			first := "bad.csv:5: has 2 fields, want 3"
 			number := fmt.Sprintf("%d of %d rows are unusable, more than --max_bad_fraction 0.01 allows; this is the first", bad-unlabelled, n+bad)
 			refuse(t, dir, 3, []string{first, number}, slices.Concat(args, []string{"--max_bad_fraction", "0.01"}, cut)...)
 			refuse(t, dir, 3, []string{first, mend}, slices.Concat(args, cut)...)
@@ -138,9 +138,9 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 	write(t, dir, "two.csv", replaced(rows, map[int]string{50: "1,2", 60: "1,2"}))
 	args := []string{"inspect", "--label", "y", "--max_bad_fraction", "0.01", "--data"}
 	must(t, dir, append(args, "one.csv")...)
-	refuse(t, dir, 3, []string{"csvio: two.csv:50: has 2 fields, want 3", "2 of 100 rows are unusable"}, append(args, "two.csv")...)
+	refuse(t, dir, 3, []string{"two.csv:50: has 2 fields, want 3", "2 of 100 rows are unusable"}, append(args, "two.csv")...)
 	write(t, dir, "all.csv", "x1,x2,y\n1\n2\n")
-	refuse(t, dir, 3, []string{"csvio: all.csv: has no usable rows: all 2 cannot be read, the first is all.csv:2: has 1 field, want 3"}, "inspect", "--label", "y", "--max_bad_fraction", "1", "--data", "all.csv")
+	refuse(t, dir, 3, []string{"all.csv: has no usable rows: all 2 cannot be read, the first is all.csv:2: has 1 field, want 3"}, "inspect", "--label", "y", "--max_bad_fraction", "1", "--data", "all.csv")
 }
 
 func TestEveryRowHasALineOfPredictions(t *testing.T) {

@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	}
 	var started *startedError
 	if !errors.As(err, &started) {
-		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", help.InOneLine(err), cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", help.InOneLine(fault.Text(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
 	code = exit.Code(err)
@@ -89,14 +89,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			fmt.Fprintf(stderr, "bochner: stopped\n")
 		}
 	case exit.CodeFailed, exit.CodeStorage:
-		fmt.Fprintf(stderr, "bochner: %v\n", err)
+		fmt.Fprintf(stderr, "bochner: %s\n", fault.Text(err))
 		if _, done := errors.AsType[*exit.DoneError](err); !done && keepsWork(cmd) {
 			fmt.Fprintf(stderr, "the same command with --resume continues from the finished part\n")
 		}
 	case exit.CodeUsage:
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", dashed(err), cmd.CommandPath())
 	default:
-		fmt.Fprintf(stderr, "bochner: %v\n", err)
+		fmt.Fprintf(stderr, "bochner: %s\n", fault.Text(err))
 	}
 	return code
 }
@@ -107,7 +107,7 @@ func dashed(err error) string {
 	if o, ok := errors.AsType[*option.Error](err); ok && err.Error() == o.Error() {
 		return "--" + err.Error()
 	}
-	return err.Error()
+	return fault.Text(err)
 }
 
 // crashed reports that the program failed; with --verbose, where.

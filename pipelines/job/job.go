@@ -28,6 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/workdir"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Options are the options of all jobs over data. None of them changes a result.
@@ -93,7 +94,7 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	j.Worker.Close()
 	if j.scratch != nil {
 		if removeErr := j.scratch(); removeErr != nil {
-			j.Work.Notes = append(j.Work.Notes, fmt.Sprintf("a temporary directory could not be removed: %v", removeErr))
+			j.Work.Notes = append(j.Work.Notes, fmt.Sprintf("a temporary directory could not be removed: %s", fault.Text(removeErr)))
 		}
 	}
 	for _, note := range j.Work.Notes {

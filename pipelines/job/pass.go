@@ -190,7 +190,7 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 }
 
 // Damage notes that a damaged part is done again.
-func (j *Job) Damage(err error) { j.Progress.Note("%v; this part is done again", err) }
+func (j *Job) Damage(err error) { j.Progress.Note("%s; this part is done again", fault.Text(err)) }
 
 // Store writes the pass file and returns the scan of the pass.
 func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {

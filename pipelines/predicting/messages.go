@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -280,7 +281,7 @@ func (f *received) publish(ctx context.Context, topic string, results []scores.F
 		if failed++; first == nil {
 			first = err
 		}
-		results[at[i]].Retry = err.Error()
+		results[at[i]].Retry = fault.Text(err)
 	}
 	if failed == len(results) {
 		return first

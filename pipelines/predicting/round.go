@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -56,7 +57,7 @@ func (r *StreamRound) finish(s *streaming, begun time.Time) {
 	r.Model = s.model.Model(context.Background()).Manifest.SHA256
 	stats := s.model.Stats()
 	if r.Reloads = stats.Swaps; stats.Err != nil {
-		r.ReloadError = stats.Err.Error()
+		r.ReloadError = fault.Text(stats.Err)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -288,7 +289,7 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 			failed = 0
 		case (code == exit.CodeStorage || code == exit.CodeFailed) && failed < tries:
 			failed++
-			s.retry(err.Error())
+			s.retry(fault.Text(err))
 		default:
 			return nil, err
 		}

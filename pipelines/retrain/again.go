@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // again retrains by the recipe of the champion: it sums what has no sums yet, refuses what does
@@ -144,7 +145,7 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 	}
 	switch {
 	case exit.Code(err) == exit.CodeData && !exit.Writing(err):
-		return err.Error(), nil
+		return fault.Text(err), nil
 	case err != nil:
 		return "", err
 	case s == nil:
@@ -305,7 +306,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.Writing(err) {
 				// Not every sum can be subtracted, such as one without which rows that were
 				// frequent no longer are.
-				n.note("the sums of all partitions are added: %v", err)
+				n.note("the sums of all partitions are added: %s", fault.Text(err))
 				f = n.index.anew(train)
 				f.Model = dir
 				err = n.Fit(ctx, recipe, f)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Dir is the directory in which a job stores its finished work, so that it can continue after it
@@ -92,7 +93,7 @@ func Open(ctx context.Context, o Options, out string) (_ *Dir, err error) {
 	}
 	err = w.Claim.Clear(ctx)
 	if errors.Is(err, fs.ErrPermission) {
-		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %v", out, err))
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %s", out, fault.Text(err)))
 		err = nil
 	}
 	return w, err
@@ -190,7 +191,7 @@ func (w *Dir) Close(ctx context.Context, err error) error {
 		return err
 	}
 	if removeErr := w.remove(ctx); removeErr != nil {
-		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %v; remove it by hand (rm -r %[1]s)", w.root, removeErr))
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %s; remove it by hand (rm -r %[1]s)", w.root, fault.Text(removeErr)))
 	}
 	return err
 }

@@ -194,19 +194,19 @@ func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model, 
 		case fault.Place:
 			return r, err
 		case fault.Data, fault.Crash:
-			r.Bad = why.Message
-			err = f.letter(ctx, file, badFile, DeadLetter{Error: why.Message, Model: m.Manifest.SHA256}, &r)
+			r.Bad = fault.Text(why)
+			err = f.letter(ctx, file, badFile, DeadLetter{Error: r.Bad, Model: m.Manifest.SHA256}, &r)
 			if err != nil {
 				return r, err
 			}
 		default:
-			r.Retry = why.Message
+			r.Retry = fault.Text(why)
 			return r, nil
 		}
 	}
 	if file.Message != nil {
 		if err := f.replace(ctx, file, r); err != nil {
-			return FileResult{Path: file.Path, Retry: err.Error()}, nil
+			return FileResult{Path: file.Path, Retry: fault.Text(err)}, nil
 		}
 	}
 	if file.Modified > 0 {

@@ -104,8 +104,8 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 
 // InOneLine returns the text of an error with cobra's list of similar commands in the form of
 // our other messages.
-func InOneLine(err error) string {
-	text, list, found := strings.Cut(err.Error(), "\n\nDid you mean this?\n\t")
+func InOneLine(message string) string {
+	text, list, found := strings.Cut(message, "\n\nDid you mean this?\n\t")
 	if !found {
 		return text
 	}

@@ -1,0 +1,22 @@
+package fault
+
+import "regexp"
+
+// The names of the packages with which errors begin. Those in inner and middle also occur behind other words, of which
+// no key of a file, and hardly a file, has such a name.
+const (
+	inner  = "avroio|cifario|csvio|dataset|idxio|jsonlio|libsvmio|npyio|parquetio|safetensors|storage"
+	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
+	outer  = "activation|agop|align|approx|arrivals|bandwidth|bins|blas|bounds|calibrate|columns|command|compress|disk|drift|effects|epochs|" +
+		"exact|export|features|folds|harmonic|image|join|labels|learned|learner|linear|lines|live|loss|maxout|messages|metric|models|option|" +
+		"outputs|paired|pca|picture|points|profile|pubsub|retrain|rounds|rows|scale|schema|score|scores|search|sgd|skeleton|stream|sums|" +
+		"svm|table|verify|weight|wire"
+)
+
+// names matches quoted text, which stays, and names of packages.
+var names = regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*")` +
+	`|^(?:(?:` + outer + `|` + middle + `): (?:(?:` + inner + `): )?|(?:` + inner + `): )` +
+	`|(: )(?:` + middle + `|` + inner + `): `)
+
+// Text returns the text of an error for users, whom names of packages do not help.
+func Text(err error) string { return names.ReplaceAllString(err.Error(), "$1$2") }
