@@ -61,12 +61,12 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Refused reports whether the user must fix the reason (a wrong name, missing rights, a
-// full disk), so that a retry without a change is useless. The answer of a server is never
-// Refused, because names and rights there can change on their own.
+// full disk), so that a retry without a change is useless. The answer of a server is Refused
+// only if there is no such file: buckets and rights can change on their own.
 func (e *Error) Refused() bool {
 	var r *Reason
 	if errors.As(e.Err, &r) && r.Answer {
-		return false
+		return errors.Is(r, fs.ErrNotExist) || errors.Is(r, ErrNoMatch)
 	}
 	for _, target := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
@@ -105,7 +105,7 @@ type Reason struct {
 	Text string
 	Kind error // for errors.Is; may be nil
 	// Answer means that the reason is the answer of a server, or that it could not be
-	// asked: it may change on its own.
+	// asked: it may change on its own, unless there is no such file.
 	Answer bool
 }
 

@@ -155,7 +155,7 @@ func TestPatternsOfObjects(t *testing.T) {
 	}
 }
 
-func TestWhatAServerAnswersIsNotRefused(t *testing.T) {
+func TestMissingObjectsAreRefusedAndOtherAnswersAreNot(t *testing.T) {
 	s := server(t)
 	s.Fill("f", nil)
 	for what, c := range map[string]struct {
@@ -163,8 +163,8 @@ func TestWhatAServerAnswersIsNotRefused(t *testing.T) {
 		refused bool
 		kind    error
 	}{
-		"no object":          {errOf(storage.Stat(ctx, bucket+"none")), false, fs.ErrNotExist},
-		"no match":           {errOf(storage.List(ctx, bucket+"none*")), false, storage.ErrNoMatch},
+		"no object":          {errOf(storage.Stat(ctx, bucket+"none")), true, fs.ErrNotExist},
+		"no match":           {errOf(storage.List(ctx, bucket+"none*")), true, storage.ErrNoMatch},
 		"no rights":          {errOf(storage.Stat(ctx, "gs://denied/f")), false, fs.ErrPermission},
 		"no bucket":          {errOf(storage.Stat(ctx, "gs://elsewhere/f")), false, nil},
 		"a scheme":           {errOf(storage.Stat(ctx, "s3://bucket/f")), true, storage.ErrScheme},
