@@ -61,3 +61,52 @@ func TestADoneJobSaysSo(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// What a command prints is its result: if it cannot be written, the command fails and says so. A reader that has
+// seen enough, such as head, is no reason for a message.
+func TestFailedWritesToStandardOutputAreErrors(t *testing.T) {
+	dir := trained(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0) // what the runtime opens if standard output is closed
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	model := []string{"--model", "model", "--data", "table.csv", "--quiet"}
+	predict := append([]string{"predict", "--out", "-"}, model...)
+	for _, args := range [][]string{
+		{"help"}, {"help", "train"}, {"train", "--help"}, {"help", "stream"}, {"version"}, {"version", "--json"}, {"--version"}, {"inspect", "--model", "model"},
+		append([]string{"evaluate"}, model...), append([]string{"evaluate", "--json"}, model...), predict,
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		for _, c := range []struct {
+			to   *os.File
+			code int
+			want string
+		}{{full, 3, "no space left on device\n"}, {w, 141, ""}} {
+			cmd := program(dir, args...)
+			var stderr strings.Builder
+			cmd.Stdout, cmd.Stderr = c.to, &stderr
+			cmd.Run()
+			if said := stderr.String(); cmd.ProcessState.ExitCode() != c.code || !strings.Contains(said, c.want) || c.want == "" && said != "" {
+				t.Errorf("%v to %s: exit code %d, want %d and %q: %s", args, c.to.Name(), cmd.ProcessState.ExitCode(), c.code, c.want, said)
+			}
+		}
+		w.Close()
+	}
+	cmd := program(dir, predict...)
+	var stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = null, &stderr
+	cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != 3 || !strings.Contains(stderr.String(), "standard output is closed") {
+		t.Errorf("closed: exit code %d, %s", code, stderr.String())
+	}
+}

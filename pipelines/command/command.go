@@ -52,6 +52,8 @@ func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	// A reader that has seen enough is an error of a write, so that the job ends in order.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
@@ -67,14 +69,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	}()
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	out := &exit.Output{Writer: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return exit.CodeOK
-	}
 	var started *startedError
-	if !errors.As(err, &started) {
+	switch {
+	case out.Unread(err):
+		return exit.CodeUnread
+	case out.Err != nil && !errors.As(err, &started): // of help or a version
+		fmt.Fprintf(stderr, "bochner: standard output: %v\n", out.Err)
+		return exit.CodeData
+	case err == nil:
+		return exit.CodeOK
+	case !errors.As(err, &started):
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", help.InOneLine(fault.Text(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
@@ -255,5 +263,9 @@ func showGated(cmd *cobra.Command, asJSON bool, result io.WriterTo, err error) e
 	if _, gated := errors.AsType[*exit.GateError](err); err != nil && !gated {
 		return err
 	}
-	return errors.Join(err, show(cmd, asJSON, result))
+	printed := show(cmd, asJSON, result)
+	if err != nil && errors.Is(printed, syscall.EPIPE) {
+		return err // a reader that has seen enough does not hide the gate
+	}
+	return errors.Join(err, printed)
 }

@@ -1,12 +1,10 @@
 package command
 
 import (
-	"os/signal"
-	"syscall"
-
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // standardOutput is the value of --out for predictions on standard output.
@@ -36,7 +34,9 @@ be read gets a line without a prediction.
 
 With --out -, the predictions are written to standard output as CSV or JSON lines, with
 one header, when all of them are made; the summary goes to standard error. They are
-complete if the exit code is 0. Until then they are in a temporary directory (TMPDIR).
+complete if the exit code is 0. If the reader closes the pipe, as head does, the job ends
+without a message and the exit code is 141. Until all predictions are made they are in a
+temporary directory (TMPDIR).
 This needs a runner in this process, such as direct.
 
 The column that --id_column names, here or in training, is copied to the predictions.
@@ -69,8 +69,11 @@ of predictions in --out, named by it (bochner help stream).`,
 			}
 			job := o // the flag keeps its value
 			if o.Out == standardOutput {
-				// A reader that has seen enough is an error of a write, so that the job ends in order.
-				signal.Ignore(syscall.SIGPIPE)
+				if out, is := cmd.OutOrStdout().(*exit.Output); is {
+					if err := out.Open(); err != nil {
+						return err
+					}
+				}
 				job.Out, job.Join = "", cmd.OutOrStdout()
 				cmd.SetOut(cmd.ErrOrStderr()) // for all the rest
 			}

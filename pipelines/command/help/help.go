@@ -199,7 +199,7 @@ func widthOf(w io.Writer) int {
 	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil {
 		width = UnknownWidth
-		if f, is := w.(*os.File); is {
+		if f, is := w.(interface{ Fd() uintptr }); is {
 			if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 				width = n
 			}
