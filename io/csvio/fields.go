@@ -2,7 +2,7 @@ package csvio
 
 import "bytes"
 
-// fields iterates over the fields of a record (RFC 4180, with spaces around fields trimmed).
+// fields iterates over the fields of a record (RFC 4180).
 type fields struct {
 	rec   []byte
 	comma byte
@@ -13,9 +13,15 @@ type fields struct {
 // more reports whether there is another field. A record has at least one.
 func (f *fields) more() bool { return f.at <= len(f.rec) }
 
-// next returns the text of the next field, valid until the next call, or the reason why
-// the record is not CSV.
+// next returns the text of the next field without the spaces around it, as whole does.
 func (f *fields) next() (text []byte, reason string) {
+	text, reason = f.whole()
+	return trim(text, f.comma), reason
+}
+
+// whole returns the text of the next field, valid until the next call, or the reason why
+// the record is not CSV.
+func (f *fields) whole() (text []byte, reason string) {
 	b := f.rec[f.at:]
 	if len(b) == 0 || b[0] != '"' {
 		n := bytes.IndexByte(b, f.comma)
@@ -26,7 +32,7 @@ func (f *fields) next() (text []byte, reason string) {
 		if bytes.IndexByte(b[:n], '"') >= 0 {
 			return nil, "has a quote in an unquoted field"
 		}
-		return trim(b[:n], f.comma), ""
+		return b[:n], ""
 	}
 	b = b[1:]
 	f.text = f.text[:0]
@@ -51,7 +57,7 @@ func (f *fields) next() (text []byte, reason string) {
 		if len(rest) > 0 && rest[0] != f.comma {
 			return nil, "has text after its closing quote"
 		}
-		return trim(text, f.comma), ""
+		return text, ""
 	}
 }
 

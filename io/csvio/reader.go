@@ -263,7 +263,10 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			}
 		}
 		w := fields{rec: rec, comma: comma, at: at, text: r.text}
-		b, why := w.next()
+		b, why := w.whole()
+		if use != id {
+			b = trim(b, comma)
+		}
 		at, r.text = w.at, w.text
 		if why != "" {
 			return x[:base], nil, r.bad(rec, f, why)

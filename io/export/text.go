@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 func init() {
@@ -111,6 +113,9 @@ func newCSV(w io.Writer, columns []Column) *textWriter {
 
 // csvField returns a field as written in a record.
 func csvField(text string) string {
+	if text == rows.NoID {
+		return ""
+	}
 	if !strings.ContainsAny(text, "\",\r\n") && text != "" && text[0] > ' ' && text != `\.` && text[0] < utf8.RuneSelf {
 		return text
 	}
@@ -161,6 +166,9 @@ func newJSON(w io.Writer, columns []Column) *textWriter {
 }
 
 func jsonText(s string) string {
+	if s == rows.NoID {
+		return "null"
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic("export: " + err.Error()) // strings can always be encoded

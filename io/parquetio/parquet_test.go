@@ -152,7 +152,7 @@ func TestRowGroupsAreShards(t *testing.T) {
 		if first == nil {
 			first = used
 		}
-		if !slices.Equal(used, first) || len(used) != 999 || used[0] != "[1.1 0.1 -1 1]:false#text 1" {
+		if !slices.Equal(used, first) || len(used) != 999 || used[0] != "[1.1 0.1 -1 1]:false# text 1" {
 			t.Errorf("shards of %d bytes: %d rows, the first %s", size, len(used), used[0])
 		}
 		if !slices.Equal(aside, []string{`1:6: column "small": is missing`}) {

@@ -178,7 +178,7 @@ func (r *reader) Target(i int) []byte { return r.Label(i, r.at-1) }
 func (r *reader) Weight() []byte { return r.Weights.At(r.at - 1) }
 
 // Key returns text i of those that the last row's key is made of.
-func (r *reader) Key(i int) []byte { return r.Keys[i].At(r.at - 1) }
+func (r *reader) Key(i int) []byte { return r.Keys[i].Key(r.at - 1) }
 
 // ID returns the text of the last row's identifier.
 func (r *reader) ID() []byte { return r.IDs.At(r.at - 1) }

@@ -48,14 +48,17 @@ type Block struct {
 	// Keys has length N, or is empty unless a reader was asked for the keys that assign rows to folds.
 	Keys []uint64
 
-	// IDs are the identifiers of the rows, if a reader was asked for them. Otherwise it is
-	// empty.
+	// IDs are the identifiers of the rows, with the spaces around them, if a reader was asked
+	// for them. Otherwise it is empty.
 	IDs []string
 
 	// Lines are the positions of the rows in their file, if a reader records them.
 	// Otherwise it is empty.
 	Lines []int64
 }
+
+// NoID is the identifier of a row in which it is null. No text is the same, since texts are UTF-8.
+const NoID = "\xff"
 
 // Row returns row i of the block, sharing its memory.
 func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }

@@ -59,7 +59,9 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 			}
 		}
 		f.Weights = texts(l.Role(Weight), in.Data.Weighted)
-		f.IDs = texts(l.Role(ID), in.IDs)
+		if f.IDs = texts(l.Role(ID), in.IDs); f.IDs != nil {
+			f.IDs.null, f.To[l.Role(ID)].whole = rows.NoID, true
+		}
 		for _, at := range l.KeyFields(in.Data) {
 			f.Keys = append(f.Keys, texts(at, true))
 		}
@@ -165,7 +167,7 @@ func (r *Record) Target(i int) []byte { return r.Label(i, 0) }
 func (r *Record) Weight() []byte { return r.Weights.At(0) }
 
 // Key returns text i of those that the record's key is made of.
-func (r *Record) Key(i int) []byte { return r.Keys[i].At(0) }
+func (r *Record) Key(i int) []byte { return r.Keys[i].Key(0) }
 
 // ID returns the text of the record's identifier.
 func (r *Record) ID() []byte { return r.IDs.At(0) }

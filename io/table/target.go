@@ -11,6 +11,7 @@ import (
 type Target struct {
 	Sink   schema.Sink
 	Column int
+	whole  bool // texts keep the spaces around them
 }
 
 // Decoder returns what stores the values in rows; nil if something else takes them.
@@ -27,9 +28,12 @@ func (t *Target) Decoder() *schema.Decoder {
 // exactInteger is the largest integer up to which float64 has all.
 const exactInteger = 1 << 53
 
-// Text passes a text, from which spaces are cut.
+// Text passes a text, from which spaces are cut unless it is an identifier.
 func (t *Target) Text(row []float32, text []byte) (reason string) {
-	return t.Sink.Text(row, t.Column, trim(text))
+	if !t.whole {
+		text = trim(text)
+	}
+	return t.Sink.Text(row, t.Column, text)
 }
 
 // Null passes a missing value.
@@ -93,6 +97,7 @@ func trim(b []byte) []byte {
 // Texts is a Sink that keeps the texts of a column, one after another, and passes values on if they have a further
 // target.
 type Texts struct {
+	null string // in place of a missing text
 	text []byte
 	ends []int
 	next Target
@@ -108,16 +113,17 @@ func (t *Texts) Text(row []float32, _ int, text []byte) string {
 	t.text = append(t.text, text...)
 	t.ends = append(t.ends, len(t.text))
 	if t.next.Sink != nil {
-		return t.next.Sink.Text(row, t.next.Column, text)
+		return t.next.Text(row, text)
 	}
 	return ""
 }
 
-// Float keeps the text that stands for a number; that of NaN is empty.
+// Float keeps the text that stands for a number; NaN is missing.
 func (t *Texts) Float(row []float32, _ int, v float64) string {
-	if v == v {
-		t.text = schema.AppendFloat(t.text, v)
+	if v != v {
+		return t.Null(row, 0)
 	}
+	t.text = schema.AppendFloat(t.text, v)
 	t.ends = append(t.ends, len(t.text))
 	if t.next.Sink != nil {
 		return t.next.Float(row, v)
@@ -125,8 +131,9 @@ func (t *Texts) Float(row []float32, _ int, v float64) string {
 	return ""
 }
 
-// Null keeps an empty text.
+// Null keeps the text of what is missing, which is empty except for identifiers.
 func (t *Texts) Null(row []float32, _ int) string {
+	t.text = append(t.text, t.null...)
 	t.ends = append(t.ends, len(t.text))
 	if t.next.Sink != nil {
 		return t.next.Null(row)
@@ -147,6 +154,14 @@ func (t *Texts) At(i int) []byte {
 		return []byte{}
 	}
 	return t.text[from:t.ends[i]:t.ends[i]]
+}
+
+// Key returns text i as part of a key, which may also be an identifier.
+func (t *Texts) Key(i int) []byte {
+	if text := t.At(i); t.null == "" || string(text) != t.null {
+		return trim(text)
+	}
+	return nil
 }
 
 // plain is the Sink of rows of plain numbers.

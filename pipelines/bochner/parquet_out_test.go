@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -107,7 +110,7 @@ func TestPredictionsAsParquet(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || len(got) != 301 {
 		t.Errorf("%d rows differ from CSV: %s", len(got), d)
 	}
-	for _, column := range []string{"required binary id (STRING)", "required int64 line", "optional binary prediction (STRING)", "optional float score_yes"} {
+	for _, column := range []string{"optional binary id (STRING)", "required int64 line", "optional binary prediction (STRING)", "optional float score_yes"} {
 		if !strings.Contains(schema, column) {
 			t.Errorf("no column %q in %s", column, schema)
 		}
@@ -170,5 +173,77 @@ func TestFeaturesAsParquetTrainTheSameModel(t *testing.T) {
 	}
 	if got := read(t, dir, "jsonl", "part-00000.jsonl"); !strings.HasPrefix(got, `{"features":[`) || !strings.Contains(got, `],"labels":"`) {
 		t.Errorf("%.200s", got)
+	}
+}
+
+// Whoever joins predictions with the rows does so by the identifiers, which therefore are those of the input.
+func TestIdentifiersKeepTheirSpacesAndNulls(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "train.csv", "id,a,b,y\n"+numbered(60, "k%d,1,2,p")+numbered(60, "m%d,3,1,q"))
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--id_column", "id", "--features", "32", "--lambda", "1e-3", "--search", "none", "--model", "model", "--quiet")
+	type row struct {
+		ID *string `parquet:"id,optional" json:"id"`
+		A  float64 `parquet:"a"`
+		B  float64 `parquet:"b"`
+	}
+	type named struct {
+		ID *string `json:"id"`
+	}
+	var texts []*string
+	for _, text := range []string{" lead", "trail ", " both ", "", "null", "NaN", "  ", "0012", `a "b", c`} {
+		texts = append(texts, &text)
+	}
+	csv, lines, rows := "id,a,b\n", "", []row{}
+	for _, id := range append(texts, nil) {
+		rows = append(rows, row{id, 1, 2})
+		name, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += fmt.Sprintf(`{"id":%s,"a":1,"b":2}`+"\n", name)
+		if id != nil {
+			csv += `"` + strings.ReplaceAll(*id, `"`, `""`) + `",1,2` + "\n"
+		}
+	}
+	write(t, dir, "new.csv", csv)
+	write(t, dir, "new.jsonl", lines+`{"a":1,"b":2}`+"\n")
+	f, err := os.Create(filepath.Join(dir, "new.parquet"))
+	if err == nil {
+		err = errors.Join(parquet.Write(f, rows), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string][]*string{"new.csv": texts, "new.jsonl": append(slices.Clone(texts), nil, nil), "new.parquet": append(slices.Clone(texts), nil)} {
+		predict := []string{"predict", "--model", "model", "--data", data, "--quiet", "--out_format"}
+		got := []*string{}
+		for line := range strings.Lines(must(t, dir, append(predict, "jsonl", "--out", "-")...)) {
+			var n named
+			if err := json.Unmarshal([]byte(line), &n); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, n.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s, JSON lines: %s", data, diff)
+		}
+		must(t, dir, append(predict, "parquet", "--out", data+"-out")...)
+		stored, err := parquet.ReadFile[struct {
+			ID *string `parquet:"id,optional"`
+		}](filepath.Join(dir, data+"-out", "part-00000.parquet"))
+		got = nil
+		for _, s := range stored {
+			got = append(got, s.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s, Parquet: %s, %v", data, diff, err)
+		}
+		must(t, dir, append(predict, "csv", "--out", data+"-csv")...)
+		for i, record := range csvParts(t, filepath.Join(dir, data+"-csv"))[1:] {
+			if id := want[i]; id != nil && record[0] != *id || id == nil && record[0] != "" {
+				t.Errorf("%s, CSV: row %d has the id %q", data, i, record[0])
+			}
+		}
 	}
 }

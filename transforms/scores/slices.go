@@ -3,6 +3,7 @@ package scores
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -35,10 +36,12 @@ const (
 // text returns the value of row i.
 func (s *Slice) text(b *rows.Block, i int) string {
 	if s.Value < 0 {
-		if i >= len(b.IDs) || b.IDs[i] == "" {
-			return missingText
+		if i < len(b.IDs) {
+			if id := strings.Trim(b.IDs[i], " \t"); id != "" && id != rows.NoID {
+				return s.identified(id)
+			}
 		}
-		return s.identified(b.IDs[i])
+		return missingText
 	}
 	v := b.Row(i)[s.Value]
 	switch {

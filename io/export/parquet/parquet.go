@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 func init() {
@@ -53,6 +54,9 @@ type column struct {
 	entries    int
 	indices    []int32 // of levels
 	plain      []byte  // other values, encoded
+
+	own      bool    // texts of rows that all have the column, of which some are null
+	presence []runOf // of these
 }
 
 func newWriter(w io.Writer, table []export.Column, limit int) *writer {
@@ -83,6 +87,7 @@ func (w *writer) begin(b *export.Block) error {
 				}
 			case []string:
 				c.physical, size = typeByteArray, textBytes
+				c.own, c.optional = t.Always, true
 			default:
 				return fmt.Errorf("export: parquet: column %s of %T", t.Name, b.Values[from])
 			}
@@ -154,7 +159,7 @@ func (w *writer) Write(b *export.Block) error {
 		for _, c := range w.columns {
 			i := at
 			for _, run := range w.presence[first:] {
-				if run.present || !c.optional {
+				if run.present || !c.optional || c.own {
 					c.add(b.Values[c.from], i, run.n)
 				}
 				i += run.n
@@ -221,7 +226,10 @@ func (c *column) add(values any, at, n int) {
 		}
 	case []string:
 		for i := first; i <= last; i += c.width {
-			c.plain = appendText(c.plain, v[i])
+			c.presence = append(c.presence, runOf{1, v[i] != rows.NoID})
+			if v[i] != rows.NoID {
+				c.plain = appendText(c.plain, v[i])
+			}
 		}
 	}
 }
@@ -238,8 +246,12 @@ func (w *writer) flush() error {
 	w.file.begin(w.rows)
 	present := appendPresence(nil, w.presence)
 	for _, c := range w.columns {
-		w.file.chunk(c, w.rows, present)
-		c.plain, c.indices = c.plain[:0], c.indices[:0]
+		if c.own {
+			w.file.chunk(c, w.rows, appendPresence(nil, c.presence))
+		} else {
+			w.file.chunk(c, w.rows, present)
+		}
+		c.plain, c.indices, c.presence = c.plain[:0], c.indices[:0], c.presence[:0]
 	}
 	w.rows, w.texts, w.presence = 0, 0, w.presence[:0]
 	return w.file.err
