@@ -18,8 +18,8 @@ func init() {
 func (l Layout) format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.Format {
 	return dataset.Format{
 		Name: name, Package: "cifario",
-		Traits: dataset.Traits{Scale: "255", Faint: true, Image: func(*dataset.Schema) dataset.Image {
-			return dataset.Image{Height: 32, Width: 32, Channels: 3, Planar: true}
+		Traits: dataset.Traits{Scale: "255", Faint: true, Image: func(*dataset.Schema) rows.Image {
+			return rows.Image{Height: 32, Width: 32, Channels: 3, Planar: true}
 		}},
 		Sniff: sniff,
 		Begin: func(_ context.Context, o *dataset.Opening, _ []byte) error {

@@ -81,15 +81,9 @@ type Traits struct {
 	// this format is assumed to have it too.
 	Faint bool
 	// Image returns how a row stores an image, if it does. May be nil.
-	Image func(s *Schema) Image
+	Image func(s *Schema) rows.Image
 	// Unlabeled tells a user who has not named the labels where they are.
 	Unlabeled string
-}
-
-// Image is the shape of images; a zero height means that rows are not images.
-type Image struct {
-	Height, Width, Channels int
-	Planar                  bool // channel by channel, otherwise pixel by pixel
 }
 
 // FormatOptions are the options of a format.

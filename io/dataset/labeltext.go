@@ -42,8 +42,7 @@ func (t *LabelText) validate() error {
 func (o *Options) labelText() *LabelText {
 	switch {
 	case o.LabelText != (LabelText{}):
-		t := o.LabelText
-		return &t
+		return &o.LabelText
 	case o.Like != nil:
 		return o.Like.LabelText
 	}

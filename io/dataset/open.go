@@ -81,6 +81,9 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d values, the model takes %d", d.Schema.Dim, o.Like.Dim)}
 	}
 	if o.Like != nil {
+		if err := d.Schema.Shape().Other(o.Like.Shape(), "the model takes"); err != nil {
+			return nil, &Error{d.Schema.Format, d.Files[first].Name, err}
+		}
 		d.Schema.Centre, d.Schema.Numbers = o.Like.Centre, o.Like.Numbers
 	}
 	return d, nil
@@ -103,16 +106,14 @@ func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) 
 // begin finds the schema from the first file with content.
 func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 	d := o.Data
-	fail := func(err error) (*Format, error) { return nil, &Error{Name: d.Files[o.First].Name, Err: err} }
-	named := find(o.Options.Format)
-	format, err := named, error(nil)
-	if named != nil {
-		err = checkContent(named, head)
+	format, err := find(o.Options.Format), error(nil)
+	if format != nil {
+		err = checkContent(format, head)
 	} else {
 		format, err = recognise(head, &d.Files[o.First])
 	}
 	if err != nil {
-		return fail(err)
+		return nil, &Error{Name: d.Files[o.First].Name, Err: err}
 	}
 	d.Schema.Format = format.Name
 	if !format.Columns {

@@ -40,6 +40,14 @@ func (s *Schema) Traits() Traits {
 	return Traits{}
 }
 
+// Shape returns the shape of images in the rows; its height is 0 if they are not known to be images.
+func (s *Schema) Shape() (m rows.Image) {
+	if of := s.Traits().Image; of != nil {
+		m = of(s)
+	}
+	return m
+}
+
 // SetTable sets the table of a format with columns, and with it the row length and the
 // names of the values.
 func (s *Schema) SetTable(t *schema.Table) {
@@ -106,7 +114,7 @@ func (s Schema) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON skips the layout of a format that is not registered.
-func (s *Schema) UnmarshalJSON(data []byte) error {
+func (s *Schema) UnmarshalJSON(data []byte) (err error) {
 	if err := json.Unmarshal(data, (*plainSchema)(s)); err != nil {
 		return err
 	}
@@ -118,7 +126,6 @@ func (s *Schema) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &members); err != nil {
 		return err
 	}
-	var err error
 	s.Layout, err = readLayout(f, members[f.LayoutKey])
 	return err
 }
@@ -146,12 +153,11 @@ type savedFile struct {
 }
 
 // MarshalJSON also writes the layouts of files.
-func (d Dataset) MarshalJSON() ([]byte, error) {
+func (d Dataset) MarshalJSON() (text []byte, err error) {
 	s := saved{(*plainDataset)(&d), make([]savedFile, len(d.Files))}
 	for i, f := range d.Files {
 		s.Files[i].File = f
 		if f.Layout != nil {
-			var err error
 			if s.Files[i].Layout, err = json.Marshal(f.Layout); err != nil {
 				return nil, err
 			}

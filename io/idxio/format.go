@@ -41,14 +41,22 @@ func (o Options) Patterns() map[string][]string {
 }
 
 // image returns the shape of rows that have two or three dimensions in the file.
-func image(s *dataset.Schema) dataset.Image {
+func image(s *dataset.Schema) rows.Image {
 	switch len(s.Image) {
 	case 2:
-		return dataset.Image{Height: s.Image[0], Width: s.Image[1], Channels: 1}
+		return rows.Image{Height: s.Image[0], Width: s.Image[1], Channels: 1}
 	case 3:
-		return dataset.Image{Height: s.Image[0], Width: s.Image[1], Channels: s.Image[2]}
+		return rows.Image{Height: s.Image[0], Width: s.Image[1], Channels: s.Image[2]}
 	}
-	return dataset.Image{}
+	return rows.Image{}
+}
+
+// image returns the sizes of images; nil if records have another number of dimensions.
+func (h Header) image() []int {
+	if len(h.Dims) == 3 || len(h.Dims) == 4 {
+		return h.Dims[1:]
+	}
+	return nil
 }
 
 // begin takes the row length from the header of the first file and lists the label
@@ -60,9 +68,7 @@ func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 	}
 	d := o.Data
 	d.Schema.Dim = h.RowLen()
-	if len(h.Dims) == 3 || len(h.Dims) == 4 {
-		d.Schema.Image = h.Dims[1:]
-	}
+	d.Schema.Image = h.image()
 	patterns := dataset.OptionsOf[Options](o.Options).LabelFiles
 	if len(patterns) == 0 {
 		return nil
@@ -91,6 +97,9 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	}
 	if dim := o.Data.Schema.Dim; err == nil && h.RowLen() != dim {
 		err = fmt.Errorf("has records of %d values, %s has %d", h.RowLen(), o.Data.Files[o.First].Name, dim)
+	}
+	if err == nil {
+		err = image(&dataset.Schema{Image: h.image()}).Other(o.Data.Schema.Shape(), o.Data.Files[o.First].Name+" has")
 	}
 	if err != nil {
 		return nil, o.Error(i, err)

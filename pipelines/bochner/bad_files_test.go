@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	be "encoding/binary"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -203,6 +204,36 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 			}
 			refuse(t, dir, c.code, c.want, args...)
 		})
+	}
+}
+
+func TestImagesOfAnotherShapeAreRefused(t *testing.T) {
+	t.Parallel()
+	images, labels := pictures(40)
+	dir := t.TempDir()
+	write(t, dir, "images", images)
+	write(t, dir, "labels", labels)
+	write(t, dir, "again", labels)
+	must(t, dir, trainOn("images", "--label_files", "labels")...)
+	for shape, want := range map[string]string{
+		"\x02\x08": "has images of 2 × 8 pixels, %s 4 × 4 pixels", "\x08\x02": "has images of 8 × 2 pixels, %s 4 × 4 pixels",
+		"\x02\x02\x04": "has images of 2 × 2 pixels of 4 channels, %s 4 × 4 pixels",
+	} {
+		var sizes []uint32
+		for _, size := range shape {
+			sizes = append(sizes, uint32(size))
+		}
+		write(t, dir, "other", idx(8, append([]uint32{40}, sizes...), images[16:]))
+		model := []string{"other: " + fmt.Sprintf(want, "the model takes")}
+		refuse(t, dir, 3, model, "predict", "--model", "model", "--data", "other", "--out", "new")
+		refuse(t, dir, 3, model, "evaluate", "--model", "model", "--data", "other", "--label_files", "labels")
+		refuse(t, dir, 3, model, "featurize", "--model", "model", "--data", "other", "--label_files", "labels", "--out", "new")
+		files := []string{"other: " + fmt.Sprintf(want, "images has")}
+		refuse(t, dir, 3, files, "train", "--data", "images", "--data", "other", "--label_files", "labels", "--label_files", "again", "--model", "new")
+	}
+	for _, sizes := range [][]uint32{{40, 16}, {40, 4, 4, 1}} { // no shape, and the same
+		write(t, dir, "same", idx(8, sizes, images[16:]))
+		must(t, dir, "evaluate", "--model", "model", "--data", "same", "--label_files", "labels")
 	}
 }
 

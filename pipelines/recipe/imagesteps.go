@@ -19,13 +19,7 @@ const (
 
 // ShapeOf returns the shape of images in rows; its height is 0 if rows are not known to be
 // images.
-func ShapeOf(schema dataset.Schema) image.Shape {
-	of := schema.Traits().Image
-	if of == nil {
-		return image.Shape{}
-	}
-	return image.Shape(of(&schema))
-}
+func ShapeOf(schema dataset.Schema) image.Shape { return image.Shape(schema.Shape()) }
 
 // imageArgs is the number of arguments of a step.
 var imageArgs = map[string]int{"crop": 1, "patchpca": 3}
