@@ -19,13 +19,9 @@ import (
 const (
 	ignored = -1 - iota
 	weight
-	id
-	key                    // of the first column of a key; below it are others, up to mostKeys
-	label = key - mostKeys // of the first label; below it are others
+	name  // nothing else than the id or part of a key
+	label // of the first label; below it are others
 )
-
-// mostKeys is the largest number of columns that a key is made of.
-const mostKeys = 4
 
 // Reader reads the rows of one shard of a CSV file.
 type Reader struct {
@@ -34,8 +30,8 @@ type Reader struct {
 	uses   []int32  // for each field: the index of a feature, or what else it is
 	labels [][]byte // labels of the last row
 	weight []byte
-	id     []byte
-	keys   [][]byte
+	id     kept
+	keys   []kept
 	text   []byte   // text of a quoted field, reused
 	recode []byte   // a record in UTF-8
 	path   [][]byte // values of the last fields, which are in the path of the file
@@ -46,6 +42,12 @@ type Reader struct {
 	values []value     // of each feature
 	width  int         // values of a row
 	sink   schema.Sink // takes features that are not simple; nil if all are
+}
+
+// kept is a field whose text is kept, whatever else it is.
+type kept struct {
+	field int
+	text  []byte // of the last row; nil if there is no such field
 }
 
 // value is how the field of a feature is read.
@@ -85,7 +87,7 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 		d.uses[f], d.weight = weight, []byte{}
 	}
 	if f := l.Role(table.ID); f >= 0 {
-		d.uses[f], d.id = id, []byte{}
+		d.id = d.keep(f)
 	}
 	return d
 }
@@ -100,12 +102,21 @@ func (r *Reader) Centre(c []float64) {
 	}
 }
 
-// Keys makes the reader keep the texts of those fields, at most mostKeys, which have roles.
+// Keys makes the reader keep the texts of those fields, which have roles.
 func (r *Reader) Keys(fields []int) {
-	for i, f := range fields {
-		r.uses[f] = key - int32(i)
-		r.keys = append(r.keys, []byte{})
+	for _, f := range fields {
+		r.keys = append(r.keys, r.keep(f))
 	}
+}
+
+func (r *Reader) keep(f int) kept {
+	switch use := r.uses[f]; {
+	case use == ignored:
+		r.uses[f] = name
+	case use >= 0:
+		r.values[use].simple = false // the text would be passed over
+	}
+	return kept{f, []byte{}}
 }
 
 // Types makes the fields of features values of a row as the table of d says, whose columns are
@@ -115,7 +126,8 @@ func (r *Reader) Types(d *schema.Decoder) {
 	for i := range r.values {
 		v := &r.values[i]
 		v.slot = int32(d.Slot(i))
-		v.centre, v.simple = d.Simple(i)
+		centre, simple := d.Simple(i)
+		v.centre, v.simple = centre, simple && v.simple
 	}
 }
 
@@ -140,10 +152,10 @@ func (r *Reader) Target(i int) []byte {
 func (r *Reader) Weight() []byte { return r.weight }
 
 // ID returns the text of the last row's identifier, nil if the layout has none.
-func (r *Reader) ID() []byte { return r.id }
+func (r *Reader) ID() []byte { return r.id.text }
 
 // Key returns text i of those that the last row's key is made of.
-func (r *Reader) Key(i int) []byte { return r.keys[i] }
+func (r *Reader) Key(i int) []byte { return r.keys[i].text }
 
 // Line returns the line on which the row that Append read last begins.
 func (r *Reader) Line() int64 { return r.lines.Line() }
@@ -234,7 +246,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	x = slices.Grow(x, r.width)[:base+r.width]
 	row := x[base:]
 	comma := r.layout.Comma
-	r.weight, r.id = r.weight[:0], r.id[:0]
+	r.weight = r.weight[:0]
 	at := 0 // where the field begins
 	for f, use := range r.uses[:len(r.layout.Stored())] {
 		if at > len(rec) {
@@ -264,9 +276,6 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 		}
 		w := fields{rec: rec, comma: comma, at: at, text: r.text}
 		b, why := w.whole()
-		if use != id {
-			b = trim(b, comma)
-		}
 		at, r.text = w.at, w.text
 		if why != "" {
 			return x[:base], nil, r.bad(rec, f, why)
@@ -287,7 +296,16 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 }
 
 // put stores the text of field f of a record, or returns why the record cannot be used.
-func (r *Reader) put(row []float32, rec []byte, f int, b []byte) *rows.BadRow {
+func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRow {
+	b := trim(whole, r.layout.Comma)
+	if f == r.id.field && r.id.text != nil {
+		r.id.text = append(r.id.text[:0], whole...)
+	}
+	for i := range r.keys {
+		if k := &r.keys[i]; k.field == f {
+			k.text = append(k.text[:0], b...)
+		}
+	}
 	switch use := r.uses[f]; {
 	case use != ignored && !utf8.Valid(b):
 		return r.bad(rec, f, notUTF8(b))
@@ -309,10 +327,6 @@ func (r *Reader) put(row []float32, rec []byte, f int, b []byte) *rows.BadRow {
 		row[to.slot] = v
 	case use == weight:
 		r.weight = append(r.weight[:0], b...)
-	case use == id:
-		r.id = append(r.id[:0], b...)
-	case use <= key && use > label:
-		r.keys[key-use] = append(r.keys[key-use][:0], b...)
 	case use <= label:
 		to := &r.labels[label-use]
 		*to = append((*to)[:0], b...)

@@ -247,3 +247,31 @@ func TestIdentifiersKeepTheirSpacesAndNulls(t *testing.T) {
 		}
 	}
 }
+
+func TestAFeatureThatIsAlsoTheIdentifierStaysAFeature(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var train, csv, lines strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&train, "%c,%d.5,%d\n", 'p'+i%4, i%7, 10*(i%4)+i%7)
+	}
+	for i := range 8 {
+		fmt.Fprintf(&csv, " %c,%d.5\n", 'p'+i%4, i)
+		fmt.Fprintf(&lines, `{"city":" %c","a":%d.5}`+"\n", 'p'+i%4, i)
+	}
+	write(t, dir, "train.csv", "city,a,y\n"+train.String())
+	write(t, dir, "new.csv", "city,a\n"+csv.String())
+	write(t, dir, "new.jsonl", lines.String())
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--search", "none", "--model", "model", "--quiet")
+	for _, data := range []string{"new.csv", "new.jsonl"} {
+		predict := []string{"predict", "--model", "model", "--data", data, "--quiet", "--out", "-"}
+		want := strings.Split(must(t, dir, predict...), "\n")
+		for _, id := range []string{"city", "a"} {
+			for i, line := range strings.Split(must(t, dir, append(predict, "--id_column", id)...), "\n") {
+				if line[strings.LastIndex(line, ",")+1:] != want[i] {
+					t.Errorf("%s by %s: line %d is %s, want the prediction %s", data, id, i, line, want[i])
+				}
+			}
+		}
+	}
+}
