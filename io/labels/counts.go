@@ -109,7 +109,7 @@ func (t *tally) add(label string, n int64) {
 	u := tally{rows: n}
 	if x, ok := number([]byte(label)); ok {
 		u.numbers = n
-		if whole(x) {
+		if whole([]byte(label), x) {
 			u.whole = n
 		}
 		if y, reason := ParseTarget([]byte(label)); reason == "" {
@@ -167,7 +167,7 @@ type Summary struct {
 	Overflow bool      `json:"overflow,omitempty"`
 
 	Numeric bool    `json:"numeric"`        // there are labels, and each is a finite decimal number
-	Whole   bool    `json:"whole"`          // and a whole number below 2⁵³
+	Whole   bool    `json:"whole"`          // and a whole number, from 2⁵³ on in digits
 	Targets int64   `json:"targets"`        // labels that ParseTarget accepts
 	Min     float64 `json:"min"`            // smallest such target
 	Max     float64 `json:"max"`            // largest such target

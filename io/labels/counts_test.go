@@ -146,7 +146,7 @@ func TestTallyEqualsCountOverAllLabels(t *testing.T) {
 		for _, l := range labels {
 			x, ok := number([]byte(l))
 			want.Numeric = want.Numeric && ok
-			want.Whole = want.Whole && ok && whole(x)
+			want.Whole = want.Whole && ok && whole([]byte(l), x)
 			if !ok && (want.Text == "" || l < want.Text) {
 				want.Text = l
 			}

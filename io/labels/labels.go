@@ -6,15 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/io/lines/decimal"
 )
 
 // Vocabulary is the list of classes of a data set; a class index is an index into it.
 // Labels are text in files: "1", "1.0" and "+1" are one class if every label is a
-// number, otherwise three.
+// number, otherwise three. Whole numbers that differ in any digit are different classes.
 //
 // Create it with New, with Counts.Summary or from JSON. It is then read-only and safe
 // for concurrent use.
@@ -22,44 +25,43 @@ type Vocabulary struct {
 	Classes []string `json:"classes"` // by value if Numeric, else bytewise; distinct
 	Numeric bool     `json:"numeric"` // all classes are numbers in canonical form
 
-	tokens map[string]int  // classes as written in Classes
-	values map[float64]int // numeric classes, for other ways to write them
+	tokens map[string]int  // classes as written in Classes, and in canonical form
+	values map[float64]int // numeric classes below 2⁵³, for other ways to write them
 }
 
 // New returns the vocabulary of a set of labels, in any order and
 // with repetitions. It is Numeric if every label is a number.
 func New(labels []string) *Vocabulary {
-	v := &Vocabulary{Numeric: len(labels) > 0}
-	var values []float64
+	v := &Vocabulary{Numeric: len(labels) > 0, Classes: slices.Clone(labels)}
 	for _, l := range labels {
-		x, ok := number([]byte(l))
-		if v.Numeric = ok; !ok {
+		if _, v.Numeric = number([]byte(l)); !v.Numeric {
 			break
 		}
-		values = append(values, x)
 	}
 	if v.Numeric {
-		slices.Sort(values)
-		for _, x := range slices.Compact(values) {
-			v.Classes = append(v.Classes, canonical(x))
+		for i, l := range labels {
+			v.Classes[i] = Canonical([]byte(l))
 		}
-	} else {
-		v.Classes = slices.Clone(labels)
-		slices.Sort(v.Classes)
-		v.Classes = slices.Compact(v.Classes)
 	}
+	slices.SortFunc(v.Classes, v.compare)
+	v.Classes = slices.Compact(v.Classes)
 	v.index()
 	return v
 }
 
-// compareClasses orders numbers in canonical form by value, and text bytewise.
-func compareClasses(a, b string, numeric bool) int {
-	if numeric {
-		x, _ := number([]byte(a))
-		y, _ := number([]byte(b))
-		return cmp.Compare(x, y)
+// compare orders numbers in canonical form by value, and text bytewise.
+func (v *Vocabulary) compare(a, b string) int {
+	if !v.Numeric {
+		return strings.Compare(a, b)
 	}
-	return strings.Compare(a, b)
+	x, _ := number([]byte(a))
+	y, _ := number([]byte(b))
+	if x == y && a != b { // float64 does not tell large numbers apart
+		r, _ := new(big.Rat).SetString(a)
+		s, _ := new(big.Rat).SetString(b)
+		return r.Cmp(s)
+	}
+	return cmp.Compare(x, y)
 }
 
 // index builds the maps from Classes.
@@ -71,6 +73,7 @@ func (v *Vocabulary) index() {
 	for i, c := range v.Classes {
 		v.tokens[c] = i
 		if v.Numeric {
+			v.tokens[Canonical([]byte(c))] = i // models of earlier versions have 1e+16
 			x, _ := number([]byte(c))
 			v.values[x] = i
 		}
@@ -87,8 +90,11 @@ func (v *Vocabulary) Index(label []byte) (int, bool) {
 		return i, true
 	}
 	if v.Numeric {
-		if x, ok := number(label); ok {
+		if x, ok := number(label); ok && math.Abs(x) < exactly {
 			i, ok := v.values[x]
+			return i, ok
+		} else if ok {
+			i, ok := v.tokens[Canonical(label)]
 			return i, ok
 		}
 	}
@@ -135,18 +141,19 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &p); err != nil {
 		return err
 	}
+	read := Vocabulary{Classes: p.Classes, Numeric: p.Numeric}
 	for i, c := range p.Classes {
 		if p.Numeric {
-			if _, ok := number([]byte(c)); !ok || Canonical([]byte(c)) != c {
+			if x, ok := number([]byte(c)); !ok || Canonical([]byte(c)) != c && (math.Abs(x) < exactly || shortest(x) != c) {
 				return fmt.Errorf("labels: vocabulary: class %d: %.80q is not a number in canonical form", i, c)
 			}
 		}
-		if i > 0 && compareClasses(p.Classes[i-1], c, p.Numeric) >= 0 {
+		if i > 0 && read.compare(p.Classes[i-1], c) >= 0 {
 			return fmt.Errorf("labels: vocabulary: class %d: %.80q is repeated or out of order", i, c)
 		}
 	}
-	*v = Vocabulary{Classes: p.Classes, Numeric: p.Numeric}
-	v.index()
+	read.index()
+	*v = read
 	return nil
 }
 
@@ -155,15 +162,15 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 // inf, nan) are text: as a class, they are more likely a code.
 func number(label []byte) (float64, bool) {
 	t := bytes.Trim(label, " \t")
-	if !decimal(t) {
+	if !isDecimal(t) {
 		return 0, false
 	}
 	x, err := strconv.ParseFloat(string(t), 64)
 	return x, err == nil
 }
 
-// decimal reports whether a label has only bytes of decimal numbers and a plausible length.
-func decimal(t []byte) bool {
+// isDecimal reports whether a label has only bytes of decimal numbers and a plausible length.
+func isDecimal(t []byte) bool {
 	if len(t) == 0 || len(t) > MaxLabel {
 		return false
 	}
@@ -175,27 +182,37 @@ func decimal(t []byte) bool {
 	return true
 }
 
-// Canonical returns the form in which a label becomes a class of a numeric
-// vocabulary: the shortest decimal that reads back as the same float64, whole
-// numbers below 2⁵³ in digits alone ("1", "-2.5", "1e+300"). A label that is not a
-// number is returned as it is.
-func Canonical(label []byte) string {
-	if x, ok := number(label); ok {
-		return canonical(x)
-	}
-	return string(label)
-}
+// exactly is the number up to which float64 tells all whole numbers apart.
+const exactly = 1 << 53
 
-func canonical(x float64) string {
-	if whole(x) {
+// Canonical returns the form in which a label becomes a class of a numeric
+// vocabulary: the shortest decimal that reads back as the same float64 ("-2.5"), whole
+// numbers in digits alone. Numbers from 2⁵³ on keep all of their digits, if these
+// are at most MaxLabel. A label that is not a number is returned as it is.
+func Canonical(label []byte) string {
+	x, ok := number(label)
+	if !ok {
+		return string(label)
+	}
+	if math.Abs(x) >= exactly {
+		r, _ := new(big.Rat).SetString(string(bytes.Trim(label, " \t")))
+		places, _ := r.FloatPrec()
+		if exact := r.FloatString(places); len(exact) <= MaxLabel {
+			return exact
+		}
+	}
+	if x == math.Trunc(x) && math.Abs(x) < exactly {
 		return strconv.FormatInt(int64(x), 10)
 	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
+	return shortest(x)
 }
 
-// whole reports whether x is a whole number that float64 represents exactly, as it does
-// its neighbours.
-func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
+func shortest(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// whole reports whether a label of value x is a whole number; from 2⁵³ on it must be written in digits.
+func whole(label []byte, x float64) bool {
+	return x == math.Trunc(x) && (math.Abs(x) < exactly || !bytes.ContainsAny(decimal.Whole(bytes.Trim(label, " \t"), '.'), ".eE"))
+}
 
 // ParseTarget returns the label as a regression target, rounded to float64 once,
 // or the reason why it cannot be one. It must be within the range of float32 and is never −0.
@@ -204,9 +221,9 @@ func ParseTarget(label []byte) (y float64, reason string) {
 	switch {
 	case len(t) == 0:
 		return 0, "the label is empty"
-	case bytes.Count(t, []byte{','}) == 1 && decimal(bytes.Replace(t, []byte{','}, nil, 1)):
+	case bytes.Count(t, []byte{','}) == 1 && isDecimal(bytes.Replace(t, []byte{','}, nil, 1)):
 		return 0, fmt.Sprintf("the label %.40q is not a number (its fraction seems to begin with a comma)", label)
-	case !decimal(t):
+	case !isDecimal(t):
 		return 0, fmt.Sprintf("the label %.40q is not a number", label)
 	}
 	x, err := strconv.ParseFloat(string(t), 64)

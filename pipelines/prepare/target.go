@@ -169,6 +169,7 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 		return ""
 	}
 	n := len(l.Vocabulary.Classes)
+	first, last := l.Vocabulary.Classes[0], l.Vocabulary.Classes[n-1]
 	switch {
 	case l.Same != nil:
 		return fmt.Sprintf("the labels %q and %q are the same number, and so one class; write codes with a letter, such as c%s, to keep them apart", l.Same[0], l.Same[1], l.Same[0])
@@ -177,9 +178,11 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 	case !l.Numeric || !l.Whole || named(d, l):
 		return ""
 	case AreClasses(l):
-		return fmt.Sprintf("labels are %d distinct whole numbers from %g to %g, treated as classes; --task regression predicts them as numbers", n, l.Min, l.Max)
+		return fmt.Sprintf("labels are %d distinct whole numbers from %s to %s, treated as classes; "+
+			"--task regression predicts them as numbers", n, first, last)
 	case n <= autoClasses, l.Rows >= fewClasses*int64(n):
-		return fmt.Sprintf("labels are %s distinct whole numbers from %g to %g, treated as numbers to predict; --task classification treats them as classes", report.Groups(int64(n)), l.Min, l.Max)
+		return fmt.Sprintf("labels are %s distinct whole numbers from %s to %s, treated as numbers to predict; "+
+			"--task classification treats them as classes", report.Groups(int64(n)), first, last)
 	}
 	return ""
 }

@@ -44,6 +44,7 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 		{"numbers with gaps", "auto", summary(append(ages, "58", "58")...), "labels are 53 distinct whole numbers from 0 to 58, treated as numbers to predict; --task classification treats them as classes"},
 		{"ages of adults", "auto", summary(append(ages[18:52:52], ages[18:52]...)...), "labels are 34 distinct whole numbers from 18 to 51, treated as numbers to predict"},
 		{"ten whole numbers with gaps", "auto", summary(slices.Repeat([]string{"3", "40", "41", "500"}, 9)...), "labels are 4 distinct whole numbers from 3 to 500, treated as classes; --task regression predicts them as numbers"},
+		{"long whole numbers", "auto", summary(slices.Repeat([]string{"1234567890123456789", "1234567890123456781", "9"}, 9)...), "labels are 3 distinct whole numbers from 9 to 1234567890123456789, treated as classes"},
 		{"targets from 1 to 5", "auto", summary(slices.Repeat([]string{"1", "2", "3", "4", "5"}, 9)...), "labels are 5 distinct whole numbers from 1 to 5, treated as classes; --task regression"},
 		{"two numbers far apart", "auto", summary(slices.Repeat([]string{"18", "65"}, 9)...), "labels are 2 distinct whole numbers from 18 to 65, treated as classes"},
 		{"two classes", "auto", summary(slices.Repeat([]string{"0", "1"}, 9)...), ""},

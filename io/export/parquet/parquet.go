@@ -12,6 +12,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -110,7 +111,9 @@ func (c *column) setLevels(t export.Column) {
 		if whole[i], err = strconv.ParseInt(level, 10, 64); err != nil || strconv.FormatInt(whole[i], 10) != level {
 			isWhole = false
 		}
-		if numbers[i], err = strconv.ParseFloat(level, 64); err != nil || different[numbers[i]] {
+		numbers[i], err = strconv.ParseFloat(level, 64)
+		lost := !strings.Contains(level, "e") && strconv.FormatFloat(numbers[i], 'f', -1, 64) != level // digits beyond 2⁵³
+		if err != nil || lost || different[numbers[i]] {
 			isNumber = false
 		}
 		different[numbers[i]] = true

@@ -232,3 +232,13 @@ func TestErrorsOfThePlaceAreReturned(t *testing.T) {
 		t.Error("an unknown type of values is written")
 	}
 }
+
+func TestWholeClassesKeepTheirDigits(t *testing.T) {
+	for _, levels := range [][]string{{"2", "12345678901234567891"}, {"2", "9007199254740993"}, {"-0.5", "9007199254740993"}, {"1e-07", "0.25"}} {
+		columns := []export.Column{{Name: "class", Header: []string{"class"}, Levels: levels, Numeric: true}}
+		_, names, got := texts(t, written(t, columns, &export.Block{N: 2, Values: []any{[]int32{0, 1}}}, 2, 1000))
+		if d := cmp.Diff([][]string{levels[:1], levels[1:]}, got); d != "" {
+			t.Errorf("%v: %s", names, d)
+		}
+	}
+}
