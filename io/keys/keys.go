@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/schema/times"
@@ -59,11 +60,13 @@ func Group(text []byte) uint64 {
 	return d.Sum64()
 }
 
-// name adds the name of a group to a hash: a number as its shortest text.
+// name adds the name of a group to a hash: a number as its shortest text, but with all digits of the data from 2⁵³ on.
 func name(d *xxhash.Digest, text []byte) {
 	var number [32]byte
 	if v, err := strconv.ParseFloat(string(text), 64); err == nil && math.Abs(v) < 1<<53 {
 		text = schema.AppendFloat(number[:0], v+0)
+	} else if err == nil {
+		text = []byte(labels.Canonical(text))
 	}
 	d.Write(text)
 	d.Write([]byte{0})
