@@ -132,7 +132,7 @@ func TestSlicesByNumbers(t *testing.T) {
 	if got := values(r.Slices[0]); got != "0:234 1:233 2:233 " || r.Slices[0].Slices[0].MAE == nil {
 		t.Errorf("a: %s", got)
 	}
-	if got := values(r.Slices[2]); got != "1.700000001e+09:350 1.7e+09:350 " || r.Slices[2].Column != "c" {
+	if got := values(r.Slices[2]); got != "1700000000:350 1700000001:350 " || r.Slices[2].Column != "c" {
 		t.Errorf("c: %s", got)
 	}
 	if b := r.Slices[1]; !b.Many || b.Slices != nil || !strings.Contains(jobtest.Text(t, r), "column b has more than 512 values") {

@@ -253,12 +253,13 @@ func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 }
 
 // AppendFloat appends the text that stands for a stored number: the shortest decimal number
-// that rounds to it, without an exponent below 10¹⁵.
+// that rounds to it, without an exponent up to 2⁵³.
 func AppendFloat(dst []byte, v float64) []byte {
-	if n := int64(v); float64(n) == v && n > -1e15 && n < 1e15 && (n != 0 || !math.Signbit(v)) {
+	a := math.Abs(v)
+	switch n := int64(v); {
+	case a <= 1<<53 && float64(n) == v && (n != 0 || !math.Signbit(v)):
 		return strconv.AppendInt(dst, n, 10)
-	}
-	if a := math.Abs(v); a < 1e15 && (a >= 1e-5 || a == 0) {
+	case a <= 1<<53 && (a >= 1e-5 || a == 0):
 		return strconv.AppendFloat(dst, v, 'f', -1, 64)
 	}
 	return strconv.AppendFloat(dst, v, 'g', -1, 64)

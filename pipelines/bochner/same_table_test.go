@@ -137,6 +137,52 @@ func typedFiles(t *testing.T, n int) map[string]string {
 			{"name": "day", "type": {"type": "int", "logicalType": "date"}}, {"name": "weight", "type": "double"}, {"name": "y", "type": "string"}]}`)
 }
 
+// longRow is a row of whole numbers that float64 writes with an exponent, or does not hold.
+type longRow struct {
+	Card  int64   `parquet:"card" json:"card" avro:"card"`
+	Shop  float64 `parquet:"shop" json:"shop" avro:"shop"`
+	Owner int64   `parquet:"owner" json:"owner" avro:"owner"`
+	A     float64 `parquet:"a" json:"a" avro:"a"`
+	Y     int64   `parquet:"y" json:"y" avro:"y"`
+}
+
+var longRoles = []string{"--id_column", "card", "--categorical", "shop", "--group_column", "owner", "--search", "none"}
+
+// longFiles returns a table of longRow in files of all formats.
+func longFiles(t *testing.T, n int) map[string]string {
+	rnd := rand.New(rand.NewPCG(14, 14))
+	var rows []longRow
+	for i := range int64(n) {
+		shop := rnd.Int64N(5)
+		r := longRow{4_539_000_000_000_000 + i, float64(1_000_000_000_000_000 * (shop + 1)), 1<<53 - 20 + rnd.Int64N(40), rnd.NormFloat64(), 1_234_567_890_123_456_781}
+		if r.A+float64(shop) > 2 {
+			r.Y += 8
+		}
+		rows = append(rows, r)
+	}
+	return tables(t, rows, "card,shop,owner,a,y", func(r longRow) []string {
+		return []string{fmt.Sprint(r.Card), strconv.FormatFloat(r.Shop, 'f', -1, 64), fmt.Sprint(r.Owner), decimalOf(r.A), fmt.Sprint(r.Y)}
+	}, `{"type": "record", "name": "row", "fields": [{"name": "card", "type": "long"}, {"name": "shop", "type": "double"}, {"name": "owner", "type": "long"},
+		{"name": "a", "type": "double"}, {"name": "y", "type": "long"}]}`)
+}
+
+// Rows are forgotten by ids as CSV has them, whatever format the data has.
+func TestLongIDsAreDigitsInAnyFormat(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "ids", "4539000000000007\n4539000000000011\n")
+	for format, content := range longFiles(t, 200) {
+		write(t, dir, "data."+format, content)
+		must(t, dir, append([]string{"train", "--data", "data." + format, "--label", "y", "--features", "32", "--model", format, "--quiet"}, longRoles[:4]...)...)
+		must(t, dir, "sum", "--recipe", format, "--data", "data."+format, "--out", "s-"+format, "--quiet")
+		must(t, dir, "fit", "--sums", "s-"+format, "--model", "f-"+format, "--quiet")
+		r := run(t, dir, "forget", "--model", "f-"+format, "--sums", "s-"+format, "--data", "data."+format, "--ids", "ids", "--out", "g-"+format)
+		if r.code != 0 || !strings.Contains(r.stdout, "forgotten 2 rows of 2 ids") {
+			t.Errorf("%s: exit code %d\n%s%s", format, r.code, r.stdout, r.stderr)
+		}
+	}
+}
+
 // The same table in five formats gives the same model: the manifest differs in the name of
 // the format, the separator of CSV, and its checksum.
 func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
@@ -145,7 +191,7 @@ func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 		name  string
 		files map[string]string
 		flags []string
-	}{{"plain", plainFiles(t, 400), nil}, {"typed", typedFiles(t, 400), typedRoles}} {
+	}{{"plain", plainFiles(t, 400), nil}, {"typed", typedFiles(t, 400), typedRoles}, {"long", longFiles(t, 400), longRoles}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

@@ -48,10 +48,11 @@ func (s *Slice) text(b *rows.Block, i int) string {
 	case v != v:
 		return missingText
 	case s.Column == nil || s.Column.Type == schema.Number:
-		if s.Centre != 0 {
-			return strconv.FormatFloat(float64(v)+s.Centre, 'g', -1, 64)
+		wide := float64(v) + s.Centre
+		if s.Centre == 0 { // the shortest decimal number that rounds to v
+			wide, _ = strconv.ParseFloat(strconv.FormatFloat(wide, 'g', -1, 32), 64)
 		}
-		return strconv.FormatFloat(float64(v), 'g', -1, 32)
+		return string(schema.AppendFloat(nil, wide))
 	case s.Column.Type == schema.Time:
 		return times.Month(b.Row(i)[s.Value:])
 	case s.Column.Type == schema.Boolean:
