@@ -19,12 +19,10 @@ const mostAlike = 5
 // Alike lists texts that differ only in case, in Unicode form, in spaces or in invisible characters, quoted with escapes;
 // "" if there are none.
 func Alike(texts []string) string {
-	fold, visible := cases.Fold(), runes.Remove(runes.In(rangetable.Merge(unicode.Cf, unicode.Variation_Selector)))
 	looks := map[string][]string{}
 	for _, text := range texts {
-		seen := norm.NFKC.String(fold.String(visible.String(norm.NFKC.String(text))))
-		seen = strings.Join(strings.Fields(seen), " ")
-		looks[seen] = append(looks[seen], text)
+		look := Look(text)
+		looks[look] = append(looks[look], text)
 	}
 	var groups []string
 	for _, same := range looks {
@@ -37,6 +35,14 @@ func Alike(texts []string) string {
 	}
 	slices.Sort(groups)
 	return first(groups, "; ")
+}
+
+var invisible = rangetable.Merge(unicode.Cf, unicode.Variation_Selector)
+
+// Look returns what texts have in common that differ only as Alike says.
+func Look(text string) string {
+	visible := runes.Remove(runes.In(invisible)).String(norm.NFKC.String(text))
+	return strings.Join(strings.Fields(norm.NFKC.String(cases.Fold().String(visible))), " ")
 }
 
 // first joins the first few items.

@@ -107,7 +107,17 @@ func labelHint(c *labels.Counts, scores []score.ClassScore) string {
 	if len(lower) == len(classes) && !merges(all, strings.ToLower) && !slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
 		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"
 	}
-	return ""
+	looks := map[string]string{}
+	for _, class := range classes {
+		looks[labels.Look(class)] = class
+	}
+	var alike []string
+	for _, l := range unseen {
+		if class, is := looks[labels.Look(l)]; is && !strings.EqualFold(l, class) && len(alike) < 5 {
+			alike = append(alike, fmt.Sprintf("%+q looks like the class %+q", l, class))
+		}
+	}
+	return strings.Join(alike, ", ")
 }
 
 // merges reports whether a change makes different labels equal.

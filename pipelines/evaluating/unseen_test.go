@@ -29,6 +29,8 @@ func TestHintsAboutLabels(t *testing.T) {
 		{[]string{"a."}, []string{"a", "=b"}, `these labels end in ".", the classes do not; --label_strip '.' removes that`},
 		{[]string{" a"}, []string{"=a", "b"}, `these labels begin with " ", the classes do not`},
 		{[]string{"A"}, []string{"=a", "b"}, ""},
+		{[]string{"oui e\u0301", "peut-être"}, []string{"=oui \u00e9", "non"}, `"oui e\u0301" looks like the class "oui \u00e9"`},
+		{[]string{"no\u200bn", "x"}, []string{"oui", "non"}, `"no\u200bn" looks like the class "non"`},
 		{[]string{"A", "a"}, []string{"b", "c"}, ""},
 		{[]string{"a", "b"}, []string{"a.", "b.", ".a."}, ""},
 	} {
