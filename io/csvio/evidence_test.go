@@ -65,8 +65,9 @@ func TestRepeatedHeadersAreNotRows(t *testing.T) {
 	for _, row := range got {
 		labels = append(labels, row.Label+row.Bad)
 	}
-	if want := "Bern|city|Basel|9: has 2 fields, want 3"; err != nil || strings.Join(labels, "|") != want || r.Headers() != 3 {
-		t.Errorf("%q, %d repeated headers, %v", labels, r.Headers(), err)
+	headers, _ := r.Seen()
+	if want := "Bern|city|Basel|9: has 2 fields, want 3"; err != nil || strings.Join(labels, "|") != want || headers != 3 {
+		t.Errorf("%q, %d repeated headers, %v", labels, headers, err)
 	}
 	l.Header = false
 	if got, _ := read(open(strings.NewReader("city,1,2\nc1,c2,c3\n"), l)); len(got) != 2 {

@@ -36,7 +36,8 @@ type Reader struct {
 	recode []byte   // a record in UTF-8
 	path   [][]byte // values of the last fields, which are in the path of the file
 	begun  bool
-	heads  int64 // records that repeat the header
+	heads  int64    // records that repeat the header
+	quoted [3]int64 // the first quoted field that seems to hold records
 	fatal  error
 
 	values []value     // of each feature
@@ -183,13 +184,48 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 		case r.layout.Header && r.repeatsHeader(rec):
 			r.heads++
 		default:
+			if r.quoted[2] == 0 && r.lines.Lines()-r.lines.Line() > fewLines {
+				r.findQuoted(rec)
+			}
 			return r.parse(x, rec)
 		}
 	}
 }
 
-// Headers returns the number of records that repeat the header, as joined files have them. They are not rows.
-func (r *Reader) Headers() int64 { return r.heads }
+// fewLines is the largest number of lines in a quoted field that are not compared with records.
+const fewLines = 4
+
+// findQuoted notes the first field of a record in which nine lines of ten have as many separators as a record.
+func (r *Reader) findQuoted(rec []byte) {
+	f := fields{rec: rec, comma: r.layout.Comma}
+	separators := len(r.layout.Stored()) - 1
+	for line := r.lines.Line(); f.more(); {
+		text, reason := f.next()
+		if reason != "" || separators == 0 {
+			return
+		}
+		inside := bytes.Split(text, []byte{'\n'})
+		from, alike := line, 0
+		line += int64(len(inside) - 1)
+		if len(inside) < fewLines+2 {
+			continue
+		}
+		inside = inside[1 : len(inside)-1] // the others are parts of lines
+		for _, l := range inside {
+			if bytes.Count(l, []byte{r.layout.Comma}) == separators {
+				alike++
+			}
+		}
+		if 10*alike >= 9*len(inside) {
+			r.quoted = [3]int64{from, line, int64(alike)}
+			return
+		}
+	}
+}
+
+// Seen returns the number of records that repeat the header, as joined files have them, and are not rows. quoted is the first and the
+// last line of the first quoted field that seems to hold records, as between two stray quotes, and how many; zeros if there is none.
+func (r *Reader) Seen() (headers int64, quoted [3]int64) { return r.heads, r.quoted }
 
 // repeatsHeader reports whether a record has the fields of the header.
 func (r *Reader) repeatsHeader(rec []byte) bool {

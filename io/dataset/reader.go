@@ -372,8 +372,10 @@ func (r *Reader) end() {
 	case r.text != nil:
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
 		r.report.Blank = r.text.Blanks()
-		if h, ok := r.rows.(interface{ Headers() int64 }); ok {
-			r.report.Headers = h.Headers()
+		if of, ok := r.rows.(interface {
+			Seen() (headers int64, quoted [3]int64)
+		}); ok {
+			r.report.Headers, r.report.Quoted = of.Seen()
 		}
 	default:
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed

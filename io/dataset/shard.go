@@ -5,9 +5,8 @@ import (
 	"sort"
 )
 
-// Shard is the part of a file that one reader reads: a range of bytes for plain text and
-// formats that Seek,
-// of records for binary files, or a whole compressed file.
+// Shard is the part of a file that one reader reads: a range of bytes for plain text and formats
+// that Seek, of records for binary files, or a whole compressed file.
 type Shard struct {
 	File  int   `json:"file"`            // index into Dataset.Files
 	Start int64 `json:"start,omitempty"` // in bytes or records
@@ -47,6 +46,7 @@ type Report struct {
 	Zones    int64      `json:"zones,omitempty"`     // times with a zone where those of the training data have none, or the reverse
 	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
 	Headers  int64      `json:"headers,omitempty"`   // records that repeat the header, which are not rows
+	Quoted   [3]int64   `json:"quoted,omitzero"`     // from line, to line, rows: a quoted field that seems to hold rows
 	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
 	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early

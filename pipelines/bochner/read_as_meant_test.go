@@ -66,6 +66,38 @@ func TestRepeatedHeadersAreSkippedAndCounted(t *testing.T) {
 	}
 }
 
+func TestQuotedFieldsThatHoldRowsAreNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	table := func(first, last int, of string) string {
+		return "s,x,y\n" + linesOf(120, func(i int) string {
+			switch name := fmt.Sprint("ok", i%3); i {
+			case first:
+				return fmt.Sprintf("\"oops,%d,%d", i, i%2)
+			case last:
+				return fmt.Sprintf("tail\",%d,%d", i, i%2)
+			default:
+				return fmt.Sprintf("%s,%d,%d", name, i, i%2)
+			}
+		}) + of
+	}
+	write(t, dir, "stray.csv", table(40, 80, ""))
+	write(t, dir, "before.csv", table(-1, -1, ""))
+	const said = "; stray.csv:42: a quoted field runs to line 82, and 39 of its lines look like rows; if its quotes are stray, remove them"
+	for _, size := range []string{"150", "400", "100000"} {
+		says(t, dir, []string{"rows      200 of", said}, "inspect", "--data", "before.csv", "--data", "stray.csv", "--label", "y", "--shard_bytes", size)
+	}
+	says(t, dir, []string{"rows      200" + said}, trainOn("stray.csv", "--data", "before.csv", "--label", "y")...)
+	says(t, dir, []string{"rows         80" + said}, "predict", "--model", "model", "--data", "stray.csv", "--out", "p")
+	says(t, dir, []string{"80" + said}, "evaluate", "--model", "model", "--data", "stray.csv")
+
+	prose := "\"one, two\nthree\nfour, five, six\nseven\neight, nine\nten\neleven, twelve, thirteen\n14\",7,0\n"
+	write(t, dir, "prose.csv", table(60, 62, prose))
+	if r := run(t, dir, "inspect", "--data", "prose.csv", "--label", "y"); r.code != 0 || strings.Contains(r.stdout+r.stderr, "quoted field") {
+		t.Errorf("exit code %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
 func TestTextsThatLookTheSameAreNoted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -227,7 +227,7 @@ func open(ctx context.Context, model *string, data *dataset.Options, j job.Optio
 func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model %s\n", r.Model)
-	if r.Rows.SetAside > 0 { // otherwise the report below shows the rows
+	if r.Rows.SetAside > 0 || r.Rows.Without() != "" { // otherwise the report below shows the rows
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
 	}
 	report.WriteSetAside(&b, r.SetAside)

@@ -45,9 +45,9 @@ type Counts struct {
 	Blank   int64 `json:"blank_lines,omitempty"`         // empty lines, which are not rows
 	// Headers are lines that repeat the header, as joined files have them; likewise.
 	Headers int64 `json:"repeated_headers,omitempty"`
-	// Empty says how many files have no rows. It is no part of a manifest, which does not depend on
-	// how rows are divided into files.
-	Empty string `json:"-"`
+	// Remarks says how many files have no rows, and which quoted field seems to hold some. It is no part of a
+	// manifest, which does not depend on how rows are divided into files.
+	Remarks string `json:"-"`
 	// Listed are the first of the rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
 }
@@ -268,7 +268,14 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 	c.SetAside = bad + c.Unlabeled + c.Weightless
 	c.Read = c.Used + c.SetAside
 	if n := len(d.Files) - len(filled); n > 0 {
-		c.Empty = fmt.Sprintf("; %d of %d files without rows", n, len(d.Files))
+		c.Remarks = fmt.Sprintf("; %d of %d files without rows", n, len(d.Files))
+	}
+	for _, r := range reports {
+		if f := r.Quoted; f[2] > 0 {
+			c.Remarks += fmt.Sprintf("; %s:%d: a quoted field runs to line %d, and %d of its lines look like rows; "+
+				"if its quotes are stray, remove them", d.Files[r.Shard.File].Name, r.Shard.Line+f[0], r.Shard.Line+f[1], f[2])
+			break
+		}
 	}
 	if float64(bad) > maxBad*float64(c.Read) {
 		b := firstBad(reports)
@@ -379,12 +386,12 @@ func (c Counts) String() string {
 	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why) + c.Without()
 }
 
-// Without says how many repeated headers were skipped and how many files have no rows; "" if there are none.
+// Without says how many repeated headers were skipped, and has the Remarks; "" if there are none.
 func (c Counts) Without() string {
 	if c.Headers == 0 {
-		return c.Empty
+		return c.Remarks
 	}
-	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Empty
+	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Remarks
 }
 
 // Fields says how many fields were missing and how many had texts that are not levels; "" if
