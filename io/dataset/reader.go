@@ -261,6 +261,7 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 // use makes the values in b.X from index from on a row of the block.
 func (r *Reader) use(b *rows.Block, from int, w row) {
 	r.place(b, w)
+	r.decoder.Use(b.X[from:])
 	if d := len(b.X) - from; d != b.D {
 		pad(b, from, d)
 	}

@@ -37,10 +37,9 @@ type Report struct {
 	Passed int64 `json:"passed,omitempty"`
 	// Named are the ids of Dataset.Only that rows have, encoded; see Only.Missing.
 	Named []byte `json:"named,omitempty"`
-	// NotNumbers reports whether a field was found that is not a number, in a table that is
-	// read as numbers.
+	// NotNumbers reports whether a field was found that is not a number, in a table that is read as numbers.
 	NotNumbers bool `json:"not_numbers,omitempty"`
-	// Missing and Others count fields of a typed table: missing ones, and texts that are not levels of their category.
+	// Missing and Others count fields of a typed table in the rows used: missing ones, and texts that are not levels of their category.
 	Missing  int64      `json:"missing,omitempty"`
 	Others   int64      `json:"others,omitempty"`
 	Zones    int64      `json:"zones,omitempty"`     // times with a zone where those of the training data have none, or the reverse

@@ -34,8 +34,9 @@ type Decoder struct {
 	thousands byte
 	text      []byte // scratch
 	unit      []byte // likewise
-	null      int64
-	other     int64
+	counted   int64  // fields that are missing, of another level or of another zone, also of rows that are not used
+	nulls     int64
+	others    int64
 	zones     int64
 }
 
@@ -97,21 +98,36 @@ func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 	return c.centre, c.Type == Number && c.Unit == "" && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 && len(d.missing.values) == 0
 }
 
-// Others returns how many fields of categories had a text that is not a level.
-func (d *Decoder) Others() int64 { return d.other }
+// Use counts the missing values and the other levels of a row that is used; nil counts nothing.
+func (d *Decoder) Use(row []float32) {
+	if d == nil || d.counted == 0 {
+		return
+	}
+	for i := range d.columns {
+		switch c, v := &d.columns[i], row[d.columns[i].slot]; {
+		case v != v:
+			d.nulls++
+		case c.levels != nil && v == float32(len(c.Levels)):
+			d.others++
+		}
+	}
+}
+
+// Others returns how many categories of rows that are used had a text that is not a level.
+func (d *Decoder) Others() int64 { return d.others }
 
 // Zones returns how many times named a zone although no time of the described data did, or named none although all did.
 func (d *Decoder) Zones() int64 { return d.zones }
 
-// Counted returns how many fields Nulls, Others and Zones count.
-func (d *Decoder) Counted() int64 { return d.null + d.other + d.zones }
+// Counted returns how many fields were missing, of another level or of another zone, also in rows that are not used.
+func (d *Decoder) Counted() int64 { return d.counted }
 
-// Nulls returns how many fields were missing.
-func (d *Decoder) Nulls() int64 { return d.null }
+// Nulls returns how many fields of rows that are used were missing.
+func (d *Decoder) Nulls() int64 { return d.nulls }
 
 // Null stores a missing value.
 func (d *Decoder) Null(row []float32, column int) string {
-	d.null++
+	d.counted++
 	c := &d.columns[column]
 	nan := float32(math.NaN())
 	for i := range c.Width() {
@@ -150,6 +166,7 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 		c.layout.Values(row[c.slot:], t)
 		if c.Zone == ZoneAll || c.Zone == ZoneNone {
 			if c.layout.Zoned(text) != (c.Zone == ZoneAll) {
+				d.counted++
 				d.zones++
 			}
 		}
@@ -177,7 +194,7 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	case !ok:
 		return d.notNumber(written)
 	case len(d.missing.values) > 0 && d.missing.value(decimal.Float64(text)) >= 0:
-		d.null++
+		d.counted++
 		row[c.slot] = float32(math.NaN())
 		return ""
 	case !rows.Finite(v):
@@ -225,7 +242,7 @@ func (d *Decoder) level(c *decoding, text []byte) float32 {
 	if i, ok := c.levels[string(text)]; ok {
 		return float32(i)
 	}
-	d.other++
+	d.counted++
 	return float32(len(c.Levels))
 }
 

@@ -110,6 +110,9 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 		note = strings.ReplaceAll(note, "; --task", "; train --task") // inspect has no tasks
 		report.Notes = append([]string{note}, report.Notes...)
 	}
+	if note := p.Counts.LabelNote(); note != "" {
+		report.Notes = append(report.Notes, note)
+	}
 	return report, nil
 }
 
@@ -155,6 +158,9 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "schema    %s\n", r.Schema)
 	}
 	if d := r.description; d != nil && (r.table != nil || len(d.With(schema.Ignore)) > 0) {
+		if r.Rows.SetAside > 0 {
+			fmt.Fprintf(&b, "columns   the first table is of all %s rows read, the table of numbers of the %s used\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used))
+		}
 		report.WriteColumns(&b, d)
 	}
 	writeColumns(&b, p, r.Names, r.table)

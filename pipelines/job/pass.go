@@ -37,8 +37,8 @@ type Counts struct {
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless are rows set aside because their weight is 0; likewise.
 	Weightless int64 `json:"weight_zero,omitempty"`
-	// Missing and Others count fields of typed tables: missing values, and texts of
-	// categories that are not levels.
+	// Missing and Others count fields of typed tables in the rows used: missing values, and
+	// texts of categories that are not levels.
 	Missing int64 `json:"missing_values,omitempty"`
 	Others  int64 `json:"other_levels,omitempty"`
 	Zones   int64 `json:"times_of_other_zone,omitempty"` // see dataset.Report
@@ -392,6 +392,17 @@ func (c Counts) Without() string {
 		return c.Remarks
 	}
 	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Remarks
+}
+
+// manyUnlabeled is the share of rows without a label from which on a note says so.
+const manyUnlabeled = 0.1
+
+// LabelNote says that many rows have no label; "" if they are few.
+func (c Counts) LabelNote() string {
+	if float64(c.Unlabeled) <= manyUnlabeled*float64(c.Read) {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s rows have no label and are set aside; if an empty label means something, write it as a text", report.Groups(c.Unlabeled), report.Groups(c.Read))
 }
 
 // Fields says how many fields were missing and how many had texts that are not levels; "" if

@@ -199,6 +199,9 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: found, Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]),
 		Doubts: schema.Sentences(notes),
 	}
+	if note := l.Counts.LabelNote(); note != "" {
+		l.Doubts = append(l.Doubts, note)
+	}
 	l.Statistics, l.repeats = p.Sum.Statistics(), repeats(&p.Sum)
 	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
 		return nil, err
