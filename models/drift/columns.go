@@ -213,10 +213,10 @@ func (k *comparison) values(j int) {
 			}
 			wasUnder, wasUp := float64(first+1)/10, float64(last+1)/10 // at most, at least
 			if d := under - wasUnder; d > worst.Distance {
-				worst = Column{Distance: d, Detail: fmt.Sprintf("%s below %.6g, was %s", percent(under), edge, percent(wasUnder))}
+				worst = Column{Distance: d, Detail: fmt.Sprintf("%s below %.6g, was at most %s", percent(under), edge, percent(wasUnder))}
 			}
 			if d := wasUp - up; d > worst.Distance {
-				worst = Column{Distance: d, Detail: fmt.Sprintf("%s up to %.6g, was %s", percent(up), edge, percent(wasUp))}
+				worst = Column{Distance: d, Detail: fmt.Sprintf("%s up to %.6g, was at least %s", percent(up), edge, percent(wasUp))}
 			}
 		}
 		below = to

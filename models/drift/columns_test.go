@@ -318,3 +318,24 @@ func BenchmarkAddRow(b *testing.B) {
 		})
 	}
 }
+
+// A decile bounds a share: nine in ten rows have 0 in the column, which is all that deciles tell of 99 in 100.
+func TestDecilesAreNamedAsBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	rare := func(share float64) *rows.Block {
+		return drawn(r, 20_000, func(row []float32) {
+			if row[3] = 9; r.Float64() < share {
+				row[3] = 10
+			}
+		})
+	}
+	ref := summed(rare(0.01)).Statistics()
+	report := OfCounts(ref, counted(ref, rare(0.9)), 0, tableNames)
+	if len(report.Columns) != 1 || !strings.HasSuffix(report.Columns[0].Detail, " % up to 9, was at least 90 %") {
+		t.Errorf("%+v", report.Columns)
+	}
+	low := drawn(r, 5000, func(row []float32) { row[0] -= 2 })
+	if report := OfCounts(ref, counted(ref, low), 0, tableNames); !strings.Contains(report.Columns[0].Detail, ", was at most ") && !strings.Contains(report.Columns[1].Detail, ", was at most ") {
+		t.Errorf("%+v", report.Columns)
+	}
+}
