@@ -227,7 +227,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		t.Grid = o.roomy(t.Grid)
 		l.Target = &t
 	}
-	if note := o.inTime(d); note != "" && l.Rule == nil {
+	if note := o.InTime(d); note != "" && l.Rule == nil {
 		l.Doubts = append(l.Doubts, note)
 	}
 	if dir := o.found(); dir != "" {

@@ -157,8 +157,8 @@ func (l *Prepared) HeldOutText() string {
 	return fmt.Sprintf("the latest rows, by %s, from %s on; earlier parts are judged by rows before them", columns, from)
 }
 
-// inTime returns a note if rows have times, by which the held-out ones are not chosen; "" otherwise.
-func (o Spec) inTime(d *dataset.Dataset) string {
+// InTime returns a note if rows have times, by which the held-out ones are not chosen; "" otherwise.
+func (o Spec) InTime(d *dataset.Dataset) string {
 	column, and := o.Data.Time, ""
 	if t := d.Schema.Table; t != nil && column == "" {
 		if i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Type == schema.Time }); i >= 0 {

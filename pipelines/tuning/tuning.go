@@ -199,8 +199,12 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		return nil, "", err
 	}
 	if entities != nil {
-		s.Notes = append(s.Notes, fmt.Sprintf("rows with the same %s are alike; if new rows are of new ones, held-out figures are too good: --group_column %s holds out whole groups",
-			strings.Join(entities, ", or the same "), entities[0]))
+		note := fmt.Sprintf("rows with the same %s are alike; if new rows are of new ones, held-out figures are too good: --group_column %s holds out whole groups",
+			strings.Join(entities[:min(len(entities), 2)], ", or the same "), entities[0])
+		if s.Spec.InTime(s.Data) != "" {
+			note += "; use either --group_column or --time_split"
+		}
+		s.Notes = append(s.Notes, note)
 	}
 	switch {
 	case p == nil || p.N < fewest:
@@ -325,7 +329,12 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, entities []st
 		p.Classes = len(s.Target.Classes.Classes)
 	}
 	if s.Rule == nil && n >= fewest {
-		for _, j := range entity.Columns(x, n, d, p.Y) {
+		number := func(int) bool { return true }
+		if t := s.Data.Schema.Table; t != nil {
+			numbers := t.Slots(schema.Number)
+			number = func(j int) bool { return slices.Contains(numbers, j) }
+		}
+		for _, j := range entity.Columns(x, n, d, p.Y, number) {
 			if name := slotName(s, j); name != "" {
 				entities = append(entities, name)
 			}

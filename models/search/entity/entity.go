@@ -2,61 +2,77 @@
 // same value are alike. Held-out figures of such rows are those of known entities, unless whole groups are held out.
 package entity
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // What makes a column name entities.
 const (
-	fewestValues = 20  // different values
-	repeating    = 0.5 // share of the rows whose value other rows have too
-	alike        = 0.5 // intraclass correlation from which on a column is alike within values
-	sameLabel    = 0.9 // likewise, of the label, which other columns may explain, too
-	mostColumns  = 64  // other columns that are looked at
+	fewestValues = 20   // different values
+	repeating    = 0.5  // share of the rows whose value other rows have too
+	alike        = 0.5  // intraclass correlation from which on a column is alike within values
+	sameLabel    = 0.9  // likewise, of the label, which other columns may explain, too
+	mostColumns  = 64   // other columns that are looked at
+	ordered      = 0.75 // share of the correlation that pairs of neighbouring values keep from which on the order of values matters
 )
 
 // Columns returns those columns of n rows of d numbers, with a label each, that seem to name entities. Values that are not
-// whole numbers name nothing; NaN is a missing value. The label of classes is the number of the class.
-func Columns(x []float32, n, d int, label []float64) (found []int) {
+// whole numbers name nothing, nor do numbers whose neighbouring values are alike too, as those of counts are; NaN is a
+// missing value. The label of classes is the number of the class.
+func Columns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
 	for j := range d {
-		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues && names(x, n, d, j, group, groups, label) {
+		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues && names(x, n, d, j, group, groups, label, number(j)) {
 			found = append(found, j)
 		}
 	}
 	return found
 }
 
-// valuesOf numbers the values of a column that several rows have: the group of each row, −1 for others. Without enough of them
-// groups is 0.
+// valuesOf numbers the values of a column that several rows have, in ascending order: the group of each row, −1 for others.
+// Without enough of them groups is 0.
 func valuesOf(x []float32, n, d, column int) (group []int, groups int) {
 	rows := map[float32]int{}
 	for i := range n {
 		v := x[i*d+column]
-		if v == v && v != float32(math.Trunc(float64(v))) {
+		if v != v {
+			continue
+		}
+		if v != float32(math.Trunc(float64(v))) {
 			return nil, 0
 		}
 		rows[v]++
 	}
-	number, repeated := map[float32]int{}, 0
+	maps.DeleteFunc(rows, func(_ float32, n int) bool { return n < 2 })
+	values, repeated := slices.Sorted(maps.Keys(rows)), 0
 	for i := range n {
-		v := x[i*d+column]
-		if v != v || rows[v] < 2 {
-			group = append(group, -1)
-			continue
+		g, found := slices.BinarySearch(values, x[i*d+column])
+		if found {
+			repeated++
+		} else {
+			g = -1
 		}
-		if _, known := number[v]; !known {
-			number[v] = len(number)
-		}
-		group = append(group, number[v])
-		repeated++
+		group = append(group, g)
 	}
 	if float64(repeated) < repeating*float64(n) {
 		return nil, 0
 	}
-	return group, len(number)
+	return group, len(values)
 }
 
-// names reports whether rows of a group are alike, in their label or in most other columns.
-func names(x []float32, n, d, column int, group []int, groups int, label []float64) bool {
-	if correlation(func(i int) float64 { return label[i] }, group, groups) > sameLabel {
+// names reports whether rows of a group are alike, in their label or in most other columns. Numbers do not name anything
+// if rows of neighbouring groups are alike too.
+func names(x []float32, n, d, column int, group []int, groups int, label []float64, number bool) bool {
+	pair := slices.Clone(group)
+	for i, g := range group {
+		pair[i] = g >> 1 // −1 stays
+	}
+	alone := func(value func(row int) float64, c float64) bool {
+		return !number || correlation(value, pair, (groups+1)/2) < ordered*c
+	}
+	labelOf := func(i int) float64 { return label[i] }
+	if c := correlation(labelOf, group, groups); c > sameLabel && alone(labelOf, c) {
 		return true
 	}
 	similar, looked := 0, 0
@@ -64,11 +80,12 @@ func names(x []float32, n, d, column int, group []int, groups int, label []float
 		if k == column || looked == mostColumns {
 			continue
 		}
-		c := correlation(func(i int) float64 { return float64(x[i*d+k]) }, group, groups)
+		value := func(i int) float64 { return float64(x[i*d+k]) }
+		c := correlation(value, group, groups)
 		if c != c {
 			continue // constant, or without values
 		}
-		if looked++; c > alike {
+		if looked++; c > alike && alone(value, c) {
 			similar++
 		}
 	}

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -27,6 +28,13 @@ func TestColumnsThatNameEntitiesAreFound(t *testing.T) {
 			}
 			return x, base[0]
 		}, []int{0}},
+		"counts of games, runs and walks": {func(e int, base []float64) (x [d]float32, y float64) {
+			games := float64(e)
+			for j := range d {
+				x[j] = float32(math.Round(games * (1 + 0.02*r.NormFloat64()) / float64(1+j)))
+			}
+			return x, games * games
+		}, nil},
 		"a category": {func(e int, base []float64) (x [d]float32, y float64) {
 			x[0] = float32(e)
 			for j := 1; j < d; j++ {
@@ -55,7 +63,7 @@ func TestColumnsThatNameEntitiesAreFound(t *testing.T) {
 			row, label := kind.row(e, bases[e])
 			x, y = append(x, row[:]...), append(y, label)
 		}
-		if got := Columns(x, n, d, y); !slices.Equal(got, kind.want) {
+		if got := Columns(x, n, d, y, func(int) bool { return true }); !slices.Equal(got, kind.want) {
 			t.Errorf("%s: columns %v, want %v", name, got, kind.want)
 		}
 	}
