@@ -105,8 +105,24 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 			return Layout{}, "", fmt.Errorf("csvio: header: column %d: %s", f+1, notUTF8([]byte(name)))
 		}
 	}
-	l.Layout, err = o.Layout(l.Columns, l.Header)
+	if l.Layout, err = o.Layout(l.Columns, l.Header); err != nil && n == 1 {
+		err = spaced(head, err)
+	}
 	return l, doubt, err
+}
+
+// spaced adds to an error of a file with one column that spaces seem to separate its fields, if they do in its first two lines.
+func spaced(head []byte, err error) error {
+	first, rest, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
+	second, _, _ := bytes.Cut(rest, []byte("\n"))
+	if len(bytes.Fields(first)) < 2 || len(bytes.Fields(second)) < 2 {
+		return err
+	}
+	call := `read_csv("FILE", sep=r"\s+")`
+	if bytes.Contains(bytes.TrimSpace(first), []byte("  ")) {
+		call = `read_fwf("FILE")` // columns of equal width, whose fields may have single spaces
+	}
+	return fmt.Errorf(`%w; its fields seem to be separated by spaces: write it as CSV first, in Python: pandas.%s.to_csv("FILE.csv", index=False)`, err, call)
 }
 
 // names returns the n fields of a header. A field without a name gets its generated name.

@@ -157,7 +157,7 @@ func (e *Error) Error() string {
 	if f := find(e.Format); f != nil {
 		pkg = f.pkg()
 	}
-	return pkg + ": " + e.Name + ": " + Cause(e.Err)
+	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(Cause(e.Err), `("FILE`, `("`+e.Name) // in calls that convert it
 }
 
 // Cause returns only the cause of a reader's error: without package names, and without
