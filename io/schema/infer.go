@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -37,9 +38,8 @@ const (
 	maxBuckets    = 1 << 16
 )
 
-// Infer describes a table from its survey. The result depends on the fields of the table and
-// the hints alone. It fails if the hints contradict the data, or if nothing is left for
-// features; the notes then still say what was left out.
+// Infer describes a table from its survey. The result depends on the fields of the table and the hints alone. It fails if the hints
+// contradict the data, or if nothing is left for features; the notes then still say what was left out.
 func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	in := inference{Hints: h, d: &Description{Rules: s.rules}}
 	if h.Names != nil && len(h.Names) != s.Columns() {
@@ -257,9 +257,18 @@ func (in *inference) numberNotes(i int, asked bool) {
 		in.note(i, doubtZeros, "%d of %d", s.LeadingZeros, s.Texts)
 	case all && s.Distinct > 2 && s.Distinct <= fewValues && s.Texts >= 5*s.Distinct:
 		in.note(i, doubtFew, "%d", s.Distinct)
-	case all && s.Texts >= minRows && s.repeats() == 1 && s.Missing == 0 && s.Max-s.Min == float64(s.Texts-1):
+	case all && s.Texts >= minRows && s.repeats() == 1 && s.Missing == 0 && (s.Max-s.Min == float64(s.Texts-1) || in.indexes(i)):
 		in.note(i, doubtNumbered, "%.0f to %.0f", s.Min, s.Max)
 	}
+}
+
+// indexes reports whether different whole numbers seem to number the rows of a larger table: by the name of the column, and
+// because half of them are below the middle of their range. A first column without a name is c1.
+func (in *inference) indexes(i int) bool {
+	f := &in.d.Fields[i]
+	s, name := f.Summary, strings.ToLower(f.Name)
+	number := slices.Contains([]string{"", "unnamed: 0", "index", "idx", "id", "row", "row_id", "row.names"}, name) || name == "c1" && i == 0
+	return number && math.Abs(s.Median-(s.Min+s.Max)/2) <= 0.1*(s.Max-s.Min)
 }
 
 // absentNote adds a note on words for a missing value.

@@ -73,7 +73,7 @@ func TestTypesAreInferredFromAllTexts(t *testing.T) {
 		"zeros and ones":    {column: cycle("0", "1"), typ: Number, role: Feature},
 		"missing numbers":   {column: cycle("1.5", "", "NA", "?", "2e3"), typ: Number, role: Feature},
 		"few whole numbers": {column: cycle("1", "2", "3"), typ: Number, role: Feature, note: "x (3): whole numbers with few different values, read as numbers; --categorical"},
-		"row numbers":       {column: format("%d", 1), typ: Number, role: Feature, note: "x (0 to 999): consecutive whole numbers"},
+		"row numbers":       {column: format("%d", 1), typ: Number, role: Feature, note: "x (0 to 999): whole numbers, all different, which may just number the rows"},
 		"codes":             {column: format("%04d", 1), typ: Number, role: Feature, note: "leading zeros, read as numbers; --categorical"},
 		"few odd texts":     {column: func(i int) string { return []string{"4.5", "odd"}[min(1, i/995)] }, typ: Number, role: Feature, note: `x (5 of 1000, such as "odd"): texts that are not numbers in a column of numbers; rows with them cannot be used; --missing`},
 		"mixed":             {column: cycle("1", "2", "a"), typ: Category, role: Feature, note: "numbers and other texts, read as a category; --numeric"},
@@ -279,5 +279,29 @@ func TestRealTables(t *testing.T) {
 	}
 	if !d.Plain() || len(notes) != 0 {
 		t.Errorf("houses: not plain, or notes: %q", Sentences(notes))
+	}
+}
+
+// A sample of a table has gaps in its row numbers, and rows come in any order.
+func TestRowNumbersWithGapsAreNotedByName(t *testing.T) {
+	gaps := func(i int) string { return fmt.Sprint((i*617%1000)*7 + i%3) }
+	skewed := func(i int) string { return fmt.Sprint(i*i + 1) }
+	for _, c := range []struct {
+		name   string
+		column func(int) string
+		want   bool
+	}{
+		{"c1", gaps, true}, {"", gaps, true}, {"Unnamed: 0", gaps, true}, {"Index", gaps, true}, {"id", gaps, true}, {"row", gaps, true},
+		{"price", gaps, false}, {"c2", gaps, false}, {"id", skewed, false}, {"id", cycle("1", "2", "4", "8"), false},
+	} {
+		table := surveyed(columnsOf(1000, c.column, format("%d.5", 3)), Rules{Missing: DefaultMissing})
+		_, notes, err := Infer(table, Hints{Names: []string{c.name, "number"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted := strings.Contains(strings.Join(Sentences(notes), "; "), "which may just number the rows")
+		if noted != c.want {
+			t.Errorf("column %q: noted %v, want %v: %q", c.name, noted, c.want, Sentences(notes))
+		}
 	}
 }

@@ -28,7 +28,7 @@ var (
 	doubtNotTime    = &doubt{what: "texts that are not times of the column's layout; rows with them cannot be used", option: "categorical", effect: "reads a category", bad: true}
 	doubtZeros      = &doubt{what: "numbers with leading zeros, read as numbers", option: "categorical", effect: "keeps the zeros"}
 	doubtFew        = &doubt{what: "whole numbers with few different values, read as numbers", option: "categorical", effect: "reads categories"}
-	doubtNumbered   = &doubt{what: "consecutive whole numbers, which may just number the rows", option: "drop", effect: "leaves them out"}
+	doubtNumbered   = &doubt{what: "whole numbers, all different, which may just number the rows", option: "drop", effect: "leaves them out"}
 	doubtTime       = &doubt{what: "dates as text, read as days, month, weekday and hour", option: "drop", effect: "leaves them out"}
 	doubtDigits     = &doubt{what: "whole numbers that are dates as yyyymmdd, read as days, month, weekday and hour", option: "numeric", effect: "reads numbers"}
 	doubtNoTime     = &doubt{what: "texts that are not times of the column's layout; rows with them have no time", option: "schema", effect: "takes a file in which the layout can be changed", times: true}

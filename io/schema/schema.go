@@ -37,9 +37,8 @@ const (
 // Types are all types.
 var Types = []Type{Number, Boolean, Category, Time}
 
-// TimeParts are the values of a Time, in the order of the row. Days count from 1970-01-01
-// 00:00 UTC and have fractions; months count from 1, weekdays from 0 for Monday; the hour
-// has fractions. A time without a zone is in UTC.
+// TimeParts are the values of a Time, in the order of the row. Days count from 1970-01-01 00:00 UTC and have fractions; months
+// count from 1, weekdays from 0 for Monday; the hour has fractions. A time without a zone is in UTC.
 var TimeParts = []string{"days", "month", "weekday", "hour"}
 
 // Column describes a column whose values are part of a row.
@@ -49,8 +48,7 @@ type Column struct {
 	// Levels are the texts of a category whose values are told apart, ascending and
 	// distinct. All other texts have the value len(Levels).
 	Levels []string `json:"levels,omitempty"`
-	// Buckets, unless 0, says that a category has too many levels to list: its value is
-	// XXH64 of its text, modulo Buckets.
+	// Buckets, unless 0, says that a category has too many levels to list: its value is XXH64 of its text, modulo Buckets.
 	Buckets int `json:"buckets,omitempty"`
 	// Layout is that of a Time; see Layouts.
 	Layout string `json:"layout,omitempty"`
@@ -58,8 +56,7 @@ type Column struct {
 	Zone string `json:"zone,omitempty"`
 	// Unit is one of decimal.Units, with which a Number may be written; "" if there is none.
 	Unit string `json:"unit,omitempty"`
-	// Encode says how a Category becomes numbers: one of Encodings; "" leaves it to the options of
-	// the encoding.
+	// Encode says how a Category becomes numbers: one of Encodings; "" leaves it to the options of the encoding.
 	Encode string `json:"encode,omitempty"`
 	// Fill is the number in place of a missing value of a Number, in its units; "" is the mean. A
 	// Description that is not complete may have Median.
@@ -87,8 +84,7 @@ type Table struct {
 	Columns []Column `json:"columns"`
 	// Missing are the texts that mean a missing value, in any case, beside the empty text.
 	Missing []string `json:"missing,omitempty"`
-	// Decimal separates the fraction of a number; 0 is a point. Thousands may separate
-	// groups of three digits before it; 0 is nothing.
+	// Decimal separates the fraction of a number; 0 is a point. Thousands may separate groups of three digits before it; 0 is nothing.
 	Decimal   byte `json:"decimal,omitempty"`
 	Thousands byte `json:"thousands,omitempty"`
 }
@@ -137,8 +133,7 @@ func (t *Table) Width() (n int) {
 	return n
 }
 
-// Names returns the names of the values of a row: those of the columns, and for a time
-// the name followed by a point and the part.
+// Names returns the names of the values of a row: those of the columns, and for a time the name followed by a point and the part.
 func (t *Table) Names() []string {
 	var names []string
 	for _, c := range t.Columns {
@@ -164,8 +159,7 @@ func (t *Table) Owners() []string {
 	return names
 }
 
-// String returns how many columns there are of each type: 6 numbers and 8 categories of 99
-// levels.
+// String returns how many columns there are of each type: 6 numbers and 8 categories of 99 levels.
 func (t *Table) String() string {
 	count := map[Type]int{}
 	levels, buckets := 0, 0
@@ -209,8 +203,7 @@ func (t *Table) String() string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// Plain reports whether all columns are numbers without special rules, as they are read
-// without a schema.
+// Plain reports whether all columns are numbers without special rules, as they are read without a schema.
 func (t *Table) Plain() bool {
 	return t.Decimal == 0 && t.Thousands == 0 &&
 		!slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Type != Number || c.Fill != "" || c.Unit != "" })
