@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 // gate is a bound that a score must satisfy.
@@ -37,30 +38,33 @@ type gateScore struct {
 	of func(*EvaluateResult) (low, high float64, excluded int64)
 	// undefined says of which rows the score is not defined.
 	undefined string
+	// known says that the score is of the rows of known classes alone: rows with other labels are in no
+	// recall and have no rank.
+	known bool
 }
 
 // gateScores are the scores by name, which is that of JSON.
 var gateScores = map[string]gateScore{
 	"accuracy":          ofClasses(func(c *score.ClassReport) float64 { return c.Accuracy }),
 	"error":             ofClasses(func(c *score.ClassReport) float64 { return c.Error }),
-	"balanced_accuracy": ofClasses(func(c *score.ClassReport) float64 { return c.BalancedAccuracy }),
-	"macro_f1":          ofClasses(func(c *score.ClassReport) float64 { return c.MacroF1 }),
+	"balanced_accuracy": ofClasses(func(c *score.ClassReport) float64 { return c.BalancedAccuracy }).ofKnown(),
+	"macro_f1":          ofClasses(func(c *score.ClassReport) float64 { return c.MacroF1 }).ofKnown(),
 	"macro_precision":   ofClasses(func(c *score.ClassReport) float64 { return c.MacroPrecision }),
-	"macro_recall":      ofClasses(func(c *score.ClassReport) float64 { return c.MacroRecall }),
+	"macro_recall":      ofClasses(func(c *score.ClassReport) float64 { return c.MacroRecall }).ofKnown(),
 
 	"precision": ofPositive(func(c score.ClassScore) (float64, int64) { return c.Precision, c.Predicted }).
 		unless("no row is predicted to be of the positive class"),
 	"recall": ofPositive(func(c score.ClassScore) (float64, int64) { return c.Recall, c.Rows }).
-		unless("no row is of the positive class"),
+		unless("no row is of the positive class").ofKnown(),
 	"f1": ofPositive(func(c score.ClassScore) (float64, int64) { return c.F1, c.Rows + c.Predicted }).
-		unless("no row is of the positive class or predicted to be"),
+		unless("no row is of the positive class or predicted to be").ofKnown(),
 
 	"auc": ofRanking(func(r *score.RankingReport) (low, high float64) {
 		if r.AUC == nil {
 			return math.NaN(), math.NaN()
 		}
 		return *r.AUC - r.Slack, *r.AUC + r.Slack
-	}).unless(oneClass),
+	}).unless(oneClass).ofKnown(),
 	"average_precision": ofRanking(func(r *score.RankingReport) (low, high float64) {
 		switch {
 		case r.AveragePrecision == nil:
@@ -69,7 +73,7 @@ var gateScores = map[string]gateScore{
 			return *r.PrecisionLow, *r.PrecisionHigh
 		}
 		return *r.AveragePrecision, *r.AveragePrecision
-	}).unless(oneClass),
+	}).unless(oneClass).ofKnown(),
 	"top3": ofTop(3),
 	"top5": ofTop(5),
 
@@ -111,6 +115,12 @@ func (s gateScore) unless(undefined string) gateScore {
 	return s
 }
 
+// ofKnown returns the score as one of the rows of known classes.
+func (s gateScore) ofKnown() gateScore {
+	s.known = true
+	return s
+}
+
 func orNaN(v *float64) float64 {
 	if v == nil {
 		return math.NaN()
@@ -125,7 +135,7 @@ func regresses(m *models.Manifest) bool { return m.Task == models.Regression }
 func ofClasses(of func(*score.ClassReport) float64) gateScore {
 	return gateScore{has: classifies, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
 		v := of(r.Classes)
-		return v, v, 0
+		return v, v, r.Classes.Ranking.NotFinite
 	}}
 }
 
@@ -341,8 +351,8 @@ func (g gate) named(r *EvaluateResult) string {
 var ofOneClass = []string{"precision", "recall", "f1", "auc", "average_precision"}
 
 // check returns why the gate is not passed, or "". A score that is NaN or not defined
-// fails, and so does one that excludes rows because their predictions are not finite. Of a
-// score that is known up to its ends, the worse end counts.
+// fails, and so does one that excludes rows because their predictions are not finite or their labels
+// are not classes of the model. Of a score that is known up to its ends, the worse end counts.
 func (g gate) check(r *EvaluateResult) string {
 	low, high, excluded := gateScores[g.score].of(r)
 	value, op := high, "<="
@@ -351,7 +361,10 @@ func (g gate) check(r *EvaluateResult) string {
 	}
 	switch {
 	case excluded > 0:
-		return fmt.Sprintf("%s excludes %d rows whose predictions are not finite", g.named(r), excluded)
+		return fmt.Sprintf("%s does not judge %s whose predictions are not finite", g.named(r), report.Counted64(excluded, "row"))
+	case gateScores[g.score].known && r.Classes.Unseen > 0:
+		return fmt.Sprintf("%s excludes %s whose labels are not classes of the model: correct these labels, or put the gate on accuracy, which counts the rows as errors",
+			g.named(r), report.Counted64(r.Classes.Unseen, "row"))
 	case math.IsNaN(value):
 		return fmt.Sprintf("%s is not defined for these rows%s", g.named(r), prefixedBy(": ", gateScores[g.score].undefined))
 	case g.least && value >= g.bound, !g.least && value <= g.bound:

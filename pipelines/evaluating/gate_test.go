@@ -22,7 +22,7 @@ func TestGates(t *testing.T) {
 		},
 		Probabilities: &ProbabilityReport{Tests: calibrate.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
-	many := &EvaluateResult{Classes: &score.ClassReport{Ranking: &score.RankingReport{NotFinite: 2, Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}
+	many := &EvaluateResult{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}
 	targets := &EvaluateResult{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}
 	undefined := &EvaluateResult{Targets: &score.TargetReport{NoMAPE: 1}}
 	regression := &models.Manifest{Task: models.Regression, Outputs: 1}
@@ -56,7 +56,7 @@ func TestGates(t *testing.T) {
 		{"log_loss<=0.49", two, jobtest.Classifier(2, true), "log_loss is 0.5"},
 		{"top3>=0.8,top5>=0.9", many, jobtest.Classifier(10, false), ""},
 		{"top3>=0.81", many, jobtest.Classifier(10, false), "top3"},
-		{"auc>=0", many, jobtest.Classifier(10, false), "auc excludes 2 rows"},
+		{"auc>=0", many, jobtest.Classifier(10, false), "auc is not defined for these rows"},
 		{"rmse<=2,max_error<=9,mape<=0.25,p50_error<=1,p90_error<=3,p95_error<=4,p99_error<=5", targets, regression, ""},
 		{"rmse<=1.9", targets, regression, "rmse is 2"},
 		{"mae>=0.5", targets, regression, ""},
@@ -124,17 +124,45 @@ func TestGatesThatAModelHas(t *testing.T) {
 	}
 }
 
-func TestAGateIsNotPassedByLeavingRowsOut(t *testing.T) {
-	g, err := ParseGates("rmse<=1")
-	if err != nil {
-		t.Fatal(err)
+// A score that judges all rows but one tells less than its gate asks for, whatever the bound is.
+func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
+	counted := strings.Fields("accuracy error precision macro_precision top3 top5 log_loss brier ece") // rows of unknown labels are errors
+	half, mape := 0.5, 0.5
+	result := func(unseen, notFinite int64) *EvaluateResult {
+		return &EvaluateResult{
+			MeanR2: &half, Targets: &score.TargetReport{R2: &half, MAPE: &mape, NotFinite: notFinite},
+			Probabilities: &ProbabilityReport{NotFinite: notFinite},
+			Classes: &score.ClassReport{
+				Unseen: unseen, Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}},
+				Ranking: &score.RankingReport{Positive: "a", AUC: &half, AveragePrecision: &half, NotFinite: notFinite, Top: []score.TopScore{{K: 3}, {K: 5}}},
+			},
+		}
 	}
-	r := &EvaluateResult{Targets: &score.TargetReport{Rows: 5, RMSE: 0.5}}
-	if err := g.check(r); err != nil {
-		t.Error(err)
+	for _, name := range GateScores() {
+		of := gateScores[name].has(jobtest.Classifier(2, true)) || gateScores[name].has(jobtest.Classifier(10, true))
+		for _, text := range []string{name + ">=-inf", name + "<=inf"} {
+			g, err := ParseGates(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.check(result(0, 0)); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+			switch err := g.check(result(62, 0)); {
+			case !of || slices.Contains(counted, name):
+				if err != nil {
+					t.Errorf("%s counts such rows as errors: %v", text, err)
+				}
+			default:
+				jobtest.WantError(t, text, err, exit.CodeGate, "62 rows whose labels are not classes of the model")
+			}
+			rows := result(0, 2)
+			if name == meanR2 {
+				rows.ByTarget = []TargetReport{{Target: "a", TargetReport: *rows.Targets}}
+			}
+			jobtest.WantError(t, text, g.check(rows), exit.CodeGate, "2 rows whose predictions are not finite")
+		}
 	}
-	r.Targets.NotFinite = 2
-	jobtest.WantError(t, "", g.check(r), exit.CodeGate, "2 rows")
 }
 
 func TestGateRefusals(t *testing.T) {
