@@ -240,4 +240,18 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	if !m.Weights.Grid.Exact || m.Weights.Unit != 0.25 {
 		t.Errorf("%+v", m.Weights)
 	}
+	// Counts are those of the same rows with equal weights.
+	ones := strings.NewReplacer(",3,", ",1,", ",0.25,", ",1,").Replace(strings.Join(lines, ""))
+	equal, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "ones.csv", ones)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Classes.Ranking.Rows != equal.Classes.Ranking.Rows || r.Probabilities.Floored != equal.Probabilities.Floored {
+		t.Errorf("%+v, want the counts of %+v", r.Classes.Ranking, equal.Classes.Ranking)
+	}
+	for i, b := range r.Probabilities.Bins {
+		if want := equal.Probabilities.Bins[i].Rows; b.Rows != want {
+			t.Errorf("bin up to %g: %d rows, want %d", b.High, b.Rows, want)
+		}
+	}
 }

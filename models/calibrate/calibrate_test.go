@@ -3,6 +3,7 @@ package calibrate
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -562,5 +563,26 @@ func TestLogLossIntervalsCover(t *testing.T) {
 	few := NewReliability(2, 10)
 	if err := few.Add([]float32{0.5, 0.5}, []int32{1}, nil); err != nil || few.Tests().LogLossInterval != nil {
 		t.Errorf("one row has an interval, %v", err)
+	}
+}
+
+// Weights change means and shares; counts are of rows.
+func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
+	weighted, plain := NewReliability(2, 10), NewReliability(2, 10)
+	for i := range 40 {
+		p := []float32{float32(i) / 40, 1 - float32(i)/40}
+		class := []int32{int32(i % 2)}
+		if err := errors.Join(weighted.AddRows(p, class, nil, []int64{int64(1 + i*i)}), plain.Add(p, class, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, want := weighted.WeightedTests(0.01), plain.Tests()
+	if got.Rows != 40 || got.Floored != want.Floored || want.Floored == 0 {
+		t.Errorf("%d rows, %d floored, want 40 and %d", got.Rows, got.Floored, want.Floored)
+	}
+	for i, b := range got.Bins {
+		if b.Rows != want.Bins[i].Rows {
+			t.Errorf("bin up to %g: %d rows, want %d", b.High, b.Rows, want.Bins[i].Rows)
+		}
 	}
 }

@@ -45,7 +45,8 @@ type Bin struct {
 // with NewReliability. Its sums are exact, so results do not depend on the order or split of rows.
 type Reliability struct {
 	outputs        int
-	rows, right    []int64     // of each bin
+	rows           []int64     // of each bin
+	weight, right  []int64     // of each bin: how often its rows count, and those of them that are right
 	confidence     []exact.Sum // of each bin
 	logLoss, brier exact.Sum
 	powers         [2]exact.Sum // of the log losses' squares and cubes
@@ -64,7 +65,8 @@ func NewReliability(outputs, bins int) *Reliability {
 	if outputs < 2 || bins < 1 || bins > MaxBins {
 		panic("calibrate: reliability without outputs or bins")
 	}
-	return &Reliability{outputs: outputs, rows: make([]int64, bins), right: make([]int64, bins), confidence: make([]exact.Sum, bins)}
+	counts := func() []int64 { return make([]int64, bins) }
+	return &Reliability{outputs: outputs, rows: counts(), weight: counts(), right: counts(), confidence: make([]exact.Sum, bins)}
 }
 
 // None is the class of a row that is of none of the outputs' classes: the
@@ -112,23 +114,24 @@ func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []i
 				}
 			}
 		}
-		rows := int64(1)
+		often := int64(1)
 		if repeats != nil {
-			rows = repeats[i]
+			often = repeats[i]
 		}
-		w := float32(rows)
+		w := float32(often)
 		logLoss, brier := Losses(row, int(y))
 		r.brier.AddProduct(w, brier)
 		r.logLoss.AddProduct(w, logLoss)
 		r.powers[0].AddWeightedProduct(w, logLoss, logLoss)
 		r.powers[1].AddWeightedProduct(w, logLoss*logLoss, logLoss)
 		if y == None || float64(row[y]) < Least {
-			r.floored += rows
+			r.floored++
 		}
 		bin := r.bin(row[best])
-		r.rows[bin] += rows
+		r.rows[bin]++
+		r.weight[bin] += often
 		if best == int(y) {
-			r.right[bin] += rows
+			r.right[bin] += often
 		}
 		r.confidence[bin].AddProduct(w, row[best])
 	}
@@ -172,6 +175,7 @@ func (r *Reliability) Merge(s *Reliability) {
 	}
 	for i := range r.rows {
 		r.rows[i] += s.rows[i]
+		r.weight[i] += s.weight[i]
 		r.right[i] += s.right[i]
 		r.confidence[i].Merge(&s.confidence[i])
 	}
@@ -184,38 +188,33 @@ func (r *Reliability) Merge(s *Reliability) {
 }
 
 // Tests returns the figures.
-func (r *Reliability) Tests() Tests { return r.tests(1, 1) }
+func (r *Reliability) Tests() Tests { return r.WeightedTests(1) }
 
-// WeightedTests is Tests where rows were counted as often as their weights on a grid say: of
-// what was counted, the share rows is that of rows, and intervals are those of the share
-// effective.
-func (r *Reliability) WeightedTests(rows, effective float64) Tests { return r.tests(rows, effective) }
-
-// tests returns the figures; what was counted is multiplied by the share that is rows, and in
-// intervals by that which is effective.
-func (r *Reliability) tests(share, effective float64) Tests {
-	scaled := func(n int64, share float64) int64 { return int64(math.RoundToEven(float64(n) * share)) }
-	n := len(r.rows)
-	var t Tests
-	for _, m := range r.rows {
-		t.Rows += m
+// WeightedTests is Tests where rows count as often as their weights on a grid say: means are by weight, and
+// intervals are those of the share effective of what was counted.
+func (r *Reliability) WeightedTests(effective float64) Tests {
+	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
+	n, all := len(r.rows), int64(0)
+	for _, m := range r.weight {
+		all += m
 	}
-	if t.Rows > 0 {
-		t.LogLoss, t.Brier = exact.Mean(t.Rows, &r.logLoss), exact.Mean(t.Rows, &r.brier)
-		square, cube := exact.Mean(t.Rows, &r.powers[0]), exact.Mean(t.Rows, &r.powers[1])
-		t.LogLossInterval = estimate.Interval(t.LogLoss, square, cube, effective*float64(t.Rows))
+	t := Tests{Floor: Least, Floored: r.floored}
+	if all > 0 {
+		t.LogLoss, t.Brier = exact.Mean(all, &r.logLoss), exact.Mean(all, &r.brier)
+		square, cube := exact.Mean(all, &r.powers[0]), exact.Mean(all, &r.powers[1])
+		t.LogLossInterval = estimate.Interval(t.LogLoss, square, cube, effective*float64(all))
 	}
-	for i, m := range r.rows {
-		b := Bin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: scaled(m, share)}
+	for i, m := range r.weight {
+		b := Bin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: r.rows[i]}
+		t.Rows += b.Rows
 		if m > 0 {
 			b.Confidence = exact.Mean(m, &r.confidence[i])
 			b.Accuracy = float64(r.right[i]) / float64(m)
-			b.AccuracyLow, b.AccuracyHigh = score.Interval(scaled(r.right[i], effective), scaled(m, effective))
-			t.ECE += float64(float64(m) / float64(t.Rows) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
+			b.AccuracyLow, b.AccuracyHigh = score.Interval(scaled(r.right[i]), scaled(m))
+			t.ECE += float64(float64(m) / float64(all) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
 		}
 		t.Bins = append(t.Bins, b)
 	}
-	t.Rows, t.Floor, t.Floored = scaled(t.Rows, share), Least, scaled(r.floored, share)
 	return t
 }
 
@@ -226,9 +225,9 @@ func (r *Reliability) Code(c *wire.Coder) {
 		*r = *NewReliability(outputs, bins)
 	}
 	for i := range r.rows {
-		c.Counts(&r.rows[i], &r.right[i])
+		c.Counts(&r.rows[i], &r.weight[i], &r.right[i])
 		c.Part(&r.confidence[i])
-		c.Check(r.right[i] <= r.rows[i] && r.confidence[i].Sign() >= 0)
+		c.Check(r.right[i] <= r.weight[i] && (r.rows[i] > 0 || r.weight[i] == 0) && r.confidence[i].Sign() >= 0)
 	}
 	c.Part(&r.logLoss, &r.brier, &r.powers[0], &r.powers[1])
 	c.Counts(&r.floored)

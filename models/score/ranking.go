@@ -25,11 +25,12 @@ var topped = [...]int{3, 5}
 // It is not safe for concurrent use.
 type Ranking struct {
 	k         int
-	positive  int     // of two classes
-	ranks     []Ranks // one or two for two classes; one for each of up to MaxRanked
-	rows      int64
-	notFinite int64              // of the rows, those with scores that are not finite
-	top       [len(topped)]int64 // rows whose class is among the first few
+	positive  int                // of two classes
+	ranks     []Ranks            // one or two for two classes; one for each of up to MaxRanked
+	of        []int64            // ranked rows of each class, if there are ranks
+	notFinite int64              // rows with scores that are not finite
+	weight    int64              // how often all rows count
+	top       [len(topped)]int64 // and those of them whose class is among the first few
 }
 
 // Margin is the score by which a row of two classes is assigned to one of them, 0 or 1: half
@@ -60,6 +61,9 @@ func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 			r.ranks = append(r.ranks, *NewRanks(cells / k))
 		}
 	}
+	if len(r.ranks) > 0 {
+		r.of = make([]int64, k)
+	}
 	return r
 }
 
@@ -69,29 +73,32 @@ func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 // panics if truth is neither a class nor Unseen, or the lengths are not k.
 func (r *Ranking) Add(truth int, scores, order []float32) { r.AddRows(truth, scores, order, 1) }
 
-// AddRows counts that many equal rows, as Add counts one.
-func (r *Ranking) AddRows(truth int, scores, order []float32, rows int64) {
+// AddRows counts a row that often, as Add counts it once.
+func (r *Ranking) AddRows(truth int, scores, order []float32, often int64) {
 	if truth < Unseen || truth >= r.k || len(scores) != r.k || len(order) != r.k {
 		panic("score: class out of range, or scores of other classes")
 	}
-	r.rows += rows
+	r.weight += often
 	for _, s := range scores {
 		if s-s != 0 {
-			r.notFinite += rows
+			r.notFinite++
 			return
 		}
 	}
 	if truth == Unseen {
 		return
 	}
+	if r.of != nil {
+		r.of[truth]++
+	}
 	if r.k == 2 {
 		kind := 0
 		if truth == r.positive {
 			kind = 1
 		}
-		r.ranks[0].Add(Margin(scores, r.positive), kind, rows)
+		r.ranks[0].Add(Margin(scores, r.positive), kind, often)
 		if len(r.ranks) > 1 {
-			r.ranks[1].Add(order[r.positive], kind, rows)
+			r.ranks[1].Add(order[r.positive], kind, often)
 		}
 		return
 	}
@@ -100,7 +107,7 @@ func (r *Ranking) AddRows(truth int, scores, order []float32, rows int64) {
 		if c == truth {
 			kind = 1
 		}
-		r.ranks[c].Add(order[c], kind, rows)
+		r.ranks[c].Add(order[c], kind, often)
 	}
 	if r.k < MinTopped {
 		return
@@ -113,7 +120,7 @@ func (r *Ranking) AddRows(truth int, scores, order []float32, rows int64) {
 	}
 	for i, few := range topped {
 		if before < few {
-			r.top[i] += rows
+			r.top[i] += often
 		}
 	}
 }
@@ -127,7 +134,10 @@ func (r *Ranking) Merge(s *Ranking) {
 	for c := range r.ranks {
 		r.ranks[c].Merge(&s.ranks[c])
 	}
-	r.rows += s.rows
+	for c, n := range s.of {
+		r.of[c] += n
+	}
+	r.weight += s.weight
 	r.notFinite += s.notFinite
 	for i, n := range s.top {
 		r.top[i] += n
@@ -185,22 +195,21 @@ type TopScore struct {
 
 // Report returns the scores. names are as for Classes.Report. It is nil if nothing is
 // counted for so many classes.
-func (r *Ranking) Report(names []string) *RankingReport { return r.report(names, 1, 1) }
-
-// WeightedReport is Report where rows were counted as often as their weights on a grid say:
-// they are that many rows, and intervals those of that many of equal weights.
-func (r *Ranking) WeightedReport(names []string, rows int64, effective float64) *RankingReport {
-	counted := float64(max(r.rows, 1))
-	return r.report(names, float64(rows)/counted, effective/counted)
+func (r *Ranking) Report(names []string) *RankingReport {
+	return r.WeightedReport(names, float64(r.weight))
 }
 
-// report returns the scores; what was counted is multiplied by the share that is rows, and in
-// intervals by that which is effective.
-func (r *Ranking) report(names []string, share, effective float64) *RankingReport {
+// WeightedReport is Report where rows count as often as their weights on a grid say: intervals are those of that
+// many rows of equal weights.
+func (r *Ranking) WeightedReport(names []string, effective float64) *RankingReport {
 	if len(r.ranks) == 0 && r.k < MinTopped {
 		return nil
 	}
-	report := &RankingReport{NotFinite: scaled(r.notFinite, share)}
+	effective /= float64(max(r.weight, 1)) // the share of what was counted
+	report := &RankingReport{NotFinite: r.notFinite}
+	for _, n := range r.of {
+		report.Rows += n
+	}
 	var area, slack, mean, low, high float64
 	exact, counted := true, 0
 	ranks := r.ranks
@@ -210,7 +219,6 @@ func (r *Ranking) report(names []string, share, effective float64) *RankingRepor
 	for c := range ranks {
 		of := &ranks[c]
 		n := of.Rows()
-		report.Rows = scaled(n[0]+n[1], share)
 		if n[0] == 0 || n[1] == 0 {
 			continue
 		}
@@ -224,7 +232,7 @@ func (r *Ranking) report(names []string, share, effective float64) *RankingRepor
 			if names != nil {
 				name = names[c]
 			}
-			report.Classes = append(report.Classes, RankedClass{name, scaled(n[1], share), a, m})
+			report.Classes = append(report.Classes, RankedClass{name, r.of[c], a, m})
 			continue
 		}
 		first, last := of.AreaInterval(effective)
@@ -246,30 +254,32 @@ func (r *Ranking) report(names []string, share, effective float64) *RankingRepor
 			report.Positive = names[r.positive]
 		}
 	}
-	if r.k >= MinTopped && r.rows > 0 {
+	if r.k >= MinTopped && r.weight > 0 {
 		for i, few := range topped {
-			t := TopScore{K: few, Accuracy: ratio(r.top[i], r.rows)}
-			t.Low, t.High = Interval(scaled(r.top[i], effective), scaled(r.rows, effective))
+			t := TopScore{K: few, Accuracy: ratio(r.top[i], r.weight)}
+			t.Low, t.High = Interval(scaled(r.top[i], effective), scaled(r.weight, effective))
 			report.Top = append(report.Top, t)
 		}
 	}
 	return report
 }
 
-// Code codes the number of classes, the positive one, the number of ranks, the counts of rows, and the ranks.
+// Code codes the number of classes, the positive one, the number of ranks, the counts of rows, in all and of each class, and the ranks.
 func (r *Ranking) Code(c *wire.Coder) {
 	r.k = c.Int(r.k, labels.MaxClasses)
 	r.positive = c.Int(r.positive, 1)
 	ranks := c.Int(len(r.ranks), MaxRanked)
 	c.Check(r.k == 2 && (ranks == 1 || ranks == 2) || r.k > 2 && r.k <= MaxRanked && ranks == r.k || r.k > MaxRanked && ranks == 0)
-	c.Counts(&r.rows, &r.notFinite, &r.top[0], &r.top[1])
-	c.Check(max(r.notFinite, r.top[0], r.top[1]) <= r.rows)
+	c.Counts(&r.weight, &r.notFinite, &r.top[0], &r.top[1])
+	c.Check(max(r.top[0], r.top[1]) <= r.weight)
 	if c.Reading() {
-		r.ranks = make([]Ranks, ranks)
+		r.ranks, r.of = make([]Ranks, ranks), nil
 	}
+	wire.Each(c, &r.of, MaxRanked, func(n *int64) { c.Counts(n) })
+	c.Check(len(r.of) == 0 && ranks == 0 || len(r.of) == r.k)
 	for i := range r.ranks {
 		of := &r.ranks[i]
 		of.Code(c)
-		c.Check(of.ranked() <= r.rows-r.notFinite && of.ranked() == r.ranks[0].ranked() && of.most() == r.ranks[0].most())
+		c.Check(of.ranked() <= r.weight && of.ranked() == r.ranks[0].ranked() && of.most() == r.ranks[0].most())
 	}
 }

@@ -621,7 +621,7 @@ func TestDamagedRankingsAreRefused(t *testing.T) {
 		"two ranks":     func(b []byte) []byte { b[8] = 2; return b },
 		"few rows":      func(b []byte) []byte { b[12] = 3; return b },
 		"negative rows": func(b []byte) []byte { b[19] = 0x80; return b },
-		"not finite":    func(b []byte) []byte { b[20] = 41; return b },
+		"not finite":    func(b []byte) []byte { b[27] = 0x80; return b },
 		"top":           func(b []byte) []byte { b[28] = 41; return b },
 	} {
 		if wire.Unmarshal(new(Ranking), change(slices.Clone(good))) == nil {
@@ -683,5 +683,41 @@ func BenchmarkRanking(b *testing.B) {
 			b.Fatal(err)
 		}
 		back.Report(nil)
+	}
+}
+
+// Weights change rates; counts are of rows, whatever rows count for.
+func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, k := range []int{2, 3, 12} {
+		rows := someRows(r, 200, k)
+		rows[7].scores[0], rows[9].scores[1] = float32(math.NaN()), float32(math.Inf(1))
+		weighted := NewRanking(k, 1, 20*k, true)
+		for _, x := range rows {
+			weighted.AddRows(x.truth, x.scores, x.order, int64(r.IntN(4000)))
+		}
+		var back Ranking
+		if err := wire.Unmarshal(&back, wire.Marshal(weighted)); err != nil {
+			t.Fatal(err)
+		}
+		want := rankingOf(k, 20*k, rows)
+		back.Merge(weighted)
+		want.Merge(want)
+		got, plain := back.WeightedReport(nil, 70), want.Report(nil)
+		if got.Rows != plain.Rows || got.NotFinite != 4 || plain.NotFinite != 4 || len(got.Classes) != len(plain.Classes) {
+			t.Errorf("%d classes: %+v, want the counts of %+v", k, got, plain)
+		}
+		for i, c := range got.Classes {
+			if c.Rows != plain.Classes[i].Rows {
+				t.Errorf("class %s: %d rows, want %d", c.Class, c.Rows, plain.Classes[i].Rows)
+			}
+		}
+	}
+	var targets Targets
+	for i, w := range []int64{1000, 1, 7, 0, 30} {
+		targets.AddRows([]float64{1, 0, 1, 1, 2}[i], []float64{1, 2, math.Inf(1), 1, 2}[i], w)
+	}
+	if got := targets.Report(); got.Rows != 4 || got.NotFinite != 1 || got.NoMAPE != 1 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -10,7 +10,9 @@ import (
 // Targets sums how far the predictions of a regression are from its targets. The zero
 // value is empty. It is not safe for concurrent use.
 type Targets struct {
-	n, notFinite   int64
+	rows           int64     // with a finite residual
+	n              int64     // how often they count
+	notFinite      int64     // other rows
 	y, y2, r2, abs exact.Sum // of targets y and residuals r: Σy, Σy², Σr², Σ|r|
 	max            float64   // max |r|
 	ratio          exact.Sum // Σ|r/y|
@@ -27,26 +29,26 @@ func NewTargets(cells int) *Targets { return &Targets{errors: *NewRanks(cells)} 
 // The truth must fit in float32.
 func (t *Targets) Add(truth, predicted float64) { t.AddRows(truth, predicted, 1) }
 
-// AddRows counts that many equal rows, as Add counts one; fewer than 2²⁴, or a number of at
+// AddRows counts a row that often, as Add counts it once: fewer than 2²⁴ times, or a number of at
 // most 24 significant bits.
-func (t *Targets) AddRows(truth, predicted float64, rows int64) {
-	if rows == 0 {
-		return
-	}
+func (t *Targets) AddRows(truth, predicted float64, often int64) {
 	r := math.Abs(predicted - truth)
 	if !(r <= math.MaxFloat32) {
-		t.notFinite += rows
+		t.notFinite++
 		return
 	}
-	t.n += rows
+	if t.rows++; often == 0 {
+		return
+	}
+	t.n += often
 	t.max = max(t.max, r)
-	t.errors.Add(float32(r), 0, rows)
+	t.errors.Add(float32(r), 0, often)
 	part := r / math.Abs(truth)
 	if !(part <= math.MaxFloat32) {
-		t.noRatio += rows
+		t.noRatio++
 		part = 0
 	}
-	if w := float32(rows); rows != 1 {
+	if w := float32(often); often != 1 {
 		t.y.AddWeighted64(w, truth)
 		t.y2.AddWeightedSquare64(w, truth)
 		t.r2.AddWeightedSquare64(w, r)
@@ -63,6 +65,7 @@ func (t *Targets) AddRows(truth, predicted float64, rows int64) {
 
 // Merge adds the sums of u. It panics if u distinguishes other numbers of errors.
 func (t *Targets) Merge(u *Targets) {
+	t.rows += u.rows
 	t.n += u.n
 	t.notFinite += u.notFinite
 	t.y.Merge(&u.y)
@@ -111,19 +114,10 @@ type TargetReport struct {
 	Far *Far `json:"far_predictions,omitempty"`
 }
 
-// WeightedReport is Report where rows were counted as often as their weights on a grid say:
-// they are that many rows.
-func (t *Targets) WeightedReport(rows int64) TargetReport {
-	r := t.Report()
-	share := float64(rows) / float64(max(t.n+t.notFinite, 1))
-	r.Rows, r.NotFinite, r.NoMAPE = scaled(t.n, share), scaled(t.notFinite, share), scaled(t.noRatio, share)
-	return r
-}
-
 // Report returns the scores. Means and variances are rounded once from exact
 // sums.
 func (t *Targets) Report() TargetReport {
-	r := TargetReport{Rows: t.n, NotFinite: t.notFinite, MaxError: t.max}
+	r := TargetReport{Rows: t.rows, NotFinite: t.notFinite, MaxError: t.max}
 	if t.n == 0 {
 		return r
 	}
@@ -158,6 +152,7 @@ func (t *Targets) sums() [5]*exact.Sum { return [...]*exact.Sum{&t.y, &t.y2, &t.
 func (t *Targets) Code(c *wire.Coder) {
 	c.Counts(&t.n, &t.notFinite, &t.noRatio)
 	c.Float64(&t.max)
+	c.Counts(&t.rows)
 	for _, s := range t.sums() {
 		c.Part(s)
 	}
@@ -165,9 +160,9 @@ func (t *Targets) Code(c *wire.Coder) {
 	if !c.Reading() {
 		return
 	}
-	c.Check(t.noRatio <= t.n && t.errors.Rows() == [2]int64{t.n, 0})
+	c.Check(t.noRatio <= t.rows && (t.rows > 0 || t.n == 0) && t.errors.Rows() == [2]int64{t.n, 0})
 	c.Check(len(t.errors.cells) == 0 || t.errors.cells[0].key<<t.errors.shift|(1<<t.errors.shift-1) >= order(0))
 	c.Check(t.max >= 0 && t.max <= math.MaxFloat32 && !math.Signbit(t.max))
-	c.Check(t.y2.Sign() >= 0 && t.r2.Sign() >= 0 && t.abs.Sign() >= 0 && t.ratio.Sign() >= 0 && (t.noRatio < t.n || t.ratio.IsZero()))
+	c.Check(t.y2.Sign() >= 0 && t.r2.Sign() >= 0 && t.abs.Sign() >= 0 && t.ratio.Sign() >= 0 && (t.noRatio < t.rows || t.ratio.IsZero()))
 	c.Check(t.n > 0 || t.max == 0 && t.y.IsZero() && t.y2.IsZero() && t.r2.IsZero() && t.abs.IsZero())
 }

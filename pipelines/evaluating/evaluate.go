@@ -184,9 +184,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 
 // addClasses adds the scores of a classifier, of rows with weights as precise as that many of equal weights.
 func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifest, effective float64) error {
-	names, used, counted := m.Vocabulary.Classes, r.Rows.Used, found.Weighted
+	names, counted := m.Vocabulary.Classes, found.Weighted
 	if counted == nil {
-		counted, effective = &found.Hits, float64(used)
+		counted, effective = &found.Hits, float64(r.Rows.Used)
 	}
 	if found.Groups != nil {
 		wrong := counted.Report(nil).Error
@@ -194,7 +194,7 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 		r.Independent = effective
 	}
 	hits := found.Hits.WeightedReport(names, counted, effective)
-	hits.Ranking = found.Ranking.WeightedReport(names, used, effective)
+	hits.Ranking = found.Ranking.WeightedReport(names, effective)
 	r.Classes = &hits
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&found.Unseen), labelHint(&found.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
@@ -202,8 +202,8 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 			report.Groups(hits.Rows), r.Model, someUnseen(r.UnseenLabels), prepare.SomeOf(names), prefixedBy("; ", r.UnseenHint))
 	}
 	if found.Probabilities != nil {
-		all := float64(max(1, counted.Rows()))
-		r.Probabilities = probabilityReport(hits.Rows, found.Probabilities.WeightedTests(float64(used)/all, effective/all))
+		tests := found.Probabilities.WeightedTests(effective / float64(max(1, counted.Rows())))
+		r.Probabilities = &ProbabilityReport{Tests: tests, NotFinite: hits.Rows - tests.Rows}
 	}
 	return nil
 }

@@ -17,11 +17,6 @@ type ProbabilityReport struct {
 	NotFinite int64 `json:"not_finite,omitempty"`
 }
 
-// probabilityReport returns the report on rows, of which r contains those with finite scores.
-func probabilityReport(rows int64, t calibrate.Tests) *ProbabilityReport {
-	return &ProbabilityReport{Tests: t, NotFinite: rows - t.Rows}
-}
-
 // write prints the report for people.
 func (r *ProbabilityReport) write(w io.Writer) {
 	interval := ""

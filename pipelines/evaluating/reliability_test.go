@@ -12,10 +12,10 @@ import (
 )
 
 func TestAReportOfNothingIsPrinted(t *testing.T) {
-	r := probabilityReport(3, calibrate.NewReliability(2, 10).Tests())
+	r := &ProbabilityReport{Tests: calibrate.NewReliability(2, 10).Tests(), NotFinite: 3}
 	var b strings.Builder
 	r.write(&b)
-	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {
+	if !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {
 		t.Errorf("%+v\n%s", r, b.String())
 	}
 	if err := report.WritePicture(jobtest.Ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {

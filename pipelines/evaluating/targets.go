@@ -26,7 +26,7 @@ func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manife
 		one := found.Targets[c].Report()
 		rows := float64(one.Rows)
 		if weighted {
-			one, rows = found.Targets[c].WeightedReport(r.Rows.Used), effective
+			rows = effective
 		}
 		if found.Groups != nil {
 			rows = min(rows, found.Groups[c].Independent(paired.MSE, found.Precision[c].SquareVariance()))
