@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -253,5 +254,32 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 		if want := equal.Probabilities.Bins[i].Rows; b.Rows != want {
 			t.Errorf("bin up to %g: %d rows, want %d", b.High, b.Rows, want)
 		}
+	}
+}
+
+// The error by weight is that of the rows of each weight, which count alike.
+func TestScoresUseWeightsAsTheyAre(t *testing.T) {
+	lines, _ := weightedTable(1000, false, "0.1", "0.7", "3", "300")
+	o := weightedOptions(t, lines, "w")
+	o.Lambda.Path, o.Learner = []float64{1e-3}, ridge.NewTraining()
+	mustTrain(t, o)
+	for i, line := range lines { // a column of a slice cannot be the one of weights
+		lines[i] = strings.Replace(strings.Split(line, ",")[2], "w", "copy", 1) + "," + line
+	}
+	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(lines, ""))}}
+	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data, Slices: []string{"copy"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrong, all float64
+	for _, s := range r.Slices[0].Slices {
+		w, err := strconv.ParseFloat(s.Value, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong, all = wrong+w*float64(s.Rows)**s.Error, all+w*float64(s.Rows)
+	}
+	if want := wrong / all; math.Abs(r.Classes.Error-want) > 1e-9 {
+		t.Errorf("error %g, want %g", r.Classes.Error, want)
 	}
 }

@@ -22,7 +22,7 @@ import (
 type Grid struct {
 	// Unit is the weight of a row that is 1 on the grid.
 	Unit float64 `json:"unit"`
-	// Exact says that weights of rows are whole multiples of Unit.
+	// Exact says that weights of rows are whole multiples of Unit, or rounded to them.
 	Exact bool `json:"exact"`
 	// Classes has the weight of each class; nil if all are 1.
 	Classes []float64 `json:"classes,omitempty"`
@@ -42,7 +42,22 @@ const (
 	mostTotal = 1 << 31 // of all such rows: sums of 8-bit features and targets stay exact
 	mostSum   = 1 << 29 // of rounded weights
 	mostClass = 1 << 38 // of rows times weights of classes, for which there are no targets
+	scoreBits = 37      // of the sum of all weights in scores
 )
+
+// Scoring returns the grid for the weights of rows in scores, whose sums have room for more than NewGrid's 8 bits. Weights
+// are used as they are unless their sum is above 2³⁷ of their common unit; then they are rounded by up to 2⁻³⁷ of the sum.
+// Either way they have at most 24 significant bits, as float32 values have. It returns nil if weights are equal.
+func Scoring(w *Weights) *Grid {
+	if w.Equal() {
+		return nil
+	}
+	unit := w.Unit
+	if w.Sum/unit > 1<<scoreBits {
+		unit = math.Ldexp(1, floorLog2(w.Sum)+1-scoreBits)
+	}
+	return &Grid{Unit: unit, Exact: true, One: 1, Total: int64(math.Ceil(w.Sum/unit)) + w.Rows}
+}
 
 // NewGrid returns the grid for weights of rows and of classes, whose classes may be nil.
 // byClass has the sum of the weights of the rows of each class, if classes have weights.

@@ -139,6 +139,38 @@ func TestOtherWeightsAreRoundedToSignificantBits(t *testing.T) {
 	}
 }
 
+// Exact sums take weights of at most 24 significant bits, and clusters of rows a sum below 2³⁸.
+func TestScoresUseWeightsAsTheyAreUpToTheLastBitsOfTheirSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	for _, spread := range []float64{0, 0.3, 2, 20} {
+		weights := []float64{0.1, 0.25, 1, 4, 1000}
+		for range 500 {
+			if spread > 0 {
+				weights = append(weights, math.Exp(spread*min(2, max(-2, r.NormFloat64()))))
+			}
+		}
+		w := sumOf(weights...).Result()
+		g := Scoring(w)
+		var total int64
+		for i, n := range whole(g, weights, nil) {
+			total += n
+			most := w.Sum * 0x1p-37
+			if w.Sum <= 0x1p37*w.Unit {
+				most = 0
+			}
+			if off := math.Abs(float64(n)*g.Unit - float64(float32(weights[i]))); off > most || int64(float32(n)) != n {
+				t.Errorf("spread %g: %g is %d of %g, off by %g, more than %g", spread, weights[i], n, g.Unit, off, most)
+			}
+		}
+		if total > g.Total || total >= 1<<38 || g.Validate() != nil {
+			t.Errorf("%+v: sum %d", g, total)
+		}
+	}
+	if Scoring(Ones(5)) != nil || Scoring(sumOf(3, 3).Result()) != nil {
+		t.Error("equal weights have a grid")
+	}
+}
+
 func TestManyRowsKeepSumsExact(t *testing.T) {
 	w := &Weights{Rows: 1 << 31, Sum: 1e9, Min: 0.1, Max: 7, Unit: 1e-9, Effective: 1}
 	if g := NewGrid(w, nil, nil); g.Total > 1<<33 || g.Validate() != nil {

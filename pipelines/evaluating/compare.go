@@ -128,7 +128,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	if err != nil {
 		return nil, err
 	}
-	pass.Grid = weight.NewGrid(weights, nil, nil)
+	pass.Grid = weight.Scoring(weights)
 	j.Progress.Phase("comparing", 0)
 	var sum scores.Compared
 	reports, err := j.ScanSum(ctx, pass, "compare", &sum)

@@ -139,7 +139,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
-	if pass.Grid = weight.NewGrid(weights, nil, nil); pass.Grid == nil {
+	if pass.Grid = weight.Scoring(weights); pass.Grid == nil {
 		pass.EqualWeights = d.Weighted
 	}
 	j.Progress.Phase("evaluating", 0)
