@@ -311,3 +311,28 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
+	dir := t.TempDir()
+	data := func(seed uint64) dataset.Options {
+		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed), strings.Join(jobtest.Made(t, "moons", 500, seed), ""))}, Label: "y"}
+	}
+	plain, cut := fixed(1), fixed(1)
+	for _, o := range []*TrainOptions{&plain, &cut} {
+		o.Data, o.Lambda.Path = data(1), []float64{1e-1}
+	}
+	plain.Model, cut.Model, cut.Threshold = filepath.Join(dir, "plain"), filepath.Join(dir, "cut"), "f1"
+	for _, o := range []TrainOptions{plain, cut} {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: plain.Model, Challenger: cut.Model, Data: data(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := jobtest.Text(t, r)
+	if !strings.Contains(text, "the challenger decides by threshold ") || strings.Contains(text, "the champion decides") || r.Champion.Rule != "" || r.Challenger.Rule == "" {
+		t.Errorf("%s", text)
+	}
+}

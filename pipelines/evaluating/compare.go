@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -69,6 +70,8 @@ type ModelComparison struct {
 type ComparedModel struct {
 	Model  string `json:"model"`
 	SHA256 string `json:"model_sha256"` // of its manifest
+	// Rule says how the model assigns classes, if not to the larger score or probability.
+	Rule string `json:"rule,omitempty"`
 	// UnseenLabels are the labels that are not classes of the model, which are errors.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 }
@@ -323,7 +326,7 @@ func takeSameRows(a, b *dataset.Dataset) (bool, error) {
 var errChanged = exit.Refuse("pipelines: files of --data have changed while they were listed; start again")
 
 func (m *opened) described(model string) ComparedModel {
-	return ComparedModel{Model: model, SHA256: m.manifest.SHA256}
+	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: trained.Rule(m.manifest)}
 }
 
 // unseen returns an error if a model was trained on some of these rows, which then do not tell how

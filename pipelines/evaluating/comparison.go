@@ -56,7 +56,10 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 	if r.Champion.SHA256 == r.Challenger.SHA256 {
 		fmt.Fprintln(&b, "the two models are the same")
 	}
-	for _, m := range []ComparedModel{r.Champion, r.Challenger} {
+	for i, m := range []ComparedModel{r.Champion, r.Challenger} {
+		if m.Rule != "" {
+			fmt.Fprintf(&b, "the %s decides by %s\n", []string{"champion", "challenger"}[i], m.Rule)
+		}
 		if len(m.UnseenLabels) > 0 {
 			fmt.Fprintf(&b, "labels that are not classes of %s: %s\n", m.Model, someUnseen(m.UnseenLabels))
 		}

@@ -45,7 +45,7 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them", report.Groups(p.Rows), report.OneIn(p.Folds))
 	}
 	if p.Weights != nil {
-		fmt.Fprint(w, "; the class is that of the largest product of probability and class weight")
+		fmt.Fprint(w, "; the class is that of "+byProduct)
 	}
 	fmt.Fprintln(w)
 }
@@ -56,6 +56,20 @@ func positive(class string) string {
 		return ""
 	}
 	return ", positive: " + score.Name(class)
+}
+
+// byProduct is the rule of models with weights of classes.
+const byProduct = "the largest product of probability and class weight"
+
+// Rule says how a model assigns classes; "" for the larger score or probability.
+func Rule(m *models.Manifest) string {
+	switch {
+	case m.Threshold != nil:
+		return DecidedBy(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
+	case m.Probabilities != nil && m.Probabilities.Weights != nil:
+		return byProduct
+	}
+	return ""
 }
 
 // DecidedBy says how a threshold decides for a class.
