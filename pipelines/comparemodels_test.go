@@ -336,3 +336,20 @@ func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+func TestComparisonsOfFewRowsSayWhyTheyHaveNoInterval(t *testing.T) {
+	dir := t.TempDir()
+	champion, challenger := comparable(t, dir, "target")
+	o := CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site"}}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "few.csv", strings.Join(mixedTable(2, 29), ""))}}
+	r, err := CompareModels(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := jobtest.Text(t, r)
+	for _, want := range []string{"  -  -\n", "no interval and no p: only 29 rows, want 30\n", "values with fewer than 30 rows or groups of equal size have no interval and no p\n"} {
+		if strings.Count(text, want) == 0 || strings.Count(text, "no interval and no p:") > 1 {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/wire"
@@ -128,5 +129,47 @@ func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 	}
 	if n := s.Independent(Error, 0); n != 10 {
 		t.Errorf("10 groups without errors are %g rows", n)
+	}
+}
+
+func TestTooFewRowsOrGroupsAreNamedAsWhatTheyAre(t *testing.T) {
+	for _, c := range []struct {
+		sizes   []int
+		weights []int64 // of the rows; nil is 1
+		want    string
+	}{
+		{[]int{50}, nil, "only 1 group, want 30"},
+		{slices.Repeat([]int{5}, 12), nil, "only 12 groups, want 30"},
+		{append(slices.Repeat([]int{1}, 39), 39), nil, "3 groups of equal size would be as certain as these 40, want 30"},
+		{[]int{1000, 1}, nil, "1 group of equal size would be as certain as these 2, want 30"},
+		{slices.Repeat([]int{2}, 30), nil, ""},
+		{nil, []int64{7}, "only 1 row, want 30"},
+		{nil, slices.Repeat([]int64{7}, 29), "only 29 rows, want 30"},
+		{nil, append(slices.Repeat([]int64{1}, 39), 39), "3 rows of equal weights would be as certain as these 40, want 30"},
+		{nil, slices.Repeat([]int64{7}, 30), ""},
+	} {
+		s := NewSum(true, Error)
+		for _, w := range c.weights {
+			s.Add(w, []float64{1}, []float64{0})
+		}
+		if c.sizes != nil {
+			s = NewSum(false, Error).Grouped()
+		}
+		for g, n := range c.sizes {
+			for range n {
+				s.AddOf(uint64(g), 1, []float64{1}, []float64{0})
+			}
+		}
+		condition, err := ParseCondition("better at 95 %")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if condition, err = s.Fit(condition); err != nil {
+			t.Fatal(err)
+		}
+		verdict := s.Judge(condition, 1)
+		if got := s.Compare(Error, 1).TooFew; got != c.want || verdict.Why != c.want || verdict.Holds != (c.want == "") {
+			t.Errorf("%v, %v: %q and %+v, want %q", c.sizes, c.weights, got, verdict, c.want)
+		}
 	}
 }

@@ -23,6 +23,8 @@ type Comparison struct {
 	// too few rows.
 	P    float64 `json:"p"`
 	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", that of sums of groups
+	// TooFew says why there is no test and no interval; "" if there are enough rows.
+	TooFew string `json:"too_few,omitempty"`
 	// Pairs are those of Error.
 	Pairs *Pairs `json:"pairs,omitempty"`
 	// Detectable is the improvement that "better at 95 %" shows with probability 80 % on as many
@@ -52,7 +54,7 @@ func (s *Sum) Report(unit float64) []Comparison {
 
 // Compare compares the models by one of the metrics, or by RMSE if MSE is one.
 func (s *Sum) Compare(m Metric, unit float64) Comparison {
-	c := Comparison{Metric: m, P: 1, Test: "t"}
+	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m)}
 	var low, high, detectable float64
 	if s.clusters != nil {
 		c.Test = "groups"
@@ -203,21 +205,41 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	default:
 		v.P = l.Difference(ratio).PBelow(amount / c.Metric.scale(unit))
 	}
-	few, what := !s.exactPairs(c.Metric) && l.Effective() < estimate.LeastRows, "rows"
-	if s.clusters != nil {
-		what = "groups"
-	}
+	few := s.tooFew(c.Metric)
 	switch {
 	case c.Metric != Error && s.notFinite > 0:
 		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
-	case few:
-		v.Why = fmt.Sprintf("%.0f %s are too few, want %d", l.Effective(), what, estimate.LeastRows)
+	case few != "":
+		v.Why = few
 	case v.P <= c.Level():
 		v.Holds = true
 	default:
 		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.Level())
 	}
 	return v
+}
+
+// tooFew says why the rows, or their groups, do not allow a test by the metric; "" if they do.
+func (s *Sum) tooFew(m Metric) string {
+	l := s.of(m)
+	n, rows := l.Effective(), l.Rows()
+	if s.exactPairs(m) || n >= estimate.LeastRows {
+		return ""
+	}
+	what, equal := "row", "weights"
+	if s.clusters != nil {
+		what, equal = "group", "size"
+	}
+	counted := func(n int64) string {
+		if n == 1 {
+			return "1 " + what
+		}
+		return fmt.Sprintf("%d %ss", n, what)
+	}
+	if n < float64(rows)*(1-1e-9) {
+		return fmt.Sprintf("%s of equal %s would be as certain as these %d, want %d", counted(int64(n)), equal, rows, estimate.LeastRows)
+	}
+	return fmt.Sprintf("only %s, want %d", counted(rows), estimate.LeastRows)
 }
 
 // detectableMean returns the improvement of the mean that a test at 95 % shows with probability 80 %.

@@ -184,7 +184,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		few.Add(1, []float64{1}, []float64{0.1})
 	}
 	c, _ := ParseCondition("mse better at 95 %")
-	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "too few") {
+	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "only 20 rows, want 30") {
 		t.Errorf("20 rows: %+v", v)
 	}
 	for range 80 {

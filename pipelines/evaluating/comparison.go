@@ -37,12 +37,15 @@ const comparedColumns = "champion\tchallenger\tdifference\t95 % interval\tp\t"
 
 // writeComparison prints the columns.
 func writeComparison(w io.Writer, c paired.Comparison) {
-	interval := "-"
+	interval, p := "-", "-"
 	if c.Low != nil {
 		interval = metricText(c.Metric, *c.Low, true) + " to " + metricText(c.Metric, *c.High, true)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2g\t", metricText(c.Metric, c.Champion, false), metricText(c.Metric, c.Challenger, false),
-		metricText(c.Metric, c.Difference, true), interval, c.P)
+	if c.TooFew == "" {
+		p = fmt.Sprintf("%.2g", c.P)
+	}
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t", metricText(c.Metric, c.Champion, false), metricText(c.Metric, c.Challenger, false),
+		metricText(c.Metric, c.Difference, true), interval, p)
 }
 
 // WriteTo prints the result for people.
@@ -80,6 +83,11 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 	}
 	tw.Flush()
 	b.WriteString("\n")
+	for i, c := range r.Comparisons {
+		if c.TooFew != "" && (i == 0 || r.Comparisons[i-1].TooFew != c.TooFew) {
+			fmt.Fprintf(&b, "no interval and no p: %s\n", c.TooFew)
+		}
+	}
 	first := r.Comparisons[0]
 	if p := first.Pairs; p != nil {
 		fmt.Fprintf(&b, "only the champion is wrong on %s, only the challenger on %s, both on %s\n",
@@ -136,12 +144,16 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", metricNames[r.Metric], r.Column, report.Counted(r.Values, "value"))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, r.Column+"\trows\t"+comparedColumns)
+	few := false
 	for _, s := range r.Slices {
 		c := s.Comparison
-		c.P = s.Adjusted
+		c.P, few = s.Adjusted, few || c.TooFew != ""
 		fmt.Fprintf(tw, "%s\t%d\t", score.Name(s.Value), s.Rows)
 		writeComparison(tw, c)
 		fmt.Fprintln(tw)
 	}
 	tw.Flush()
+	if few {
+		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n", score.LeastRows)
+	}
 }

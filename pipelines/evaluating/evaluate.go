@@ -242,7 +242,7 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 		writeWeights(&b, r.Weights)
 	}
 	if r.Groups != nil {
-		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s independent rows\n", strings.Join(r.Groups, ", "), report.Groups(int64(r.Independent)))
+		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s\n", strings.Join(r.Groups, ", "), report.Counted64(int64(r.Independent), "independent row"))
 	}
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "%s\n", r.Threshold)
