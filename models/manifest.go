@@ -173,6 +173,9 @@ type TrainingLog struct {
 	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
 	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified wrongly
 	HeldOutError  float64 `json:"held_error,omitempty"` // their share by weight, where rows have weights
+	// HeldOutOf is of how many states, after 0 rounds and more, the weights have the smallest held-out error, which chose
+	// them: on new rows it may be larger. It is 0 if something else did.
+	HeldOutOf int `json:"held_of,omitempty"`
 
 	Path []Trial `json:"path,omitempty"` // results for each λ
 }
@@ -186,6 +189,7 @@ type Trial struct {
 	HeldOutLoss   float64 `json:"held_loss"`
 	HeldOutErrors int64   `json:"held_errors"`
 	HeldOutError  float64 `json:"held_error,omitempty"` // by weight, where rows have weights
+	HeldOutOf     int     `json:"held_of,omitempty"`    // as in TrainingLog
 }
 
 // Input describes the rows that a model takes.

@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,6 +45,34 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 			}
 			if got.Rounds == 0 {
 				t.Errorf("%s, lambda %g: no round was taken", name, l)
+			}
+			if of := min(got.Rounds+4, 13); got.HeldOutOf != of || want.HeldOutOf != of {
+				t.Errorf("%s, lambda %g: the least of %d and %d rounds, want %d", name, l, got.HeldOutOf, want.HeldOutOf, of)
+			}
+		}
+	}
+}
+
+// The rows that end the rounds choose the best of them, which is better on these rows than on others.
+func TestTheHeldOutErrorOfPatienceIsCalledTheSmallestOfItsRounds(t *testing.T) {
+	const caveat = "%d rounds on these rows, so the error on new rows may be larger"
+	for perJob := range 3 {
+		for patience := range 3 {
+			for _, path := range [][]float64{{1e-3}, {1e-1, 1e-3}} {
+				o := trials(t)
+				o.Learner, o.Lambda.Path = jobtest.Iterative("sgd", func(s *learner.Shared) { s.Rounds, s.Patience, s.PerJob = 12, 2*patience, 4*perJob }), path
+				o.Lambda.Folds = 5
+				r, err := trainPlain(jobtest.Ctx, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				of, text := r.Log.HeldOutOf, jobtest.Text(t, r)
+				for _, one := range r.Log.Path {
+					of = max(of, one.HeldOutOf)
+				}
+				if said := strings.Contains(text, fmt.Sprintf(caveat, of-1)); said != (patience > 0) || (of > 0) != said {
+					t.Errorf("patience %d, %d values of lambda: of %d rounds in\n%s", 2*patience, len(path), of, text)
+				}
 			}
 		}
 	}

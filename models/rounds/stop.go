@@ -3,6 +3,7 @@ package rounds
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -37,10 +38,10 @@ func (s Stop) Reached(history []Report, done bool) (taken int, why string, reach
 			best = i
 		}
 		taken = i
-		switch gap, known := r.Gap(); {
+		switch {
 		case r.Objective-r.Objective != 0:
 			return i, fmt.Sprintf("round %d: the objective is %g", i, r.Objective), true
-		case s.Gap > 0 && known && gap <= s.Gap*math.Abs(r.Objective):
+		case s.near(r):
 			return i, fmt.Sprintf("the gap is at most %g of the objective", s.Gap), true
 		case s.Patience > 0 && i-best >= s.Patience:
 			if s.Patience == 1 {
@@ -61,4 +62,21 @@ func (s Stop) Reached(history []Report, done bool) (taken int, why string, reach
 		}
 	}
 	return taken, "", false
+}
+
+// near reports whether the gap is small enough.
+func (s Stop) near(r Report) bool {
+	gap, known := r.Gap()
+	return s.Gap > 0 && known && gap <= s.Gap*math.Abs(r.Objective)
+}
+
+// Compared returns of how many states the one that Reached takes has the least held-out error, which chose it; 0 if
+// something else did.
+func (s Stop) Compared(history []Report, taken int) int {
+	n := min(len(history), taken+s.Patience+1)
+	better := func(r Report) bool { return Better(r, history[taken]) }
+	if s.Patience == 0 || s.near(history[taken]) || slices.ContainsFunc(history[:n], better) {
+		return 0
+	}
+	return n
 }

@@ -41,6 +41,14 @@ func writeLog(w io.Writer, r *Result) {
 			fmt.Fprintf(w, ", error %s (95 %% interval %s)", rate, interval)
 		}
 		fmt.Fprintln(w)
+		writeStopped(w, c.HeldOutOf, "the error is the smallest after 0 to")
+	}
+}
+
+// writeStopped says that the held-out error chose among the states after 0 rounds and more; what begins the sentence.
+func writeStopped(w io.Writer, states int, what string) {
+	if states > 1 {
+		fmt.Fprintf(w, "          %s %s on these rows, so the error on new rows may be larger\n", what, report.Counted(states-1, "round"))
 	}
 }
 
@@ -70,6 +78,7 @@ func (r *Result) heldOutRate(errors, rows int64, byWeight float64) (rate, interv
 func writeTrials(w io.Writer, r *Result, path []models.Trial, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t95 %% interval\t\t\n")
+	states := 0
 	for _, t := range path {
 		mark, rate, interval := "", "-", "-"
 		if t.Lambda == chosen {
@@ -78,7 +87,9 @@ func writeTrials(w io.Writer, r *Result, path []models.Trial, chosen float64) {
 		if r.Task == models.Classification {
 			rate, interval = r.heldOutRate(t.HeldOutErrors, t.HeldOutRows, t.HeldOutError)
 		}
+		states = max(states, t.HeldOutOf)
 		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldOutLoss, rate, interval, mark)
 	}
 	tw.Flush()
+	writeStopped(w, states, "each error is the smallest after 0 to at most")
 }

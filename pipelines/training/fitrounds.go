@@ -81,7 +81,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		r := c.Report()
 		path = append(path, models.Trial{
 			Lambda: l, Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
-			HeldOutError: r.HeldOutError,
+			HeldOutError: r.HeldOutError, HeldOutOf: t.Learner.Log.HeldOutOf,
 		})
 		if b.Resumes() {
 			start = t.linear
@@ -192,7 +192,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	t.linear = round.(rounds.Fitted).Model()
 	t.Learner = models.Learner{Kind: b.Name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
 		Loss: problem.Loss, Options: sealed.Options, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
-		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual,
+		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual, HeldOutOf: end.Compared(c.History, c.Taken),
 		HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors, HeldOutError: r.HeldOutError,
 	}}
 	if gap, known := r.Gap(); known {
