@@ -156,7 +156,7 @@ func TestAllFoldsChooseTheLambdaOfFewRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Manifest.Learner.Select != by || strings.Contains(jobtest.Text(t, r), "by the errors of all 5 folds; shown are those of the first") != (by != "") {
+		if m.Manifest.Learner.Select != by || strings.Contains(jobtest.Text(t, r), "of all 5 folds; shown are figures of the first") != (by != "") {
 			t.Errorf("%d rows: λ by %q\n%s", rows, m.Manifest.Learner.Select, jobtest.Text(t, r))
 		}
 		for _, row := range r.Path {

@@ -22,7 +22,8 @@ func writeLog(w io.Writer, r *Result) {
 		fmt.Fprintf(w, "lambda    %g; on rows held out at first, %s:\n", r.Lambda, report.OneIn(r.Folds))
 		writeTrials(w, r, c.Path, math.NaN())
 	default:
-		fmt.Fprintf(w, "lambda    %g, by the error on held-out rows, %s%s:\n", r.Lambda, report.OneIn(r.Folds), leastOf(len(c.Path)))
+		by := map[models.Task]string{models.Classification: "error", models.Regression: "loss"}[r.Task]
+		fmt.Fprintf(w, "lambda    %g, by the %s of held-out rows, %s%s:\n", r.Lambda, by, report.OneIn(r.Folds), leastOf(len(c.Path)))
 		writeTrials(w, r, c.Path, r.Lambda)
 	}
 	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, report.Counted(c.Partitions, "partition"), report.Counted(c.Rounds, "round"), c.Ended)

@@ -124,25 +124,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	case len(r.Path) == 0:
 		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
 	default:
-		by := fmt.Sprintf("the held-out error of %d folds", r.Folds)
-		if r.Task == models.Classification {
-			by = fmt.Sprintf("the held-out MSE of %d folds", r.Folds)
-		}
-		if len(r.Targets) > 0 {
-			by = fmt.Sprintf("the held-out share of the variance of targets in %d folds, averaged over them", r.Folds)
-		}
-		if r.Folds > 1 && !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 }) { // features were found from the others
-			by = "the error on held-out rows, " + report.OneIn(r.Folds)
-		}
-		few := leastOf(len(r.Path) + len(r.RuledOut))
-		switch r.Select {
-		case "":
-		case models.ByAllFolds:
-			by, few = fmt.Sprintf("the errors of all %d folds; shown are those of the first, which the search has not seen", r.Folds), ""
-		default:
-			by = fmt.Sprintf("the %s of held-out rows, %s", strings.ReplaceAll(r.Select, "_", " "), report.OneIn(r.Folds))
-		}
-		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, few)
+		fmt.Fprintf(&b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
 		WritePath(&b, r.Task, r.Path, r.Lambda)
 		if len(r.RuledOut) > 0 {
 			by := "a part of the features"
@@ -182,6 +164,28 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// chosenBy says which held-out figure chose among the λ of the table.
+func (r *Result) chosenBy() string {
+	measure := "error"
+	switch {
+	case r.Task == models.Classification:
+		measure = "MSE"
+	case len(r.Targets) > 0:
+		measure = "share of the variance of targets, averaged over them,"
+	}
+	by := fmt.Sprintf("the held-out %s of %d folds", measure, r.Folds)
+	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 }) // features were found from the others
+	switch {
+	case r.Select == models.ByAllFolds:
+		return fmt.Sprintf("the %s of all %d folds; shown are figures of the first, which the search has not seen", measure, r.Folds)
+	case r.Select != "":
+		by = fmt.Sprintf("the %s of held-out rows, %s", strings.ReplaceAll(r.Select, "_", " "), report.OneIn(r.Folds))
+	case r.Folds > 1 && oneFold:
+		by = fmt.Sprintf("the %s of held-out rows, %s", measure, report.OneIn(r.Folds))
+	}
+	return by + leastOf(len(r.Path)+len(r.RuledOut))
 }
 
 // TargetScore is the score of one of several targets on held-out rows.
