@@ -1,6 +1,5 @@
 // Package dataset combines the files that a user names into one table of rows, whatever
-// their format. It recognises formats, checks that the files agree, cuts them into
-// shards, and reads a shard block by block.
+// their format. It recognises formats, checks that the files agree, cuts them into shards, and reads a shard block by block.
 //
 // No row is lost silently. The Report of a shard records what its reader saw. Tile
 // checks that the shards of a file join exactly, and Count that every row was either

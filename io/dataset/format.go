@@ -128,8 +128,7 @@ var formats = registry.New[*Format]("format")
 // Register adds a format. It panics if the name is taken.
 func Register(f Format) { formats.Add(&f, nil, f.Name, f.Aliases...) }
 
-// Formats returns all formats, sorted by name. Those of this module are registered by
-// package formats.
+// Formats returns all formats, sorted by name. Those of this module are registered by package formats.
 func Formats() []*Format { return formats.All() }
 
 // Names returns the names of all formats.

@@ -87,8 +87,7 @@ func (d *Description) Plain() bool {
 	})
 }
 
-// Check returns an error unless tables can be read as described, once open columns are
-// completed.
+// Check returns an error unless tables can be read as described, once open columns are completed.
 func (d *Description) Check() error {
 	if len(d.Fields) > rows.MaxDim+1 {
 		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rows.MaxDim+1)
@@ -109,8 +108,7 @@ func (d *Description) Check() error {
 	return d.Rules.Validate()
 }
 
-// Check returns an error unless the column can be read as described, once it is completed if
-// it is open.
+// Check returns an error unless the column can be read as described, once it is completed if it is open.
 func (f *Field) Check() error {
 	switch {
 	case !slices.Contains(Roles, f.Role):
