@@ -13,12 +13,13 @@ import (
 // the target y of a row, both in a unit near the spread of the targets and y from their middle, these
 // are the sums of
 //
-//	|r|, r², |r|³, r⁴, r⁶, y, y², y³, y⁴, r²y and r²y².
+//	|r|³, r⁴, r⁶, y³, y⁴, r²y and r²y².
 //
+// Those of lower powers are in Targets.
 // The sums are exact, of factors rounded to float32. The zero value is that of no rows.
 type Precision struct {
 	rows int64
-	sums [11]exact.Sum
+	sums [7]exact.Sum
 }
 
 // Add adds that many equal rows with their target and the prediction of it, which count from the
@@ -30,11 +31,15 @@ func (p *Precision) Add(truth, predicted, middle, unit float64, rows int64) {
 	}
 	// Beyond 2³¹ units, the square of a square would leave the range of float32.
 	limited := func(v float64) float32 { return float32(max(-0x1p31, min(v/unit, 0x1p31))) }
-	r, y, w := limited(residual), limited(truth-middle), float32(rows)
+	r, y := limited(residual), limited(truth-middle)
 	u, v := r*r, y*y
 	p.rows += rows
-	for i, f := range [len(p.sums)][2]float32{{r, 1}, {u, 1}, {u, r}, {u, u}, {u * u, u}, {y, 1}, {v, 1}, {v, y}, {v, v}, {u, y}, {u, v}} {
-		p.sums[i].AddWeightedProduct(w, f[0], f[1])
+	for i, f := range [len(p.sums)][2]float32{{u, r}, {u, u}, {u * u, u}, {v, y}, {v, v}, {u, y}, {u, v}} {
+		if rows == 1 {
+			p.sums[i].AddProduct(f[0], f[1])
+		} else {
+			p.sums[i].AddWeightedProduct(float32(rows), f[0], f[1])
+		}
 	}
 }
 
@@ -52,42 +57,38 @@ func (p *Precision) Code(c *wire.Coder) {
 	for i := range p.sums {
 		c.Part(&p.sums[i])
 	}
-	c.Check(p.sums[0].Sign() >= 0 && p.sums[1].Sign() >= 0)
+	c.Check(p.sums[0].Sign() >= 0 && p.sums[1].Sign() >= 0 && p.sums[2].Sign() >= 0)
 }
 
-// SquareVariance returns the variance of the squared residuals, in fourth powers of the unit.
-func (p *Precision) SquareVariance() float64 {
-	mean := exact.Mean(p.rows, &p.sums[1])
-	return max(0, exact.Mean(p.rows, &p.sums[3])-mean*mean)
+// SquareVariance returns the variance of the squared residuals of a report, in fourth powers of the unit.
+func (p *Precision) SquareVariance(r *TargetReport, unit float64) float64 {
+	return max(0, exact.Mean(p.rows, &p.sums[1])-math.Pow(r.RMSE/unit, 4))
 }
 
 // Bound sets the 95 % intervals of the scores of a report, of rows that are as precise as that many
-// of equal weights, added in the unit. Those of RMSE and MAE are of the means of r² and |r|
+// of equal weights, added from the middle in the unit. Those of RMSE and MAE are of the means of r² and |r|
 // (estimate.Interval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
 // to first order, that of the mean of r²/Var r − (y−ȳ)²/Var y.
-func (p *Precision) Bound(r *TargetReport, unit, effective float64) {
-	if p.rows == 0 || effective < estimate.LeastRows {
+func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
+	if p.rows == 0 || effective < estimate.LeastRows || r.MaxError > 0x1p31*unit { // beyond what the sums hold
 		return
 	}
 	var m [len(p.sums)]float64
 	for i := range m {
 		m[i] = exact.Mean(p.rows, &p.sums[i])
 	}
-	if found := unit * math.Sqrt(m[1]); found < r.RMSE*(1-1e-3) {
-		return // residuals beyond what the sums hold
-	}
-	a, u, au, uu, uuu, y, v, vy, vv, uy, uv := m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9], m[10]
+	a, u, y, spread := r.MAE/unit, math.Pow(r.RMSE/unit, 2), (r.TargetMean-middle)/unit, math.Pow(r.TargetDev/unit, 2)
+	au, uu, uuu, vy, vv, uy, uv := m[0], m[1], m[2], m[3], m[4], m[5], m[6]
 	r.RMSEInterval, r.MAEInterval = estimate.Interval(u, uu, uuu, effective), estimate.Interval(a, u, au, effective)
 	for i := range r.RMSEInterval {
 		r.RMSEInterval[i] = unit * math.Sqrt(r.RMSEInterval[i])
 		r.MAEInterval[i] *= unit
 	}
-	spread := v - y*y
 	if r.R2 == nil || !(spread > 0) || !(u > 0) {
 		return
 	}
-	both := uv - 2*y*uy + y*y*u                 // the mean of r²(y−ȳ)²
-	fourth := vv - 4*y*vy + 6*y*y*v - 3*y*y*y*y // the mean of (y−ȳ)⁴
+	both := uv - 2*y*uy + y*y*u                            // the mean of r²(y−ȳ)²
+	fourth := vv - 4*y*vy + 6*y*y*(spread+y*y) - 3*y*y*y*y // the mean of (y−ȳ)⁴
 	variance := uu/(u*u) - 2*both/(u*spread) + fourth/(spread*spread)
 	width := math.Exp(distuv.StudentsT{Sigma: 1, Nu: effective - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)/(effective-1)))
 	r.R2Interval = &[2]float64{1 - (1-*r.R2)*width, 1 - (1-*r.R2)/width}

@@ -55,7 +55,7 @@ func TestTargetIntervalsCover(t *testing.T) {
 					p.Add(100+10*y, 100+10*(y-e), 100, 20, 1)
 				}
 				report := sums.Report()
-				p.Bound(&report, 20, float64(n))
+				p.Bound(&report, 100, 20, float64(n))
 				for name, c := range map[string]struct {
 					ends  *[2]float64
 					value float64
@@ -88,22 +88,23 @@ func TestTargetIntervalsCover(t *testing.T) {
 func TestTargetIntervalsDoNotDependOnTheCutOrTheUnit(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var whole, first, second, other Precision
-	var sums Targets
+	var sums, others Targets
 	for i := range 200 {
 		y, e := errorShapes[2].draw(r)
 		rows := int64(1 + r.IntN(3))
 		sums.AddRows(y, y+e, rows)
 		whole.Add(y, y+e, 0, 1, rows)
 		other.Add(1000*y, 1000*(y+e), 500, 4096, rows)
+		others.AddRows(1000*y, 1000*(y+e), rows)
 		[]*Precision{&first, &second}[i%2].Add(y, y+e, 0, 1, rows)
 	}
 	second.Merge(&first)
 	if back := new(Precision); wire.Unmarshal(back, wire.Marshal(&second)) != nil || !reflect.DeepEqual(*back, whole) {
 		t.Error("the sums depend on the cut")
 	}
-	a, b := sums.Report(), sums.Report()
-	whole.Bound(&a, 1, 150)
-	other.Bound(&b, 4096, 150)
+	a, b := sums.Report(), others.Report()
+	whole.Bound(&a, 0, 1, 150)
+	other.Bound(&b, 500, 4096, 150)
 	for i := range 2 {
 		if x, y := 1000*a.RMSEInterval[i], b.RMSEInterval[i]; math.Abs(x-y) > 1e-3*x {
 			t.Errorf("RMSE: %g and %g", x, y)
@@ -124,7 +125,7 @@ func TestTargetIntervalsOfSpecialRows(t *testing.T) {
 			p.Add(y, predicted, 0, unit, 1)
 		}
 		report := sums.Report()
-		p.Bound(&report, unit, float64(n))
+		p.Bound(&report, 0, unit, float64(n))
 		return report
 	}
 	text := func(r TargetReport) string {

@@ -23,19 +23,19 @@ type TargetReport struct {
 func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manifest, weighted bool, effective float64) {
 	names := (&models.Model{Manifest: m}).Outputs()
 	for c := range found.Targets {
-		one := found.Targets[c].Report()
+		one, grid := found.Targets[c].Report(), m.TargetGrid[c]
 		rows := float64(one.Rows)
 		if weighted {
 			rows = effective
 		}
 		if found.Groups != nil {
-			rows = min(rows, found.Groups[c].Independent(paired.MSE, found.Precision[c].SquareVariance()))
+			rows = min(rows, found.Groups[c].Independent(paired.MSE, found.Precision[c].SquareVariance(&one, grid.Half())))
 			if c == 0 {
 				r.Independent = rows
 			}
 		}
-		found.Precision[c].Bound(&one, m.TargetGrid[c].Half(), rows)
-		one.Far = found.Far[c].On(m.TargetGrid[c].Low, m.TargetGrid[c].High)
+		found.Precision[c].Bound(&one, grid.Mid(), grid.Half(), rows)
+		one.Far = found.Far[c].On(grid.Low, grid.High)
 		if len(found.Targets) == 1 {
 			r.Targets = &one
 			return
