@@ -316,14 +316,14 @@ func (r *Reader) ended() bool {
 	return true
 }
 
-// trimEnd cuts off the line end: \n, and any \r before it or before the end of the input. Files that
+// trimEnd cuts off the line end: \n, and up to two \r before it or before the end of the input. Files that
 // Windows translated twice end their lines with \r\r\n.
 func trimEnd(b []byte) []byte {
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		b = b[:n-1]
 	}
-	for n := len(b); n > 0 && b[n-1] == '\r'; n-- {
-		b = b[:n-1]
+	for range 2 {
+		b = bytes.TrimSuffix(b, []byte("\r"))
 	}
 	return b
 }

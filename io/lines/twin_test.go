@@ -76,7 +76,7 @@ func twin(text []byte, o Options) (s result) {
 			line = i + 1
 		}
 		n, bad := twinLength(rest, o)
-		rec := strings.TrimRight(strings.TrimSuffix(string(rest[:n]), "\n"), "\r")
+		rec := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(string(rest[:n]), "\n"), "\r"), "\r")
 		if len(rec) > o.MaxLen && bad == "" {
 			bad = fmt.Sprintf("is longer than %d bytes", o.MaxLen)
 		}
