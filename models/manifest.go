@@ -76,8 +76,8 @@ type Manifest struct {
 
 	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if the model has scores only
 
-	// Positive is the one of two classes that a threshold, precision, recall, F1 and the like are
-	// of; "" in models of older versions, for which it is the second.
+	// Positive is the one of two classes to which a threshold, precision, recall, F1 and the like
+	// refer; "" in models of older versions, for which it is the second.
 	Positive string `json:"positive,omitempty"`
 	// Threshold, unless nil, decides between two classes.
 	Threshold  *Threshold         `json:"threshold,omitempty"`
@@ -173,8 +173,8 @@ type TrainingLog struct {
 	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
 	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified wrongly
 	HeldOutError  float64 `json:"held_error,omitempty"` // their share by weight, where rows have weights
-	// HeldOutOf is of how many states, after 0 rounds and more, the weights have the smallest held-out error, which chose
-	// them: on new rows it may be larger. It is 0 if something else did.
+	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were chosen for the smallest
+	// held-out error. On new rows the error may be larger. It is 0 if something else chose the weights.
 	HeldOutOf int `json:"held_of,omitempty"`
 
 	Path []Trial `json:"path,omitempty"` // results for each λ

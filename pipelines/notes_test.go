@@ -53,7 +53,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	o := TrainOptions{Spec: prepare.Spec{Kernel: new(linear.Options)}}
 	result, m := trainedModel(t, lines, o)
 	if !slices.ContainsFunc(result.Notes, func(note string) bool {
-		return strings.HasPrefix(note, "held-out rows: ") && strings.Contains(note, "predictions are far outside of the targets of the training")
+		return strings.HasPrefix(note, "held-out rows: ") && strings.Contains(note, "predictions are far outside the range of the training targets")
 	}) {
 		t.Errorf("notes %q", result.Notes)
 	}

@@ -224,7 +224,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		{"fewer than 5 folds", exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patient"} }},
 		{"cannot be used together", exit.CodeUsage, func(o *TrainOptions) { o.Split.Group, o.Split.Fold = []string{"patient"}, "fold" }},
 		{"needs --time_column", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time = true }},
-		{"is for --time_split", exit.CodeUsage, func(o *TrainOptions) { o.Split.Gap = "7d" }},
+		{"--time_gap needs --time_split", exit.CodeUsage, func(o *TrainOptions) { o.Split.Gap = "7d" }},
 		{"must be a number with a unit", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7 days" }},
 		{"give a number without a unit", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7d" }},
 		{"leaves no rows before it", exit.CodeData, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7" }},

@@ -118,7 +118,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		hints.Encoding = m.Encoding
 	}
 	if hints.Encoding == Latin1 && inUTF8(head) {
-		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": is read as Latin-1, though all its text is UTF-8; --encoding utf-8 reads that")
+		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": is read as Latin-1, though all its text is UTF-8; use --encoding utf-8 to read it as such")
 	}
 	switch {
 	case like == nil || hints.Header != Auto:
@@ -138,7 +138,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		}
 	}
 	if len(o.Path) > 0 && err == nil && !layout.Header {
-		o.Data.Notes = append(o.Data.Notes, "the paths have values of "+strings.Join(o.Path, ", ")+", which are not read: the files have no names of columns")
+		o.Data.Notes = append(o.Data.Notes, "the paths have values of "+strings.Join(o.Path, ", ")+", which are not read because the files have no header")
 	}
 	if doubt != "" && err == nil {
 		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": "+doubt)

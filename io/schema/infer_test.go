@@ -88,7 +88,7 @@ func TestTypesAreInferredFromAllTexts(t *testing.T) {
 		"times":             {column: cycle("2024-02-29T10:00:00Z", "2023-12-31T23:59:59Z"), typ: Time, role: Feature, note: "layout iso): dates as text"},
 		"single digits":     {column: cycle("2024-1-3", "2024-10-13", "2023-2-9"), typ: Time, role: Feature, note: "layout y-m-d"},
 		"short years":       {column: cycle("03-01-24", "13-02-24", "25-12-23"), typ: Time, role: Feature, note: "x (read as d-m-y, not y-m-d): dates whose day, month and year cannot be told apart"},
-		"months":            {column: cycle("2024-03", "2024-04", "2024-05"), typ: Category, role: Feature, note: "texts that look like dates or times of no known layout"},
+		"months":            {column: cycle("2024-03", "2024-04", "2024-05"), typ: Category, role: Feature, note: "texts that look like dates or times in no known layout"},
 		"times of day":      {column: cycle("8:30", "08:30:15", "11:59 PM"), typ: Time, role: Feature, note: "layout h:m"},
 		"whole dates":       {column: cycle("20240229", "20231231", "19991130"), typ: Time, role: Feature, note: "whole numbers that are dates as yyyymmdd"},
 		"almost dates":      {column: cycle("20240229", "20231231", "20240230", "20240301"), typ: Number, role: Feature, note: "few different values"},

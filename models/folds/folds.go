@@ -2,8 +2,8 @@
 // alike, the number of equal rows before it. The folds of a data set do not depend on the order of
 // its rows or on how its files are cut.
 //
-// A row is assigned by the hash of its numbers, so equal rows share a fold: a copy of a row never
-// judges what its twin has taught. Tables of at most Few different rows are the exception. Folds of
+// A row is assigned by the hash of its numbers, so equal rows share a fold: no model is judged by
+// copies of rows that it learned from. Tables of at most Few different rows are the exception. Folds of
 // whole rows would lack some of them, and the others say nothing about those. There, copy k of the
 // content (numbers, label, weight) is assigned by the hash of the content and k, as if k were one
 // more column. Copies are equal, so it does not matter which is which.

@@ -125,7 +125,7 @@ func (k *Keys) own(r *Rule) error {
 		if k.many {
 			what = fmt.Sprintf("more than %d", maxCounted)
 		}
-		return fmt.Errorf("there are %s different numbers of folds; want 2 to %d", what, MaxParts)
+		return fmt.Errorf("the column has %s different folds; want 2 to %d", what, MaxParts)
 	}
 	r.Parts, r.Keys = len(k.counts), slices.Sorted(maps.Keys(k.counts))
 	for i := range r.Keys {
@@ -167,7 +167,7 @@ func (k *Keys) cut(r *Rule, gap float64) error {
 	}
 	r.Parts, r.Gap = len(r.Cuts)+1, gap > 0
 	if gap > 0 && r.Cuts[0] <= times[0] {
-		return fmt.Errorf("a gap of %g leaves no rows before it to learn from", gap)
+		return fmt.Errorf("a gap of %g leaves no rows before it to learn from; use a shorter one", gap)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (r *Rule) Validate() error {
 }
 
 // Ordered reports whether folds follow each other in time: a fold is judged by what is learned from
-// the later numbered, which are earlier in time.
+// folds with larger numbers, which are earlier in time.
 func (r *Rule) Ordered() bool { return r != nil && r.By == Time }
 
 // GroupSize returns how many rows are as good as one, because those of a group are alike; 1 where rows are independent.

@@ -140,12 +140,12 @@ func TestTooFewRowsOrGroupsAreNamedAsWhatTheyAre(t *testing.T) {
 	}{
 		{[]int{50}, nil, "only 1 group, want 30"},
 		{slices.Repeat([]int{5}, 12), nil, "only 12 groups, want 30"},
-		{append(slices.Repeat([]int{1}, 39), 39), nil, "3 groups of equal size would be as certain as these 40, want 30"},
-		{[]int{1000, 1}, nil, "1 group of equal size would be as certain as these 2, want 30"},
+		{append(slices.Repeat([]int{1}, 39), 39), nil, "these 40 groups are only as certain as 3 of equal size, want 30"},
+		{[]int{1000, 1}, nil, "these 2 groups are only as certain as 1 of equal size, want 30"},
 		{slices.Repeat([]int{2}, 30), nil, ""},
 		{nil, []int64{7}, "only 1 row, want 30"},
 		{nil, slices.Repeat([]int64{7}, 29), "only 29 rows, want 30"},
-		{nil, append(slices.Repeat([]int64{1}, 39), 39), "3 rows of equal weights would be as certain as these 40, want 30"},
+		{nil, append(slices.Repeat([]int64{1}, 39), 39), "these 40 rows are only as certain as 3 of equal weights, want 30"},
 		{nil, slices.Repeat([]int64{7}, 30), ""},
 	} {
 		s := NewSum(true, Error)

@@ -237,7 +237,7 @@ func (s *Sum) tooFew(m Metric) string {
 		return fmt.Sprintf("%d %ss", n, what)
 	}
 	if n < float64(rows)*(1-1e-9) {
-		return fmt.Sprintf("%s of equal %s would be as certain as these %d, want %d", counted(int64(n)), equal, rows, estimate.LeastRows)
+		return fmt.Sprintf("these %s are only as certain as %d of equal %s, want %d", counted(rows), int64(n), equal, estimate.LeastRows)
 	}
 	return fmt.Sprintf("only %s, want %d", counted(rows), estimate.LeastRows)
 }

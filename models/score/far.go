@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Far counts the rows whose predictions are far outside of the targets of the training: by more than half of
-// their range. The zero value is that of no rows.
+// Far counts the rows whose predictions are far outside the range of the training targets: by more than half of
+// it. The zero value is that of no rows.
 type Far struct {
 	Rows     int64   `json:"rows"`
 	Furthest float64 `json:"furthest"` // the prediction that is furthest from the targets
@@ -50,5 +50,5 @@ func (f Far) On(low, high float64) *Far {
 
 // Text describes the result of On, of that many rows, for people.
 func (f *Far) Text(rows int64) string {
-	return fmt.Sprintf("%d of %d predictions are far outside of the targets of the training, which are from %.6g to %.6g; the furthest is %.6g", f.Rows, rows, f.Low, f.High, f.Furthest)
+	return fmt.Sprintf("%d of %d predictions are far outside the range of the training targets, %.6g to %.6g; the furthest is %.6g", f.Rows, rows, f.Low, f.High, f.Furthest)
 }

@@ -214,7 +214,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreCounted(t *testing.T) {
 		t.Errorf("%+v", on)
 	}
 	report := TargetReport{Rows: 9, Far: on}
-	if want := "3 of 9 predictions are far outside of the targets of the training, which are from 100 to 300; the furthest is 600\n"; !strings.HasSuffix(report.String(), want) {
+	if want := "3 of 9 predictions are far outside the range of the training targets, 100 to 300; the furthest is 600\n"; !strings.HasSuffix(report.String(), want) {
 		t.Errorf("%s", report)
 	}
 }

@@ -45,7 +45,7 @@ func TestFilesWithoutRowsAreRefusedAloneAndCountedAmongOthers(t *testing.T) {
 				}
 			}
 			r := run(t, dir, "inspect", "--data", "a."+format, "--data", "z."+format)
-			if want := "no rows"; r.code != 3 || !strings.Contains(r.stderr, want) || format != "jsonl" && !strings.Contains(r.stderr, "nor have the others of the 2 files") {
+			if want := "no rows"; r.code != 3 || !strings.Contains(r.stderr, want) || format != "jsonl" && !strings.Contains(r.stderr, "neither do the other files, 2 in all") {
 				t.Errorf("%d, %s", r.code, r.stderr)
 			}
 		})

@@ -105,5 +105,5 @@ func TestColumnsOfFilesWinOverThoseOfPaths(t *testing.T) {
 	says(t, dir, []string{"rows      300 of 1 number and 2 categories", "b       label    number"}, "inspect", "--data", "h/*/*/*.csv", "--label", "-1")
 	write(t, dir, "bare/k=1/part.csv", linesOf(30, func(j int) string { return fmt.Sprintf("%d.5,%d", j*37%101, j%2) }))
 	write(t, dir, "bare/k=2/part.csv", linesOf(30, func(j int) string { return fmt.Sprintf("%d.5,%d", j*41%101, j%2) }))
-	says(t, dir, []string{"the paths have values of k, which are not read: the files have no names of columns"}, "inspect", "--data", "bare/*/*.csv", "--label", "-1")
+	says(t, dir, []string{"the paths have values of k, which are not read because the files have no header"}, "inspect", "--data", "bare/*/*.csv", "--label", "-1")
 }

@@ -257,7 +257,7 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.M
 			return split.Columns
 		}
 		if log != nil {
-			fmt.Fprintf(log, "note: the data have no column %q, by which a model's rows are grouped: rows are taken as independent\n", split.Columns[missing])
+			fmt.Fprintf(log, "note: the data has no column %q, by which the rows of a model were grouped, so rows are taken as independent; name another column with --group_column\n", split.Columns[missing])
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nprobabilities: log loss %.4f%s, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss, interval, r.Brier, r.ECE)
 	if r.Floored > 0 {
-		fmt.Fprintf(w, "the classes of %s have a probability below %g, which counts as that in the log loss\n", report.Counted64(r.Floored, "row"), r.Floor)
+		fmt.Fprintf(w, "the classes of %s have a probability below %g, which counts as %[2]g in the log loss\n", report.Counted64(r.Floored, "row"), r.Floor)
 	}
 	if r.NotFinite > 0 {
 		fmt.Fprintf(w, "%s rows without finite scores are excluded\n", report.Groups(r.NotFinite))

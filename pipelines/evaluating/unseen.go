@@ -79,7 +79,7 @@ func labelHint(c *labels.Counts, scores []score.ClassScore) string {
 		return strippable(unseen, classes, characters) && !merges(all, trim(characters))
 	}
 	if len(unseen) == 1 && len(without) == 1 && len(seen) > 0 && isNumber(unseen[0]) && isNumber(without[0]) {
-		return fmt.Sprintf("no row has the class %q; if %q means that class, write it so", without[0], unseen[0])
+		return fmt.Sprintf("no row has the class %q; if %q means that class, write it that way", without[0], unseen[0])
 	}
 	if before, after, ok := wrapped(unseen, classes); ok {
 		what := fmt.Sprintf("end in %q", after)

@@ -23,7 +23,7 @@ func TestHintsAboutLabels(t *testing.T) {
 		{[]string{"yes"}, []string{"YES", "Yes"}, ""}, // which of the two?
 		{[]string{"x"}, []string{"", "y"}, ""},
 		{nil, []string{"a"}, ""},
-		{[]string{"-1"}, []string{"0", "=1"}, `no row has the class "0"; if "-1" means that class, write it so`},
+		{[]string{"-1"}, []string{"0", "=1"}, `no row has the class "0"; if "-1" means that class, write it that way`},
 		{[]string{"-1", "-2"}, []string{"=1", "2"}, `these labels begin with "-", the classes do not`}, // -1 would become 1
 		{[]string{"a."}, []string{"=a", "b"}, `these labels end in ".", the classes do not`},
 		{[]string{"a."}, []string{"a", "=b"}, `these labels end in ".", the classes do not; --label_strip '.' removes that`},

@@ -358,7 +358,7 @@ func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
 		why = errors.New("has columns but no rows")
 	}
 	if n := len(d.Files); n > 1 {
-		why = fmt.Errorf("%w; nor have the others of the %d files", why, n)
+		why = fmt.Errorf("%w; neither do the other files, %d in all", why, n)
 	}
 	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
 }
@@ -402,7 +402,7 @@ func (c Counts) LabelNote() string {
 	if float64(c.Unlabeled) <= manyUnlabeled*float64(c.Read) {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s rows have no label and are set aside; if an empty label means something, write it as a text", report.Groups(c.Unlabeled), report.Groups(c.Read))
+	return fmt.Sprintf("%s of %s rows have no label and are set aside; if an empty label has a meaning, write a word for it", report.Groups(c.Unlabeled), report.Groups(c.Read))
 }
 
 // Fields says how many fields were missing and how many had texts that are not levels; "" if

@@ -59,7 +59,7 @@ const manyRepeat = 0.01
 func (l *Prepared) repeated() string {
 	n := l.Counts.Used
 	if few := l.Distinct.Few(n); len(few) > 0 && l.Rule == nil {
-		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those of rows that training has seen copies of",
+		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those of rows of which training has seen copies",
 			report.Counted(len(few), "different row"), report.Groups(n))
 	}
 	if l.repeats < manyRepeat {

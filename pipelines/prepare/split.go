@@ -17,9 +17,9 @@ import (
 // Split says which columns assign rows to folds; the zero value leaves that to the content of the rows.
 type Split struct {
 	Group []string `flag:"group_column" list:"commas" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient or a machine. Rows of a group are held out together, so held-out figures are those of new groups. They are not features."`
-	Fold  string   `flag:"fold_column" help:"Column with the number of each row's fold. The folds replace those of --folds; where only one is held out, it is that with the smallest number. It is not a feature."`
-	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column, one in --folds. A choice of lambda without a search judges each part in time by earlier ones."`
-	Gap   string   `flag:"time_gap" help:"For --time_split: how long before held-out rows none are learned from: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
+	Fold  string   `flag:"fold_column" help:"Column with the number of each row's fold. These folds replace those of --folds; where only one is held out, it is the one with the smallest number. The column is not a feature."`
+	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column: a fifth of them with --folds 5. Without a search, lambda is chosen on all parts in time but the earliest, each judged by weights from the rows before it."`
+	Gap   string   `flag:"time_gap" help:"For --time_split: do not learn from rows in this period before held-out rows: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
 }
 
 // validate returns a usage error for a split that no data can have.
@@ -35,11 +35,11 @@ func (s Split) validate(o dataset.Options) error {
 	}
 	switch {
 	case len(given) > 1:
-		return exit.Usage("%s cannot be used together: each says what assigns rows to folds", strings.Join(given, " and "))
+		return exit.Usage("%s cannot be used together: each assigns all rows to folds; choose one", strings.Join(given, " and "))
 	case s.Time && o.Time == "":
 		return exit.Usage("--time_split needs --time_column, the column with the time of each row")
 	case s.Gap != "" && !s.Time:
-		return exit.Usage("--time_gap is for --time_split")
+		return exit.Usage("--time_gap needs --time_split")
 	}
 	if s.Gap != "" {
 		if _, _, err := s.gap(); err != nil {
@@ -168,7 +168,7 @@ func (o Spec) InTime(d *dataset.Dataset) string {
 	if !o.Trains || o.Folds < 2 || column == "" {
 		return ""
 	}
-	return fmt.Sprintf("held-out rows are of all times in column %s; if new rows are later ones, held-out figures are too good: %s--time_split holds out the latest", column, and)
+	return fmt.Sprintf("held-out rows come from all times in column %s; if new rows are later ones, held-out figures are too good: %s--time_split holds out the latest", column, and)
 }
 
 // clusterOf returns how many rows are as good as one, of rows that are read by a rule.

@@ -30,7 +30,7 @@ type Options struct {
 	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
 	// or none disables it.
 	Calibrate string
-	// Positive is the one of two classes that Threshold is of, and precision, recall and F1 of
+	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
 	Positive string
 	// Threshold is what decides between two classes: a number, as that of models.Applier; or a score.Criterion, which

@@ -59,7 +59,7 @@ type Result struct {
 	Sums int `json:"sums,omitempty"`
 	// Probabilities says how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
-	// Positive is the one of two classes that Threshold, precision, recall and F1 are of.
+	// Positive is the one of two classes to which Threshold, precision, recall and F1 refer.
 	Positive string `json:"positive,omitempty"`
 	// Threshold decides between two classes; nil without one.
 	Threshold *models.Threshold  `json:"threshold,omitempty"`

@@ -179,7 +179,7 @@ func Shorten(t *schema.Table, o columns.Options, rows int64, length int) (names 
 }
 
 // tooFew is why a pilot without held-out rows is not searched.
-const tooFew = "too few rows are left beside the held-out ones"
+const tooFew = "too few rows are left besides the held-out ones"
 
 // Search replaces the recipe of the session by one that does better on held-out rows of a pilot. The
 // rows of the first of held folds are not in it; with 0 all rows may be. It ends early once enough, which may be nil, is
@@ -199,7 +199,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		return nil, "", err
 	}
 	if entities != nil {
-		note := fmt.Sprintf("rows with the same %s are alike; if new rows are of new ones, held-out figures are too good: --group_column %s holds out whole groups",
+		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too good: --group_column %s holds out whole groups",
 			strings.Join(entities[:min(len(entities), 2)], ", or the same "), entities[0])
 		if s.Spec.InTime(s.Data) != "" {
 			note += "; use either --group_column or --time_split"
@@ -210,7 +210,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case p == nil || p.N < fewest:
 		return nil, tooFew, nil
 	case p.Part != nil && slices.Max(p.Part) == slices.Min(p.Part):
-		return nil, "the rows beside the held-out ones have too few groups, folds or times", nil
+		return nil, "the rows that are not held out have too few groups, folds or times", nil
 	case p.Constant():
 		return nil, "the labels are all equal", nil
 	}

@@ -52,7 +52,7 @@ func ReadRecipe(ctx context.Context, model string) (Recipe, error) {
 		return Recipe{}, err
 	}
 	if split := r.Rule.Split; split != nil {
-		return Recipe{}, fmt.Errorf("rows: %s: the recipe assigns rows to folds by %s, which rows of a PCollection do not say: sum files with bochner sum, or train the recipe without that", model, strings.Join(split.Columns, ", "))
+		return Recipe{}, fmt.Errorf("rows: %s: the recipe assigns rows to folds by %s, which rows of a PCollection do not have: sum files with bochner sum, or train the recipe without them", model, strings.Join(split.Columns, ", "))
 	}
 	return Recipe{Dir: dir, Digest: r.Digest}, nil
 }
