@@ -2,8 +2,8 @@ package fault
 
 import "regexp"
 
-// The names of the packages with which errors begin. Those in inner and middle also occur behind other words, of which
-// no key of a file, and hardly a file, has such a name.
+// The names of the packages with which errors begin. Those in inner and middle are removed after a colon, too: a key of a
+// configuration is never called so, and a file hardly ever.
 const (
 	inner  = "avroio|cifario|csvio|dataset|idxio|jsonlio|libsvmio|npyio|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
