@@ -51,7 +51,7 @@ func TestTablesThatInviteMisreadingAreReadAsMeant(t *testing.T) {
 		},
 		"labels of other signs": {
 			{"train --data signs-train.csv --label y", 0, "", ""},
-			{"evaluate --data signs.csv", 0, `"-1" (21 rows); no row has the class "0"; if "-1" means that class, write it so`, "--label_strip"},
+			{"evaluate --data signs.csv", 0, `"-1" (21 rows); no row has the class "0"; if "-1" means that class, write it that way`, "--label_strip"},
 		},
 		"thousands": {{"featurize --data thousands.csv --decimal , --thousands . --label y --out features", 3, "0.123 … thousands", ""}},
 		"numbers far from 0": {
