@@ -208,6 +208,19 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 	}
 }
 
+// Counts of texts need no labels, and nothing is held out of an embedding.
+func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
+	dir := t.TempDir()
+	spec := encodedBy(TrainOptions{}, columns.Counts).Spec
+	spec.Kernel = &fourier.GaussianOptions{Features: 16}
+	for _, label := range []string{"", "y"} {
+		spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
+		if _, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2}, Model: filepath.Join(dir, "m"+label)}); err != nil {
+			t.Errorf("label %q: %v", label, err)
+		}
+	}
+}
+
 func TestTargetStatisticsNeedATraining(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(TrainOptions{}, columns.Means).Spec

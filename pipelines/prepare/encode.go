@@ -73,10 +73,11 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	return s.ChooseAgain(ctx, held)
 }
 
-// sumLabels sums the labels, or counts the rows, by the levels of the categories that have that encoding; nil if none has.
+// sumLabels sums the labels, or counts the rows, by the levels of the categories that have that encoding; nil if none has,
+// or if there is nothing to judge by held-out rows.
 func (s *Session) sumLabels(ctx context.Context, by columns.Encoding, held int) (*columns.Targets, error) {
 	pass := &survey.Targets{Cut: columns.Cut{Held: held, Parts: targetParts}, Categories: columns.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
-	if len(pass.Categories) == 0 {
+	if len(pass.Categories) == 0 || s.Target == nil {
 		return nil, nil
 	}
 	if err := s.CountCopies(ctx); err != nil {
