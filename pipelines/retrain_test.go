@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -131,6 +132,9 @@ func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 		m, err := models.ReadManifest(jobtest.Ctx, n.reg.Place(r.Model))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got := jobtest.Text(t, r); m.Rows != r.Rows || !strings.Contains(got, fmt.Sprintf(": %d rows used, 0 set aside\n", m.Rows.Used)) {
+			t.Errorf("day %d: rows %+v, want %+v\n%s", day, r.Rows, m.Rows, got)
 		}
 		if l := m.Learner; l.Select != "" || l.Folds != 5 || len(l.Table) < 3 {
 			t.Errorf("day %d: lambda is chosen by %q on %d folds from %d values", day, l.Select, l.Folds, len(l.Table))

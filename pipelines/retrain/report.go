@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -57,16 +58,17 @@ type Report struct {
 	Model    string `json:"model,omitempty"`    // that was made
 	Redrawn  string `json:"recipe_drawn,omitempty"`
 
-	Partitions int       `json:"partitions"` // that the model was trained on
-	First      string    `json:"first_day,omitempty"`
-	Last       string    `json:"last_day,omitempty"`
-	HeldOut    string    `json:"held_out,omitempty"` // the day or files whose rows judged
-	Summed     []string  `json:"summed,omitempty"`   // days that were read
-	New        []string  `json:"new,omitempty"`      // days that the champion was not trained on
-	Late       []string  `json:"late,omitempty"`     // of these, those before its newest day
-	Replaced   []string  `json:"replaced,omitempty"` // days whose files changed since the champion was trained
-	Withdrawn  []string  `json:"withdrawn,omitempty"`
-	Refused    []Refused `json:"refused,omitempty"`
+	Partitions int         `json:"partitions"`    // that the model was trained on
+	Rows       models.Rows `json:"rows,omitzero"` // of the training of a model that was made
+	First      string      `json:"first_day,omitempty"`
+	Last       string      `json:"last_day,omitempty"`
+	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
+	Summed     []string    `json:"summed,omitempty"`   // days that were read
+	New        []string    `json:"new,omitempty"`      // days that the champion was not trained on
+	Late       []string    `json:"late,omitempty"`     // of these, those before its newest day
+	Replaced   []string    `json:"replaced,omitempty"` // days whose files changed since the champion was trained
+	Withdrawn  []string    `json:"withdrawn,omitempty"`
+	Refused    []Refused   `json:"refused,omitempty"`
 
 	Drifts     []Moved            `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
 	Drift      *Drift             `json:"drift,omitempty"`        // of all rows from those of the recipe
@@ -158,7 +160,11 @@ func (r *Report) Text() string {
 		if r.First == r.Last {
 			days = r.First
 		}
-		line("trained on", "%s, %s", report.Counted(r.Partitions, "partition"), days)
+		rows := ""
+		if r.Rows.Read > 0 {
+			rows = fmt.Sprintf(": %s used, %s set aside", report.Counted64(r.Rows.Used, "row"), report.Groups(r.Rows.SetAside))
+		}
+		line("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
 		line("judged by", "%s", r.HeldOut)
 	}
 	for _, x := range []struct {

@@ -333,6 +333,11 @@ func (n *night) make(ctx context.Context, model string, l *registry.Lineage, cre
 	} else if err := create(dir); err != nil {
 		return err
 	}
+	m, err := models.ReadManifest(ctx, dir)
+	if err != nil {
+		return err
+	}
+	n.report.Rows = m.Rows
 	made, err := n.registry.ReadLineage(ctx, model)
 	if err != nil {
 		return err

@@ -30,9 +30,11 @@ func (t *Training) checkOrigin() error {
 const mostJudged = 3000
 
 // allJudge tells that all folds choose λ though the search has seen the rows of all but the first. Few rows of one fold
-// choose a worse one; held-out figures are still those of the first fold.
+// choose a worse one; held-out figures are still those of the first fold. A first night leaves λ to the first fold, as later
+// ones do.
 func (t *Training) allJudge() bool {
-	return t.Searched != nil && t.Learned == nil && t.Target.Grid != nil && t.Rule == nil && !t.Recipe.Recodes && !t.CountsApart() && !t.opts.Resizes() && t.Counts.Used <= mostJudged
+	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsApart() // nothing else has seen the rows
+	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" && !t.opts.Resizes()
 }
 
 // firstJudges tells that only the first fold is held out, because features, or the way to make them, or encodings were
