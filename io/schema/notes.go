@@ -42,7 +42,7 @@ var (
 	doubtUnfit      = &doubt{what: "texts that are not valid UTF-8 or are too long; they are not levels", option: "drop", effect: "leaves the column out"}
 	doubtAlike      = &doubt{what: "texts that differ only in case, in spaces, in Unicode form or in invisible characters are different levels; write each in one way", option: "drop", effect: "leaves the column out"}
 	doubtUnique     = &doubt{what: "nearly as many different texts as rows; not used", option: "categorical", effect: "uses the column", dropped: true}
-	doubtConstant   = &doubt{what: "the same value in all rows; not used", option: "categorical", effect: "uses the column", dropped: true}
+	doubtConstant   = &doubt{what: "the same value in all rows; not used", option: "categorical", effect: "keeps it for later rows with other values", dropped: true}
 	doubtSame       = &doubt{what: "the same value in all rows", option: "drop", effect: "leaves the column out"}
 	doubtEmpty      = &doubt{what: "no values; not used", option: "numeric", effect: "uses the column", dropped: true}
 )

@@ -172,7 +172,7 @@ func TestMistakesAboutColumnsAreNamed(t *testing.T) {
 		"ids alone": {"id,y\n" + numbered(60, "u%d,a"), "", 3,
 			[]string{"data.csv: none of the 2 columns can be used as a feature", "id (60 in 60 rows): nearly as many different texts as rows; not used; --categorical"}, []string{"--label", "y"}},
 		"constants alone": {"x,z,y\n" + strings.Repeat("1,k,a\n1,k,b\n", 30), "", 3,
-			[]string{"data.csv: none of the 3 columns can be used as a feature; columns x, z: the same value in all rows; not used; --categorical uses the column"}, []string{"--label", "y"}},
+			[]string{"data.csv: none of the 3 columns can be used as a feature; columns x, z: the same value in all rows; not used; --categorical keeps it for later rows with other values"}, []string{"--label", "y"}},
 		"weights of 0": {"x,w,y\n" + numbered(60, "%d.5,0,a"), "", 3,
 			[]string{"data.csv: has no usable rows: all 60 have the weight 0, so they do not count; give some a weight above 0"}, []string{"--label", "y", "--weight_column", "w"}},
 		"weights of 0 for one of two classes": {"x,w,y\n" + strings.Repeat("1.5,0,a\n2.5,1,b\n", 30), "", 3,
