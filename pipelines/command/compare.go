@@ -61,7 +61,7 @@ of the champion's score for the others.`,
 	fs.StringVar(&o.Challenger, "challenger", "", "Directory of the model that may replace it, or an alias.")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition in words, such as 'not worse by 0.2 % at 95 %' or 'better at 95 %'. Several are separated by commas, or given one by one; all must hold.")
 	fs.StringSliceVar(&o.Slices, "slices", nil, "Columns by whose values rows are compared apart, as for evaluate; columns of the champion.")
-	fs.StringSliceVar(&o.Group, "group_column", nil, "Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups in place of rows. The default is the --group_column of the models, if the data has it.")
+	fs.StringSliceVar(&o.Group, "group_column", nil, "Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it.")
 	data.register(fs)
 	jobs.register(fs)
 	return cmd

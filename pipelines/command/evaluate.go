@@ -70,7 +70,7 @@ rmse<=3 on each, and mean_r2 is the mean of their r2.`,
 	fs.StringVar(&o.Model, "model", "", "Directory of the model, or an alias such as DIR@champion (see the command models).")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score, such as accuracy>=0.95, auc>=0.9, rmse<=3 or rmse:TARGET<=3. Several are separated by commas, or given one by one; all must hold.")
 	thresholdFlag(fs, &o.Threshold)
-	fs.StringSliceVar(&o.Group, "group_column", nil, "Columns, separated by commas, that together name what a row belongs to, such as a patient: intervals then count groups in place of rows. The default is the --group_column of the model, if the data has it.")
+	fs.StringSliceVar(&o.Group, "group_column", nil, "Columns, separated by commas, that together name what a row belongs to, such as a patient: intervals then count groups instead of rows. The default is the --group_column of the model, if the data has it.")
 	fs.StringSliceVar(&o.Slices, "slices", nil, "Columns by whose values rows are scored apart, by name or position, separated by commas: categories, times by their months, or numbers with up to 512 values. One of them can be a column that is not a feature of the model.")
 	fs.StringVar(&o.Reliability, "reliability", "", "File for a reliability diagram, .png or .svg; the model must have probabilities.")
 	data.register(fs)
