@@ -334,11 +334,6 @@ func (r *reader) Close() error { return r.r.Close() }
 // ReadFile returns the content of a file of at most max bytes. A larger file is
 // an error and is not read.
 func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
-	return ReadInto(ctx, nil, uri, max)
-}
-
-// ReadInto is ReadFile in the memory of buf, if that is large enough.
-func ReadInto(ctx context.Context, buf []byte, uri string, max int64) ([]byte, error) {
 	r, size, err := Object{Name: uri, URI: uri}.open(ctx, 0, -1)
 	if err != nil {
 		return nil, err
@@ -347,11 +342,23 @@ func ReadInto(ctx context.Context, buf []byte, uri string, max int64) ([]byte, e
 	if size > max {
 		return nil, fail("read", uri, Invalid("has %d bytes; the limit is %d", size, max))
 	}
-	data := buf[:0]
-	if int64(cap(data)) < size {
-		data = make([]byte, size)
+	return readInto(nil, r, uri, size)
+}
+
+// ReadRange returns n bytes of the file from offset off, in the memory of buf if that is large
+// enough. A file that ends before is an error.
+func ReadRange(ctx context.Context, buf []byte, uri string, off, n int64) ([]byte, error) {
+	r, err := Open(ctx, uri, off, n)
+	if err != nil {
+		return nil, err
 	}
-	data = data[:size]
+	defer r.Close()
+	return readInto(buf, r, uri, n)
+}
+
+// readInto reads the size bytes of r, and its end.
+func readInto(buf []byte, r io.Reader, uri string, size int64) ([]byte, error) {
+	data := slices.Grow(buf[:0], int(size))[:size]
 	if _, err := io.ReadFull(r, data); err != nil {
 		return nil, fail("read", uri, err)
 	}

@@ -125,7 +125,7 @@ func (t *total) classes(names []string, counts map[string]int64) error {
 func (t *total) write(ctx context.Context, s *training.Summed, threads int) error {
 	s.Copies = t.added.Copies
 	n := ridge.NumParts(s.Shape)
-	w := gram.NewSumsWriter(s.State, s.Folds*n)
+	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)
 	subtracts := slices.ContainsFunc(t.terms, func(d term) bool { return d.sign < 0 })
 	diagonals := make([][]float64, s.Folds)
 	for f := range diagonals {
@@ -143,7 +143,7 @@ func (t *total) write(ctx context.Context, s *training.Summed, threads int) erro
 	}
 	var tasks errgroup.Group
 	tasks.SetLimit(cap(adders))
-	for key := range s.Folds * n {
+	for run := range w.Runs {
 		if ctx.Err() != nil {
 			break
 		}
@@ -151,19 +151,19 @@ func (t *total) write(ctx context.Context, s *training.Summed, threads int) erro
 			a := <-adders
 			defer func() { adders <- a }()
 			return fault.Guard(func() error {
-				f, i := key/n, key%n
-				if err := a.add(ctx, f, i); err != nil {
-					return err
-				}
-				if subtracts {
-					if row, ok := layout.Diagonal(i); ok {
+				return w.Put(ctx, run, func(key int) ([]float64, error) {
+					f, i := key/n, key%n
+					if err := a.add(ctx, f, i); err != nil {
+						return nil, err
+					}
+					if row, ok := layout.Diagonal(i); ok && subtracts {
 						rows := blas.TileRows(s.Shape.Dim, row)
 						for k := range rows {
 							diagonals[f][row*blas.TileDim+k] = a.sum[k*rows+k]
 						}
 					}
-				}
-				return w.Put(ctx, key, a.sum)
+					return a.sum, nil
+				})
 			})
 		})
 	}

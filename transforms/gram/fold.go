@@ -79,9 +79,6 @@ func Sums(s beam.Scope, sc transforms.Scan, st State) (parts, reports beam.PColl
 	return sc.Apply2(s, &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: st.Dir})
 }
 
-// partKey numbers the parts of all folds.
-func partKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts(shape) + part }
-
 type foldFn struct {
 	transforms.Splittable
 	Dir string // where the parts are stored

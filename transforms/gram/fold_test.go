@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -73,7 +74,7 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 	return p
 }
 
-// fold runs the pass and returns the index of the merged parts, which has their
+// fold runs the pass and returns the merged parts, one after the other, and where they are; their
 // checksums, and the State.
 func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.Scan) ([]byte, State) {
 	t.Helper()
@@ -92,11 +93,26 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.
 	if _, err := prismtest.Runners[runner](ctx, pipeline); err != nil {
 		t.Fatal(fault.Find(err))
 	}
-	index, err := storage.ReadState(ctx, st.Sum, 1<<30)
+	var all []byte
+	for _, run := range readRuns(t, st, p.Fold.Folds, p.Shape(64)) {
+		if err := run.each(ctx, dir, func(_ int, part []byte) error { all = append(all, part...); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all, st
+}
+
+func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []stored {
+	t.Helper()
+	index, err := storage.ReadState(context.Background(), st.Sum, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return index, st
+	runs, err := readIndex(index, folds*ridge.NumParts(shape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
 }
 
 // The sums are the same, bit for bit, however the data are cut and whoever adds
@@ -159,12 +175,9 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 	const n = 2000
 	lines := table(n, false)
 	p := passOf(t, lines, 4, false)
-	index, st := fold(t, p, 7000, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	_, st := fold(t, p, 7000, "direct", transforms.Scan{Lanes: 1, Threads: 1})
 	shape := p.Shape(64)
-	parts, err := readIndex(index, 4*ridge.NumParts(shape))
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := readRuns(t, st, 4, shape)
 	want := make([]float64, 4)
 	for _, line := range lines {
 		var x [3]float32
@@ -172,7 +185,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 		want[folds.Hash(11, x[:])%4]++
 	}
 	for f := range want {
-		head, err := loadPart(context.Background(), st.Dir, parts[partKey(shape, f, 0)])
+		head, err := loadPart(context.Background(), st.Dir, runs, f*ridge.NumParts(shape))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,9 +229,9 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(200, false), 1, false)
-	index, st := fold(t, p, 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
-	n := 4 * ridge.NumParts(p.Shape(64))
-	parts, err := readIndex(index, n)
+	_, st := fold(t, p, 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	runs, n := readRuns(t, st, 4, p.Shape(64)), 4*ridge.NumParts(p.Shape(64))
+	index, err := storage.ReadState(ctx, st.Sum, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,18 +241,31 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 		"a part twice":   bytes.Join(append(lines[1:len(lines):len(lines)], append([]byte("\n"), lines[1]...)), nil),
 		"no JSON":        append([]byte("{\n"), index...),
 		"empty":          nil,
+		"no places":      bytes.ReplaceAll(index, []byte(`"at":`), []byte(`"was":`)),
+		"too long":       bytes.ReplaceAll(index, []byte(`]`), []byte(`,9000000000]`)),
+		"backwards":      bytes.ReplaceAll(index, []byte(`]`), []byte(`,0]`)),
 	} {
 		if _, err := readIndex(damaged, n); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	whole, err := loadPart(ctx, st.Dir, parts[0])
+	whole, err := loadPart(ctx, st.Dir, runs, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, sum := &reader{st.Dir, parts}, make([]float64, len(whole))
+	sum := make([]float64, len(whole))
+	to := func(key int) []float64 {
+		if key == 1 {
+			return sum
+		}
+		values, err := loadPart(ctx, st.Dir, runs, key)
+		if err != nil {
+			t.Error(err)
+		}
+		return values
+	}
 	for range 2 {
-		if err := r.add(ctx, sum, 0); err != nil {
+		if err := addAll(ctx, st.Dir, runs[:1], 2, to); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,17 +274,25 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 			t.Fatalf("a part that is added twice: %g at %d, want twice %g", sum[i], i, v)
 		}
 	}
-	name := filepath.Join(st.Dir, parts[0].File)
+	if err := addAll(ctx, st.Dir, runs[:1], 2, func(int) []float64 { return whole[:1] }); err == nil || !strings.Contains(err.Error(), "--resume") {
+		t.Errorf("a part of another length: %v", err)
+	}
+	name := filepath.Join(st.Dir, runs[0].File)
 	data := readFile(t, name)
-	data[len(data)-1] ^= 1
-	if err := os.WriteFile(name, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := loadPart(ctx, st.Dir, parts[0]); err == nil || !strings.Contains(err.Error(), "checksum") {
-		t.Errorf("a damaged part: %v", err)
-	}
-	if err := r.add(ctx, sum, 0); err == nil || !strings.Contains(err.Error(), "checksum") {
-		t.Errorf("a part that is damaged after it was sound: %v", err)
+	for how, damaged := range map[string][]byte{
+		"changed": append(append(data[:runs[0].At[2]-1:runs[0].At[2]-1], data[runs[0].At[2]-1]^1), data[runs[0].At[2]:]...),
+		"cut off": data[:runs[0].At[1]+1],
+		"empty":   nil,
+	} {
+		if err := os.WriteFile(name, damaged, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := loadPart(ctx, st.Dir, runs, 1); !errors.Is(err, storage.ErrDamaged) {
+			t.Errorf("a part that is %s: %v", how, err)
+		}
+		if err := addAll(ctx, st.Dir, runs, 2, func(key int) []float64 { return make([]float64, len(whole)) }); err == nil {
+			t.Errorf("a part that is %s after it was sound: no error", how)
+		}
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -17,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // laneSums are the sums of the rows of a lane, fold by fold. It is the lane's Saver.
@@ -35,7 +32,7 @@ type laneSums struct {
 	saves   int
 	// before and saved are the parts of the last two checkpoints that this lane stored.
 	before, saved []stored
-	complete      []stored // the parts of all rows; nil if they are not stored yet
+	complete      []stored // the runs of all rows; nil if they are not stored yet
 	full          []stored // of rows that are carried: full files, which are of no checkpoint in particular
 	some          int      // rows of a full file
 }
@@ -85,25 +82,15 @@ func (s *laneSums) begin() {
 	s.countApart()
 }
 
-// store stores all parts in files whose names begin with that text. It returns them, and those that are new.
+// store stores all parts in a file, or rows in several, whose names begin with that text. It returns them, and those
+// that are new.
 func (s *laneSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
 	defer s.lane.Clock(transforms.StoreTime)()
 	if s.pass.Fold.Rows {
 		return s.storeRows(ctx, name)
 	}
-	parts := make([]stored, s.stripe.End-s.stripe.First)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, s.lane.Scan.Threads))
-	s.each(func(key int, values []float64) {
-		g.Go(func() error {
-			return fault.Guard(func() (err error) {
-				parts[key-s.stripe.First], err = storePart(ctx, s.dir, name, key, values)
-				return err
-			})
-		})
-	})
-	err = g.Wait()
-	return parts, parts, err
+	all, err = storeRuns(ctx, s.dir, name, runsOf(s.shape, s.stripe), s.lane.Scan.Threads, s.part)
+	return all, all, err
 }
 
 // savedSums is the state of a checkpoint.
@@ -139,7 +126,10 @@ func (s *laneSums) Save(ctx context.Context, last bool) ([]byte, error) {
 // remove removes parts that this lane stored. It fails in silence: they are removed with the work
 // directory at the latest.
 func (s *laneSums) remove(ctx context.Context, parts []stored) {
-	for _, p := range parts {
+	for i, p := range parts {
+		if i > 0 && p.File == parts[i-1].File {
+			continue
+		}
 		if storage.Remove(ctx, storage.Join(s.dir, p.File)) != nil {
 			return
 		}
@@ -183,18 +173,17 @@ func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	if s.pass.Fold.Rows {
 		return s.setRows(ctx, parts)
 	}
-	if len(parts) != s.stripe.End-s.stripe.First {
+	next := s.stripe.First
+	for _, st := range parts {
+		if st.Key != next || st.valid() != nil {
+			return storage.ErrDamaged
+		}
+		next = st.end()
+	}
+	if next != s.stripe.End {
 		return storage.ErrDamaged
 	}
-	r := &reader{s.dir, parts}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, s.lane.Scan.Threads))
-	s.each(func(key int, values []float64) {
-		g.Go(func() error {
-			return fault.Guard(func() error { return r.add(ctx, values, key-s.stripe.First) })
-		})
-	})
-	return g.Wait()
+	return addAll(ctx, s.dir, parts, s.lane.Scan.Threads, s.part)
 }
 
 // finish stores the sums, unless the last checkpoint has, and emits the parts and the reports.

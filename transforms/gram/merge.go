@@ -11,13 +11,14 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() { beam.RegisterDoFn(reflect.TypeOf((*mergeFn)(nil))) }
 
-// Merge adds the parts with the same key, from all lanes, and stores the results in the directory
+// Merge adds the runs of the same parts, from all lanes, and stores the results in the directory
 // of the State. It returns a line of JSON for each.
 func Merge(s beam.Scope, sc transforms.Scan, st State, parts beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Merge")
@@ -36,56 +37,53 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 	return line, fault.Of(fault.Internal, err)
 }
 
-// merge adds the parts of the lines. The part of a single lane, and all rows, are used as they are stored.
+// merge adds the runs of the lines. The run of a single lane, and all rows, are used as they are stored.
 func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, lines [][]byte) ([]byte, error) {
-	parts := make([]stored, len(lines))
+	runs := make([]stored, len(lines))
 	for i, line := range lines {
-		if err := json.Unmarshal(line, &parts[i]); err != nil {
+		err := json.Unmarshal(line, &runs[i])
+		if err == nil {
+			err = runs[i].valid()
+		}
+		if err != nil {
 			return nil, fmt.Errorf("gram: part %d of a lane: %w", key, err)
 		}
 	}
-	if len(parts) == 1 || parts[0].Rows {
+	if len(runs) == 1 || runs[0].Rows {
 		return bytes.Join(lines, []byte("\n")), nil
 	}
 	merging := meter.Clock(transforms.MergeTime)
-	sum, err := f.add(ctx, parts)
+	sum, err := f.add(ctx, runs)
 	merging()
 	if err != nil {
 		return nil, err
 	}
 	defer meter.Clock(transforms.StoreTime)()
-	st, err := storePart(ctx, f.Dir, partName, key, sum)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(st)
+	return storeRun(ctx, f.Dir, stripes.Stripe{First: key, End: runs[0].end()}, func(k int) ([]float64, error) { return sum[k-key], nil })
 }
 
-// add returns the sum of parts, of which it reads several at a time.
-func (f *mergeFn) add(ctx context.Context, parts []stored) ([]float64, error) {
-	sum, err := loadPart(ctx, f.Dir, parts[0])
-	if err != nil {
-		return nil, err
-	}
+// add returns the sums of the parts of runs, of which it reads several at a time.
+func (f *mergeFn) add(ctx context.Context, runs []stored) ([][]float64, error) {
+	sum := make([][]float64, len(runs[0].At)-1)
 	var mu sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, f.Scan.Threads) + 1) // so that one is read while another is added
-	for _, p := range parts[1:] {
+	for _, st := range runs {
 		g.Go(func() error {
 			return fault.Guard(func() error {
-				other, err := loadPart(ctx, f.Dir, p)
-				if err != nil {
+				if len(st.At) != len(runs[0].At) {
+					return fmt.Errorf("gram: runs with one key have %d and %d parts; run again without --resume", len(st.At)-1, len(sum))
+				}
+				return st.each(ctx, f.Dir, func(key int, part []byte) (err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if to := &sum[key-st.Key]; *to == nil {
+						*to, err = DecodePart(part)
+					} else {
+						err = addTo(*to, part)
+					}
 					return err
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if len(other) != len(sum) {
-					return fmt.Errorf("gram: parts with one key have %d and %d numbers", len(sum), len(other))
-				}
-				for i, v := range other {
-					sum[i] += v
-				}
-				return nil
+				})
 			})
 		})
 	}

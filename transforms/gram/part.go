@@ -39,15 +39,15 @@ func widthOf(values []float64) int {
 }
 
 // EncodePart returns the encoding of the whole numbers of a part.
-func EncodePart(values []float64) []byte { return encodePart(nil, values) }
+func EncodePart(values []float64) []byte { return appendPart(nil, values) }
 
-// encodePart is EncodePart in the memory of buf, if that is large enough.
-func encodePart(buf []byte, values []float64) []byte {
+// appendPart appends the encoding of a part to buf.
+func appendPart(buf []byte, values []float64) []byte {
 	width := widthOf(values)
-	size := 1 + width*len(values)
-	out := slices.Grow(buf[:0], size+8)[:size+8] // numbers are written 8 bytes at a time
-	out[0] = byte(width)
-	at := out[1:]
+	begin, size := len(buf), 1+width*len(values)
+	out := slices.Grow(buf, size+8)[:begin+size+8] // numbers are written 8 bytes at a time
+	out[begin] = byte(width)
+	at := out[begin+1:]
 	if width == 4 { // of most sums of some thousand rows
 		for len(values) >= 4 && len(at) >= 16 {
 			v, to := (*[4]float64)(values), (*[16]byte)(at)
@@ -66,7 +66,7 @@ func encodePart(buf []byte, values []float64) []byte {
 		binary.LittleEndian.PutUint64(at, n)
 		at = at[width:]
 	}
-	return out[:size]
+	return out[:begin+size]
 }
 
 // partLen returns how many numbers an encoded part has.

@@ -1,8 +1,13 @@
 package gram
 
 import (
+	"context"
+	"os"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stripes"
 )
 
 func TestPartsComeBackAsTheyWere(t *testing.T) {
@@ -54,7 +59,7 @@ func TestPartsAreAddedAsTheyAreRead(t *testing.T) {
 				}
 				sum[i] = float64(i)
 			}
-			data := encodePart(make([]byte, 3, 40), values) // in memory that had something else
+			data := appendPart([]byte("old")[:0:3], values) // in memory that had something else
 			if !slices.Equal(data, EncodePart(values)) {
 				t.Errorf("%v: %v in other memory", values, data)
 			}
@@ -68,6 +73,48 @@ func TestPartsAreAddedAsTheyAreRead(t *testing.T) {
 					t.Errorf("%v: %g at %d, want %g", values, sum[i], i, want)
 				}
 			}
+		}
+	}
+}
+
+// However many parts a sum has, a lane stores them in one file, and whoever needs a part reads no other.
+func TestALaneStoresItsSumInOneFile(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	shape := ridge.Shape{Dim: 1500, Outputs: 2}
+	n := ridge.NumParts(shape)
+	cut := stripes.Stripe{First: n / 2, End: 2*n - 1} // of two folds
+	layout := ridge.LayoutOf(shape)
+	values := func(key int) []float64 {
+		v := make([]float64, layout.Len(key%n))
+		for i := range v {
+			v[i] = float64(key*1_000_003 + i)
+		}
+		return v
+	}
+	runs := runsOf(shape, cut)
+	all, err := storeRuns(ctx, dir, partName, runs, 3, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("%d files, want 1: %v", len(files), err)
+	}
+	if len(runs) < 3 || len(runs) > n/2 {
+		t.Errorf("%d runs of %d parts", len(runs), cut.End-cut.First)
+	}
+	next := cut.First
+	for i, st := range all {
+		if st.Key != next || st.end() != runs[i].End || (st.end()-1)/n != st.Key/n {
+			t.Errorf("run %d has parts %d to %d of %d in a fold", i, st.Key, st.end(), n)
+		}
+		next = st.end()
+	}
+	if next != cut.End {
+		t.Errorf("runs end at part %d, want %d", next, cut.End)
+	}
+	for key := cut.First; key < cut.End; key++ {
+		if got, err := loadPart(ctx, dir, all, key); err != nil || !slices.Equal(got, values(key)) {
+			t.Errorf("part %d differs: %v", key, err)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *laneSums) storeSome(ctx context.Context, name string, count func(*point
 	for i, f := range files {
 		g.Go(func() error {
 			return fault.Guard(func() (err error) {
-				parts[i], err = storeFile(ctx, s.dir, name, f.fold, s.folds[f.fold].carried.Encode(f.first, f.end))
+				parts[i], err = storeFile(ctx, s.dir, name, f.fold, withChecksum(s.folds[f.fold].carried.Encode(f.first, f.end), 0))
 				parts[i].Rows = true
 				return err
 			})
@@ -82,7 +82,7 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 			rest = append(rest, part)
 			continue
 		}
-		if _, err := readPart(ctx, s.dir, part); err != nil { // or the solve would find the damage
+		if err := part.each(ctx, s.dir, func(int, []byte) error { return nil }); err != nil { // or the solve would find the damage
 			return err
 		}
 		s.full = append(s.full, part)
@@ -114,14 +114,12 @@ func readRows(ctx context.Context, dir string, parts []stored, folds int, shape 
 				if part.Key < 0 || part.Key >= folds || !part.Rows {
 					return fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", part.File, folds)
 				}
-				data, err := readPart(ctx, dir, part)
-				if err != nil {
+				return part.each(ctx, dir, func(_ int, data []byte) (err error) {
+					if read[i], err = points.Decode(data, sets[part.Key][0]); err != nil {
+						err = fmt.Errorf("gram: %s: %w", part.File, err)
+					}
 					return err
-				}
-				if read[i], err = points.Decode(data, sets[part.Key][0]); err != nil {
-					return fmt.Errorf("gram: %s: %w", part.File, err)
-				}
-				return nil
+				})
 			})
 		})
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -94,11 +93,11 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	_, dim := m.Dims()
 	shape := p.Shape(dim)
 	var rows *ridge.Rows
-	var parts []stored
+	var runs []stored
 	if p.Fold.Rows {
 		rows, err = loadRows(ctx, p, st, index, shape, threads)
 	} else {
-		parts, err = readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
+		runs, err = readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
 	}
 	if err != nil {
 		return nil, err
@@ -107,16 +106,10 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{st.Dir, parts}
 	add := func(to *ridge.Sum, fold int) error {
-		var loads errgroup.Group
-		loads.SetLimit(threads)
-		for k := range ridge.NumParts(shape) {
-			loads.Go(func() error {
-				return fault.Guard(func() error { return r.add(ctx, to.Part(k), partKey(shape, fold, k)) })
-			})
-		}
-		if err := loads.Wait(); err != nil {
+		n := ridge.NumParts(shape)
+		of := slices.DeleteFunc(slices.Clone(runs), func(st stored) bool { return st.Key/n != fold })
+		if err := addAll(ctx, st.Dir, of, threads, func(key int) []float64 { return to.Part(key % n) }); err != nil {
 			return err
 		}
 		return copies.add(to, fold, m, p, threads)
@@ -130,7 +123,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 			var head []float64
 			if rows != nil {
 				head = firstHead(rows)
-			} else if head, err = loadPart(ctx, st.Dir, parts[partKey(shape, 0, 0)]); err != nil {
+			} else if head, err = loadPart(ctx, st.Dir, runs, 0); err != nil {
 				return nil, err
 			}
 			if err := checkHeldOut(head, shape, p.Target.Classes.Classes); err != nil {

@@ -3,9 +3,12 @@ package gram
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"reflect"
 	"sort"
@@ -13,8 +16,12 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/cespare/xxhash/v2"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -43,12 +50,13 @@ type State struct {
 	Chosen []float64
 }
 
-// stored is a part in a file.
+// stored is a run of parts with consecutive keys, one after the other in a file, each followed by its
+// checksum.
 type stored struct {
-	Key  int    `json:"key"`
-	File string `json:"file"`
-	Sum  string `json:"sum"`            // checksum of the content
-	Rows bool   `json:"rows,omitempty"` // it has rows, and Key is their fold
+	Key  int     `json:"key"` // of the first part
+	File string  `json:"file"`
+	At   []int64 `json:"at"`             // where each part begins in the file, and where the last one ends
+	Rows bool    `json:"rows,omitempty"` // it has rows, and Key is their fold
 }
 
 // partName is how the names of the files of parts begin that a merge needs, or has made.
@@ -83,21 +91,22 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 	return nil, fault.Of(fault.Internal, storage.WriteState(ctx, f.State.Sum, index))
 }
 
-// readIndex returns the stored parts in the order of their keys. There must be n parts,
-// one for each key.
+// readIndex returns the stored runs in the order of their keys. There must be n parts, one for each key.
 func readIndex(index []byte, n int) ([]stored, error) {
 	parts, err := parseIndex(index)
 	if err != nil {
 		return nil, err
 	}
 	sort.Slice(parts, func(i, j int) bool { return parts[i].Key < parts[j].Key })
-	if len(parts) != n {
-		return nil, fmt.Errorf("gram: %d parts of the sum arrived, want %d", len(parts), n)
-	}
-	for i, st := range parts {
-		if st.Key != i {
-			return nil, fmt.Errorf("gram: part %d of the sum is missing", i)
+	next := 0
+	for _, st := range parts {
+		if st.Key != next {
+			return nil, fmt.Errorf("gram: part %d of the sum is missing, or arrived twice; run again without --resume", next)
 		}
+		next = st.end()
+	}
+	if next != n {
+		return nil, fmt.Errorf("gram: %d parts of the sum arrived, want %d; run again without --resume", next, n)
 	}
 	return parts, nil
 }
@@ -108,79 +117,163 @@ func parseIndex(index []byte) (parts []stored, err error) {
 		if err := json.Unmarshal(line, &st); err != nil {
 			return nil, fmt.Errorf("gram: index of the sum: %w", err)
 		}
+		if err := st.valid(); err != nil {
+			return nil, err
+		}
 		parts = append(parts, st)
 	}
 	return parts, nil
 }
 
-func loadPart(ctx context.Context, dir string, st stored) ([]float64, error) {
-	data, err := readPart(ctx, dir, st)
-	if err != nil {
-		return nil, err
+// end returns the key after the last part.
+func (st stored) end() int { return st.Key + len(st.At) - 1 }
+
+// valid returns an error unless the run can be read.
+func (st stored) valid() error {
+	ok := len(st.At) > 1 && st.At[0] >= 0
+	for i := 1; ok && i < len(st.At); i++ {
+		ok = st.At[i]-st.At[i-1] > checksumBytes
 	}
-	return DecodePart(data)
+	if !ok || st.At[len(st.At)-1]-st.At[0] > maxRun {
+		return fmt.Errorf("gram: the index of the sum is damaged at part %d; run again without --resume", st.Key)
+	}
+	return nil
 }
 
-// buffers are for files of parts, which are as large as each other but for the last.
+// maxRun bounds the bytes of a run.
+const maxRun = 1 << 28
+
+// buffers are for runs, which are about as large as each other.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// reader adds parts to sums, as often as they are needed.
-type reader struct {
-	dir   string
-	parts []stored
-}
-
-// add adds the part at that position to dst, without allocating its numbers, which are as many as a fold has.
-func (r *reader) add(ctx context.Context, dst []float64, at int) error {
-	st := r.parts[at]
+// each reads the run and calls f with each part, whose memory is only lent.
+func (st stored) each(ctx context.Context, dir string, f func(key int, part []byte) error) error {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	data, err := partFile(ctx, *buf, r.dir, st)
+	uri := storage.Join(dir, st.File)
+	data, err := storage.ReadRange(ctx, *buf, uri, st.At[0], st.At[len(st.At)-1]-st.At[0])
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = storage.Damaged(uri) // the index names a file that is no longer there, or no longer whole
+	}
 	if err != nil {
 		return err
 	}
 	*buf = data
-	if err := st.check(r.dir, data); err != nil {
-		return err
+	for i, end := range st.At[1:] {
+		part := data[st.At[i]-st.At[0] : end-st.At[0]]
+		n := len(part) - checksumBytes
+		if binary.LittleEndian.Uint64(part[n:]) != xxhash.Sum64(part[:n]) {
+			return storage.Damaged(uri)
+		}
+		if err := f(st.Key+i, part[:n]); err != nil {
+			return err
+		}
 	}
-	n, err := partLen(data)
+	return nil
+}
+
+// checksumBytes is the size of a checksum. It finds damage by a power failure or a bad disk, for which 64 bits are
+// enough, and takes an eighth of the time of SHA-256.
+const checksumBytes = 8
+
+// addTo adds a part, encoded, to numbers.
+func addTo(dst []float64, part []byte) error {
+	n, err := partLen(part)
 	if err != nil {
 		return err
 	}
 	if n != len(dst) {
-		return fmt.Errorf("gram: %s has %d numbers, want %d; run again without --resume", st.File, n, len(dst))
+		return fmt.Errorf("gram: a stored part of the sum has %d numbers, want %d; run again without --resume", n, len(dst))
 	}
-	addValues(dst, data)
+	addValues(dst, part)
 	return nil
 }
 
-// readPart returns the content of a part's file.
-func readPart(ctx context.Context, dir string, st stored) ([]byte, error) {
-	data, err := partFile(ctx, nil, dir, st)
-	if err != nil {
-		return nil, err
+// addAll adds runs to numbers, several runs at a time, without allocating theirs. to returns those of a key.
+func addAll(ctx context.Context, dir string, runs []stored, threads int, to func(key int) []float64) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, threads))
+	for _, st := range runs {
+		g.Go(func() error {
+			return fault.Guard(func() error {
+				return st.each(ctx, dir, func(key int, part []byte) error { return addTo(to(key), part) })
+			})
+		})
 	}
-	return data, st.check(dir, data)
+	return g.Wait()
 }
 
-// partFile returns the content of a part's file, in the memory of buf if that is large enough, unchecked.
-func partFile(ctx context.Context, buf []byte, dir string, st stored) ([]byte, error) {
-	uri := storage.Join(dir, st.File)
-	data, err := storage.ReadInto(ctx, buf, uri, 1<<28)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = storage.Damaged(uri) // the index names a file that no longer exists
-	}
-	return data, err
+// loadPart returns the numbers of the part with that key, of runs in the order of their keys.
+func loadPart(ctx context.Context, dir string, runs []stored, key int) (values []float64, err error) {
+	i := sort.Search(len(runs), func(i int) bool { return runs[i].end() > key })
+	st := runs[i]
+	st.At, st.Key = st.At[key-st.Key:key-st.Key+2], key
+	err = st.each(ctx, dir, func(_ int, part []byte) (err error) {
+		values, err = DecodePart(part)
+		return err
+	})
+	return values, err
 }
 
-// checksum finds damage by a power failure or a bad disk, for which 64 bits are enough, and takes an eighth of the time of
-// SHA-256.
-func checksum(data []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(data)) }
-
-// check returns an error unless data is what was stored.
-func (st stored) check(dir string, data []byte) error {
-	if checksum(data) != st.Sum {
-		return storage.Damaged(storage.Join(dir, st.File))
+// runsOf cuts the parts of a stripe into runs of one fold that take at most ridge.MaxPartBytes in memory, or
+// are one part.
+func runsOf(shape ridge.Shape, s stripes.Stripe) (runs []stripes.Stripe) {
+	n, layout, bytes := ridge.NumParts(shape), ridge.LayoutOf(shape), 0
+	for key := s.First; key < s.End; key++ {
+		part := 8 * layout.Len(key%n)
+		if bytes += part; key == s.First || key%n == 0 || bytes > ridge.MaxPartBytes {
+			runs, bytes = append(runs, stripes.Stripe{First: key}), part
+		}
+		runs[len(runs)-1].End = key + 1
 	}
-	return nil
+	return runs
+}
+
+// storeRuns writes runs of parts to one file, one after the other, whose name begins with that text. It encodes them on
+// several threads.
+func storeRuns(ctx context.Context, dir, name string, runs []stripes.Stripe, threads int, values func(key int) []float64) ([]stored, error) {
+	out := make([]stored, len(runs))
+	file := name + "-" + rand.Text()
+	_, err := storage.CreateState(ctx, storage.Join(dir, file), func(w io.Writer) error {
+		end := int64(0)
+		bufs := make([][]byte, min(max(1, threads), len(runs)))
+		for first := 0; first < len(runs); first += len(bufs) {
+			some := runs[first:min(first+len(bufs), len(runs))]
+			parallel.Each(len(some), threads, func(_, i int) {
+				out[first+i] = stored{Key: some[i].First, File: file}
+				bufs[i], out[first+i].At, _ = appendRun(bufs[i][:0], some[i], func(key int) ([]float64, error) { return values(key), nil })
+			})
+			for i := range some {
+				if _, err := w.Write(bufs[i]); err != nil {
+					return err
+				}
+				at := out[first+i].At
+				for k := range at {
+					at[k] += end
+				}
+				end = at[len(at)-1]
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// appendRun appends the parts of a run to buf, and returns where they begin and end.
+func appendRun(buf []byte, run stripes.Stripe, values func(key int) ([]float64, error)) ([]byte, []int64, error) {
+	at := []int64{int64(len(buf))}
+	for key := run.First; key < run.End; key++ {
+		v, err := values(key)
+		if err != nil {
+			return nil, nil, err
+		}
+		buf = withChecksum(appendPart(buf, v), len(buf))
+		at = append(at, int64(len(buf)))
+	}
+	return buf, at, nil
+}
+
+// withChecksum appends the checksum of what is in buf from there.
+func withChecksum(buf []byte, from int) []byte {
+	return binary.LittleEndian.AppendUint64(buf, xxhash.Sum64(buf[from:]))
 }

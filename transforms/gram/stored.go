@@ -8,15 +8,18 @@ import (
 	"io"
 	"slices"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Stored gives access to the merged parts that a State names.
 type Stored struct {
-	dir   string
-	parts []stored
+	dir  string
+	runs []stored
 }
 
 // OpenSums reads the index of the parts of that many folds.
@@ -25,13 +28,13 @@ func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Sto
 	if err != nil {
 		return nil, err
 	}
-	parts, err := readIndex(index, folds*ridge.NumParts(shape))
-	return &Stored{st.Dir, parts}, err
+	runs, err := readIndex(index, folds*ridge.NumParts(shape))
+	return &Stored{st.Dir, runs}, err
 }
 
 // Load returns the numbers of a part, in the order of the folds and of ridge.Sum.Part.
 func (s *Stored) Load(ctx context.Context, key int) ([]float64, error) {
-	return loadPart(ctx, s.dir, s.parts[key])
+	return loadPart(ctx, s.dir, s.runs, key)
 }
 
 // Head returns the first part of the sum of all folds.
@@ -51,20 +54,21 @@ func (s *Stored) Head(ctx context.Context, folds int, shape ridge.Shape) (head [
 
 // SumsWriter writes merged parts as the files that a State names.
 type SumsWriter struct {
+	Runs  []stripes.Stripe // the parts of each file
 	st    State
 	lines [][]byte
 }
 
-// NewSumsWriter returns a writer of n parts for the State.
-func NewSumsWriter(st State, n int) *SumsWriter { return &SumsWriter{st, make([][]byte, n)} }
+// NewSumsWriter returns a writer of sums of that many folds for the State.
+func NewSumsWriter(st State, folds int, shape ridge.Shape) *SumsWriter {
+	runs := runsOf(shape, stripes.Stripe{End: folds * ridge.NumParts(shape)})
+	return &SumsWriter{runs, st, make([][]byte, len(runs))}
+}
 
-// Put writes a part, as Stored.Load numbers them. Several goroutines may call it for different
-// parts.
-func (w *SumsWriter) Put(ctx context.Context, key int, values []float64) (err error) {
-	st, err := storePart(ctx, w.st.Dir, partName, key, values)
-	if err == nil {
-		w.lines[key], err = json.Marshal(st)
-	}
+// Put writes a run. values returns the numbers of each part, as Stored.Load numbers them. Several goroutines may call it
+// for different runs.
+func (w *SumsWriter) Put(ctx context.Context, run int, values func(key int) ([]float64, error)) (err error) {
+	w.lines[run], err = storeRun(ctx, w.st.Dir, w.Runs[run], values)
 	return err
 }
 
@@ -84,19 +88,26 @@ func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
 	return storage.WriteState(ctx, w.st.Sum, bytes.Join(w.lines, []byte("\n")))
 }
 
-// storePart writes a part as a file of the directory, whose name begins with that text and ends with
-// its content.
-func storePart(ctx context.Context, dir, name string, key int, values []float64) (stored, error) {
+// storeRun writes a run to a file of its own and returns its line of JSON.
+func storeRun(ctx context.Context, dir string, run stripes.Stripe, values func(key int) ([]float64, error)) ([]byte, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	*buf = encodePart(*buf, values)
-	return storeFile(ctx, dir, name, key, *buf)
+	data, at, err := appendRun((*buf)[:0], run, values)
+	if err != nil {
+		return nil, err
+	}
+	*buf = data
+	st, err := storeFile(ctx, dir, partName, run.First, data)
+	if err != nil {
+		return nil, err
+	}
+	st.At = at
+	return json.Marshal(st)
 }
 
-// storeFile writes what a part has.
+// storeFile writes a file whose name begins with that text and ends with its content.
 func storeFile(ctx context.Context, dir, name string, key int, data []byte) (stored, error) {
-	st := stored{Key: key, Sum: checksum(data)}
-	st.File = fmt.Sprintf("%s-%06d-%s", name, key, st.Sum)
+	st := stored{Key: key, File: fmt.Sprintf("%s-%06d-%016x", name, key, xxhash.Sum64(data)), At: []int64{0, int64(len(data))}}
 	_, err := storage.CreateState(ctx, storage.Join(dir, st.File), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err

@@ -118,17 +118,16 @@ func (s *Summer) flush() (saturated int64) {
 	return saturated
 }
 
+// part returns the numbers of a part of the stripe.
+func (s *Summer) part(key int) []float64 {
+	n := ridge.NumParts(s.shape)
+	return s.folds[key/n].sum.Part(key % n)
+}
+
 // each calls f with all parts of the stripe, by their keys.
 func (s *Summer) each(f func(key int, values []float64)) {
-	for i, fold := range s.folds {
-		if fold == nil {
-			continue
-		}
-		shape := fold.sum.Shape()
-		first, end := s.stripe.Part(shape, i)
-		for k := first; k < end; k++ {
-			f(partKey(shape, i, k), fold.sum.Part(k))
-		}
+	for key := s.stripe.First; key < s.stripe.End; key++ {
+		f(key, s.part(key))
 	}
 }
 
