@@ -38,6 +38,12 @@ func (p *Pairs) Merge(q Pairs) {
 	p.Challenger += q.Challenger
 }
 
+// of returns as many rows with the same shares.
+func (p Pairs) of(rows float64) Pairs {
+	some := func(n int64) int64 { return int64(math.Round(rows * share(n, p.Rows))) }
+	return Pairs{int64(rows), some(p.Both), some(p.Champion), some(p.Challenger)}
+}
+
 // Difference returns the error rate of the challenger minus that of the champion, 0 without
 // rows.
 func (p Pairs) Difference() float64 {

@@ -1,6 +1,7 @@
 package paired
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,6 +26,8 @@ type Comparison struct {
 	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", that of sums of groups
 	// TooFew says why there is no test and no interval; "" if there are enough rows.
 	TooFew string `json:"too_few,omitempty"`
+	// Rough says why p and the interval are only approximate, and Judge does not decide; "" if they are as exact as they say.
+	Rough string `json:"rough,omitempty"`
 	// Pairs are those of Error.
 	Pairs *Pairs `json:"pairs,omitempty"`
 	// Detectable is the improvement that "better at 95 %" shows with probability 80 % on as many
@@ -54,7 +57,7 @@ func (s *Sum) Report(unit float64) []Comparison {
 
 // Compare compares the models by one of the metrics, or by RMSE if MSE is one.
 func (s *Sum) Compare(m Metric, unit float64) Comparison {
-	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m)}
+	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m, estimate.LeastRows)}
 	var low, high, detectable float64
 	if s.clusters != nil {
 		c.Test = "groups"
@@ -72,6 +75,7 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 		c.Champion, c.Challenger = unit*math.Sqrt(a), unit*math.Sqrt(b)
 		d := l.Difference(1)
 		c.Difference, c.P = c.Challenger-c.Champion, d.P()
+		c.Rough = s.skewed(math.Abs(d.Skew), d.Effective)
 		detectable = detectableMean(d) * unit * unit / (c.Champion + c.Challenger)
 		low, high = c.Champion*(l.ratio(1-oneSided)-1), c.Champion*(l.ratio(oneSided)-1)
 	default:
@@ -79,6 +83,7 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 		a, b := l.Means()
 		d := l.Difference(1)
 		c.Champion, c.Challenger, c.Difference, c.P = scale*a, scale*b, scale*d.Mean, d.P()
+		c.Rough = s.skewed(math.Abs(d.Skew), d.Effective)
 		low, high = d.Bounds(oneSided)
 		low, high, detectable = scale*low, scale*high, scale*detectableMean(d)
 		if m == Error {
@@ -183,7 +188,8 @@ func (s *Sum) Fit(c Condition) (Condition, error) {
 	return c, nil
 }
 
-// Judge says whether a condition that Fit has returned holds.
+// Judge says whether a condition that Fit has returned holds. A condition that the rows are too few or too skewed to
+// decide does not.
 func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	v := Verdict{Condition: c.String(), P: 1}
 	amount, ratio := c.Amount, 1.0
@@ -196,39 +202,84 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	if c.Percent && c.Metric != Error {
 		ratio, amount = 1+amount, 0
 	}
-	l := s.of(c.Metric)
-	switch {
-	case s.exactPairs(c.Metric):
-		v.P = s.pairs.PBelow(amount)
-	case c.Metric == RMSE:
-		v.P = l.Difference(ratio * ratio).PBelow(0)
-	default:
-		v.P = l.Difference(ratio).PBelow(amount / c.Metric.scale(unit))
+	if c.Metric == RMSE {
+		ratio *= ratio
 	}
-	few := s.tooFew(c.Metric)
+	d := s.of(c.Metric).Difference(ratio)
 	switch {
 	case c.Metric != Error && s.notFinite > 0:
 		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
-	case few != "":
-		v.Why = few
-	case v.P <= c.Level():
-		v.Holds = true
+		return v
+	case s.exactPairs(c.Metric):
+		v.P = s.pairs.PBelow(amount)
 	default:
+		if v.Why = cmp.Or(s.tooFewFor(c), s.skewed(d.Skew, d.Effective)); v.Why != "" {
+			return v
+		}
+		// The correction for skewness is too generous where large differences occur on both sides and a sample shows one.
+		plain, margin := d, amount/c.Metric.scale(unit)
+		plain.Skew = 0
+		if v.P = max(d.PBelow(margin), plain.PBelow(margin)); c.Metric == Error && d.Error == 0 {
+			v.P = s.pairs.of(d.Effective).PBelow(amount) // rows that have not differed yet may still differ
+		}
+	}
+	if v.Holds = v.P <= c.Level(); !v.Holds {
 		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.Level())
 	}
 	return v
 }
 
-// tooFew says why the rows, or their groups, do not allow a test by the metric; "" if they do.
-func (s *Sum) tooFew(m Metric) string {
-	l := s.of(m)
-	n, rows := l.Effective(), l.Rows()
-	if s.exactPairs(m) || n >= estimate.LeastRows {
+// mostSkew is the largest skewness of a mean at which its test is at its level: the more skewed differences are, the more
+// often the few large ones are missing from a sample that shows no difference. TestGatesKeepTheirLevel has the levels.
+const mostSkew = 0.15
+
+// skewed says why a mean difference cannot be judged by its rows or groups, because a few of them decide; "" if it can.
+func (s *Sum) skewed(skew, effective float64) string {
+	if skew <= mostSkew || effective < estimate.LeastRows {
 		return ""
 	}
-	what, equal := "row", "weights"
+	want := 100 * math.Ceil(effective*skew*skew/(mostSkew*mostSkew)/100)
+	return fmt.Sprintf("too few %[1]ss make up the difference (skewness %.2[2]g, want at most %[3]g); try %.0[4]f %[1]ss or more", s.counts(), skew, mostSkew, want)
+}
+
+// leastShare is the share of rows of a kind that must be among the rows by which a loss is judged, however bad they are.
+const leastShare = 0.01
+
+// leastRows returns of how many rows a condition on a loss takes the mean. With so many, rows of a kind that is leastShare
+// of all are absent, or too few to show as skewness, with a probability of at most Level.
+func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.Level()) / (0.6 * leastShare)) }
+
+// tooFewFor says why the rows or groups are too few to judge a condition; "" if they are enough. Errors are bounded.
+func (s *Sum) tooFewFor(c Condition) string {
+	switch least := c.leastRows(); {
+	case c.Metric == Error:
+		return s.tooFew(c.Metric, estimate.LeastRows)
+	case s.clusters == nil:
+		return s.tooFew(c.Metric, least)
+	case float64(s.rows) < least:
+		return fmt.Sprintf("only %d rows, want %g", s.rows, least)
+	}
+	return s.tooFew(c.Metric, estimate.LeastRows)
+}
+
+// counts names what tests count.
+func (s *Sum) counts() string {
 	if s.clusters != nil {
-		what, equal = "group", "size"
+		return "group"
+	}
+	return "row"
+}
+
+// tooFew says why a test by the metric takes more rows, or groups; "" if they are at least that many.
+func (s *Sum) tooFew(m Metric, least float64) string {
+	l := s.of(m)
+	n, rows := l.Effective(), l.Rows()
+	if s.exactPairs(m) || n >= least {
+		return ""
+	}
+	what, equal := s.counts(), "weights"
+	if s.clusters != nil {
+		equal = "size"
 	}
 	counted := func(n int64) string {
 		if n == 1 {
@@ -237,9 +288,9 @@ func (s *Sum) tooFew(m Metric) string {
 		return fmt.Sprintf("%d %ss", n, what)
 	}
 	if n < float64(rows)*(1-1e-9) {
-		return fmt.Sprintf("these %s are only as certain as %d of equal %s, want %d", counted(rows), int64(n), equal, estimate.LeastRows)
+		return fmt.Sprintf("these %s are only as certain as %d of equal %s, want %g", counted(rows), int64(n), equal, least)
 	}
-	return fmt.Sprintf("only %s, want %d", counted(rows), estimate.LeastRows)
+	return fmt.Sprintf("only %s, want %g", counted(rows), least)
 }
 
 // detectableMean returns the improvement of the mean that a test at 95 % shows with probability 80 %.

@@ -184,14 +184,14 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		few.Add(1, []float64{1}, []float64{0.1})
 	}
 	c, _ := ParseCondition("mse better at 95 %")
-	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "only 20 rows, want 30") {
+	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "only 20 rows, want 500") {
 		t.Errorf("20 rows: %+v", v)
 	}
-	for range 80 {
+	for range 480 {
 		few.Add(1, []float64{1}, []float64{0.1})
 	}
 	if v := few.Judge(c, 1); !v.Holds {
-		t.Errorf("100 rows: %+v", v)
+		t.Errorf("500 rows: %+v", v)
 	}
 	few.Add(1, []float64{1}, []float64{math.Inf(1)})
 	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "not finite") {

@@ -88,6 +88,9 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 		if c.TooFew != "" && (i == 0 || r.Comparisons[i-1].TooFew != c.TooFew) {
 			fmt.Fprintf(&b, "no interval and no p: %s\n", c.TooFew)
 		}
+		if c.Rough != "" {
+			fmt.Fprintf(&b, "p and interval of %s are rough: %s\n", metricNames[c.Metric], c.Rough)
+		}
 	}
 	first := r.Comparisons[0]
 	if p := first.Pairs; p != nil {
