@@ -48,6 +48,29 @@ type State struct {
 	// Last is the last event. It stands here in full until the next one, so that the history
 	// has every event even if the process that made it was stopped.
 	Last json.RawMessage `json:"last,omitempty"`
+
+	// Rebuilt says that the file is missing or damaged, and the aliases are those of the history; "" if they are of the file.
+	Rebuilt string `json:"-"`
+}
+
+// Promote makes a model champion.
+func (s *State) Promote(model string) {
+	if s.Previous != "" {
+		s.Earlier = slices.Insert(s.Earlier, 0, s.Previous)
+	}
+	s.Earlier = s.Earlier[:min(len(s.Earlier), MaxEarlier)]
+	s.Previous, s.Champion = s.Champion, model
+	if s.Challenger == model {
+		s.Challenger = ""
+	}
+}
+
+// Back makes the previous champion champion again.
+func (s *State) Back() {
+	s.Champion, s.Previous = s.Previous, ""
+	if len(s.Earlier) > 0 {
+		s.Previous, s.Earlier = s.Earlier[0], slices.Clone(s.Earlier[1:])
+	}
 }
 
 // Model returns the model of an alias, "" for none.
@@ -78,11 +101,13 @@ func ValidName(name string) error {
 	switch {
 	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):
 		return fmt.Errorf("%q cannot be the name of a model: it is empty, begins with a dot, or contains a slash, an @ or a line end", name)
-	case slices.Contains(Names, name), name == FileName, name == "history", name == "reports":
+	case slices.Contains(Names, name), name == FileName, name == HistoryDir, name == "reports":
 		return fmt.Errorf("%q cannot be the name of a model; choose another", name)
 	}
 	return nil
 }
+
+var errNewer = errors.New("which a newer version of bochner wrote")
 
 // Decode reads the content of a file of aliases.
 func Decode(data []byte) (*State, error) {
@@ -94,7 +119,7 @@ func Decode(data []byte) (*State, error) {
 		return nil, fmt.Errorf("%s: %w", FileName, err)
 	}
 	if version.Format > Format {
-		return nil, fmt.Errorf("%s has the format %d, which a newer version of bochner wrote; this one reads up to %d", FileName, version.Format, Format)
+		return nil, fmt.Errorf("%s has the format %d, %w; this one reads up to %d", FileName, version.Format, errNewer, Format)
 	}
 	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", FileName, err)
@@ -123,20 +148,26 @@ func (s *State) Encode() ([]byte, error) {
 const reads = 10
 
 // Read returns the aliases of a directory of models, and the file as it was read. Both are
-// nil if there are none yet.
+// nil if there are none yet. If the file is missing or damaged, the aliases are rebuilt from the history.
 func Read(ctx context.Context, dir string) (*State, []byte, error) {
 	for try := 1; ; try++ {
 		data, err := storage.ReadFile(ctx, storage.Join(dir, FileName), storage.MaxSwap)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, nil
+			s, err := rebuild(ctx, dir, "is missing")
+			return s, nil, err
 		case errors.Is(err, storage.ErrChanged) && try < reads:
 			continue
 		case err != nil:
 			return nil, nil, err
 		}
 		s, err := Decode(data)
-		return s, data, err
+		if err != nil && !errors.Is(err, errNewer) {
+			if rebuilt, failed := rebuild(ctx, dir, fmt.Sprintf("is damaged (%v)", err)); failed != nil || rebuilt != nil {
+				s, err = rebuilt, failed
+			}
+		}
+		return s, append([]byte{}, data...), err // not nil, also of an empty file
 	}
 }
 

@@ -59,7 +59,13 @@ each time. The history is a file for each event, which is never replaced.`,
 			return runJob(func(cmd *cobra.Command) error {
 				ctx := cmd.Context()
 				var result io.WriterTo
-				var err error
+				s, err := r.State(ctx)
+				if err != nil {
+					return err
+				}
+				if s.Rebuilt != "" {
+					fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", s.Rebuilt)
+				}
 				switch action := args[0]; action {
 				case "list":
 					result, err = r.List(ctx)

@@ -16,16 +16,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/aliases"
 )
 
 // Action is what an event did.
 type Action string
 
 const (
-	Promoted   Action = "promote"  // Model became champion
-	RolledBack Action = "rollback" // Model, an earlier champion, became champion again
-	Kept       Action = "keep"     // Model, a challenger, did not become champion
-	Refused    Action = "refuse"   // new data was refused; Model, the champion, stays
+	Promoted   Action = aliases.Promoted   // Model became champion
+	RolledBack Action = aliases.RolledBack // Model, an earlier champion, became champion again
+	Kept       Action = aliases.Kept       // Model, a challenger, did not become champion
+	Refused    Action = aliases.Refused    // new data was refused; Model, the champion, stays
 )
 
 // Gate is one condition on a model and whether it was met.
@@ -62,15 +63,9 @@ func Who() string {
 	return name + "@" + host
 }
 
-// historyDir is the directory of the events in a directory of models.
-const historyDir = "history"
-
-// maxEvent is the largest event that is read, in bytes.
-const maxEvent = 1 << 20
-
-// eventFile names the file of an event. Names sort like numbers.
+// eventFile names the file of an event.
 func (r Registry) eventFile(number int) string {
-	return storage.Join(r.Dir, historyDir, fmt.Sprintf("%08d.json", number))
+	return aliases.EventFile(r.Dir, number)
 }
 
 // record stores an event in the history, where it stays. It may be there already.
@@ -97,7 +92,7 @@ func (r Registry) record(ctx context.Context, event []byte) error {
 }
 
 func (r Registry) readEvent(ctx context.Context, number int) (*Event, error) {
-	data, err := storage.ReadFile(ctx, r.eventFile(number), maxEvent)
+	data, err := storage.ReadFile(ctx, r.eventFile(number), aliases.MaxEvent)
 	if err != nil {
 		return nil, err
 	}

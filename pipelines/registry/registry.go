@@ -116,29 +116,9 @@ func (r Registry) Promote(ctx context.Context, model string, n Note) (*Event, er
 		if s.Champion == model {
 			return exit.Refuse("registry: %s is champion of %s already", model, r.Dir)
 		}
-		push(s, model)
+		s.Promote(model)
 		return nil
 	})
-}
-
-// push makes a model champion.
-func push(s *aliases.State, model string) {
-	if s.Previous != "" {
-		s.Earlier = slices.Insert(s.Earlier, 0, s.Previous)
-	}
-	s.Earlier = s.Earlier[:min(len(s.Earlier), aliases.MaxEarlier)]
-	s.Previous, s.Champion = s.Champion, model
-	if s.Challenger == model {
-		s.Challenger = ""
-	}
-}
-
-// pop makes the previous champion champion again.
-func pop(s *aliases.State) {
-	s.Champion, s.Previous = s.Previous, ""
-	if len(s.Earlier) > 0 {
-		s.Previous, s.Earlier = s.Earlier[0], slices.Clone(s.Earlier[1:])
-	}
 }
 
 // Rollback makes an earlier champion champion again: the previous one if model is "". What
@@ -166,7 +146,7 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 			return exit.Refuse("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
 		}
 		for s.Champion != model {
-			pop(s)
+			s.Back()
 		}
 		return nil
 	})

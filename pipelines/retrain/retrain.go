@@ -222,6 +222,9 @@ func (n *night) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.Rebuilt != "" {
+		n.note("%s", s.Rebuilt)
+	}
 	n.champion = s.Champion
 	n.report.Champion, n.report.Before = s.Champion, s.Champion
 	first := ""
