@@ -234,7 +234,7 @@ func TestAlertsOfKubernetes(t *testing.T) {
 			text += r.Expr + r.Annotations["description"]
 		}
 	}
-	for _, want := range []string{"PodFailurePolicy", "BackoffLimitExceeded", "DeadlineExceeded", "kube_cronjob_status_last_successful_time"} {
+	for _, want := range []string{"kube_job_failed", "BackoffLimitExceeded", "DeadlineExceeded", "kube_cronjob_status_last_successful_time"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nobody is told of %s", want)
 		}
@@ -242,6 +242,44 @@ func TestAlertsOfKubernetes(t *testing.T) {
 	for _, code := range finalOutcomes {
 		if !regexp.MustCompile(fmt.Sprintf(`\b%d\b[,:]`, code)).MatchString(text) {
 			t.Errorf("exit code %d is not explained", code)
+		}
+	}
+}
+
+// stateMetrics are the labels of the metrics of kube-state-metrics that a rule may use, as its
+// docs/metrics/workload and internal/store/job.go have them, and the values that it gives reason.
+// kube_pod_container_status_last_terminated_exitcode is not among them: it is the code of a
+// container that was started again, and the pods of a Job with a failure policy never are.
+var (
+	stateMetrics = map[string][]string{
+		"kube_job_failed":                          {"namespace", "job_name", "condition"},
+		"kube_job_status_failed":                   {"namespace", "job_name", "reason"},
+		"kube_job_status_start_time":               {"namespace", "job_name"},
+		"kube_cronjob_status_last_successful_time": {"namespace", "cronjob"},
+	}
+	stateReasons = []string{"BackoffLimitExceeded", "DeadlineExceeded", "Evicted"}
+)
+
+func TestAlertsAskForWhatKubeStateMetricsExports(t *testing.T) {
+	rule := find[prometheusRule](t, manifests(t, "k8s/alerts.yaml"), "bochner-retrain")
+	metric, label := regexp.MustCompile(`\bkube_\w+(\{[^}]*\})?`), regexp.MustCompile(`(\w+)=~?"([^"]*)"`)
+	for _, r := range rule.Spec.Groups[0].Rules {
+		for _, use := range metric.FindAllString(r.Expr, -1) {
+			name, _, _ := strings.Cut(use, "{")
+			labels, exported := stateMetrics[name]
+			if !exported {
+				t.Errorf("%s: no metric %s", r.Alert, name)
+			}
+			for _, l := range label.FindAllStringSubmatch(use, -1) {
+				if exported && !slices.Contains(labels, l[1]) {
+					t.Errorf("%s: %s has no label %s", r.Alert, name, l[1])
+				}
+				for _, reason := range strings.Split(l[2], "|") {
+					if l[1] == "reason" && !slices.Contains(stateReasons, reason) {
+						t.Errorf("%s: %s has no reason %s", r.Alert, name, reason)
+					}
+				}
+			}
 		}
 	}
 }
