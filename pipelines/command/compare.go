@@ -43,9 +43,10 @@ champion. Conditions are in words:
 A condition holds if the rows refute its opposite with that confidence; a challenger that
 does not deserve it passes with a probability of about 5% at most if the confidence is
 95%. A condition on a loss is not decided, and so does not hold, on fewer than 500 rows at
-that confidence, or if a few rows make up most of the difference. A condition can name error, log_loss, brier, rmse, mse or mae; without a name it is on the
-error, of a regression the rmse. Percent are percentage points for the error, and a share
-of the champion's score for the others.`,
+that confidence, or if a few rows make up most of the difference. A condition can name
+error, log_loss, brier, rmse, mse or mae; without a name it is on the error, of a regression
+the rmse. Percent are percentage points for the error, and a share of the champion's score
+for the others.`,
 		Example: `  bochner compare --champion model --challenger new --data test.csv
   bochner compare --champion model --challenger new --data test.csv --gate 'not worse by 0.2 % at 95 %'`,
 		Args: cobra.NoArgs,
