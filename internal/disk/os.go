@@ -12,7 +12,10 @@ type OS struct{}
 
 var _ FS = OS{}
 
-func (OS) Open(name string) (File, error) { return opened(os.Open(name)) }
+// Open does not wait for the writer of a pipe.
+func (OS) Open(name string) (File, error) {
+	return opened(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
+}
 
 func (OS) Create(name string) (File, error) {
 	return opened(os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666))

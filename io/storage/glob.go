@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -17,6 +18,7 @@ import (
 type lister struct {
 	readDir func(dir string) ([]fs.DirEntry, error)
 	stat    func(name string) (fs.FileInfo, error)
+	bad     func(name, why string) // as of ListReadable; nil if the first fault ends the listing
 }
 
 var osDisk = lister{
@@ -55,6 +57,7 @@ type globbing struct {
 	lister
 	ctx   context.Context
 	names []string
+	root  string // the directory before the first wildcard, once it is known
 
 	// For the parts of a pattern from ** on: whether a path matches, and whether paths
 	// with hidden parts can.
@@ -67,6 +70,9 @@ type globbing struct {
 func (w *globbing) match(dir string, parts []string, must bool) error {
 	for len(parts) > 1 && !strings.ContainsAny(parts[0], meta) {
 		dir, parts = filepath.Join(dir, parts[0]), parts[1:]
+		if err := w.inside(dir); err != nil {
+			return err
+		}
 	}
 	part, rest := parts[0], parts[1:]
 	if !strings.ContainsAny(part, meta) {
@@ -78,8 +84,10 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		case err != nil:
 			return fail("stat", name, err)
 		}
-		w.names = append(w.names, name)
-		return nil
+		return w.add(name, true)
+	}
+	if w.root == "" {
+		w.root = filepath.Clean(dir)
 	}
 	if strings.Contains(strings.Join(parts, separator), "**") {
 		deep := strings.Join(parts, "/")
@@ -88,7 +96,11 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 			return err
 		}
 		w.matches, w.dotted = matches, dotPart(deep)
-		return w.below(dir, "", nil, must)
+		var above []fs.FileInfo
+		if fi, err := w.stat(filepath.Clean(dir)); err == nil {
+			above = append(above, fi)
+		}
+		return w.below(dir, "", above, must)
 	}
 	entries, err := w.entries(dir, must)
 	if err != nil {
@@ -101,27 +113,58 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		}
 		name := filepath.Join(dir, e.Name())
 		if len(rest) == 0 {
-			w.names = append(w.names, name)
-			continue
+			err = w.add(name, e.Type()&fs.ModeSymlink != 0)
+		} else if fi, bad := w.directory(name, e); bad != nil || fi == nil {
+			err = bad
+		} else {
+			// A directory that a wildcard matched must exist; one that the pattern names
+			// below it need not.
+			err = w.match(name, rest, strings.ContainsAny(rest[0], meta))
 		}
-		fi, err := w.directory(name, e)
-		if err != nil {
-			return err
-		}
-		if fi == nil {
-			continue
-		}
-		// A directory that a wildcard matched must exist; one that the pattern names
-		// below it need not.
-		if err := w.match(name, rest, strings.ContainsAny(rest[0], meta)); err != nil {
+		if err = w.fault(name, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// add appends a name that the pattern matches.
+func (w *globbing) add(name string, link bool) error {
+	if link {
+		if err := w.inside(name); err != nil {
+			return err
+		}
+	}
+	w.names = append(w.names, name)
+	return nil
+}
+
+// inside returns an error if a listing that tells of bad entries has come to a name that leads out of the directory
+// before the first wildcard, where others may make links.
+func (w *globbing) inside(name string) error {
+	if w.bad == nil || w.root == "" {
+		return nil
+	}
+	within, err := Within(name, w.root)
+	if err == nil && !within {
+		err = Invalid("a symbolic link that leads out of %s is not followed; name the directory of its target with a pattern of its own", w.root)
+	}
+	return fail("stat", name, err)
+}
+
+// fault tells of an error that concerns an entry, unless any ends the listing. An entry that has vanished is none.
+func (d lister) fault(name string, err error) error {
+	if err == nil || d.bad == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if _, gone := disk.Now().Lstat(name); !absent(gone) {
+		d.bad(name, reason(errors.Unwrap(fail("stat", name, err))))
+	}
+	return nil
+}
+
 // below finds all files below a directory whose path relative to the first one matches.
-// The directories above are passed to detect a link back to one of them.
+// It and the directories above are passed to detect a link back to one of them.
 func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error {
 	entries, err := w.entries(dir, must)
 	if err != nil {
@@ -133,21 +176,18 @@ func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error
 		}
 		name, rel := filepath.Join(dir, e.Name()), path+e.Name()
 		fi, err := w.directory(name, e)
-		if err != nil {
-			return err
-		}
-		if fi == nil {
+		switch {
+		case err != nil:
+		case fi == nil:
 			if w.matches(rel) {
-				w.names = append(w.names, name)
+				err = w.add(name, e.Type()&fs.ModeSymlink != 0)
 			}
-			continue
+		case slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, fi) }):
+			err = fail("list", name, errors.New("is a link to a directory above it, so ** would match without end"))
+		default:
+			err = w.below(name, rel+"/", append(above[:len(above):len(above)], fi), true)
 		}
-		for _, a := range above {
-			if os.SameFile(a, fi) {
-				return fail("list", name, errors.New("is a link to a directory above it, so ** would match without end"))
-			}
-		}
-		if err := w.below(name, rel+"/", append(above[:len(above):len(above)], fi), true); err != nil {
+		if err = w.fault(name, err); err != nil {
 			return err
 		}
 	}
@@ -166,7 +206,7 @@ func (w *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
 	if !must && absent(err) {
 		return nil, nil
 	}
-	return entries, fail("list", dir, err)
+	return entries, fail("list", dir, dangling(dir, err))
 }
 
 // directory returns the FileInfo of an entry that is a directory or a link to one, and nil
@@ -174,6 +214,9 @@ func (w *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
 func (w *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
 	if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 		return nil, nil
+	}
+	if err := w.inside(name); err != nil {
+		return nil, err
 	}
 	fi, err := w.stat(name)
 	if err != nil {

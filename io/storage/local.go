@@ -29,16 +29,21 @@ func path(name string) (string, error) {
 func (local) Abs(name string) (string, error) { return path(name) }
 
 func (l local) List(ctx context.Context, pattern string) ([]Object, error) {
+	return l.list(ctx, pattern, osDisk)
+}
+
+func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, error) {
 	p, err := path(pattern)
 	if err != nil {
 		return nil, err
 	}
-	names := []string{pattern}
+	names, named := []string{pattern}, true
 	if _, err := disk.Now().Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
 		if strings.HasSuffix(pattern, separator) {
 			return nil, Directory(pattern)
 		}
-		if names, err = osDisk.glob(ctx, pattern); err != nil {
+		named = false
+		if names, err = d.glob(ctx, pattern); err != nil {
 			return nil, err
 		}
 	} else if err != nil {
@@ -52,14 +57,21 @@ func (l local) List(ctx context.Context, pattern string) ([]Object, error) {
 			return nil, err
 		}
 		o, err := l.Stat(ctx, name)
-		if errors.Is(err, syscall.EISDIR) {
+		switch {
+		case errors.Is(err, syscall.EISDIR) && (named || d.bad == nil):
 			dirs++
 			continue
+		case errors.Is(err, syscall.EISDIR):
+			err = Directory(name)
+		case err != nil:
+			err = fail("stat", name, dangling(name, err))
+		default:
+			objects = append(objects, o)
+			continue
 		}
-		if err != nil {
-			return nil, fail("stat", name, dangling(name, err))
+		if err = d.fault(name, err); err != nil {
+			return nil, err
 		}
-		objects = append(objects, o)
 	}
 	switch {
 	case len(objects) > 0:

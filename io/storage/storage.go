@@ -243,6 +243,29 @@ func List(ctx context.Context, pattern string) (objects []Object, err error) {
 	return objects, fail("list", pattern, err)
 }
 
+// ListReadable is List for a reader that comes back. What is wrong with an entry concerns that entry alone, and bad is
+// told why it is not in the list: a link without a target or out of the directory before the first wildcard, what is
+// not a regular file, a directory that the pattern matches or that cannot be read, or that before the first wildcard if
+// it does not exist. Entries that vanish during the listing are not listed, and no match is no error.
+func ListReadable(ctx context.Context, pattern string, bad func(name, why string)) (objects []Object, err error) {
+	b, err := at(pattern)
+	if _, isLocal := b.(local); isLocal {
+		d := osDisk
+		d.bad = bad
+		objects, err = local{}.list(ctx, pattern, d)
+	} else if err == nil {
+		objects, err = b.List(ctx, pattern)
+	}
+	switch {
+	case errors.Is(err, ErrNoMatch):
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		bad(pattern, reason(errors.Unwrap(fail("list", pattern, err))))
+		return nil, nil
+	}
+	return objects, fail("list", pattern, err)
+}
+
 // Stat returns the file of that name. A directory is an error (syscall.EISDIR).
 func Stat(ctx context.Context, name string) (o Object, err error) {
 	b, err := at(name)

@@ -1,0 +1,116 @@
+//go:build unix
+
+package storage
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// ghost is an entry that has vanished when it is looked at.
+type ghost struct{ name string }
+
+func (g ghost) Name() string               { return g.name }
+func (g ghost) IsDir() bool                { return false }
+func (g ghost) Type() fs.FileMode          { return 0 }
+func (g ghost) Info() (fs.FileInfo, error) { return nil, fs.ErrNotExist }
+
+// Each entry that cannot be read is told of, with the reason; all files are listed, whatever is beside them.
+func TestABadEntryConcernsItselfAlone(t *testing.T) {
+	below(t, "in/a.csv", "in/dt=1/b.csv", "in/dt=1/sub/c.csv", "in/folder.csv/x", "outside/secret.csv", "outside/dt=9/b.csv")
+	for name, to := range map[string]string{
+		"in/dangling.csv": "nowhere", "in/loop.csv": "loop.csv", "in/secret.csv": "../outside/secret.csv", "in/inside.csv": "dt=1/b.csv",
+		"in/dt=9": "../outside/dt=9", "in/dt=3": "nowhere", "in/dt=1/up": "..", "in/dt=1/far": "../../outside", "in/dt=1/sub/far.csv": "/etc/passwd",
+	} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo("in/pipe.csv", 0o666); err != nil {
+		t.Fatal(err)
+	}
+	before := osDisk
+	t.Cleanup(func() { osDisk = before })
+	osDisk.readDir = func(dir string) ([]fs.DirEntry, error) {
+		entries, err := os.ReadDir(dir)
+		return append(entries, ghost{"gone.csv"}), err
+	}
+	osDisk.stat = func(name string) (fs.FileInfo, error) { return os.Stat(name) }
+	reasons := map[string]string{
+		"in/dangling.csv": "is a symbolic link to nowhere, which does not exist", "in/loop.csv": "too many levels", "in/pipe.csv": "not a regular file",
+		"in/folder.csv": "is a directory", "in/secret.csv": "leads out of in is not followed", "in/dt=9": "leads out of in ", "in/dt=3": "does not exist",
+		"in/dt=1/up": "above it", "in/dt=1/far": "leads out", "in/dt=1/sub/far.csv": "leads out", "in/dt=1/far/secret.csv": "leads out",
+		"none/*.csv": "no such file", "gone/*.csv": "a symbolic link to nowhere",
+	}
+	if err := os.Symlink("nowhere", "gone"); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ pattern, want, bad string }{
+		{"in/*.csv", "in/a.csv in/inside.csv", "in/dangling.csv in/loop.csv in/pipe.csv in/folder.csv in/secret.csv"},
+		{"in/dt=*/*.csv", "in/dt=1/b.csv", "in/dt=9 in/dt=3"},
+		{"in/dt=*/far/*.csv", "", "in/dt=9 in/dt=3 in/dt=1"},
+		{"in/dt=*/far/secret.csv", "", "in/dt=9 in/dt=3 in/dt=1"},
+		{"in/dt*/sub/c.csv", "in/dt=1/sub/c.csv", "in/dt=9 in/dt=3"},
+		{"in/**.csv", "in/a.csv in/dt=1/b.csv in/dt=1/sub/c.csv in/inside.csv", "in/dangling.csv in/loop.csv in/pipe.csv in/secret.csv in/dt=9 in/dt=3 in/dt=1/up in/dt=1/far in/dt=1/sub/far.csv"},
+		{"in/a.csv", "in/a.csv", ""},
+		{"outside/none*", "", ""},
+		{"none/*.csv", "", "none/*.csv"},
+		{"gone/*.csv", "", "gone/*.csv"},
+		{"outside/*.csv", "outside/secret.csv", ""},
+	} {
+		bad := map[string]string{}
+		objects, err := ListReadable(ctx, test.pattern, func(name, why string) { bad[name] = why })
+		var got []string
+		for _, o := range objects {
+			got = append(got, o.Name)
+		}
+		if err != nil || strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %q, %v; want %s", test.pattern, got, err, test.want)
+		}
+		for _, name := range strings.Fields(test.bad) {
+			why, told := bad[name]
+			if delete(bad, name); !told || !strings.Contains(why, reasons[name]) {
+				t.Errorf("%s: %s is said to be %q, want %q", test.pattern, name, why, reasons[name])
+			}
+		}
+		if len(bad) > 0 {
+			t.Errorf("%s: told of %q", test.pattern, bad)
+		}
+	}
+}
+
+// A file may become a pipe after it was listed. Reading it as listed does not wait for a writer.
+func TestAFileThatHasBecomeAPipeIsNotWaitedFor(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.WriteFile(name, []byte("a\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o, err := Stat(ctx, name)
+	if err == nil {
+		err = os.Remove(name)
+	}
+	if err == nil {
+		err = syscall.Mkfifo(name, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		_, err := o.Open(ctx, 0, -1)
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		if err == nil || !strings.Contains(err.Error(), "has changed") {
+			t.Errorf("opened a pipe as a file: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("waits for a writer of the pipe")
+	}
+}
