@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -301,6 +303,157 @@ func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
 	}
 	if n := strings.Count(b.log.String(), "stays in use"); n != 1 {
 		t.Errorf("%d notes on the bad model: %s", n, &b.log)
+	}
+}
+
+// Names that are gone for a while come back with other names and another model: what has predictions is not done again.
+func TestAStreamKnowsByItsOutputsWhatIsDone(t *testing.T) {
+	server, address := gcstest.Start(t)
+	gcs.UseEmulator(func() string { return address })
+	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
+	for _, runner := range []string{engine.Direct, "prism", "gs"} {
+		b := newBrook(t, 8, 16)
+		o := b.o
+		o.Job.Engine.Runner, o.Reload, o.UntilIdle, o.PerRound = runner, 1, false, 9
+		away := func() error {
+			return errors.Join(os.Rename(b.path("in"), b.path("aside")), os.Mkdir(b.path("in"), 0o777))
+		}
+		back := func() error {
+			return errors.Join(os.Rename(b.path("aside/f0.csv"), b.path("in/f0.csv")), os.Rename(b.path("aside/f1.csv"), b.path("in/f1.csv")))
+		}
+		put := b.put
+		if runner == "gs" {
+			o.Job.Engine.Runner, o.Data.Data, o.Out = engine.Direct, []string{"gs://bucket/in/*.csv"}, "gs://bucket/out"
+			away = func() error {
+				return errors.Join(storage.Remove(t.Context(), "gs://bucket/in/f0.csv"), storage.Remove(t.Context(), "gs://bucket/in/f1.csv"))
+			}
+			fill := func(name string) {
+				text, err := os.ReadFile(b.path("in/" + name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				server.Fill("in/"+name, text)
+			}
+			back = func() error { fill("f0.csv"); fill("f1.csv"); return nil }
+			put = func(name string, n int) { b.put(name, n); fill(name) }
+		}
+		put("f0.csv", 2)
+		put("f1.csv", 3)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		steps := []func() error{
+			func() error { b.promote("m16"); defer put("g.csv", 1); return away() },
+			func() error { defer put("last.csv", 1); return back() },
+			func() error { stop(); return nil },
+		}
+		done := 0
+		o.Each = func(r StreamRound) error {
+			if done += int(r.Files); done < 2 || len(steps) == 0 {
+				return nil
+			}
+			next := steps[0]
+			steps = steps[1:]
+			return next()
+		}
+		last, err := PredictStream(ctx, o)
+		if err != nil || last.Files != 4 || last.BadFiles+last.Retried > 0 {
+			t.Errorf("%s: %+v, %v", runner, last, err)
+		}
+		for name, model := range map[string]string{"f0.csv": "m8", "f1.csv": "m8", "g.csv": "m16", "last.csv": "m16"} {
+			text, err := storage.ReadFile(t.Context(), storage.Join(o.Out, name+".predictions.csv"), 1<<20)
+			if err != nil || !strings.Contains(string(text), b.digests[model]) {
+				t.Errorf("%s: %s is not of the model %s: %v, %s", runner, name, model, err, text)
+			}
+		}
+	}
+}
+
+// opening is a file system in which something happens to a file once before it is opened.
+type opening struct {
+	disk.FS
+	name   string
+	before func() error
+}
+
+func (o *opening) Open(name string) (disk.File, error) {
+	if do := o.before; name == o.name && do != nil {
+		o.before = nil
+		if err := do(); err != nil {
+			return nil, err
+		}
+	}
+	return o.FS.Open(name)
+}
+
+// Neither its absence nor what is there in its place says anything about a file that was listed: it has no dead letter,
+// and predictions when it is back.
+func TestAFileThatIsMovedAwayBeforeItIsReadHasNoDeadLetter(t *testing.T) {
+	for what, place := range map[string]func(name string) error{
+		"nothing":      func(string) error { return nil },
+		"a directory":  func(name string) error { return os.Mkdir(name, 0o777) },
+		"a pipe":       func(name string) error { return syscall.Mkfifo(name, 0o666) },
+		"another file": func(name string) error { return os.WriteFile(name, []byte("no,table\n"), 0o666) },
+	} {
+		b := newBrook(t, 8)
+		b.put("a.csv", 2)
+		b.put("b.csv", 2)
+		name, aside := b.path("in/a.csv"), b.path("aside.csv")
+		restore := disk.Swap(&opening{FS: disk.Now(), name: name, before: func() error { return errors.Join(os.Rename(name, aside), place(name)) }})
+		o := b.o
+		o.Each = func(r StreamRound) error {
+			if _, err := os.Stat(aside); err == nil && r.Retried > 0 {
+				return errors.Join(os.RemoveAll(name), os.Rename(aside, name))
+			}
+			return nil
+		}
+		last, err := PredictStream(t.Context(), o)
+		restore()
+		if err != nil || last.Files != 2 || last.Retried != 1 || last.BadFiles != 0 {
+			t.Errorf("%s: %+v, %v, %s", what, last, err, &b.log)
+		}
+		b.counted()
+	}
+}
+
+// Entries that cannot be read are counted and noted; files are predicted, and nothing of a file outside is shown.
+func TestWhatAStreamCannotReadWaits(t *testing.T) {
+	b := newBrook(t, 8)
+	b.put("a.csv", 3)
+	jobtest.Write(t, b.dir, "secret.csv", "id,a,b\nsecret,1,2\n")
+	err := errors.Join(os.Symlink("../secret.csv", b.path("in/out.csv")), os.Symlink("/etc/passwd", b.path("in/passwd.csv")), os.Symlink("none", b.path("in/none.csv")),
+		syscall.Mkfifo(b.path("in/pipe.csv"), 0o666), os.Mkdir(b.path("in/dir.csv"), 0o777))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.o.Settle = time.Millisecond
+	future := time.Now().Add(24 * time.Hour)
+	if err := os.Chtimes(b.path("in/a.csv"), future, future); err != nil {
+		t.Fatal(err)
+	}
+	last, err := PredictStream(t.Context(), b.o)
+	if err != nil || last.Files != 1 || last.BadFiles+last.Retried > 0 || last.Waiting != 5 || last.Backlog != 5 {
+		t.Errorf("%+v, %v", last, err)
+	}
+	for _, want := range []string{"out.csv: a symbolic link that leads out", "passwd.csv: a symbolic link that leads out", "none.csv: is a symbolic link to none", "pipe.csv: not a regular file",
+		"dir.csv: is a directory", "a.csv has a time in the future"} {
+		if n := strings.Count(b.log.String(), want); n != 1 {
+			t.Errorf("%d notes with %q: %s", n, want, &b.log)
+		}
+	}
+	if strings.Contains(b.log.String(), "root:") || !strings.Contains(last.String(), "backlog 5 (5 cannot be read yet)") {
+		t.Errorf("%s; %s", last, &b.log)
+	}
+	b.counted()
+	// A second stream tells by the times what has changed since.
+	grown := time.Now().Add(-time.Millisecond)
+	if err := os.Chtimes(b.path("out/a.csv.predictions.csv"), grown, grown.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(b.path("in/a.csv"), grown, grown); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := PredictStream(t.Context(), b.o); err != nil || last.Files != 0 || last.Changed != 1 {
+		t.Errorf("after a file has grown: %+v, %v", last, err)
 	}
 }
 

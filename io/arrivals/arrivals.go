@@ -1,15 +1,15 @@
 // Package arrivals finds files as they appear under patterns, on disk or in cloud storage.
 //
-// It has no state that lasts: what is done is told by the files that the work has left, which are
-// asked for once, at the start. In memory it has the names that match now, and no others.
+// It has no state that lasts: what is done is told by the files that the work has left. In memory it has
+// the names that match now, and no others. So a file whose name is gone for one listing and comes back is
+// returned again, and whoever does the work asks first whether it is done.
 package arrivals
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,22 +21,40 @@ import (
 type Watch struct {
 	Patterns []string // as storage.List takes them
 	// Settle is how long ago a file on disk must have been written to be whole, because a process may
-	// still write to it. Use 0 if files are renamed into place. Objects of cloud storage are whole when
-	// they appear.
+	// still write to it; or how long size and time must have been the same, whatever the time says. Use 0
+	// if files are renamed into place. Objects of cloud storage are whole when they appear.
 	Settle time.Duration
 	// MaxAge, unless 0, is how long ago a file may have been written. Older ones are counted as Old.
 	MaxAge time.Duration
-	// Done returns the paths of the files whose work is done. It is called by the first Next.
-	Done func(context.Context) (map[string]bool, error)
+	// Done returns the paths of files whose work is done, with the time of that in nanoseconds since 1970.
+	// It is called by the first Next. Some may be missing: they are returned once more.
+	Done func(context.Context) (map[string]int64, error)
 	// Recheck, unless 0, is how often Done is called. Files that were returned before and are not done
 	// by then are returned again, for a user that may lose files.
 	Recheck time.Duration
 	// Now is the time; nil is time.Now.
 	Now func() time.Time
 
-	base  string          // what all patterns begin with
-	given map[string]bool // paths that match and are done or returned; nil before the first Next
-	asked time.Time       // when Done was called
+	base    string            // what all patterns begin with
+	given   map[string]seen   // paths that match and are done or returned; nil before the first Next
+	young   map[string]seen   // paths of files that were not old enough
+	waiting map[string]string // why, for what cannot be read; by name
+	asked   time.Time         // when Done was called
+}
+
+// seen is how a file was listed.
+type seen struct {
+	size     int64 // -1 for a file of which only Done tells
+	modified int64 // or when it was done
+	since    time.Time
+}
+
+// changed tells whether a file is another one than it was.
+func (s seen) changed(o storage.Object, now time.Time) bool {
+	if s.size < 0 {
+		return o.Modified > s.modified && o.Modified <= now.UnixNano()
+	}
+	return o.Size != s.size || o.Modified != s.modified
 }
 
 // File is a file that has appeared.
@@ -52,6 +70,29 @@ type Found struct {
 	Backlog   int    // other files that are new and whole
 	Unsettled int    // new files that may not be whole
 	Old       int    // files older than MaxAge whose work is not done
+	Waiting   int    // entries that cannot be read, such as links without a target
+	Changed   int    // files that were written to since they were returned or done
+	// Notes say what is new about entries that wait and files that have changed.
+	Notes []string
+}
+
+// mostNotes is how many notes there are of one kind.
+const mostNotes = 5
+
+// note adds notes for sorted names.
+func (f *Found) note(names []string, text func(name string) string) {
+	slices.Sort(names)
+	for _, name := range names[:min(mostNotes, len(names))] {
+		f.Notes = append(f.Notes, text(name))
+	}
+	if more := len(names) - mostNotes; more > 0 {
+		f.Notes[len(f.Notes)-1] += fmt.Sprintf(" (and %d more)", more)
+	}
+}
+
+// ChangedNote says that a file was written to after its work was done.
+func ChangedNote(path string) string {
+	return path + " was written to after it was done, and is not read again: give new rows a file of their own, or remove its predictions or dead letter and start the stream again"
 }
 
 // Next lists the patterns and returns at most n files that it has not returned before and whose work
@@ -65,7 +106,7 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 		}
 		w.base = base
 	}
-	objects, err := w.list(ctx)
+	objects, waiting, err := w.list(ctx)
 	if err != nil {
 		return found, err
 	}
@@ -73,28 +114,48 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 	if w.Now != nil {
 		now = w.Now()
 	}
-	if w.given == nil || w.Recheck > 0 && now.Sub(w.asked) >= w.Recheck {
-		done, err := w.Done(ctx)
-		if err != nil {
-			return found, err
-		}
-		w.given, w.asked = done, now
+	if err := w.ask(ctx, now); err != nil {
+		return found, err
 	}
-	still := map[string]bool{} // of given
+	still, young := map[string]seen{}, map[string]seen{} // of given and w.young
+	var changed, future []string
 	for _, o := range objects {
 		f := File{o, w.path(o.URI)}
 		age := time.Duration(now.UnixNano() - o.Modified)
+		before, given := w.given[f.Path]
 		switch {
-		case w.given[f.Path]:
-			still[f.Path] = true
+		case given:
+			still[f.Path] = seen{size: o.Size, modified: o.Modified}
+			if before.changed(o, now) {
+				changed = append(changed, f.Path)
+			}
 		case w.MaxAge > 0 && o.Modified > 0 && age > w.MaxAge:
 			found.Old++
 		case age < w.Settle && !strings.Contains(o.URI, "://"):
-			found.Unsettled++
+			s, known := w.young[f.Path]
+			if !known || s.changed(o, now) {
+				s = seen{o.Size, o.Modified, now}
+			}
+			if young[f.Path] = s; !known && age < -time.Minute {
+				future = append(future, f.Path)
+			}
+			if now.Sub(s.since) < w.Settle {
+				found.Unsettled++
+				break
+			}
+			fallthrough
 		default:
 			found.Files = append(found.Files, f)
 		}
 	}
+	found.Changed, found.Waiting = len(changed), len(waiting)
+	found.note(changed, ChangedNote)
+	found.note(future, func(path string) string {
+		return fmt.Sprintf("%s has a time in the future: it is read when its size and time have not changed for %v", path, w.Settle)
+	})
+	found.note(slices.DeleteFunc(slices.Collect(maps.Keys(waiting)), func(name string) bool { return w.waiting[name] == waiting[name] }),
+		func(name string) string { return "waiting for " + name + ": " + waiting[name] })
+	w.young, w.waiting = young, waiting
 	slices.SortFunc(found.Files, func(a, b File) int {
 		return cmp.Or(cmp.Compare(a.Modified, b.Modified), strings.Compare(a.Path, b.Path))
 	})
@@ -102,25 +163,43 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 		found.Backlog, found.Files = more, found.Files[:n]
 	}
 	for _, f := range found.Files {
-		still[f.Path] = true
+		still[f.Path] = seen{size: f.Size, modified: f.Modified}
 	}
 	w.given = still
 	return found, nil
 }
 
+// ask calls Done if that is due.
+func (w *Watch) ask(ctx context.Context, now time.Time) error {
+	if w.given != nil && (w.Recheck == 0 || now.Sub(w.asked) < w.Recheck) {
+		return nil
+	}
+	done, err := w.Done(ctx)
+	if err != nil {
+		return err
+	}
+	given := make(map[string]seen, len(done))
+	for path, at := range done {
+		s, known := w.given[path]
+		if !known {
+			s = seen{size: -1, modified: at}
+		}
+		given[path] = s
+	}
+	w.given, w.asked = given, now
+	return nil
+}
+
 // Again has Next return a file again that it has returned.
 func (w *Watch) Again(path string) { delete(w.given, path) }
 
-// list returns the objects that match, each once.
-func (w *Watch) list(ctx context.Context) (all []storage.Object, err error) {
-	known := map[string]bool{}
+// list returns the objects that match, each once, and what matches and cannot be read, with the reason.
+func (w *Watch) list(ctx context.Context) (all []storage.Object, waiting map[string]string, err error) {
+	known, waiting := map[string]bool{}, map[string]string{}
 	for _, pattern := range w.Patterns {
-		objects, err := storage.List(ctx, pattern)
-		if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
-			continue // there may be files later
-		}
+		objects, err := storage.ListReadable(ctx, pattern, func(name, why string) { waiting[name] = why })
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, o := range objects {
 			if !known[o.URI] {
@@ -129,7 +208,7 @@ func (w *Watch) list(ctx context.Context) (all []storage.Object, err error) {
 			}
 		}
 	}
-	return all, nil
+	return all, waiting, nil
 }
 
 // path returns the name below the base.

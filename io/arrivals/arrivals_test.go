@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,8 @@ type watching struct {
 	t   *testing.T
 	dir string
 	now time.Time
+
+	last Found
 }
 
 func watch(t *testing.T, patterns ...string) *watching {
@@ -33,7 +36,7 @@ func watch(t *testing.T, patterns ...string) *watching {
 		w.Patterns = append(w.Patterns, filepath.Join(w.dir, p))
 	}
 	w.Now = func() time.Time { return w.now }
-	w.Done = func(context.Context) (map[string]bool, error) { return nil, nil }
+	w.Done = func(context.Context) (map[string]int64, error) { return nil, nil }
 	return w
 }
 
@@ -66,6 +69,19 @@ func (w *watching) want(n int, want string) {
 	if got := fmt.Sprint(names, found.Backlog, found.Unsettled, found.Old); got != want {
 		w.t.Errorf("found %s, want %s", got, want)
 	}
+	w.last = found
+}
+
+// noted compares the counts and notes of the last look.
+func (w *watching) noted(waiting, changed int, notes ...string) {
+	w.t.Helper()
+	ok := w.last.Waiting == waiting && w.last.Changed == changed && len(w.last.Notes) == len(notes)
+	for i := 0; ok && i < len(notes); i++ {
+		ok = strings.Contains(w.last.Notes[i], notes[i])
+	}
+	if !ok {
+		w.t.Errorf("%d wait, %d changed, notes %q; want %d, %d, %q", w.last.Waiting, w.last.Changed, w.last.Notes, waiting, changed, notes)
+	}
 }
 
 func TestFilesAreReturnedOnceInTheOrderTheyWereWritten(t *testing.T) {
@@ -92,14 +108,84 @@ func TestAFileOnDiskIsWholeWhenNothingIsWrittenToIt(t *testing.T) {
 	w.want(9, "[a] 0 0 0")
 }
 
+// Its time cannot say that a file with a time in the future is whole: its size and time do, once they stay.
+func TestATimeInTheFutureIsNotWaitedFor(t *testing.T) {
+	w := watch(t, "*")
+	w.Settle = 10 * time.Second
+	w.put("a", -24*time.Hour)
+	w.want(9, "[] 0 1 0")
+	w.noted(0, 0, "a has a time in the future")
+	w.now = w.now.Add(9 * time.Second)
+	w.put("a", -48*time.Hour) // written to
+	w.want(9, "[] 0 1 0")
+	w.now = w.now.Add(9 * time.Second)
+	w.want(9, "[] 0 1 0")
+	w.noted(0, 0)
+	w.now = w.now.Add(time.Second)
+	w.want(0, "[] 1 0 0")
+	w.want(9, "[a] 0 0 0")
+	w.want(9, "[] 0 0 0")
+	w.now = w.now.Add(72 * time.Hour)
+	w.want(9, "[] 0 0 0")
+	w.noted(0, 0)
+}
+
+func TestAFileThatIsWrittenToAfterItWasDoneIsNotedOnce(t *testing.T) {
+	w := watch(t, "*")
+	w.Done = func(context.Context) (map[string]int64, error) {
+		at := w.now.Add(-time.Minute).UnixNano()
+		return map[string]int64{"before": at, "after": at, "future": at}, nil
+	}
+	w.put("before", time.Hour)
+	w.put("after", time.Second)
+	w.put("future", -time.Hour)
+	w.put("new", time.Hour)
+	w.want(9, "[new] 0 0 0")
+	w.noted(0, 1, "after was written to after it was done")
+	w.want(9, "[] 0 0 0")
+	w.noted(0, 0)
+	w.put("new", time.Minute)
+	w.put("before", time.Minute)
+	w.want(9, "[] 0 0 0")
+	w.noted(0, 2, "before was", "new was")
+	w.want(9, "[] 0 0 0")
+	w.noted(0, 0)
+}
+
+// What cannot be read is counted as long as it is there, and noted when it or its reason is new; many share notes.
+func TestWhatCannotBeReadWaitsAndIsNotedOnce(t *testing.T) {
+	w := watch(t, "in/*", "in/x*")
+	w.want(9, "[] 0 0 0")
+	w.noted(2, 0, "waiting for "+w.dir+"/in/*: no such file", "in/x*")
+	w.put("in/a", 0)
+	link := filepath.Join(w.dir, "in/x")
+	if err := os.Symlink("nowhere", link); err != nil {
+		t.Fatal(err)
+	}
+	w.want(9, "[a] 0 0 0")
+	w.noted(1, 0, "waiting for "+link+": is a symbolic link to nowhere, which does not exist")
+	w.want(9, "[] 0 0 0")
+	w.noted(1, 0)
+	w.put("in/nowhere", 0)
+	w.want(9, "[nowhere x] 0 0 0")
+	w.noted(0, 0)
+	for i := range 9 {
+		if err := os.Mkdir(filepath.Join(w.dir, "in", fmt.Sprint("dir", i)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want(9, "[] 0 0 0")
+	w.noted(9, 0, "dir0: is a directory; name its files, as in ", "dir1", "dir2", "dir3", "(and 4 more)")
+}
+
 // What is done is asked for once; names that no longer match, or are too old, are not kept.
 func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 	w := watch(t, "dt=*/*")
 	w.MaxAge = time.Hour
 	asked := 0
-	w.Done = func(context.Context) (map[string]bool, error) {
+	w.Done = func(context.Context) (map[string]int64, error) {
 		asked++
-		return map[string]bool{"dt=1/a": true, "dt=1/deleted": true}, nil
+		return map[string]int64{"dt=1/a": 1 << 62, "dt=1/deleted": 1 << 62}, nil
 	}
 	w.put("dt=1/a", 0)
 	w.put("dt=1/old", 2*time.Hour)
@@ -121,12 +207,12 @@ func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 func TestWhatIsNotDoneIsReturnedAgain(t *testing.T) {
 	w := watch(t, "*")
 	w.Recheck = time.Minute
-	done := map[string]bool{}
-	w.Done = func(context.Context) (map[string]bool, error) { return maps.Clone(done), nil }
+	done := map[string]int64{}
+	w.Done = func(context.Context) (map[string]int64, error) { return maps.Clone(done), nil }
 	w.put("a", 0)
 	w.put("b", 0)
 	w.want(9, "[a b] 0 0 0")
-	done["b"] = true
+	done["b"] = 1 << 62
 	w.now = w.now.Add(59 * time.Second)
 	w.want(9, "[] 0 0 0")
 	w.now = w.now.Add(time.Second)

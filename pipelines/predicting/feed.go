@@ -28,6 +28,8 @@ type found struct {
 	unsettled int // more than 0: there may be more soon
 	old       int // too old to be done
 	waited    bool
+
+	files arrivals.Found // of a stream of files
 }
 
 // files is the feed of files that appear.
@@ -38,7 +40,7 @@ func (f files) next(ctx context.Context, n int) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	r := found{backlog: all.Backlog, unsettled: all.Unsettled, old: all.Old}
+	r := found{backlog: all.Backlog, unsettled: all.Unsettled, old: all.Old, files: all}
 	for _, file := range all.Files {
 		r.tasks = append(r.tasks, scores.ArrivalOf(file))
 	}

@@ -16,7 +16,8 @@ import (
 // stream of messages, it says so of them.
 type StreamRound struct {
 	StreamCounts
-	Backlog       int          `json:"backlog"` // files that wait for the next rounds
+	Backlog       int          `json:"backlog"` // files that have no predictions yet, and entries that wait
+	Waiting       int          `json:"waiting"` // of them, entries that cannot be read, such as links without a target
 	Old           int          `json:"old,omitempty"`
 	Seconds       float64      `json:"seconds"`
 	RowsPerSecond float64      `json:"rows_per_second"`
@@ -26,7 +27,8 @@ type StreamRound struct {
 	Total         StreamCounts `json:"total"`
 	Ended         bool         `json:"ended,omitempty"`
 
-	unit string // file or message
+	unit  string // file or message
+	known int    // files of the round that were done before
 }
 
 // StreamCounts counts files and rows.
@@ -36,6 +38,7 @@ type StreamCounts struct {
 	Retried  int64 `json:"retried"`   // to be done again
 	Rows     int64 `json:"rows"`      // with a prediction
 	SetAside int64 `json:"set_aside"` // with a line without one
+	Changed  int64 `json:"changed"`   // files that were written to after they were done
 	// P50 and P99 are quantiles of the seconds from when a file was written until its predictions
 	// were whole, up to a tenth too large; 0 if there were none.
 	P50 float64 `json:"latency_p50"`
@@ -116,7 +119,14 @@ func (r StreamRound) String() string {
 	if c.Retried > 0 {
 		text += fmt.Sprintf(", %s tried again", report.Groups(c.Retried))
 	}
-	text += fmt.Sprintf("; backlog %d; %s rows/s; latency p50 %.3g s, p99 %.3g s; model %.8s", r.Backlog, report.Groups(int64(r.RowsPerSecond)), r.P50, r.P99, r.Model)
+	if c.Changed > 0 {
+		text += fmt.Sprintf(", %s changed after it was done", report.Counted(int(c.Changed), r.unit))
+	}
+	text += fmt.Sprintf("; backlog %d", r.Backlog)
+	if r.Waiting > 0 {
+		text += fmt.Sprintf(" (%d cannot be read yet)", r.Waiting)
+	}
+	text += fmt.Sprintf("; %s rows/s; latency p50 %.3g s, p99 %.3g s; model %.8s", report.Groups(int64(r.RowsPerSecond)), r.P50, r.P99, r.Model)
 	if r.Reloads > 0 {
 		text += fmt.Sprintf(", reloaded %d times", r.Reloads)
 	}

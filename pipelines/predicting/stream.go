@@ -267,7 +267,7 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, feed.close()) }()
-	failed, old, tidy := 0, 0, false
+	failed, old, waiting, tidy := 0, 0, 0, false
 	last := StreamRound{unit: s.unit()}
 	for {
 		begun := time.Now()
@@ -281,7 +281,11 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 				s.note("%s older than --max_age, without predictions, %s not read", report.Counted(found.old, "file"), were(found.old))
 			}
 			old = found.old
-			last = StreamRound{Backlog: found.backlog, Old: old, unit: s.unit()}
+			for _, note := range found.files.Notes {
+				s.note("%s", note)
+			}
+			last = StreamRound{Backlog: found.backlog + found.files.Unsettled + found.files.Waiting, Waiting: found.files.Waiting, Old: old, unit: s.unit()}
+			s.changed(&last, found.files.Changed)
 			err = s.round(ctx, feed, found.tasks, &last)
 		}
 		switch code := exit.Code(err); {
@@ -299,7 +303,8 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 				s.note("the model %.8s stays in use: %s", last.Model, why)
 			}
 		}
-		if n := len(found.tasks); n > 0 && s.o.Each != nil {
+		news := len(found.tasks) > last.known || err == nil && (last.Changed > 0 || last.Waiting != waiting)
+		if waiting = last.Waiting; news && s.o.Each != nil {
 			if err := s.o.Each(last); err != nil {
 				return nil, err
 			}
@@ -318,6 +323,12 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// changed counts files that were written to after they were done.
+func (s *streaming) changed(r *StreamRound, n int) {
+	r.Changed += int64(n)
+	s.total.Changed += int64(n)
 }
 
 func were(n int) string {
@@ -361,6 +372,14 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 			return err
 		}
 		for _, f := range results {
+			if f.Known {
+				r.known++
+				if f.Changed {
+					s.changed(r, 1)
+					s.note("%s", arrivals.ChangedNote(f.Path))
+				}
+				continue
+			}
 			if f.Retry != "" {
 				feed.again(f.Path)
 				s.retry(f.Path + ": " + f.Retry)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/option"
@@ -93,6 +94,7 @@ type Arrival struct {
 	Path     string `json:"path"` // by which its outputs are named
 	URI      string `json:"uri"`
 	Version  string `json:"version"`
+	Size     int64  `json:"size"`
 	Modified int64  `json:"modified"` // nanoseconds since 1970; 0 if unknown
 	// Message, unless nil, is a message, whose content is the file.
 	Message *messages.Message `json:"message,omitempty"`
@@ -100,7 +102,7 @@ type Arrival struct {
 
 // ArrivalOf returns a file that has appeared.
 func ArrivalOf(f arrivals.File) Arrival {
-	return Arrival{Path: f.Path, URI: f.URI, Version: f.Version, Modified: f.Modified}
+	return Arrival{Path: f.Path, URI: f.URI, Version: f.Version, Size: f.Size, Modified: f.Modified}
 }
 
 // FileResult says what became of a file. It is done unless Retry says why not.
@@ -111,6 +113,8 @@ type FileResult struct {
 	Model    string `json:"model,omitempty"`     // digest of the model that made all predictions
 	Bad      string `json:"bad,omitempty"`       // why the file has no predictions
 	Retry    string `json:"retry,omitempty"`     // why it may have them later
+	Known    bool   `json:"known,omitempty"`     // whether it was done before
+	Changed  bool   `json:"changed,omitempty"`   // and was written to since
 	// Latency is the time from when the file was written until its predictions were whole.
 	Latency time.Duration `json:"latency,omitempty"`
 	// Output and Letter are to be published, where predictions or dead letters go to a topic. The
@@ -147,39 +151,62 @@ func (f *Files) Suffix() (string, error) {
 	return predicted + formats[0].Suffix, nil
 }
 
-// Done returns the paths of the files that have predictions or are bad, by what earlier runs have left.
-func (f *Files) Done(ctx context.Context) (map[string]bool, error) {
+// Done returns the paths of the files that have predictions or are bad, by what earlier runs have left, with the
+// time of that.
+func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
 	suffix, err := f.Suffix()
 	if err != nil {
 		return nil, err
 	}
-	done := map[string]bool{}
+	done := map[string]int64{}
 	for dir, end := range map[string]string{f.Out: suffix, f.Dead: badFile} {
-		w := arrivals.Watch{Patterns: []string{storage.Join(dir, "**")}, Done: func(context.Context) (map[string]bool, error) { return nil, nil }}
-		found, err := w.Next(ctx, math.MaxInt)
+		// Of entries that cannot be read, known tells whether they say that a file is done.
+		objects, err := storage.ListReadable(ctx, storage.Join(dir, "**"), func(string, string) {})
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range found.Files {
-			if n := len(file.Path) - len(end); n > 0 && file.Path[n:] == end {
-				done[file.Path[:n]] = true
+		for _, o := range objects {
+			if path, is := strings.CutSuffix(strings.TrimPrefix(o.URI, storage.Join(dir)+"/"), end); is && path != "" {
+				done[path] = o.Modified
 			}
 		}
 	}
 	return done, nil
 }
 
-// isDone tells whether a file has predictions or is bad.
-func (f *Files) isDone(ctx context.Context, path string) (bool, error) {
+// known returns the result of a file that has predictions or is bad: another worker has found it too, or its name was
+// gone for a while. That of a message is replaced.
+func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err error) {
+	if file.Message != nil {
+		return r, nil
+	}
 	suffix, err := f.Suffix()
 	if err != nil {
-		return false, err
+		return r, err
 	}
-	done, err := storage.Exists(ctx, storage.Join(f.Out, path+suffix))
-	if err != nil || done {
-		return done, err
+	for _, name := range []string{storage.Join(f.Out, file.Path+suffix), storage.Join(f.Dead, file.Path+badFile)} {
+		is, err := storage.Exists(ctx, name)
+		if err != nil {
+			return r, err
+		}
+		if is {
+			o, err := storage.Stat(ctx, name)
+			return FileResult{Path: file.Path, Known: true, Changed: err == nil && file.Modified > o.Modified && file.Modified <= time.Now().UnixNano()}, nil
+		}
 	}
-	return storage.Exists(ctx, storage.Join(f.Dead, path+badFile))
+	return r, nil
+}
+
+// listed returns an error unless a file is the one that was listed.
+func listed(ctx context.Context, file Arrival) error {
+	if file.Message != nil {
+		return nil
+	}
+	o, err := storage.Stat(ctx, file.URI)
+	if err == nil && o.Version != file.Version {
+		err = storage.ErrChanged
+	}
+	return err
 }
 
 // do does one file with the model. The error is for what no other file would do better: a place that
@@ -190,10 +217,14 @@ func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model, 
 	if err != nil {
 		why := faultOf(err)
 		r = FileResult{Path: file.Path}
-		switch why.Kind {
-		case fault.Place:
+		gone := listed(ctx, file) // a process writes to the file or has moved it away, so what was read says nothing
+		switch {
+		case why.Kind == fault.Place:
 			return r, err
-		case fault.Data, fault.Crash:
+		case gone != nil:
+			r.Retry = fault.Text(gone)
+			return r, nil
+		case why.Kind == fault.Data, why.Kind == fault.Crash:
 			r.Bad = fault.Text(why)
 			err = f.letter(ctx, file, badFile, DeadLetter{Error: r.Bad, Model: m.Manifest.SHA256}, &r)
 			if err != nil {
@@ -217,9 +248,6 @@ func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model, 
 
 // faultOf returns the kind of an error with its text.
 func faultOf(err error) *fault.Fault {
-	if errors.Is(err, storage.ErrChanged) { // a process writes to the file
-		return &fault.Fault{Kind: fault.Storage, Message: err.Error()}
-	}
 	kind := fault.Internal
 	var data *dataset.Error
 	if errors.As(err, &data) {
@@ -274,13 +302,12 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	}
 	if file.Message != nil {
 		o.Objects = []storage.Object{f.Messages.object(file.Message)}
+	} else {
+		o.Objects = []storage.Object{{Name: file.URI, URI: file.URI, Size: file.Size, Version: file.Version, Modified: file.Modified}}
 	}
 	d, err := dataset.Open(ctx, o)
 	if err != nil {
 		return err
-	}
-	if len(d.Files) != 1 || d.Files[0].Version != file.Version {
-		return storage.ErrChanged
 	}
 	d.Weighted = false // every row has a prediction, whatever its weight
 	WithMissing(m.Manifest, d)

@@ -36,7 +36,7 @@ func (f *Files) Receive(s beam.Scope, subscription string, o messages.Settings, 
 	if err != nil {
 		return beam.PCollection{}, err
 	}
-	fn := f.fn(threads, false)
+	fn := f.fn(threads)
 	fn.Repeat = true // the runner acknowledges a message whose bundle is done
 	results := beam.ParDo(s, fn, read.Read(s, subscription, o))
 	for _, to := range []struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/periodic"
 
 	"github.com/bochner-ml/bochner/io/arrivals"
@@ -27,6 +28,8 @@ var (
 	filesDone    = beam.NewCounter(transforms.MetricsNamespace, "files_done")
 	filesBad     = beam.NewCounter(transforms.MetricsNamespace, "files_bad")
 	filesRetried = beam.NewCounter(transforms.MetricsNamespace, "files_retried")
+	filesChanged = beam.NewCounter(transforms.MetricsNamespace, "files_changed")
+	filesWaiting = beam.NewGauge(transforms.MetricsNamespace, "files_waiting")
 	fileLatency  = beam.NewDistribution(transforms.MetricsNamespace, "file_latency_msec")
 )
 
@@ -41,7 +44,7 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 	if len(files) > 1 {
 		col = beam.Reshuffle(s, col)
 	}
-	return beam.ParDo(s, f.fn(threads, false), col)
+	return beam.ParDo(s, f.fn(threads), col)
 }
 
 // Arrive does the files that appear, until the pipeline is stopped: every poll, the patterns are
@@ -51,7 +54,7 @@ func (f *Files) Arrive(s beam.Scope, w Arriving, threads int) beam.PCollection {
 	s = s.Scope("scores.Arrive")
 	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)
 	found := beam.ParDo(s, &listFn{Spec: encoded(f), Arriving: w}, ticks)
-	return beam.ParDo(s, f.fn(threads, true), beam.Reshuffle(s, found))
+	return beam.ParDo(s, f.fn(threads), beam.Reshuffle(s, found))
 }
 
 // Arriving says how files are found in a pipeline that does not end; see arrivals.Watch.
@@ -71,17 +74,16 @@ func encoded(v any) []byte {
 	return data
 }
 
-func (f *Files) fn(threads int, check bool) *filesFn {
+func (f *Files) fn(threads int) *filesFn {
 	// Workers in one process share what belongs to the job of this directory.
 	sc := transforms.Scan{Pass: f.Out + "/stream", Lanes: 1, Threads: threads}
-	return &filesFn{Fn: transforms.Fn{Scan: sc}, Spec: encoded(f), Check: check}
+	return &filesFn{Fn: transforms.Fn{Scan: sc}, Spec: encoded(f)}
 }
 
 // filesFn does files.
 type filesFn struct {
 	transforms.Fn
 	Spec   []byte // of a Files
-	Check  bool   // whether a file may be done already
 	Repeat bool   // whether what is to be tried again fails its bundle: nothing else would find it again
 
 	bundle *filing
@@ -121,17 +123,18 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	if err := json.Unmarshal(task, &file); err != nil {
 		return err
 	}
-	if f.Check { // a worker was lost after it had done the file, or another one found it too
-		if done, err := f.bundle.files.isDone(ctx, file.Path); err != nil || done {
-			return fault.Of(fault.Internal, err)
-		}
+	r, err := f.bundle.files.known(ctx, file)
+	if err == nil && !r.Known {
+		r, err = f.bundle.files.do(ctx, transforms.NewLane(f.Fn, 0), f.bundle.handle.Model(ctx), file)
 	}
-	lane := transforms.NewLane(f.Fn, 0)
-	r, err := f.bundle.files.do(ctx, lane, f.bundle.handle.Model(ctx), file)
 	if err != nil {
 		return fault.Of(fault.Internal, err)
 	}
 	switch {
+	case r.Known:
+		if r.Changed {
+			filesChanged.Inc(ctx, 1)
+		}
 	case r.Retry != "":
 		filesRetried.Inc(ctx, 1)
 		if f.Repeat {
@@ -194,6 +197,11 @@ func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)
 	if err != nil {
 		return fault.Of(fault.Internal, err)
 	}
+	for _, note := range found.Notes {
+		log.Warn(ctx, note)
+	}
+	filesChanged.Inc(ctx, int64(found.Changed))
+	filesWaiting.Set(ctx, int64(found.Waiting))
 	for _, file := range found.Files {
 		emit(encoded(ArrivalOf(file)))
 	}
