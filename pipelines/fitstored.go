@@ -24,14 +24,16 @@ func init() {
 // Fitted is a model that FitStored has fitted.
 type Fitted struct {
 	Model string // its directory
-	Sums  string // the directory of sums that it was fitted to
-	Rows  int64  // that were summed
+	Sums  string // the last directory of sums that it was fitted to
+	Rows  int64  // of the window so far
 }
 
 // FitStored fits a model to each directory of sums, of a PCollection<rows.Stored> as rows.Store
 // returns it, so that every window has a model of its rows; the models of several windows, or of the
 // last so many, are those of Fit. The model of the sums in a directory is created in dir,
-// by the same name, and is that of bochner fit --sums, byte for byte. FitStored returns a
+// by the same name, and is that of bochner fit --sums, byte for byte. Where rows came after others of
+// their window were stored, the model of the further directory is fitted to all sums of the window so
+// far. FitStored returns a
 // PCollection<Fitted>, and a PCollection<rows.Rejected> with the directories of sums that no model
 // can be fitted to, because there are no rows, for instance.
 //
@@ -47,10 +49,14 @@ type fitStoredFn struct{ Models string }
 func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit func(Fitted), reject func(rows.Rejected)) error {
 	_, name := storage.Split(strings.TrimRight(of.Place, "/"))
 	fitted := Fitted{Model: storage.Join(f.Models, name), Sums: of.Place, Rows: of.Rows}
-	_, err := Fit(ctx, FitOptions{Parts: Parts{Sums: []string{of.Place}}, Model: fitted.Model})
+	r, err := Fit(ctx, FitOptions{Parts: Parts{Sums: of.Window}, Model: fitted.Model})
+	if err == nil {
+		fitted.Rows = r.Rows.Used
+	}
 	if errors.Is(err, fs.ErrExist) {
-		if m, readErr := models.ReadManifest(ctx, fitted.Model); readErr == nil && m.Fingerprint == of.Sums {
-			err = nil
+		// Sums that are added up have other fingerprints than each; Store refuses to replace any of them.
+		if m, readErr := models.ReadManifest(ctx, fitted.Model); readErr == nil && (m.Fingerprint == of.Sums || len(of.Window) > 1) {
+			err, fitted.Rows = nil, m.Rows.Used
 		}
 	}
 	var data *fault.Fault

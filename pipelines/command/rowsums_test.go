@@ -13,6 +13,8 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window/trigger"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/teststream"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/prismtest"
@@ -26,6 +28,8 @@ import (
 
 func init() {
 	beam.RegisterFunction(atItsTime)
+	beam.RegisterFunction(numbered)
+	beam.RegisterFunction(storedName)
 	beam.RegisterType(reflect.TypeFor[rows.Row]())
 }
 
@@ -270,5 +274,78 @@ func TestTargetsBeyondTheirGridsAreRejected(t *testing.T) {
 	}
 	if part, err := sums.ReadPart(t.Context(), filepath.Join(dir, "sums")); err != nil || part.Rows.Used != 1 || part.Rows.SetAside != 2 {
 		t.Errorf("%+v, %v", part, err)
+	}
+}
+
+// numbered returns one of some rows of two classes.
+func numbered(i int) rows.Row {
+	x := float64(i * i % 101)
+	return rows.Row{Key: fmt.Sprint(i), Values: []float64{x}, Label: string(rune('a' + i%2))}
+}
+
+// storedName makes a row of sums for keepFn.
+func storedName(s rows.Stored) rows.Row { return rows.Row{Key: s.Place, Label: fmt.Sprint(s.Rows)} }
+
+// Rows that come after their window was stored are further sums of the window, which add up to those of
+// all of its rows, bit for bit: as the model of the last ones, and of fit.
+func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
+	if !beam.Initialized() {
+		beam.Init()
+	}
+	dir := t.TempDir()
+	in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
+	text := "x,l\n"
+	for i := range 200 {
+		r := numbered(i)
+		text += fmt.Sprintf("%g,%s\n", r.Values[0], r.Label)
+	}
+	if err := os.WriteFile(in("rows.csv"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "train", "--data", in("rows.csv"), "--label", "l", "--features", "20", "--search", "none", "--model", in("recipe"), "--quiet")
+	must(t, "train", "--recipe", in("recipe"), "--data", in("rows.csv"), "--model", in("want"), "--quiet")
+	recipe, err := rows.ReadRecipe(t.Context(), in("recipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := teststream.NewConfig()
+	for _, c := range []struct{ from, end, watermark int }{{0, 150, 100_000}, {150, 190, 110_000}, {190, 200, 120_000}} {
+		var some []int
+		for i := c.from; i < c.end; i++ {
+			some = append(some, i)
+		}
+		if err := config.AddElementList(1000, some); err != nil {
+			t.Fatal(err)
+		}
+		if err := config.AdvanceWatermark(int64(c.watermark)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := config.AdvanceWatermarkToInfinity(); err != nil {
+		t.Fatal(err)
+	}
+	p, s := beam.NewPipelineWithRoot()
+	all := beam.WindowInto(s, window.NewFixedWindows(10*time.Second), beam.ParDo(s, numbered, teststream.Create(s, config)),
+		beam.Trigger(trigger.AfterEndOfWindow().LateFiring(trigger.Repeat(trigger.AfterCount(1)))), beam.AllowedLateness(time.Hour), beam.PanesDiscard())
+	stored := rows.Store(s, recipe, in("sums"), rows.Sum(s, recipe, all))
+	fitted, _ := pipelines.FitStored(s, in("models"), stored)
+	beam.ParDo0(s, &keepFn{t.Name()}, beam.ParDo(s, storedName, stored))
+	_ = fitted
+	if _, err := prismtest.Runners["prism"](t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	kept.Lock()
+	got := fmt.Sprint(kept.of[t.Name()])
+	kept.Unlock()
+	places, err := filepath.Glob(in("sums", "*"))
+	if err != nil || len(places) < 2 || filepath.Base(places[1]) != "dt=1970-01-01T000000-part-2" {
+		t.Fatalf("the sums are %v, of %s", places, got)
+	}
+	last := in("models", filepath.Base(places[len(places)-1]))
+	must(t, "fit", "--sums", in("sums", "dt=*"), "--last", "1h", "--model", in("all"), "--quiet")
+	for _, name := range []string{last, in("all")} {
+		if d := cmp.Diff(directory(t, in("want")), directory(t, name)); d != "" {
+			t.Errorf("%s of %v is not the model of all rows: %s", name, places, d)
+		}
 	}
 }

@@ -155,13 +155,15 @@ func duration(flag, text string) (time.Duration, error) {
 	return 0, exit.Usage("%s must be a number of days, weeks or hours, such as 90d, 12w or 36h (have %q)", flag, text)
 }
 
-// Date returns the date in the last element of a place, such as sums/dt=2026-11-20.
+// Date returns the date in the last element of a place, such as sums/dt=2026-11-20, or
+// sums/dt=2026-11-20-part-2 with rows that came late.
 func Date(place string) (time.Time, error) {
 	_, name := storage.Split(strings.TrimRight(place, "/"))
 	text := name
 	if i := strings.LastIndex(name, "="); i >= 0 {
 		text = name[i+1:]
 	}
+	text, _, _ = strings.Cut(text, "-part-")
 	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02T150405", "2006-01-02-15", "2006010215"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil

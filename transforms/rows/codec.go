@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // A result is encoded, where a runner does not fuse the steps of a transform, as its fields in
@@ -65,41 +67,49 @@ func decodeResult(b []byte) (r result, err error) {
 	return r, err
 }
 
-// encodeSummed encodes, where a runner does not fuse the steps of Sum, which of its kinds an element
-// is, and that.
+// encodeSummed encodes, where a runner does not fuse the steps of Sum and Store, a rejected row, or the
+// count of rows and the parts of their sums, each after its length.
 func encodeSummed(x summed) ([]byte, error) {
-	switch {
-	case x.Rejected != nil:
+	if x.Rejected != nil {
 		return append([]byte{'r'}, encodeResult(result{Prediction: Prediction{Key: x.Rejected.Key}, Reason: x.Rejected.Reason})...), nil
-	case x.Count != nil:
-		count, err := encodeCount(*x.Count)
-		return append([]byte{'c'}, count...), err
 	}
-	return append(binary.AppendUvarint([]byte{'p'}, uint64(x.Key)), encodePart(x.Part)...), nil
+	b, err := encodeCount(x.Count)
+	b = append(binary.AppendUvarint([]byte{'s'}, uint64(len(b))), b...)
+	for _, values := range x.Parts {
+		part := gram.EncodePart(values)
+		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
+	}
+	return b, err
 }
 
 func decodeSummed(b []byte) (x summed, err error) {
-	if len(b) == 0 {
+	if len(b) == 0 || b[0] != 'r' && b[0] != 's' {
 		return x, errDamaged
 	}
-	kind, b := b[0], b[1:]
-	switch kind {
-	case 'r':
-		r, err := decodeResult(b)
+	if b[0] == 'r' {
+		r, err := decodeResult(b[1:])
 		x.Rejected = &Rejected{r.Key, r.Reason}
 		return x, err
-	case 'c':
-		c, err := decodeCount(b)
-		x.Count = &c
-		return x, err
-	case 'p':
-		key, k := binary.Uvarint(b)
-		if k <= 0 || key > math.MaxInt32 {
-			return x, errDamaged
-		}
-		x.Key = int(key)
-		x.Part, err = decodePart(b[k:])
-		return x, err
 	}
-	return x, errDamaged
+	next := func() (data []byte) {
+		n, k := binary.Uvarint(b)
+		if k <= 0 || n > uint64(len(b)-k) {
+			b, err = nil, errDamaged
+			return nil
+		}
+		data, b = b[k:k+int(n)], b[k+int(n):]
+		return data
+	}
+	b = b[1:]
+	data := next()
+	if err == nil {
+		x.Count, err = decodeCount(data)
+	}
+	for len(b) > 0 && err == nil {
+		var values []float64
+		if values, err = gram.DecodePart(next()); err == nil {
+			x.Parts = append(x.Parts, values)
+		}
+	}
+	return x, err
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"github.com/bochner-ml/bochner/models/sums"
 )
 
 var someResults = []result{
@@ -14,8 +16,8 @@ var someResults = []result{
 }
 
 var someSums = []summed{
-	{Key: 7, Part: Part{Values: []float64{1, -3, 1 << 40}}},
-	{Count: &Count{Read: 3, Rejected: 1, Classes: []int64{1, 1}, Copies: []byte{1}}},
+	{Count: count{Read: 3, Rejected: 1, Classes: []int64{1, 1}, Copies: []byte{1}}, Parts: [][]float64{{1, -3, 1 << 40}, {0}}},
+	{Count: count{Read: 3, Files: []file{{"f", []sums.Frame{{Size: 9, SHA256: "a"}}}}}},
 	{Rejected: &Rejected{"k", "why"}},
 }
 

@@ -2,9 +2,7 @@ package rows
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -22,13 +20,13 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*storePartFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*storeFn]())
 	beam.RegisterDoFn(reflect.TypeFor[*publishFn]())
 	beam.RegisterType(reflect.TypeFor[Stored]())
-	beam.RegisterFunction(countToOne)
 }
 
 // Stored is a directory of sums, as bochner sum makes it.
@@ -36,6 +34,9 @@ type Stored struct {
 	Place string // of the directory
 	Rows  int64  // that were summed
 	Sums  string // digest of the sums: sums.Part.Sums
+	// Window has the places of all sums of the window so far: Place is the last, and the only one
+	// unless rows came after others of their window were stored.
+	Window []string
 }
 
 // Store writes sums to directories that bochner fit --sums takes, and pipelines.Fit: out itself for
@@ -43,67 +44,94 @@ type Stored struct {
 // dt=2026-11-20 for days, dt=2026-11-20T15 for hours, dt=2026-11-20T151230 for others. It returns a
 // PCollection<Stored> of them.
 //
+// If windows have triggers or allow rows to be late, each later pane with rows is a further directory of
+// the window: dt=2026-11-20-part-2, and so on. Their sums add up to those of all rows of the window. Panes must
+// discard what they have fired (beam.PanesDiscard); Store panics if they accumulate. Runners
+// drop rows that are later than windows allow, and count them.
+//
 // A directory is whole or absent. One that exists with the same sums is left as it is, so that a
-// step may be repeated; with others it is an error. Parts are kept below out.parts until then. Rows
-// that come after their window was stored (allowed lateness) are not supported.
+// step may be repeated; with others it is an error. The sums of a bundle are a file below out.parts
+// until those of the window are stored. A bundle that failed may leave its file there.
 func Store(s beam.Scope, r Recipe, out string, of Sums) beam.PCollection {
 	s = s.Scope("rows.Store")
-	f := fn(r.Dir, r.Threads)
-	parts := beam.ParDo(s, &storePartFn{Out: out}, of.Parts)
-	groups := beam.CoGroupByKey(s, parts, beam.ParDo(s, countToOne, of.Counts))
-	return beam.ParDo(s, &publishFn{Fn: f, Recipe: r, Out: out}, groups)
+	w := of.all.WindowingStrategy()
+	if w.AccumulationMode == window.Accumulating {
+		panic("rows: panes that accumulate would count rows twice: set beam.PanesDiscard() with the trigger")
+	}
+	files := beam.ParDo(s, &storeFn{Out: out}, of.all)
+	return beam.ParDo(s, &publishFn{Fn: fn(r.Dir, r.Threads), Recipe: r, Out: out}, beam.GroupByKey(s, files))
 }
 
-func countToOne(c Count) (int, Count) { return 0, c }
+// storeFn writes the sums of some rows of a window to a file, and emits their count. A file of one's own
+// for each attempt keeps apart what a later pane needs and what an earlier one removes.
+type storeFn struct{ Out string }
 
-// storedPart is a part in a file.
-type storedPart struct {
-	Key    int    `json:"key"`
-	File   string `json:"file"`
-	SHA256 string `json:"sha256"`
-}
-
-// storePartFn writes parts to files that are named by their content.
-type storePartFn struct{ Out string }
-
-func (f *storePartFn) ProcessElement(ctx context.Context, w beam.Window, key int, p Part) (int, []byte, error) {
-	data := encodePart(p)
-	sum := sha256.Sum256(data)
-	st := storedPart{Key: key, SHA256: hex.EncodeToString(sum[:])}
-	st.File = storage.Join(partsOf(f.Out, w), fmt.Sprintf("part-%06d-%.32s", key, st.SHA256))
-	_, err := storage.CreateState(ctx, st.File, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
+func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, emit func(int, count)) error {
+	if x.Rejected != nil {
+		return nil
+	}
+	_, place := placeOf(f.Out, w, 0)
+	to := file{Name: storage.Join(partsOf(f.Out, place), "sums-"+rand.Text())}
+	_, err := storage.CreateState(ctx, to.Name, func(w io.Writer) error {
+		to.Parts = nil
+		for _, values := range x.Parts {
+			data := gram.EncodePart(values)
+			sum := models.SumFile("", data)
+			to.Parts = append(to.Parts, sums.Frame{Size: sum.Size, SHA256: sum.SHA256})
+			if _, err := w.Write(data); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		return 0, nil, fault.Of(fault.Storage, err)
+		return fault.Of(fault.Storage, err)
 	}
-	line, err := json.Marshal(st)
-	return 0, line, err
+	x.Count.Files = []file{to}
+	emit(0, x.Count)
+	return nil
 }
 
-// publishFn makes a directory of the parts of a window.
+// publishFn makes a directory of the sums of a window. It is after a group, because Beam's combiners
+// lose the number of the pane.
 type publishFn struct {
 	transforms.Fn
 	Recipe Recipe
 	Out    string
 }
 
-func (f *publishFn) ProcessElement(ctx context.Context, w beam.Window, _ int, lines func(*[]byte) bool, counts func(*Count) bool) (Stored, error) {
-	st, err := f.publish(ctx, w, transforms.Gather(lines), counts)
-	return st, fault.Of(fault.Internal, err)
+func (f *publishFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, _ int, counts func(*count) bool, emit func(Stored)) error {
+	var sum, some count
+	var err error
+	for err == nil && counts(&some) {
+		sum, err = sum.add(some)
+		some = count{}
+	}
+	if err != nil || len(sum.Files) == 0 { // some runners fire empty panes
+		return fault.Of(fault.Internal, err)
+	}
+	st, err := f.publish(ctx, w, int(pane.Index), sum)
+	for i := 0; err == nil && i < int(pane.Index); i++ {
+		_, place := placeOf(f.Out, w, i)
+		var there bool
+		if there, err = storage.Exists(ctx, storage.Join(place, sums.PartFile)); there {
+			st.Window = append(st.Window, place)
+		}
+	}
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	st.Window = append(st.Window, st.Place)
+	emit(st)
+	return nil
 }
 
-func (f *publishFn) publish(ctx context.Context, w beam.Window, lines [][]byte, counts func(*Count) bool) (Stored, error) {
+func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count count) (Stored, error) {
 	r, err := f.Recipe.load(ctx, f.Worker)
 	if err != nil {
 		return Stored{}, err
 	}
-	var count Count
-	if !counts(&count) {
-		return Stored{}, errors.New("rows: sums without a count: rows came after their window was stored, which is not supported")
-	}
-	name, place := placeOf(f.Out, w)
+	name, place := placeOf(f.Out, w, pane)
 	p := &sums.Part{
 		Program: "rows " + transforms.Build(), Recipe: r.Digest,
 		Rows: models.Rows{Read: count.Read, Used: count.Read - count.Rejected, SetAside: count.Rejected},
@@ -111,7 +139,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, lines [][]byte, 
 	if v := r.classes(); v != nil {
 		p.Classes, p.ClassCounts = v.Classes, count.Classes
 	}
-	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, w), lines)
+	_, first := placeOf(f.Out, w, 0)
+	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), count.Files)
 	if errors.Is(err, fs.ErrNotExist) {
 		// An attempt before this one may have removed the parts, after it had stored the sums.
 		there, readErr := sums.ReadPart(ctx, place)
@@ -149,30 +178,44 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, lines [][]byte, 
 	return stored, clean(ctx)
 }
 
-// files writes the sums of each fold to a file, from the parts in a directory, and returns them. clean
-// removes the parts and these.
-func (f *publishFn) files(ctx context.Context, r *recipe, p *sums.Part, dir string, lines [][]byte) (files []storage.File, clean func(context.Context) error, err error) {
+// files writes the sums of each fold to a file in a directory, from files of sums, and returns them. clean
+// removes all of these.
+func (f *publishFn) files(ctx context.Context, r *recipe, p *sums.Part, dir string, from []file) (files []storage.File, clean func(context.Context) error, err error) {
 	n := ridge.NumParts(r.Shape(len(p.Classes)))
-	parts := make([]storedPart, n*r.Rule.Folds)
-	for _, line := range lines {
-		var st storedPart
-		if err := json.Unmarshal(line, &st); err != nil {
-			return nil, nil, err
+	at := make([]int64, len(from)) // where the next part begins
+	for _, f := range from {
+		if len(f.Parts) != n*r.Rule.Folds {
+			return nil, nil, fmt.Errorf("rows: %s has %d parts, want %d", f.Name, len(f.Parts), n*r.Rule.Folds)
 		}
-		if st.Key < 0 || st.Key >= len(parts) || parts[st.Key].File != "" {
-			return nil, nil, fmt.Errorf("rows: part %d of %d arrived twice", st.Key, len(parts))
-		}
-		parts[st.Key] = st
 	}
 	out, err := sums.NewWriter()
 	if err != nil {
 		return nil, nil, err
 	}
+	var made []string
 	for fold := range r.Rule.Folds {
-		load := func(i int) ([]float64, error) { return parts[fold*n+i].load(ctx) }
+		load := func(i int) (sum []float64, err error) {
+			for k, f := range from {
+				values, err := f.part(ctx, fold*n+i, at[k])
+				if err != nil {
+					return nil, err
+				}
+				at[k] += f.Parts[fold*n+i].Size
+				if sum == nil {
+					sum = values
+					continue
+				}
+				for j, v := range values {
+					sum[j] += v
+				}
+			}
+			return sum, nil
+		}
 		var frames []sums.Frame
-		file := storage.File{Name: sums.FoldFile(fold), From: storage.Join(dir, sums.FoldFile(fold))}
+		file := storage.File{Name: sums.FoldFile(fold), From: storage.Join(dir, "fold-"+rand.Text())}
+		start := slices.Clone(at)
 		sum, err := storage.CreateState(ctx, file.From, func(w io.Writer) (err error) {
+			copy(at, start) // of an attempt before
 			frames, err = out.Fold(w, n, load)
 			return err
 		})
@@ -180,38 +223,49 @@ func (f *publishFn) files(ctx context.Context, r *recipe, p *sums.Part, dir stri
 			return nil, nil, err
 		}
 		file.Sum = &sum
-		files, p.Folds = append(files, file), append(p.Folds, frames)
+		files, made, p.Folds = append(files, file), append(made, file.From), append(p.Folds, frames)
 	}
 	return files, func(ctx context.Context) error {
-		if err := storage.Remove(ctx, dir); err != nil {
-			return err
+		for _, f := range from {
+			made = append(made, f.Name)
 		}
-		return storage.RemoveEmpty(ctx, f.Out+".parts", "")
+		for _, name := range made {
+			if err := storage.Remove(ctx, name); err != nil {
+				return err
+			}
+		}
+		return errors.Join(storage.RemoveEmpty(ctx, dir, ""), storage.RemoveEmpty(ctx, f.Out+".parts", ""))
 	}, nil
 }
 
-// load reads the numbers of the part.
-func (p storedPart) load(ctx context.Context) ([]float64, error) {
-	if p.File == "" {
-		return nil, errors.New("rows: a part of the sums is missing: rows came after their window was stored, which is not supported")
-	}
-	data, err := storage.ReadFile(ctx, p.File, 1<<28)
+// part reads a part, which begins at an offset.
+func (f file) part(ctx context.Context, key int, at int64) ([]float64, error) {
+	want := f.Parts[key]
+	in, err := storage.Open(ctx, f.Name, at, want.Size)
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.SHA256 {
-		return nil, storage.Damaged(p.File)
+	defer in.Close()
+	data := make([]byte, want.Size)
+	if _, err := io.ReadFull(in, data); err != nil {
+		return nil, err
 	}
-	v, err := decodePart(data)
-	return v.Values, err
+	if models.SumFile("", data).SHA256 != want.SHA256 {
+		return nil, storage.Damaged(f.Name)
+	}
+	return gram.DecodePart(data)
 }
 
-// placeOf returns the name of the sums of a window and their directory.
-func placeOf(out string, w beam.Window) (name, place string) {
+// placeOf returns the name of the sums of a window that a pane has, and their directory.
+func placeOf(out string, w beam.Window, pane int) (name, place string) {
+	suffix := ""
+	if pane > 0 {
+		suffix = fmt.Sprintf("-part-%d", pane+1)
+	}
 	i, ok := w.(window.IntervalWindow)
 	if !ok {
 		_, name = storage.Split(out)
-		return name, out
+		return name + suffix, out + suffix
 	}
 	start, end := i.Start.ToTime().UTC(), i.End.ToTime().UTC()
 	layout := "2006-01-02T150405"
@@ -223,13 +277,13 @@ func placeOf(out string, w beam.Window) (name, place string) {
 	case !whole(start, end, time.Second):
 		layout = "2006-01-02T150405.000"
 	}
-	name = "dt=" + start.Format(layout)
+	name = "dt=" + start.Format(layout) + suffix
 	return name, storage.Join(out, name)
 }
 
-// partsOf returns the directory of the parts of a window.
-func partsOf(out string, w beam.Window) string {
-	name, _ := placeOf(out, w)
+// partsOf returns the directory of the files that become the sums of a window.
+func partsOf(out, place string) string {
+	_, name := storage.Split(place)
 	return storage.Join(out+".parts", name)
 }
 

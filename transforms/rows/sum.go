@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/records"
 	block "github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -24,30 +25,30 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeFor[*shardFn]())
 	beam.RegisterType(reflect.TypeFor[summed]())
 	beam.RegisterCoder(reflect.TypeFor[summed](), encodeSummed, decodeSummed)
-	beam.RegisterFunction(splitSums)
+	beam.RegisterFunction(rejectedOf)
 	exec.RegisterEmitter(reflect.TypeFor[func(summed)](), func(n exec.ElementProcessor) exec.ReusableEmitter {
 		return &emitter[summed]{next: n, place: func(r *summed) **place { return &r.at }}
 	})
 }
 
-// Sums are the exact sums of rows, window by window.
+// Sums are the exact sums of rows, window by window. Store stores them.
 type Sums struct {
-	// Parts is a PCollection<KV<int, Part>> with one element for each part of the sums of each
-	// fold. The keys count the parts of one fold after those of another.
-	Parts beam.PCollection
-	// Counts is a PCollection<Count> of one element, in each window that has rows.
-	Counts beam.PCollection
 	// Rejected is a PCollection<Rejected> of the rows that could not be used.
 	Rejected beam.PCollection
+
+	all beam.PCollection // PCollection<summed>
 }
 
-// Sum sums rows by a recipe, in each window by themselves. The rows are as those of Predict, with
+// Sum sums rows by a recipe, each window separately. The rows are as those of Predict, with
 // labels, and with weights if the recipe has any. Sums of all rows at once and of windows that are
 // added up later (bochner fit --sums) are the same, bit for bit, as those of the rows in files. It
 // panics if elements cannot be rows.
+//
+// Rows of any number of windows may come in any order. A bundle holds the sums of several windows
+// in up to 128 MiB, of one window if those are larger, and up to 64 MiB of rows of other windows.
 func Sum(s beam.Scope, r Recipe, rows beam.PCollection) Sums {
 	s = s.Scope("rows.Sum")
-	if r.Digest == "" {
+	if r.Dir == "" {
 		panic("rows: no recipe: make it with ReadRecipe")
 	}
 	f := sumFn{Fn: fn(r.Dir, r.Threads), Recipe: r}
@@ -63,37 +64,29 @@ func Sum(s beam.Scope, r Recipe, rows beam.PCollection) Sums {
 	default:
 		all = beam.ParDo(s, &f, rows)
 	}
-	parts, counts, rejected := beam.ParDo3(s, splitSums, all)
-	return Sums{
-		Parts:    beam.CombinePerKey(s, addPartsFn{}, parts),
-		Counts:   beam.DropKey(s, beam.CombinePerKey(s, addCountsFn{}, counts)),
-		Rejected: rejected,
-	}
+	return Sums{Rejected: beam.ParDo(s, rejectedOf, all), all: all}
 }
 
-// summed is a part of the sums of rows; or their Count, or a rejected row.
+// summed is the sums of some rows of a window, or a rejected row.
 type summed struct {
-	Key      int
-	Part     Part
-	Count    *Count
+	Count    count
+	Parts    [][]float64 // by their keys, those of one fold after those of another
 	Rejected *Rejected
 
 	at *place
 }
 
-func splitSums(x summed, part func(int, Part), count func(int, Count), reject func(Rejected)) {
-	switch {
-	case x.Rejected != nil:
-		reject(*x.Rejected)
-	case x.Count != nil:
-		count(0, *x.Count)
-	default:
-		part(x.Key, x.Part)
+func rejectedOf(x summed, emit func(Rejected)) {
+	if x.Rejected != nil {
+		emit(*x.Rejected)
 	}
 }
 
-// maxWindows is how many windows a bundle sums at a time: each has sums of its own.
-const maxWindows = 2
+// Limits of the memory of a bundle, in bytes.
+const (
+	maxOpen    = 128 << 20 // of sums, but for those of one window
+	maxWaiting = 64 << 20  // of rows that wait to be summed
+)
 
 // sumFn sums the rows of a bundle by their windows.
 type sumFn struct {
@@ -111,134 +104,192 @@ type sumShardFn struct{ sumFn }
 
 // summing is the state of a sumFn.
 type summing struct {
-	recipe *recipe
-	reader *records.Reader
-	lane   *transforms.Lane
-	open   []*windowed // the least recently used first
+	collector
+	recipe  *recipe
+	reader  *records.Reader
+	lane    *transforms.Lane
+	block   block.Block
+	windows map[beam.Window]*windowed
+	open    []*windowed // windows with sums, the least recently used first
+	most    int         // of those
+	waiting int         // bytes of rows that wait
+	room    int         // for those
 }
 
 // windowed are the rows of a window.
 type windowed struct {
-	collector
 	window beam.Window
-	sums   *gram.Summer
-	count  Count
-	block  block.Block
-}
-
-// Setup reads the recipe, unless the process has it.
-func (f *sumFn) Setup(ctx context.Context) error {
-	f.Fn.Setup()
-	r, err := f.Recipe.load(ctx, f.Worker)
-	if err != nil {
-		return err
-	}
-	f.bundle = &summing{recipe: r, reader: r.reader()}
-	return nil
+	count  count
+	rows   block.Block  // that wait to be summed
+	sums   *gram.Summer // nil if the window is not open
 }
 
 func (f *sumFn) StartBundle(_ context.Context, _ func(summed)) {
-	f.bundle.open = nil // of a bundle that failed
-	f.bundle.lane = transforms.NewLane(f.Fn, 0)
+	f.bundle = nil // of a bundle that failed
 }
 
-func (f *sumFn) ProcessElement(_ context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, row beam.X, emit func(summed)) error {
-	return f.add(nil, row, in(pane, w, at), emit)
+func (f *sumFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, row beam.X, emit func(summed)) error {
+	return f.add(ctx, nil, row, in(pane, w, at), emit)
 }
 
-func (f *sumKeyedFn) ProcessElement(_ context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, key beam.X, row beam.Y, emit func(summed)) error {
-	return f.add(key, row, in(pane, w, at), emit)
+func (f *sumKeyedFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, key beam.X, row beam.Y, emit func(summed)) error {
+	return f.add(ctx, key, row, in(pane, w, at), emit)
 }
 
-func (f *sumShardFn) ProcessElement(_ context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, _ int, rows func(*beam.X) bool, emit func(summed)) error {
+func (f *sumShardFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, _ int, rows func(*beam.X) bool, emit func(summed)) error {
 	var row beam.X
 	for rows(&row) {
-		if err := f.add(nil, row, in(pane, w, at), emit); err != nil {
+		if err := f.add(ctx, nil, row, in(pane, w, at), emit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *sumFn) add(key, row any, at *place, emit func(summed)) error {
-	w, err := f.window(at.windows[0], emit)
+// begin reads the recipe, unless the process has it. A recipe of the same pipeline exists only when
+// rows come.
+func (f *sumFn) begin(ctx context.Context) error {
+	r, err := f.Recipe.load(ctx, f.Worker)
 	if err != nil {
 		return err
 	}
-	if err := w.add(key, row, at); err != nil {
+	b := &summing{recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn, 0), windows: map[beam.Window]*windowed{}, room: maxWaiting}
+	shape := r.pass.Shape(r.Dim)
+	b.most = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
+	f.bundle = b
+	return nil
+}
+
+func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summed)) error {
+	if f.bundle == nil {
+		if err := f.begin(ctx); err != nil {
+			return err
+		}
+	}
+	b := f.bundle
+	if err := b.add(key, row, at); err != nil {
 		return err
 	}
-	if len(w.items) < block.Rows(f.bundle.recipe.Input.Dim) {
+	if len(b.items) < block.Rows(b.recipe.Input.Dim) {
 		return nil
 	}
-	return f.flush(w, emit)
+	return b.read(emit)
 }
 
-// window returns the rows of a window.
-func (f *sumFn) window(of beam.Window, emit func(summed)) (*windowed, error) {
-	open := f.bundle.open
-	last := len(open) - 1
-	if last >= 0 && open[last].window.Equals(of) {
-		return open[last], nil
-	}
-	i := slices.IndexFunc(open, func(w *windowed) bool { return w.window.Equals(of) })
-	var w *windowed
-	switch {
-	case i >= 0:
-		w = open[i]
-		open = slices.Delete(open, i, i+1)
-	default:
-		if len(open) == maxWindows {
-			if err := f.close(open[0], emit); err != nil {
-				return nil, err
-			}
-			open = slices.Delete(open, 0, 1)
-		}
-		s, err := gram.NewSummer(f.bundle.lane, &f.bundle.recipe.pass)
-		if err != nil {
-			return nil, fault.Of(fault.Internal, err)
-		}
-		w = &windowed{window: of, sums: s}
-		if v := f.bundle.recipe.classes(); v != nil {
+// of returns the window of an item.
+func (b *summing) of(item int) *windowed {
+	key := b.at[item].windows[0]
+	w := b.windows[key]
+	if w == nil {
+		w = &windowed{window: key}
+		w.rows.Reset(b.recipe.Input.Dim)
+		if v := b.recipe.classes(); v != nil {
 			w.count.Classes = make([]int64, len(v.Classes))
 		}
+		b.windows[key] = w
 	}
-	f.bundle.open = append(open, w)
-	return w, nil
+	return w
 }
 
-// flush adds the rows that were collected to the sums of their window.
-func (f *sumFn) flush(w *windowed, emit func(summed)) error {
-	defer w.reset()
-	if len(w.items) == 0 {
+// read reads the rows that were collected, and gives them to their windows.
+func (b *summing) read(emit func(summed)) error {
+	defer b.reset()
+	if len(b.items) == 0 {
 		return nil
 	}
-	b, l, used := f.bundle, f.bundle.lane, len(w.items)
+	l, used := b.lane, len(b.items)
+	for i := range b.items {
+		b.of(i).count.Read++
+	}
 	reject := func(i int, reason string) {
-		emit(summed{Rejected: &Rejected{w.keys[i], reason}, at: w.at[i]})
+		emit(summed{Rejected: &Rejected{b.keys[i], reason}, at: b.at[i]})
+		b.of(i).count.Rejected++
 		used--
 	}
 	stop := l.Clock(transforms.ReadTime)
-	err := b.reader.Read(&w.block, w.items, reject)
+	err := b.reader.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
 		return fault.Of(fault.Data, err)
 	}
-	b.check(&w.block, reject)
-	for _, y := range w.block.Y {
-		if len(w.count.Classes) > 0 {
-			w.count.Classes[int(y)]++
+	b.check(&b.block, reject)
+	l.Add(transforms.RowsRead, int64(len(b.items)))
+	l.Add(transforms.RowsUsed, int64(used))
+	l.Add(transforms.RowsSetAside, int64(len(b.items)-used))
+	for i, line := range b.block.Lines {
+		if err := b.give(b.of(int(line)-1), i); err != nil {
+			return err
 		}
 	}
-	w.count.Read += int64(len(w.items))
-	w.count.Rejected += int64(len(w.items) - used)
-	l.Add(transforms.RowsRead, int64(len(w.items)))
-	l.Add(transforms.RowsUsed, int64(used))
-	l.Add(transforms.RowsSetAside, int64(len(w.items)-used))
-	if w.block.N == 0 {
+	for b.waiting > b.room {
+		fullest := (*windowed)(nil)
+		for _, w := range b.windows {
+			if fullest == nil || w.rows.N > fullest.rows.N {
+				fullest = w
+			}
+		}
+		if err := b.sum(fullest, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give gives row i of the block to its window, which sums full blocks if it is open or can be.
+func (b *summing) give(w *windowed, i int) error {
+	from, to := &b.block, &w.rows
+	y := from.Labels(i)
+	if w.count.Classes != nil {
+		w.count.Classes[int(y[0])]++
+	}
+	to.N, to.X, to.Y = to.N+1, append(to.X, from.Row(i)...), append(to.Y, y...)
+	if len(from.Weights) > 0 {
+		to.Weights = append(to.Weights, from.Weights[i])
+	}
+	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
+	if to.N%block.Rows(to.D) > 0 || w.sums == nil && len(b.open) >= b.most {
 		return nil
 	}
-	return fault.Of(fault.Internal, w.sums.Add(&w.block))
+	return b.sum(w, nil)
+}
+
+// bytesOf is the size of so many numbers of rows that wait.
+func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
+
+// sum adds the rows of a window that wait to its sums. Another window is closed if there are too many.
+func (b *summing) sum(w *windowed, emit func(summed)) error {
+	if w.sums == nil && len(b.open) >= b.most {
+		if err := b.close(b.open[0], emit); err != nil {
+			return err
+		}
+	}
+	if i := slices.Index(b.open, w); i >= 0 {
+		b.open = slices.Delete(b.open, i, i+1)
+	} else {
+		s, err := gram.NewSummer(b.lane, &b.recipe.pass)
+		if err != nil {
+			return fault.Of(fault.Internal, err)
+		}
+		w.sums = s
+	}
+	b.open = append(b.open, w)
+	r, k := &w.rows, len(w.rows.Y)/max(w.rows.N, 1)
+	for i, step := 0, block.Rows(r.D); i < r.N; i += step {
+		end := min(i+step, r.N)
+		some := &block.Block{N: end - i, D: r.D, X: r.X[i*r.D : end*r.D], Y: r.Y[i*k : end*k]}
+		if len(r.Weights) > 0 {
+			some.Weights = r.Weights[i:end]
+		}
+		if err := w.sums.Add(some); err != nil {
+			return fault.Of(fault.Internal, err)
+		}
+	}
+	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))
+	if r.N > block.Rows(r.D) {
+		*r = block.Block{} // a window that waited needs less memory from now on
+	}
+	r.Reset(b.recipe.Input.Dim)
+	return nil
 }
 
 // check removes the rows of a block whose labels or weights the recipe does not take, and the weights
@@ -270,31 +321,50 @@ func (s *summing) check(b *block.Block, reject func(item int, reason string)) {
 	}
 }
 
-// close emits the sums of a window.
-func (f *sumFn) close(w *windowed, emit func(summed)) error {
-	if err := f.flush(w, emit); err != nil {
-		return err
+// close emits the sums of a window, and forgets it.
+func (b *summing) close(w *windowed, emit func(summed)) error {
+	if w.sums == nil || w.rows.N > 0 {
+		if err := b.sum(w, emit); err != nil {
+			return err
+		}
 	}
-	at := in(typex.NoFiringPane(), w.window, w.window.MaxTimestamp())
-	copies := w.sums.Parts(func(key int, values []float64) {
-		emit(summed{Key: key, Part: Part{Values: values}, at: at})
-	})
-	w.count.Copies = nil
+	x := summed{Count: w.count, at: in(typex.NoFiringPane(), w.window, w.window.MaxTimestamp())}
+	copies := w.sums.Parts(func(_ int, values []float64) { x.Parts = append(x.Parts, values) })
 	if len(copies) > 0 {
-		w.count.Copies = folds.AppendContents(nil, copies)
+		x.Count.Copies = folds.AppendContents(nil, copies)
 	}
-	emit(summed{Count: &w.count, at: at})
+	b.open = slices.DeleteFunc(b.open, func(o *windowed) bool { return o == w })
+	delete(b.windows, w.window)
+	emit(x)
 	return nil
 }
 
 func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
-	for _, w := range f.bundle.open {
-		if err := f.close(w, emit); err != nil {
+	b := f.bundle
+	if b == nil {
+		return nil
+	}
+	if err := b.read(emit); err != nil {
+		return err
+	}
+	for len(b.windows) > 0 {
+		w := b.next()
+		if err := b.close(w, emit); err != nil {
 			return err
 		}
 	}
-	f.bundle.open = nil
-	f.bundle.lane.Commit(ctx)
+	f.bundle = nil
+	b.lane.Commit(ctx)
+	return nil
+}
+
+// next returns a window to close, an open one if there is any.
+func (b *summing) next() *windowed {
+	for _, w := range b.windows {
+		if w.sums != nil || len(b.open) == 0 {
+			return w
+		}
+	}
 	return nil
 }
 

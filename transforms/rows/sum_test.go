@@ -1,0 +1,123 @@
+package rows
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// summingOf returns a bundle with room for the sums of so many windows and that many bytes of rows.
+func summingOf(t *testing.T, most, room int) *sumFn {
+	t.Helper()
+	sealed, err := features.Seal(fourier.Gaussian{In: 2, Out: 16, Width: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recipe{Recipe: &sums.Recipe{
+		Task: models.Classification, Recipe: sealed, Dim: 16, Input: models.Input{Dim: 2, Label: "l"}, Classes: labels.New([]string{"a", "b"}),
+		Rule: sums.Rule{Folds: 3, Steps: 127}, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}},
+	}}
+	r.pass.Target = &transforms.Target{Classes: r.Classes}
+	r.pass.Fold = gram.FoldOf(r.Recipe, 2)
+	f := &sumFn{Fn: fn("test", 1)}
+	f.Setup()
+	t.Cleanup(f.Teardown)
+	f.bundle = &summing{recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn, 0), windows: map[typex.Window]*windowed{}, most: most, room: room}
+	return f
+}
+
+// added returns the sums and the counts of each window.
+func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[string]summed, elements int) {
+	t.Helper()
+	out = map[string]summed{}
+	emit := func(x summed) {
+		elements++
+		key := fmt.Sprint(x.at.windows[0])
+		if x.Rejected != nil {
+			key += " " + x.Rejected.Key
+		}
+		was, ok := out[key]
+		if !ok {
+			x.at = nil
+			out[key] = x
+			return
+		}
+		for i, part := range x.Parts {
+			for j, v := range part {
+				was.Parts[i][j] += v
+			}
+		}
+		var err error
+		if was.Count, err = was.Count.add(x.Count); err != nil {
+			t.Fatal(err)
+		}
+		was.Count.Files = nil
+		out[key] = was
+	}
+	for i, r := range rows {
+		if err := f.add(t.Context(), nil, r, in(typex.NoFiringPane(), at[i], 0), emit); err != nil {
+			t.Fatal(err)
+		}
+		if b := f.bundle; len(b.open) > b.most || b.waiting > b.room+1024*16 {
+			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(b.open), b.waiting)
+		}
+	}
+	if err := f.FinishBundle(t.Context(), emit); err != nil {
+		t.Fatal(err)
+	}
+	return out, elements
+}
+
+// The sums of windows are the same whether rows come sorted or mixed, with room for all windows or for
+// few; and mixed rows do not make an element of a few rows each.
+func TestMixedWindowsHaveTheSumsOfSortedOnesInBoundedMemory(t *testing.T) {
+	const n, windows = 30000, 7
+	r := rand.New(rand.NewPCG(5, 1))
+	var rows, sorted []Row
+	var at, sortedAt []typex.Window
+	for i := range n {
+		row := Row{Key: fmt.Sprint(i), Values: []float64{r.NormFloat64(), r.NormFloat64()}, Label: string(rune('a' + i%2))}
+		if i%1000 == 0 {
+			row.Values[1] = math.NaN()
+		}
+		start := typex.Window(window.IntervalWindow{Start: 0, End: 10})
+		if k := r.IntN(2 * windows); k < windows { // one has half of the rows
+			start = window.IntervalWindow{Start: 10 + 10*typex.EventTime(k), End: 20 + 10*typex.EventTime(k)}
+		}
+		rows, at = append(rows, row), append(at, start)
+	}
+	for k := range windows + 1 {
+		for i := range rows {
+			if at[i].(window.IntervalWindow).Start == 10*typex.EventTime(k) {
+				sorted, sortedAt = append(sorted, rows[i]), append(sortedAt, at[i])
+			}
+		}
+	}
+	want, _ := added(t, summingOf(t, 100, 1<<30), sorted, sortedAt)
+	for _, c := range []struct{ most, room, elements int }{
+		{100, 1 << 30, windows + 1}, {2, 1 << 30, windows + 1}, {2, 100_000, 20}, {1, 100_000, 30}, {1, 0, 250},
+	} {
+		got, elements := added(t, summingOf(t, c.most, c.room), rows, at)
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(summed{}), cmp.Exporter(func(reflect.Type) bool { return true })); d != "" {
+			t.Errorf("%+v: %s", c, d)
+		}
+		if elements -= n / 1000; elements > c.elements {
+			t.Errorf("%+v: %d elements with sums", c, elements)
+		}
+	}
+}
