@@ -69,6 +69,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		m, r := rows.Model{Name: "model"}, rows.Recipe{Dir: "model", Digest: "digest"}
 		rows.Predict(s, m, col)
 		rows.Featurize(s, m, beam.ParDo(s, withKey, col))
+		rows.WithPredictions(s, m, col)
 		stored := rows.Store(s, r, "sums", rows.Sum(s, r, col))
 		rows.Store(s, r, "sums", rows.Sum(s, r, beam.ParDo(s, withKey, col)))
 		r.Shards = 2

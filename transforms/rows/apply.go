@@ -29,6 +29,7 @@ type applyFn struct {
 	Name      string
 	Every     int64 // nanoseconds
 	Featurize bool
+	Keep      bool // rows with their predictions
 
 	bundle *applying
 }
@@ -175,7 +176,11 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 		if said.Probabilities != nil {
 			p.Probabilities = append(p.Probabilities, said.Probabilities[i*k:(i+1)*k]...)
 		}
-		emit(result{Prediction: p, at: b.at[at]})
+		r := result{Prediction: p, at: b.at[at]}
+		if f.Keep {
+			r.row = b.items[at].Interface()
+		}
+		emit(r)
 		b.lane.Add(transforms.RowsUsed, 1)
 	}
 	return nil

@@ -98,6 +98,13 @@ func TestPredictionsAreThoseOfTheModelInTheWindowsOfTheirRows(t *testing.T) {
 					p, bad := rows.Predict(s, rows.Model{Name: dir, Threads: 2}, c.points(s))
 					return []beam.PCollection{p, bad}
 				})
+				with, _ := gather(t, runner+" with rows", func(s beam.Scope) []beam.PCollection {
+					pairs, bad := rows.WithPredictions(s, rows.Model{Name: dir}, c.points(s))
+					return []beam.PCollection{beam.ParDo(s, predictionOf, pairs), bad}
+				})
+				if d := cmp.Diff([][]string{predictions, rejected}, with); d != "" {
+					t.Errorf("with their rows: %s", d)
+				}
 				if d := cmp.Diff(predictions, got[0]); d != "" {
 					t.Error(d)
 				}
@@ -112,6 +119,14 @@ func TestPredictionsAreThoseOfTheModelInTheWindowsOfTheirRows(t *testing.T) {
 			})
 		}
 	}
+}
+
+// predictionOf returns the prediction of a point, unless it comes with that of another.
+func predictionOf(p point, of rows.Prediction) (rows.Prediction, error) {
+	if of.Key != p.ID && of.Key != fmt.Sprint(p.Seen) {
+		return of, fmt.Errorf("the point %s has the prediction of %s", p.ID, of.Key)
+	}
+	return of, nil
 }
 
 // Rows that are too long for a block of the usual number come back under their own keys.

@@ -1,17 +1,20 @@
 package rows
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // A result is encoded, where a runner does not fuse the steps of a transform, as its fields in
 // order: texts and lists after their length as a uvarint, numbers little-endian.
-func encodeResult(r result) []byte {
-	var b []byte
+func encodeResult(r result) (b []byte, err error) {
 	for _, text := range []string{r.Key, r.Class, r.Model, r.Reason} {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
@@ -26,7 +29,12 @@ func encodeResult(r result) []byte {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 		}
 	}
-	return b
+	if r.row != nil {
+		var row bytes.Buffer
+		err = beam.NewElementEncoder(reflect.TypeOf(r.row)).Encode(r.row, &row)
+		r.Row = row.Bytes()
+	}
+	return append(binary.AppendUvarint(b, uint64(len(r.Row))), r.Row...), err
 }
 
 var errDamaged = errors.New("rows: a result is damaged")
@@ -61,6 +69,9 @@ func decodeResult(b []byte) (r result, err error) {
 			b = b[4*n:]
 		}
 	}
+	if n := length(1); n > 0 {
+		r.Row, b = bytes.Clone(b[:n]), b[n:]
+	}
 	if err == nil && len(b) > 0 {
 		err = errDamaged
 	}
@@ -71,7 +82,8 @@ func decodeResult(b []byte) (r result, err error) {
 // count of rows and the parts of their sums, each after its length.
 func encodeSummed(x summed) ([]byte, error) {
 	if x.Rejected != nil {
-		return append([]byte{'r'}, encodeResult(result{Prediction: Prediction{Key: x.Rejected.Key}, Reason: x.Rejected.Reason})...), nil
+		b, err := encodeResult(result{Prediction: Prediction{Key: x.Rejected.Key}, Reason: x.Rejected.Reason})
+		return append([]byte{'r'}, b...), err
 	}
 	b, err := encodeCount(x.Count)
 	b = append(binary.AppendUvarint([]byte{'s'}, uint64(len(b))), b...)

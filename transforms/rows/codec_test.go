@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
@@ -12,7 +14,7 @@ var someResults = []result{
 	{},
 	{Prediction: Prediction{Key: "k", Class: "c", Values: []float64{1, math.Inf(1)}, Scores: []float32{1, 2}, Probabilities: []float32{0.5}, Model: "m"}},
 	{Prediction: Prediction{Key: "k"}, Features: []float32{1, 2, 3}},
-	{Prediction: Prediction{Key: "k"}, Reason: "why"},
+	{Prediction: Prediction{Key: "k"}, Reason: "why", Row: []byte{1, 2}},
 }
 
 var someSums = []summed{
@@ -23,7 +25,11 @@ var someSums = []summed{
 
 func TestResultsAreReadAsWritten(t *testing.T) {
 	for _, r := range someResults {
-		if got, err := decodeResult(encodeResult(r)); err != nil || !reflect.DeepEqual(got, r) {
+		b, err := encodeResult(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decodeResult(b); err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("%+v, %v; want %+v", got, err, r)
 		}
 	}
@@ -40,11 +46,16 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 
 func FuzzResult(f *testing.F) {
 	for _, r := range someResults {
-		f.Add(encodeResult(r))
+		b, err := encodeResult(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, err := decodeResult(b); err == nil {
-			if again, err := decodeResult(encodeResult(r)); err != nil || len(again.Values) != len(r.Values) || again.Key != r.Key {
+			b, _ := encodeResult(r)
+			if again, err := decodeResult(b); err != nil || len(again.Values) != len(r.Values) || again.Key != r.Key {
 				t.Errorf("%+v, %v; want %+v", again, err, r)
 			}
 		}
@@ -66,4 +77,26 @@ func FuzzSummed(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A row comes back from a runner that does not fuse the steps.
+func TestRowsAreReadAsWritten(t *testing.T) {
+	row := Row{Key: "k", Values: []float64{1, 2}, Texts: map[string]string{"a": "b"}}
+	b, err := encodeResult(result{Prediction: Prediction{Key: "k"}, row: row})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := decodeResult(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &pairFn{Type: beam.EncodedType{T: reflect.TypeFor[Row]()}}
+	err = f.ProcessElement(r, func(got beam.X, p Prediction) {
+		if !reflect.DeepEqual(got, row) || p.Key != "k" {
+			t.Errorf("%+v with %+v", got, p)
+		}
+	}, nil)
+	if err != nil {
+		t.Error(err)
+	}
 }

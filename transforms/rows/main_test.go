@@ -35,6 +35,7 @@ func init() {
 	beam.RegisterFunction(timed)
 	beam.RegisterFunction(longRow)
 	beam.RegisterFunction(keyAndScores)
+	beam.RegisterFunction(predictionOf)
 	beam.RegisterFunction(keyAndFeatures)
 }
 
@@ -99,7 +100,7 @@ func gather(t *testing.T, runner string, build func(beam.Scope) []beam.PCollecti
 	for i, col := range cols {
 		beam.ParDo0(s, &gatherFn{name(i)}, col)
 	}
-	r, err := prismtest.Runners[runner](t.Context(), p)
+	r, err := prismtest.Runners[strings.Fields(runner)[0]](t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

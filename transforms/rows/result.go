@@ -1,12 +1,15 @@
 package rows
 
 import (
+	"bytes"
 	"context"
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
+
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -16,6 +19,7 @@ func init() {
 	beam.RegisterCoder(reflect.TypeFor[result](), encodeResult, decodeResult)
 	beam.RegisterFunction(splitPredictions)
 	beam.RegisterFunction(splitFeatures)
+	beam.RegisterDoFn(reflect.TypeFor[*pairFn]())
 	exec.RegisterEmitter(reflect.TypeFor[func(result)](), func(n exec.ElementProcessor) exec.ReusableEmitter {
 		return &emitter[result]{next: n, place: func(r *result) **place { return &r.at }}
 	})
@@ -26,8 +30,10 @@ type result struct {
 	Prediction
 	Features []float32
 	Reason   string // why there is neither
+	Row      []byte // the element, encoded, where a runner does not fuse the steps
 
-	at *place // of the row; nil for that of the element that is being processed
+	row any    // the element, if it is wanted
+	at  *place // of the row; nil for that of the element that is being processed
 }
 
 // place is where an element is in a collection.
@@ -79,4 +85,28 @@ func splitFeatures(r result, use func(Features), reject func(Rejected)) {
 		return
 	}
 	use(Features{Key: r.Key, Values: r.Features, Model: r.Model})
+}
+
+// pairFn pairs rows with their predictions.
+type pairFn struct {
+	Type beam.EncodedType
+
+	decoder beam.ElementDecoder
+}
+
+func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject func(Rejected)) (err error) {
+	if r.Reason != "" {
+		reject(Rejected{r.Key, r.Reason})
+		return nil
+	}
+	if r.row == nil {
+		if f.decoder == nil {
+			f.decoder = beam.NewElementDecoder(f.Type.T)
+		}
+		if r.row, err = f.decoder.Decode(bytes.NewReader(r.Row)); err != nil {
+			return fault.Of(fault.Internal, err)
+		}
+	}
+	use(r.row, r.Prediction)
+	return nil
 }

@@ -83,7 +83,20 @@ type Rejected struct {
 // PCollection<Rejected> of the rows that have no prediction. It panics if elements cannot be rows.
 func Predict(s beam.Scope, m Model, rows beam.PCollection) (predictions, rejected beam.PCollection) {
 	s = s.Scope("rows.Predict")
-	return beam.ParDo2(s, splitPredictions, m.apply(s, false, rows))
+	return beam.ParDo2(s, splitPredictions, m.apply(s, applyFn{}, rows))
+}
+
+// WithPredictions is Predict that passes rows through. For rows of a type T it returns a
+// PCollection<KV<T, Prediction>>, and a PCollection<Rejected> of the rows that have no prediction. If
+// the elements are pairs of a key and a row, the key is in the prediction.
+func WithPredictions(s beam.Scope, m Model, rows beam.PCollection) (pairs, rejected beam.PCollection) {
+	s = s.Scope("rows.WithPredictions")
+	all := m.apply(s, applyFn{Keep: true}, rows)
+	t := rows.Type()
+	if typex.IsKV(t) {
+		t = t.Components()[1]
+	}
+	return beam.ParDo2(s, &pairFn{Type: beam.EncodedType{T: t.Type()}}, all, beam.TypeDefinition{Var: beam.XType, T: t.Type()})
 }
 
 // Featurize computes the features of rows: what the model's map makes of them. It returns a
@@ -91,15 +104,15 @@ func Predict(s beam.Scope, m Model, rows beam.PCollection) (predictions, rejecte
 // elements cannot be rows.
 func Featurize(s beam.Scope, m Model, rows beam.PCollection) (features, rejected beam.PCollection) {
 	s = s.Scope("rows.Featurize")
-	return beam.ParDo2(s, splitFeatures, m.apply(s, true, rows))
+	return beam.ParDo2(s, splitFeatures, m.apply(s, applyFn{Featurize: true}, rows))
 }
 
 // apply returns a PCollection<result>.
-func (m Model) apply(s beam.Scope, featurize bool, rows beam.PCollection) beam.PCollection {
+func (m Model) apply(s beam.Scope, f applyFn, rows beam.PCollection) beam.PCollection {
 	if m.Name == "" {
 		panic("rows: no model: set Model.Name to its directory")
 	}
-	f := applyFn{Fn: fn(m.Name, m.Threads), Name: m.Name, Every: int64(m.Every), Featurize: featurize}
+	f.Fn, f.Name, f.Every = fn(m.Name, m.Threads), m.Name, int64(m.Every)
 	if keyed(rows) {
 		return beam.ParDo(s, &applyKeyedFn{f}, rows)
 	}
