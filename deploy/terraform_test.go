@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/aliases"
 )
 
@@ -228,6 +229,74 @@ func TestExitCodesHaveAlerts(t *testing.T) {
 	}
 	if source["resource.google_monitoring_alert_policy.retrain_not_started"] == "" {
 		t.Error("nobody is told of a run that never began")
+	}
+}
+
+// lifecycle returns the prefixes by days of the rules that delete old versions; those of the rule for all
+// names are [""].
+func lifecycle(t *testing.T, bucket *hclsyntax.Block) map[int64][]string {
+	t.Helper()
+	rules := map[int64][]string{}
+	for _, rule := range bucket.Body.Blocks {
+		if rule.Type != "lifecycle_rule" {
+			continue
+		}
+		condition := rule.Body.Blocks[0].Body.Attributes
+		days, prefixes := condition["days_since_noncurrent_time"], []string{""}
+		if days == nil {
+			continue
+		}
+		v, _ := days.Expr.Value(nil)
+		n, _ := v.AsBigFloat().Int64()
+		if p := condition["matches_prefix"]; p != nil {
+			list, _ := p.Expr.Value(nil)
+			prefixes = nil
+			for _, one := range list.AsValueSlice() {
+				prefixes = append(prefixes, one.AsString())
+			}
+		}
+		rules[n] = prefixes
+	}
+	return rules
+}
+
+// The names are those of two nights and of a stream on a storage server, with the flags of these files.
+func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
+	blocks, _ := terraform(t)
+	rules := lifecycle(t, blocks["resource.google_storage_bucket.bochner"])
+	kept := func(name string) int64 {
+		days := int64(1 << 30)
+		for n, prefixes := range rules {
+			if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+				days = min(days, n)
+			}
+		}
+		return days
+	}
+	retrain, stream := parsedConfig(t, "retrain.yaml", "retrain", read(t, "retrain.yaml")), read(t, "k8s/stream.yaml")
+	places := []string{fmt.Sprint(retrain["models"], "/2026-11-20-46b84f71"), fmt.Sprint(retrain["sums_dir"], "/43ae513e9ea37979/2026-11-20-f342f1f7")}
+	for _, m := range regexp.MustCompile(`--(?:out|dead_letters)=(\S+)`).FindAllStringSubmatch(stream, -1) {
+		places = append(places, m[1], m[1]+"/today")
+	}
+	if len(places) != 6 {
+		t.Fatal(places)
+	}
+	const bucket = "gs://BUCKET/"
+	for _, place := range places {
+		dir, base := storage.Split(place)
+		for _, name := range []string{storage.ClaimName(place), storage.Join(dir, ".bochner-"+base, "lock"), storage.Join(dir, ".bochner-"+base, "state", "sums-0.bin")} {
+			if days := kept(strings.TrimPrefix(name, bucket)); days != 1 {
+				t.Errorf("old versions of %s stay for %d days", name, days)
+			}
+		}
+	}
+	for name, want := range map[string]int64{
+		"models/.retrain-lock": 1, "models/" + aliases.FileName: 90, "models/2026-11-20-46b84f71/weights.safetensors": 90,
+		"models/history/00000001.json": 90, "data/dt=2026-11-20/part-0.csv": 90, "predictions/dt=2026-11-20/a.csv.predictions.csv": 90,
+	} {
+		if days := kept(name); days != want {
+			t.Errorf("old versions of %s stay for %d days, want %d", name, days, want)
+		}
 	}
 }
 

@@ -22,6 +22,24 @@ resource "google_storage_bucket" "bochner" {
     }
   }
 
+  # What a job needs while it runs has a name that begins with a dot: claims and locks, of which
+  # a new version is written every 4 seconds (a stream writes 1.9 million in 90 days), and work
+  # directories. Their old versions are deleted after a day, and those of sums, which are large
+  # and can be made again from the data. A prefix has no wildcards: each directory that flags
+  # name needs its own, so add those of other --models, --model, --out and --work. Days are
+  # counted in full, and deletions follow within a day or so. Then they are soft-deleted for the
+  # time of the bucket's policy, 7 days by default.
+  lifecycle_rule {
+    condition {
+      days_since_noncurrent_time = 1
+      with_state                 = "ARCHIVED"
+      matches_prefix             = [".", "models/.", "predictions/.", "predictions-dead/.", "sums/"]
+    }
+    action {
+      type = "Delete"
+    }
+  }
+
   # Work directories of jobs that were never finished.
   lifecycle_rule {
     condition {
