@@ -19,6 +19,17 @@ func NumTiles(d int) int {
 // number of columns of the tiles (·, i).
 func TileRows(d, i int) int { return min(TileDim, d-i*TileDim) }
 
+// TilesLen returns how many numbers the first n tiles of a d×d Gram have, or all of them if n is more.
+func TilesLen(d, n int) int64 {
+	t, all := (d+TileDim-1)/TileDim, NumTiles(d)
+	rows, full := TileRows(d, t-1), all-t
+	size := max(0, min(n, full))*TileDim*TileDim + max(0, min(n, all)-full)*rows*TileDim
+	if n >= all {
+		size -= rows * (TileDim - rows) // the last tile is a square
+	}
+	return int64(size)
+}
+
 // NewTiles returns the tiles of a d×d Gram, all zero: tile (i, j), j ≤ i, is
 // the (i(i+1)/2 + j)-th, row-major, TileRows(d, i)×TileRows(d, j).
 func NewTiles(d int) [][]float64 { return MakeTiles[float64](d) }

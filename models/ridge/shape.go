@@ -56,10 +56,7 @@ func (s Shape) Bytes() int64 { return of(s).Bytes() }
 
 // PartBytes returns the memory of a Sum that adds up only the parts from first up to end.
 func (s Shape) PartBytes(first, end int) int64 {
-	n, l := int64(s.headLen()), LayoutOf(s)
-	for i := max(first, 1); i < end && l.Tile(i); i++ {
-		n += int64(l.Len(i))
-	}
+	n := int64(s.headLen()) + blas.TilesLen(s.Dim, end-1) - blas.TilesLen(s.Dim, min(max(first, 1), max(end, 1))-1)
 	if end > blas.NumTiles(s.Dim)+1 {
 		n += int64(s.Dim) * int64(s.width())
 	}
