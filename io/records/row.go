@@ -4,8 +4,13 @@
 package records
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +55,8 @@ type Type struct {
 	named  map[string][]int // index of the field of each column
 	roles  map[string][]int // of key, label, weight and values
 	fields []string         // names of columns, in order
+	label  string           // the name of the label's column
+	weight string           // and of the weight's; "" if there is none
 }
 
 // roles of fields that are not columns.
@@ -70,6 +77,7 @@ func TypeOf(t reflect.Type) (*Type, error) {
 	}
 	d := &Type{of: t, named: map[string][]int{}, roles: map[string][]int{}}
 	if t == rowType {
+		d.label = roleLabel
 		return d, nil
 	}
 	for _, f := range reflect.VisibleFields(t) {
@@ -105,6 +113,12 @@ func TypeOf(t reflect.Type) (*Type, error) {
 			return nil, fmt.Errorf("records: %s.%s: %w", t, f.Name, err)
 		}
 		d.roles[role] = f.Index
+		switch role {
+		case roleLabel:
+			d.label = name
+		case roleWeight:
+			d.weight = name
+		}
 	}
 	return d, nil
 }
@@ -170,4 +184,49 @@ func Text(v reflect.Value) string {
 		return v.String()
 	}
 	return fmt.Sprint(v.Interface())
+}
+
+// Columns returns the names under which JSON has the label and the weight of rows; "" if they have
+// none. Those of a Row are label, and none.
+func (d *Type) Columns() (label, weight string) { return d.label, d.weight }
+
+// JSON returns a row as a line of JSON with its columns, its label and its weight. What is missing and
+// numbers that JSON cannot have are null.
+func (d *Type) JSON(row reflect.Value) (line []byte, err error) {
+	add := func(name string, v reflect.Value) {
+		var value any
+		if v = reflect.Indirect(v); v.IsValid() && !(v.CanFloat() && v.Float()-v.Float() != 0) {
+			value = v.Interface()
+		}
+		data, failed := json.Marshal(map[string]any{name: value})
+		err = errors.Join(err, failed)
+		line = append(append(line, ','), bytes.Trim(data, "{}")...)
+	}
+	if d.of == rowType {
+		r := row.Interface().(Row)
+		for _, name := range slices.Sorted(maps.Keys(r.Numbers)) {
+			add(name, reflect.ValueOf(r.Numbers[name]))
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.Texts)) {
+			add(name, reflect.ValueOf(r.Texts[name]))
+		}
+		if r.Label != "" {
+			add(d.label, reflect.ValueOf(r.Label))
+		}
+	}
+	for _, name := range d.fields {
+		if f := row.FieldByIndex(d.named[name]); scalar(f.Type()) {
+			add(name, f)
+		}
+	}
+	for _, of := range [][2]string{{roleLabel, d.label}, {roleWeight, d.weight}} {
+		if index, ok := d.roles[of[0]]; ok {
+			add(of[1], row.FieldByIndex(index))
+		}
+	}
+	if len(line) == 0 {
+		return nil, fmt.Errorf("records: %s has no columns by name", d.of)
+	}
+	line[0] = '{'
+	return append(line, "}\n"...), err
 }

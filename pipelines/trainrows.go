@@ -1,0 +1,184 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/records"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/rows"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeFor[*sampleLineFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*drawRecipeFn]())
+	beam.RegisterType(reflect.TypeFor[lowestFn]())
+	beam.RegisterType(reflect.TypeFor[lowest]())
+	beam.RegisterFunction(await)
+}
+
+// RowsOptions says how to train on a PCollection of rows.
+type RowsOptions struct {
+	// Dir gets three directories: recipe, a model of the sample, whose recipe later rows can be summed
+	// by; sums; and models.
+	Dir string
+	// Sample is how many rows the recipe is drawn from; 0 is 20,000. All rows are summed.
+	Sample int
+	Task   string    // classification or regression; "" decides from the labels
+	Lambda []float64 // values of λ to choose from; none is auto
+	// Features is the number of Gaussian features; 0 lets the training choose kernel and number.
+	Features int
+	Room     float64 // how far targets may be beyond those of the sample, as a multiple of their range; 0 is 1
+	Seed     uint64
+	Classes  []string // that rows may have besides those in the sample
+	Shards   int      // as rows.Recipe.Shards
+	Threads  int
+}
+
+// TrainRows trains on a bounded PCollection of rows without a model to begin with: it draws a
+// recipe from a sample of all rows, by their content and so the same in any order, sums all rows of each
+// window by the recipe, and fits a model to each window, as FitStored does. It returns a
+// PCollection<Fitted>, and a PCollection<rows.Rejected> of rows that cannot be used, and of windows
+// that no model can be fitted to.
+//
+// Rows are structs with a label, or rows.Row with values by name and a Label. Rows whose class is
+// neither in the sample nor in Classes, or whose target is beyond Room, are rejected. It panics if
+// elements cannot be such rows.
+func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejected beam.PCollection) {
+	s = s.Scope("pipelines.TrainRows")
+	if o.Sample == 0 {
+		o.Sample = 20_000
+	}
+	if o.Room == 0 {
+		o.Room = 1
+	}
+	if typex.IsKV(all.Type()) {
+		panic("pipelines: TrainRows takes rows that have their keys as a field")
+	}
+	of, err := records.TypeOf(all.Type().Type())
+	if err != nil {
+		panic("pipelines: " + err.Error())
+	}
+	draw := &drawRecipeFn{Options: o}
+	if draw.Label, draw.Weight = of.Columns(); draw.Label == "" {
+		panic(fmt.Sprintf("pipelines: %s has no label; tag a field with `bochner:\",label\"`", all.Type()))
+	}
+	// All rows have one recipe, whatever their windows.
+	lines := beam.ParDo(s, new(sampleLineFn), beam.WindowInto(s, window.NewGlobalWindows(), all))
+	recipe := beam.ParDo(s, draw, beam.Combine(s, lowestFn{o.Sample}, lines))
+	r := rows.Recipe{Dir: storage.Join(o.Dir, "recipe"), Classes: o.Classes, Shards: o.Shards, Threads: o.Threads}
+	sums := rows.Sum(s, r, beam.ParDo(s, await, all, beam.SideInput{Input: recipe}))
+	fitted, without := FitStored(s, storage.Join(o.Dir, "models"), rows.Store(s, r, storage.Join(o.Dir, "sums"), sums))
+	return fitted, beam.Flatten(s, sums.Rejected, without)
+}
+
+// await emits rows when there is a recipe.
+func await(row beam.X, _ func(*string) bool, emit func(beam.X)) { emit(row) }
+
+// sampleLineFn makes a line of each row, which begins with the hash that orders them.
+type sampleLineFn struct{ of *records.Type }
+
+func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
+	v := reflect.ValueOf(row)
+	if f.of == nil {
+		var err error
+		if f.of, err = records.TypeOf(v.Type()); err != nil {
+			return "", err
+		}
+	}
+	line, err := f.of.JSON(v)
+	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Of(fault.Data, err)
+}
+
+// lowestFn returns the first lines in order.
+type lowestFn struct{ Most int }
+
+type lowest struct{ Lines []string }
+
+func (f lowestFn) CreateAccumulator() lowest { return lowest{} }
+
+func (f lowestFn) AddInput(a lowest, line string) lowest {
+	if a.Lines = append(a.Lines, line); len(a.Lines) >= 2*f.Most {
+		return f.ExtractOutput(a)
+	}
+	return a
+}
+
+func (f lowestFn) MergeAccumulators(a, b lowest) lowest {
+	return f.ExtractOutput(lowest{slices.Concat(a.Lines, b.Lines)})
+}
+
+func (f lowestFn) ExtractOutput(a lowest) lowest {
+	slices.Sort(a.Lines)
+	return lowest{a.Lines[:min(f.Most, len(a.Lines))]}
+}
+
+// drawRecipeFn trains the model of a sample, and emits its directory.
+type drawRecipeFn struct {
+	Options       RowsOptions
+	Label, Weight string
+}
+
+func (f *drawRecipeFn) ProcessElement(ctx context.Context, of lowest) (dir string, err error) {
+	temp, err := os.MkdirTemp("", "bochner-rows-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	var text strings.Builder
+	for _, line := range of.Lines {
+		text.WriteString(line[16:])
+	}
+	data := filepath.Join(temp, "rows.jsonl")
+	if err := os.WriteFile(data, []byte(text.String()), 0o600); err != nil {
+		return "", err
+	}
+	var o TrainOptions
+	o.Data = dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label, Weight: f.Weight}
+	o.Task, o.Lambda.Path, o.Room, o.Seed, o.MaxBadFraction = f.Options.Task, f.Options.Lambda, f.Options.Room, f.Options.Seed, 1
+	if f.Options.Features > 0 {
+		o.Kernel = &fourier.GaussianOptions{Features: f.Options.Features}
+	}
+	o.Model = storage.Join(f.Options.Dir, "recipe")
+	_, err = Train(ctx, o)
+	if errors.Is(err, fs.ErrExist) {
+		err = f.again(ctx, o, filepath.Join(temp, "recipe"), err)
+	}
+	return o.Model, fault.Of(fault.Data, err)
+}
+
+// again accepts a recipe that exists if it is that of the sample: an attempt before may have made it.
+func (f *drawRecipeFn) again(ctx context.Context, o TrainOptions, temp string, exists error) error {
+	there, err := models.ReadManifest(ctx, o.Model)
+	if err != nil {
+		return err
+	}
+	o.Model = temp
+	if _, err := Train(ctx, o); err != nil {
+		return err
+	}
+	made, err := models.ReadManifest(ctx, temp)
+	if err != nil {
+		return err
+	}
+	if made.SHA256 != there.SHA256 {
+		return fmt.Errorf("the recipe is of other rows; choose another directory: %w", exists)
+	}
+	return nil
+}
