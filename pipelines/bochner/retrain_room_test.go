@@ -16,7 +16,7 @@ func TestRetrainingLeavesRoomForLaterTargets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	for day := 1; day <= 4; day++ {
 		text := "x,y\n"
-		for range 60 {
+		for range 400 { // as many as the gate takes
 			x := r.Float64()
 			text += fmt.Sprintf("%.4f,%.4f\n", x, (x+0.1*r.NormFloat64())*(0.5+0.25*float64(day)))
 		}
