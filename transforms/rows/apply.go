@@ -3,6 +3,7 @@ package rows
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -10,10 +11,13 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/records"
 	block "github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/live"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -30,6 +34,7 @@ type applyFn struct {
 	Every     int64 // nanoseconds
 	Featurize bool
 	Keep      bool // rows with their predictions
+	Score     bool // read labels and compare
 
 	bundle *applying
 }
@@ -108,7 +113,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 		return nil
 	}
 	if m := b.handle.Model(ctx); m != b.model {
-		if err := b.use(m, !f.Featurize); err != nil {
+		if err := b.use(m, !f.Featurize, f.Score); err != nil {
 			return fault.Of(fault.BadModel, err)
 		}
 	}
@@ -122,8 +127,8 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 	return nil
 }
 
-// use prepares for another model. fill says that it may fill in missing values.
-func (b *applying) use(m *models.Model, fill bool) error {
+// use prepares for another model. fill says that it may fill in missing values, labeled that labels are read.
+func (b *applying) use(m *models.Model, fill, labeled bool) error {
 	s := new(dataset.Schema)
 	if o := m.Manifest.Input.Options; len(o) > 0 {
 		if err := json.Unmarshal(o, s); err != nil {
@@ -133,7 +138,25 @@ func (b *applying) use(m *models.Model, fill bool) error {
 		s.Dim, s.Columns = m.Manifest.Input.Dim, m.Manifest.Input.Columns
 	}
 	b.model = m
-	b.reader = records.New(s, records.Options{Missing: fill && m.Manifest.Fill() != nil})
+	o := records.Options{Missing: fill && m.Manifest.Fill() != nil}
+	if labeled {
+		if m.Embeds() {
+			return errors.New("rows: the model is an embedding, which predicts no labels, so it has no scores")
+		}
+		o.Label, o.LabelColumns = labels.ParseTarget, m.Manifest.Input.Labels
+		if len(o.LabelColumns) == 0 {
+			o.LabelColumns = []string{m.Manifest.Input.Label}
+		}
+		if m.Classifies() {
+			o.Label = func(token []byte) (float64, string) {
+				if i, known := m.Manifest.Vocabulary.Index(token); known {
+					return float64(i), ""
+				}
+				return score.Unseen, ""
+			}
+		}
+	}
+	b.reader = records.New(s, o)
 	b.applier = models.Applier{Model: m, Map: func(phi, x []float32, n int) []float32 { return b.lane.Apply(m.Map, phi, x, n) }}
 	return nil
 }
@@ -180,10 +203,32 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 		if f.Keep {
 			r.row = b.items[at].Interface()
 		}
+		if f.Score {
+			r.Losses = lossesOf(said, i, k, b.block.Labels(i))
+		}
 		emit(r)
 		b.lane.Add(transforms.RowsUsed, 1)
 	}
 	return nil
+}
+
+// lossesOf returns the losses of row i, of k outputs, with these labels.
+func lossesOf(said models.Applied, i, k int, y []float64) (of []float64) {
+	if said.Classes == nil {
+		for c, y := range y {
+			of = append(of, said.Targets[i*k+c]-y)
+		}
+		return of
+	}
+	of = []float64{1}
+	if int(said.Classes[i]) == int(y[0]) {
+		of[0] = 0
+	}
+	if said.Probabilities != nil {
+		loss, _ := calibrate.Losses(said.Probabilities[i*k:(i+1)*k], int(y[0]))
+		of = append(of, float64(loss))
+	}
+	return of
 }
 
 const tooLarge = "the numbers are too large for the model"

@@ -19,9 +19,11 @@ func encodeResult(r result) (b []byte, err error) {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
 	}
-	b = binary.AppendUvarint(b, uint64(len(r.Values)))
-	for _, v := range r.Values {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	for _, list := range [][]float64{r.Values, r.Losses} {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, v := range list {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+		}
 	}
 	for _, list := range [][]float32{r.Scores, r.Probabilities, r.Features} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
@@ -53,12 +55,14 @@ func decodeResult(b []byte) (r result, err error) {
 		n := length(1)
 		*text, b = string(b[:n]), b[n:]
 	}
-	if n := length(8); n > 0 {
-		r.Values = make([]float64, n)
-		for i := range r.Values {
-			r.Values[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	for _, list := range []*[]float64{&r.Values, &r.Losses} {
+		if n := length(8); n > 0 {
+			*list = make([]float64, n)
+			for i := range *list {
+				(*list)[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+			}
+			b = b[8*n:]
 		}
-		b = b[8*n:]
 	}
 	for _, list := range []*[]float32{&r.Scores, &r.Probabilities, &r.Features} {
 		if n := length(4); n > 0 {

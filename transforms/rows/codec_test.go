@@ -13,7 +13,7 @@ import (
 var someResults = []result{
 	{},
 	{Prediction: Prediction{Key: "k", Class: "c", Values: []float64{1, math.Inf(1)}, Scores: []float32{1, 2}, Probabilities: []float32{0.5}, Model: "m"}},
-	{Prediction: Prediction{Key: "k"}, Features: []float32{1, 2, 3}},
+	{Prediction: Prediction{Key: "k"}, Features: []float32{1, 2, 3}, Losses: []float64{1, 0.5}},
 	{Prediction: Prediction{Key: "k"}, Reason: "why", Row: []byte{1, 2}},
 }
 

@@ -29,6 +29,7 @@ func init() {
 type result struct {
 	Prediction
 	Features []float32
+	Losses   []float64
 	Reason   string // why there is neither
 	Row      []byte // the element, encoded, where a runner does not fuse the steps
 

@@ -1,0 +1,127 @@
+package rows
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+func init() {
+	for _, t := range []reflect.Type{reflect.TypeFor[Score](), reflect.TypeFor[losses](), reflect.TypeFor[tally](), reflect.TypeFor[tallyFn]()} {
+		beam.RegisterType(t)
+	}
+	beam.RegisterCoder(reflect.TypeFor[tally](), encodeTally, decodeTally)
+	beam.RegisterFunction(splitLosses)
+	beam.RegisterFunction(scoreOf)
+}
+
+// Score says how well a model predicts the rows of a window. Rows count once each.
+type Score struct {
+	Model string // digest of the model: Manifest.SHA256
+	Rows  int64
+	// Error is the share of rows whose class is wrong, 0 to 1. Classes that the model does not know are
+	// wrong. It is nil for a regression.
+	Error *float64
+	// LogLoss is the mean of −ln of the probability of the row's class, which counts as 10⁻⁷ at least.
+	// It is nil for a regression, and for a model without probabilities.
+	LogLoss *float64
+	// RMSE has the root of the mean squared error of each target, in its units; nil for a classifier.
+	RMSE []float64
+}
+
+// Scores compares the predictions of a model with the labels of rows. It returns a
+// PCollection<Score> with an element for each window (and pane), of each model that was in use
+// (Model.Every), and a PCollection<Rejected> of the rows without a label or a prediction. Scores are
+// those of bochner evaluate, in any order of the rows. An embedding has none: the pipeline fails.
+func Scores(s beam.Scope, m Model, rows beam.PCollection) (scores, rejected beam.PCollection) {
+	s = s.Scope("rows.Scores")
+	of, rejected := beam.ParDo2(s, splitLosses, m.apply(s, applyFn{Score: true}, rows))
+	return beam.ParDo(s, scoreOf, beam.CombinePerKey(s, tallyFn{}, of)), rejected
+}
+
+// losses of a row: of a classifier 1 if it is wrong and its log loss, or the residual of each target.
+type losses struct {
+	Classifies bool
+	Of         []float64
+}
+
+func splitLosses(r result, use func(string, losses), reject func(Rejected)) {
+	if r.Reason != "" {
+		reject(Rejected{r.Key, r.Reason})
+		return
+	}
+	use(r.Model, losses{len(r.Values) == 0, r.Losses})
+}
+
+// tally sums losses exactly: those of a classifier, or their squares.
+type tally struct {
+	Rows       int64
+	Classifies bool
+	Sums       []exact.Sum
+}
+
+// Code codes the fields.
+func (t *tally) Code(c *wire.Coder) {
+	c.Counts(&t.Rows)
+	c.Bool(&t.Classifies)
+	wire.Each(c, &t.Sums, math.MaxInt32, func(s *exact.Sum) { c.Part(s) })
+}
+
+func encodeTally(t tally) []byte { return wire.Marshal(&t) }
+
+func decodeTally(b []byte) (t tally, err error) { return t, wire.Unmarshal(&t, b) }
+
+// tallyFn adds losses.
+type tallyFn struct{}
+
+func (tallyFn) CreateAccumulator() tally { return tally{} }
+
+func (tallyFn) AddInput(t tally, l losses) tally {
+	if t.Rows == 0 {
+		t.Classifies, t.Sums = l.Classifies, make([]exact.Sum, len(l.Of))
+	}
+	t.Rows++
+	for i, v := range l.Of {
+		if l.Classifies {
+			t.Sums[i].Add64(v)
+		} else {
+			t.Sums[i].AddSquare64(v)
+		}
+	}
+	return t
+}
+
+func (tallyFn) MergeAccumulators(a, b tally) (tally, error) {
+	switch {
+	case a.Rows == 0:
+		return b, nil
+	case b.Rows > 0 && len(a.Sums) != len(b.Sums):
+		return a, fmt.Errorf("rows: one model has %d and %d losses", len(a.Sums), len(b.Sums))
+	}
+	a.Rows += b.Rows
+	for i := range b.Sums {
+		a.Sums[i].Merge(&b.Sums[i])
+	}
+	return a, nil
+}
+
+func scoreOf(model string, t tally) Score {
+	score := Score{Model: model, Rows: t.Rows}
+	for i := range t.Sums {
+		mean := exact.Mean(t.Rows, &t.Sums[i])
+		switch {
+		case !t.Classifies:
+			score.RMSE = append(score.RMSE, math.Sqrt(mean))
+		case i == 0:
+			score.Error = &mean
+		default:
+			score.LogLoss = &mean
+		}
+	}
+	return score
+}
