@@ -58,6 +58,27 @@ func strangersPoints(t *testing.T, dir string) (predictions, model string) {
 	return strings.Join(want, ""), digestOf(t, filepath.Join(dir, "again"))
 }
 
+// strangersDays returns the scores of the three days of local/consumer/rows, the digest of the recipe that it
+// drew from all of them, and those of the models of each day, having compared the model of their sums with
+// that of a training by the recipe.
+func strangersDays(t *testing.T, dir, out string) string {
+	t.Helper()
+	lines := slices.Sorted(strings.Lines(read(t, dir, out, "scores")))
+	all := strings.Join(append(lines, digestOf(t, filepath.Join(dir, out, "days", "recipe"))), "")
+	for _, day := range []string{"20", "21", "22"} {
+		all += " " + digestOf(t, filepath.Join(dir, out, "days", "models", "dt=2026-11-"+day))
+	}
+	if len(lines) != 3 {
+		t.Errorf("%s: the scores are %v", out, lines)
+	}
+	must(t, dir, "fit", "--sums", filepath.Join(out, "days", "sums", "dt=*"), "--model", out+"-days", "--quiet")
+	must(t, dir, "train", "--recipe", filepath.Join(out, "days", "recipe"), "--data", "points.csv", "--model", out+"-file", "--quiet")
+	if digestOf(t, filepath.Join(dir, out+"-days")) != digestOf(t, filepath.Join(dir, out+"-file")) {
+		t.Errorf("%s: the model of three days is not that of bochner train --recipe", out)
+	}
+	return all
+}
+
 // A pipeline of a module of its own, on rows of its own type from a source of its own, predicts and
 // trains: with the bytes of the command, on the direct runner, on prism with its worker in its own
 // process, and with workers in others.
@@ -66,6 +87,7 @@ func TestAPipelineOfItsOwnPredictsAndTrains(t *testing.T) {
 	dir := t.TempDir()
 	predictions, model := strangersPoints(t, dir)
 	program := strangersRows(t, dir, c.mark)
+	var days []string
 	prism := []string{"--runner=universal", "--endpoint=" + c.endpoint}
 	for name, flags := range map[string][]string{
 		"direct":   {"--runner=direct"},
@@ -85,6 +107,10 @@ func TestAPipelineOfItsOwnPredictsAndTrains(t *testing.T) {
 		if digestOf(t, filepath.Join(dir, name, "models", "sums")) != model {
 			t.Errorf("%s: the model is not that of bochner train --recipe", name)
 		}
+		days = append(days, strangersDays(t, dir, name))
+	}
+	if d := cmp.Diff(days[0], days[1]) + cmp.Diff(days[0], days[2]); d != "" {
+		t.Errorf("runners differ: %s", d)
 	}
 	left, _ := filepath.Glob(filepath.Join(c.temp, "beamloopbackworker-*")) // Beam's, in the loopback mode
 	for _, name := range left {

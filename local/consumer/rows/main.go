@@ -1,10 +1,12 @@
-// Command rows shows a pipeline of one's own on rows of one's own type: points, read here from a
-// CSV file, are predicted by a model, and a new model is trained on them by its recipe.
+// Command rows shows a pipeline of one's own on rows of one's own type: points of three days as they
+// come, read here from a CSV file, are predicted and scored by a model, and new models are trained on
+// them: one by its recipe, and one a day by a recipe of their own.
 //
 //	rows --runner=direct MODEL POINTS.csv OUT
 //
-// It writes OUT/predictions, and the new model, OUT/models/sums, whose digest it prints. The package
-// io/formats knows the formats of training data, which recipes name.
+// It writes OUT/predictions, OUT/scores, the models of days below OUT/days/models, and the new model,
+// OUT/models/sums, whose digest it prints. The package io/formats knows the formats of training data,
+// which recipes name.
 package main
 
 import (
@@ -16,8 +18,11 @@ import (
 	"os"
 	"reflect"
 	"strconv"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/textio"
 	//lint:ignore SA1019 the direct runner is the fastest on one machine
@@ -43,6 +48,8 @@ func init() {
 	beam.RegisterFunction(read)
 	beam.RegisterFunction(said)
 	beam.RegisterFunction(failed)
+	beam.RegisterFunction(timed)
+	beam.RegisterFunction(scored)
 }
 
 // read is the source of the points.
@@ -64,7 +71,19 @@ func read(file string, emit func(Point)) error {
 	return nil
 }
 
-func said(p rows.Prediction) string { return fmt.Sprintf("%s %s %g", p.Key, p.Class, p.Scores) }
+// said is of a point with its prediction.
+func said(of Point, p rows.Prediction) string {
+	return fmt.Sprintf("%d %s %g", of.Line, p.Class, p.Scores)
+}
+
+// timed gives points their times: each is of another day than the one before.
+func timed(p Point, emit func(beam.EventTime, Point)) {
+	emit(mtime.FromTime(time.Date(2026, 11, 20+int(p.Line%3), 12, 0, 0, 0, time.UTC)), p)
+}
+
+func scored(w beam.Window, s rows.Score) string {
+	return fmt.Sprintf("%s %d %g", w, s.Rows, *s.Error)
+}
 
 func failed(r rows.Rejected) string { return r.Key + " " + r.Reason }
 
@@ -89,11 +108,16 @@ func run(ctx context.Context, model, points, out string) (digest string, err err
 	}
 	p, s := beam.NewPipelineWithRoot()
 	all := beam.ParDo(s, read, beam.Create(s, points))
-	predictions, _ := rows.Predict(s, rows.Model{Name: model}, all)
+	predictions, _ := rows.WithPredictions(s, rows.Model{Name: model}, all)
 	textio.Write(s, out+"/predictions", beam.ParDo(s, said, predictions))
 	sums := rows.Sum(s, recipe, all)
 	textio.Write(s, out+"/rejected", beam.ParDo(s, failed, sums.Rejected))
 	pipelines.FitStored(s, out+"/models", rows.Store(s, recipe, out+"/sums", sums))
+
+	days := beam.WindowInto(s, window.NewFixedWindows(24*time.Hour), beam.ParDo(s, timed, all))
+	scores, _ := rows.Scores(s, rows.Model{Name: model}, days)
+	textio.Write(s, out+"/scores", beam.WindowInto(s, window.NewGlobalWindows(), beam.ParDo(s, scored, scores)))
+	pipelines.TrainRows(s, pipelines.RowsOptions{Dir: out + "/days", Sample: 500, Features: 64, Lambda: []float64{1e-4}}, days)
 	if _, err := beam.Run(ctx, *runner, p); err != nil {
 		return "", err
 	}
