@@ -92,17 +92,17 @@ func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejec
 func await(row beam.X, _ func(*string) bool, emit func(beam.X)) { emit(row) }
 
 // sampleLineFn makes a line of each row, which begins with the hash that orders them.
-type sampleLineFn struct{ of *records.Type }
+type sampleLineFn struct{ bundle *records.Type }
 
 func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 	v := reflect.ValueOf(row)
-	if f.of == nil {
+	if f.bundle == nil {
 		var err error
-		if f.of, err = records.TypeOf(v.Type()); err != nil {
+		if f.bundle, err = records.TypeOf(v.Type()); err != nil {
 			return "", err
 		}
 	}
-	line, err := f.of.JSON(v)
+	line, err := f.bundle.JSON(v)
 	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Of(fault.Data, err)
 }
 

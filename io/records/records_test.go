@@ -214,3 +214,36 @@ func TestSeveralTargetsAreColumnsByName(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A row is a line of JSON with its columns in order, its label and its weight, and nothing else.
+func TestRowsAreLinesOfJSON(t *testing.T) {
+	type row struct {
+		ID    string   `bochner:",key"`
+		Area  float64  `bochner:"area"`
+		Rooms *int64   `beam:"rooms"`
+		Kind  string   `bochner:"kind"`
+		Far   *float32 `bochner:"far"`
+		Times int      `bochner:",weight"`
+		Price float64  `bochner:"price,label"`
+		Note  []byte
+	}
+	far := float32(0.1)
+	for _, c := range []struct {
+		row  any
+		want string
+	}{
+		{row{ID: "a", Area: 1.5, Kind: "x}\"", Far: &far, Times: 2, Price: 3}, `{"area":1.5,"rooms":null,"kind":"x}\"","far":0.1,"price":3,"Times":2}`},
+		{row{Area: math.NaN(), Price: math.Inf(1)}, `{"area":null,"rooms":null,"kind":"","far":null,"price":null,"Times":0}`},
+		{records.Row{Key: "k", Numbers: map[string]float64{"b": 1, "a": 2}, Texts: map[string]string{"c": ""}, Label: "l"}, `{"a":2,"b":1,"c":"","label":"l"}`},
+		{records.Row{Values: []float64{1}}, ""},
+	} {
+		of, err := records.TypeOf(reflect.TypeOf(c.row))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := of.JSON(reflect.ValueOf(c.row))
+		if string(got) != c.want+"\n" && c.want != "" || (err == nil) != (c.want != "") {
+			t.Errorf("%+v is %s, %v; want %s", c.row, got, err, c.want)
+		}
+	}
+}

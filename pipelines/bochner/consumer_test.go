@@ -76,8 +76,28 @@ func main() {
 }
 `
 
-// consumers compiles the programs of local/consumer in a module of their own, which has the public packages only,
-// and returns the module's directory; the programs are below it, in bin.
+// houses is what the program of docs/go.md is without.
+const houses = `package houses
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window/trigger"
+
+	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/transforms/rows"
+)
+
+func use(beam.Scope, ...beam.PCollection) error { return nil }
+
+`
+
+// consumers compiles the program of docs/go.md and the programs of local/consumer in a module of their own, which has the
+// public packages only, and returns the module's directory; the programs are below it, in bin.
 var consumers = sync.OnceValues(func() (dir string, err error) {
 	dir = filepath.Join(filepath.Dir(binary), "consumer")
 	put := func(name, text string) {
@@ -93,8 +113,15 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 		}
 		put(name, string(text))
 	}
+	page, failed := os.ReadFile("../../docs/go.md")
+	if _, text, found := strings.Cut(string(page), "```go\ntype House"); found && failed == nil {
+		text, _, _ = strings.Cut(text, "```")
+		put("houses", houses+"type House"+text)
+	} else {
+		err = errors.Join(err, failed, errors.New("docs/go.md has no program of houses"))
+	}
 	if err == nil {
-		_, err = inModule(dir, "build", "-ldflags=-s -w", "-o", "bin/", "./score", "./together")
+		_, err = inModule(dir, "build", "-ldflags=-s -w", "-o", "bin/", "./score", "./together", "./houses")
 	}
 	for _, name := range []string{"train", "slices", "pipeline"} {
 		err = errors.Join(err, os.Symlink("together", filepath.Join(dir, "bin", name)))

@@ -67,10 +67,12 @@ func TestScoresOfWindowsAreThoseOfEvaluate(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			must(t, append(strings.Fields(c.command), "--data", in("train.csv"), "--features", "40", "--search", "none", "--model", in("model"), "--quiet")...)
+			command := c.command + " --features 40 --search none --quiet --model"
+			must(t, append(strings.Fields(command), in("model"), "--data", in("train.csv"))...)
 			want := map[string]any{}
 			for name, w := range map[string]string{"early": "[0:500000)", "late": "[500000:1000000)"} {
-				e, err := pipelines.Evaluate(t.Context(), pipelines.EvaluateOptions{Model: in("model"), Data: dataset.Options{Data: []string{in(name + ".csv")}}})
+				data := dataset.Options{Data: []string{in(name + ".csv")}}
+				e, err := pipelines.Evaluate(t.Context(), pipelines.EvaluateOptions{Model: in("model"), Data: data})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -326,7 +326,8 @@ func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
 	}
 	p, s := beam.NewPipelineWithRoot()
 	all := beam.WindowInto(s, window.NewFixedWindows(10*time.Second), beam.ParDo(s, numbered, teststream.Create(s, config)),
-		beam.Trigger(trigger.AfterEndOfWindow().LateFiring(trigger.Repeat(trigger.AfterCount(1)))), beam.AllowedLateness(time.Hour), beam.PanesDiscard())
+		beam.Trigger(trigger.AfterEndOfWindow().LateFiring(trigger.Repeat(trigger.AfterCount(1)))),
+		beam.AllowedLateness(time.Hour), beam.PanesDiscard())
 	stored := rows.Store(s, recipe, in("sums"), rows.Sum(s, recipe, all))
 	fitted, _ := pipelines.FitStored(s, in("models"), stored)
 	beam.ParDo0(s, &keepFn{t.Name()}, beam.ParDo(s, storedName, stored))

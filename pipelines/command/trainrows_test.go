@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/vet"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/prismtest"
@@ -69,6 +70,9 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 		}
 		_, rejected := pipelines.TrainRows(s, pipelines.RowsOptions{Dir: in(name), Sample: 300, Features: 40, Lambda: []float64{1e-3, 1e-5}}, all)
 		beam.ParDo0(s, &keepFn{t.Name() + name}, rejected)
+		if e, err := vet.Evaluate(t.Context(), p); err != nil || e.RequiresRegistrations() {
+			t.Errorf("%s: %v, something is not registered", name, err)
+		}
 		_, err := prismtest.Runners[runner](t.Context(), p)
 		return err
 	}
@@ -115,7 +119,8 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 	if err := train("as they come", "direct", visits); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	if err := train("as they come", "direct", visits[:500]); err == nil || !strings.Contains(err.Error(), "the recipe is of other rows; choose another directory") {
+	err := train("as they come", "direct", visits[:500])
+	if err == nil || !strings.Contains(err.Error(), "the recipe is of other rows; choose another directory") {
 		t.Errorf("on other rows: %v", err)
 	}
 }

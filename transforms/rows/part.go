@@ -40,7 +40,10 @@ func decodeCount(data []byte) (c count, err error) { return c, json.Unmarshal(da
 
 // add returns the sum of counts.
 func (a count) add(b count) (count, error) {
-	sum := count{Read: a.Read + b.Read, Rejected: a.Rejected + b.Rejected, Classes: make([]int64, max(len(a.Classes), len(b.Classes))), Files: slices.Concat(a.Files, b.Files)}
+	sum := count{
+		Read: a.Read + b.Read, Rejected: a.Rejected + b.Rejected,
+		Classes: make([]int64, max(len(a.Classes), len(b.Classes))), Files: slices.Concat(a.Files, b.Files),
+	}
 	for _, classes := range [][]int64{a.Classes, b.Classes} {
 		for c, n := range classes {
 			sum.Classes[c] += n

@@ -28,9 +28,9 @@ type Recipe struct {
 	Classes []string
 	// Shards, unless 0, is the number of groups into which the rows of a window are put, each of
 	// which is summed on one worker when the window ends. 0 sums the rows of a window in every
-	// bundle, and adds the sums: without a shuffle of rows, but with one of sums, which are
-	// about 4·D² bytes for each fold, D being the number of features. Choose 0 for bounded collections, whose bundles are large, and a few shards
-	// for streams.
+	// bundle, without a shuffle of rows: each makes a file of about 4·D² bytes for each fold, D
+	// being the number of features. Choose 0 for bounded collections, whose bundles are large, and
+	// a few shards for streams.
 	Shards int
 	// Threads compute one block; 0 is 1. Sums do not depend on it.
 	Threads int

@@ -92,7 +92,7 @@ func splitFeatures(r result, use func(Features), reject func(Rejected)) {
 type pairFn struct {
 	Type beam.EncodedType
 
-	decoder beam.ElementDecoder
+	bundle beam.ElementDecoder
 }
 
 func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject func(Rejected)) (err error) {
@@ -101,10 +101,10 @@ func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject f
 		return nil
 	}
 	if r.row == nil {
-		if f.decoder == nil {
-			f.decoder = beam.NewElementDecoder(f.Type.T)
+		if f.bundle == nil {
+			f.bundle = beam.NewElementDecoder(f.Type.T)
 		}
-		if r.row, err = f.decoder.Decode(bytes.NewReader(r.Row)); err != nil {
+		if r.row, err = f.bundle.Decode(bytes.NewReader(r.Row)); err != nil {
 			return fault.Of(fault.Internal, err)
 		}
 	}

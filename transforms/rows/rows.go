@@ -1,5 +1,6 @@
 // Package rows holds the PTransforms of this module on PCollections of rows, for pipelines of
-// one's own: Predict and Featurize apply a model, and Sum and Store train on rows, by exact sums.
+// one's own: Predict, WithPredictions and Featurize apply a model, Scores judges one, and Sum and Store
+// train on rows, by exact sums.
 //
 //	type House struct {
 //		ID   string  `bochner:",key"`

@@ -12,9 +12,10 @@ import (
 )
 
 func init() {
-	for _, t := range []reflect.Type{reflect.TypeFor[Score](), reflect.TypeFor[losses](), reflect.TypeFor[tally](), reflect.TypeFor[tallyFn]()} {
-		beam.RegisterType(t)
-	}
+	beam.RegisterType(reflect.TypeFor[Score]())
+	beam.RegisterType(reflect.TypeFor[losses]())
+	beam.RegisterType(reflect.TypeFor[tally]())
+	beam.RegisterType(reflect.TypeFor[tallyFn]())
 	beam.RegisterCoder(reflect.TypeFor[tally](), encodeTally, decodeTally)
 	beam.RegisterFunction(splitLosses)
 	beam.RegisterFunction(scoreOf)

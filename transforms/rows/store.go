@@ -100,7 +100,9 @@ type publishFn struct {
 	Out    string
 }
 
-func (f *publishFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, _ int, counts func(*count) bool, emit func(Stored)) error {
+func (f *publishFn) ProcessElement(
+	ctx context.Context, pane beam.PaneInfo, w beam.Window, _ int, counts func(*count) bool, emit func(Stored),
+) error {
 	var sum, some count
 	var err error
 	for err == nil && counts(&some) {
@@ -180,7 +182,9 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 
 // files writes the sums of each fold to a file in a directory, from files of sums, and returns them. clean
 // removes all of these.
-func (f *publishFn) files(ctx context.Context, r *recipe, p *sums.Part, dir string, from []file) (files []storage.File, clean func(context.Context) error, err error) {
+func (f *publishFn) files(
+	ctx context.Context, r *recipe, p *sums.Part, dir string, from []file,
+) (files []storage.File, clean func(context.Context) error, err error) {
 	n := ridge.NumParts(r.Shape(len(p.Classes)))
 	at := make([]int64, len(from)) // where the next part begins
 	for _, f := range from {

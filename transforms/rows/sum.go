@@ -128,15 +128,21 @@ func (f *sumFn) StartBundle(_ context.Context, _ func(summed)) {
 	f.bundle = nil // of a bundle that failed
 }
 
-func (f *sumFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, row beam.X, emit func(summed)) error {
+func (f *sumFn) ProcessElement(
+	ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, row beam.X, emit func(summed),
+) error {
 	return f.add(ctx, nil, row, in(pane, w, at), emit)
 }
 
-func (f *sumKeyedFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, key beam.X, row beam.Y, emit func(summed)) error {
+func (f *sumKeyedFn) ProcessElement(
+	ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, key beam.X, row beam.Y, emit func(summed),
+) error {
 	return f.add(ctx, key, row, in(pane, w, at), emit)
 }
 
-func (f *sumShardFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, _ int, rows func(*beam.X) bool, emit func(summed)) error {
+func (f *sumShardFn) ProcessElement(
+	ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, _ int, rows func(*beam.X) bool, emit func(summed),
+) error {
 	var row beam.X
 	for rows(&row) {
 		if err := f.add(ctx, nil, row, in(pane, w, at), emit); err != nil {

@@ -37,7 +37,9 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	f := &sumFn{Fn: fn("test", 1)}
 	f.Setup()
 	t.Cleanup(f.Teardown)
-	f.bundle = &summing{recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn, 0), windows: map[typex.Window]*windowed{}, most: most, room: room}
+	f.bundle = &summing{
+		recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn, 0), windows: map[typex.Window]*windowed{}, most: most, room: room,
+	}
 	return f
 }
 
