@@ -3,10 +3,13 @@
 package main
 
 import (
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // What sum, fit, forget, verify, retrain and train --recipe make on Flink is what they make in one
@@ -26,5 +29,35 @@ func TestFlinkSums(t *testing.T) {
 	}
 	if a, b := entries(t, filepath.Join(dir, "direct")), entries(t, filepath.Join(dir, "flink")); !slices.Equal(a, b) {
 		t.Errorf("in one process there are %v, on Flink %v", a, b)
+	}
+}
+
+// A pipeline of a module of its own makes on Flink what it makes in one process: predictions with their rows,
+// scores and models of three days that come mixed, and a recipe of their own.
+func TestFlinkRows(t *testing.T) {
+	c := newFlink(t)
+	dir := t.TempDir()
+	predictions, model := strangersPoints(t, dir)
+	program := strangersRows(t, dir, nil)
+	// Workers are this program, which links the runner by its other name.
+	flags := append(slices.Clone(c.flags), "--runner", "universal", "--worker_binary", program)
+	var days []string
+	for name, flags := range map[string][]string{"direct": {"--runner=direct"}, "flink": flags} {
+		in := func(name string) string { return filepath.Join(dir, name) }
+		r := runCommand(t, exec.Command(program, append(slices.Clone(flags), in("model"), in("points.csv"), in(name))...))
+		if r.code != 0 {
+			t.Fatalf("%s: exit code %d\n%s%s", name, r.code, r.stdout, r.stderr)
+		}
+		lines := slices.Sorted(strings.Lines(read(t, dir, name, "predictions")))
+		if d := cmp.Diff(predictions, strings.Join(lines, "")); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if digestOf(t, filepath.Join(dir, name, "models", "sums")) != model {
+			t.Errorf("%s: the model is not that of bochner train --recipe", name)
+		}
+		days = append(days, strangersDays(t, dir, name))
+	}
+	if d := cmp.Diff(days[0], days[1]); d != "" {
+		t.Errorf("Flink differs: %s", d)
 	}
 }
