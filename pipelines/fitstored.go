@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -54,8 +56,10 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit f
 		fitted.Rows = r.Rows.Used
 	}
 	if errors.Is(err, fs.ErrExist) {
-		// Sums that are added up have other fingerprints than each; Store refuses to replace any of them.
-		if m, readErr := models.ReadManifest(ctx, fitted.Model); readErr == nil && (m.Fingerprint == of.Sums || len(of.Window) > 1) {
+		if m := remade(ctx, fitted.Model, func(dir string) error {
+			_, err := Fit(ctx, FitOptions{Parts: Parts{Sums: of.Window}, Model: dir})
+			return err
+		}); m != nil {
 			err, fitted.Rows = nil, m.Rows.Used
 		}
 	}
@@ -69,4 +73,26 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit f
 		return fault.Of(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", of.Place, err))
 	}
 	return nil
+}
+
+// remade returns the manifest of a model that exists if train makes the same model in another directory: an attempt
+// before this one may have made it. It returns nil if it is another model.
+func remade(ctx context.Context, model string, train func(dir string) error) *models.Manifest {
+	there, err := models.ReadManifest(ctx, model)
+	if err != nil {
+		return nil
+	}
+	temp, err := os.MkdirTemp("", "bochner-rows-")
+	if err != nil {
+		return nil
+	}
+	defer os.RemoveAll(temp)
+	dir := filepath.Join(temp, "model")
+	if train(dir) != nil {
+		return nil
+	}
+	if made, err := models.ReadManifest(ctx, dir); err != nil || made.SHA256 != there.SHA256 {
+		return nil
+	}
+	return there
 }

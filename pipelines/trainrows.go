@@ -20,7 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/records"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
@@ -158,27 +157,16 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, of lowest) (dir strin
 	o.Model = storage.Join(f.Options.Dir, "recipe")
 	_, err = Train(ctx, o)
 	if errors.Is(err, fs.ErrExist) {
-		err = f.again(ctx, o, filepath.Join(temp, "recipe"), err)
+		there := o.Model
+		again := remade(ctx, there, func(dir string) error {
+			o.Model = dir
+			_, err := Train(ctx, o)
+			return err
+		})
+		if again != nil {
+			return there, nil
+		}
+		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)
 	}
 	return o.Model, fault.Of(fault.Data, err)
-}
-
-// again accepts a recipe that exists if it is that of the sample: an attempt before may have made it.
-func (f *drawRecipeFn) again(ctx context.Context, o TrainOptions, temp string, exists error) error {
-	there, err := models.ReadManifest(ctx, o.Model)
-	if err != nil {
-		return err
-	}
-	o.Model = temp
-	if _, err := Train(ctx, o); err != nil {
-		return err
-	}
-	made, err := models.ReadManifest(ctx, temp)
-	if err != nil {
-		return err
-	}
-	if made.SHA256 != there.SHA256 {
-		return fmt.Errorf("the recipe is of other rows; choose another directory: %w", exists)
-	}
-	return nil
 }

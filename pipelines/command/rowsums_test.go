@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -348,5 +349,20 @@ func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
 		if d := cmp.Diff(directory(t, in("want")), directory(t, name)); d != "" {
 			t.Errorf("%s of %v is not the model of all rows: %s", name, places, d)
 		}
+	}
+	again := func() error {
+		p, s := beam.NewPipelineWithRoot()
+		pipelines.FitStored(s, in("models"), beam.Create(s, rows.Stored{Place: places[len(places)-1], Window: places}))
+		_, err := prismtest.Runners["direct"](t.Context(), p)
+		return err
+	}
+	if err := again(); err != nil {
+		t.Errorf("the model of these parts exists: %v", err)
+	}
+	if err := errors.Join(os.RemoveAll(last), os.Rename(in("models", filepath.Base(places[0])), last)); err != nil {
+		t.Fatal(err)
+	}
+	if err := again(); err == nil {
+		t.Error("the model of the first part passes for that of all")
 	}
 }
