@@ -52,9 +52,11 @@ test-year: ## 365 nights of retraining: drift, a break, late, withdrawn and doub
 
 ROWS = 10000000
 TIME = 1h
+RESTLESS = 10m
 
-test-stream: build ## an hour of predict --stream: ROWS=10000000 rows over TIME=1h, ten models, three kills of the stream and one of the job server, a broken model, a bad file and row; counts every row
+test-stream: build ## an hour of predict --stream: ROWS=10000000 rows over TIME=1h, ten models, three kills of the stream and one of the job server, a broken model, a bad file and row; then files that are moved, linked and replaced at random for RESTLESS=10m; counts every row
 	go run ./local/stream -binary build/bochner -rows $(ROWS) -time $(TIME)
+	BOCHNER_STREAM_TIME=$(RESTLESS) go test -count 1 -timeout 48h -v -run RestlessFiles ./pipelines/bochner
 
 .PHONY: test-stream
 

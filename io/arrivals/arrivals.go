@@ -39,6 +39,7 @@ type Watch struct {
 	given   map[string]seen   // paths that match and are done or returned; nil before the first Next
 	young   map[string]seen   // paths of files that were not old enough
 	waiting map[string]string // why, for what cannot be read; by name
+	old     int               // Found.Old
 	asked   time.Time         // when Done was called
 }
 
@@ -76,16 +77,13 @@ type Found struct {
 	Notes []string
 }
 
-// mostNotes is how many notes there are of one kind.
-const mostNotes = 5
-
-// note adds notes for sorted names.
+// note adds notes of one kind, five at most.
 func (f *Found) note(names []string, text func(name string) string) {
 	slices.Sort(names)
-	for _, name := range names[:min(mostNotes, len(names))] {
+	for _, name := range names[:min(5, len(names))] {
 		f.Notes = append(f.Notes, text(name))
 	}
-	if more := len(names) - mostNotes; more > 0 {
+	if more := len(names) - 5; more > 0 {
 		f.Notes[len(f.Notes)-1] += fmt.Sprintf(" (and %d more)", more)
 	}
 }
@@ -120,7 +118,7 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 	still, young := map[string]seen{}, map[string]seen{} // of given and w.young
 	var changed, future []string
 	for _, o := range objects {
-		f := File{o, w.path(o.URI)}
+		f := File{o, strings.TrimPrefix(strings.TrimPrefix(o.URI, w.base), "/")}
 		age := time.Duration(now.UnixNano() - o.Modified)
 		before, given := w.given[f.Path]
 		switch {
@@ -148,6 +146,9 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 			found.Files = append(found.Files, f)
 		}
 	}
+	if len(objects) == 0 { // the directory may be gone for a moment
+		still, young = w.given, w.young
+	}
 	found.Changed, found.Waiting = len(changed), len(waiting)
 	found.note(changed, ChangedNote)
 	found.note(future, func(path string) string {
@@ -155,7 +156,10 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 	})
 	found.note(slices.DeleteFunc(slices.Collect(maps.Keys(waiting)), func(name string) bool { return w.waiting[name] == waiting[name] }),
 		func(name string) string { return "waiting for " + name + ": " + waiting[name] })
-	w.young, w.waiting = young, waiting
+	if found.Old > w.old {
+		found.Notes = append(found.Notes, fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", found.Old))
+	}
+	w.young, w.waiting, w.old = young, waiting, found.Old
 	slices.SortFunc(found.Files, func(a, b File) int {
 		return cmp.Or(cmp.Compare(a.Modified, b.Modified), strings.Compare(a.Path, b.Path))
 	})
@@ -180,11 +184,10 @@ func (w *Watch) ask(ctx context.Context, now time.Time) error {
 	}
 	given := make(map[string]seen, len(done))
 	for path, at := range done {
-		s, known := w.given[path]
-		if !known {
-			s = seen{size: -1, modified: at}
+		given[path] = seen{size: -1, modified: at}
+		if s, known := w.given[path]; known {
+			given[path] = s
 		}
-		given[path] = s
 	}
 	w.given, w.asked = given, now
 	return nil
@@ -193,27 +196,19 @@ func (w *Watch) ask(ctx context.Context, now time.Time) error {
 // Again has Next return a file again that it has returned.
 func (w *Watch) Again(path string) { delete(w.given, path) }
 
-// list returns the objects that match, each once, and what matches and cannot be read, with the reason.
-func (w *Watch) list(ctx context.Context) (all []storage.Object, waiting map[string]string, err error) {
-	known, waiting := map[string]bool{}, map[string]string{}
+// list returns the objects that match, by URI, and why others that match cannot be read, by name.
+func (w *Watch) list(ctx context.Context) (all map[string]storage.Object, waiting map[string]string, err error) {
+	all, waiting = map[string]storage.Object{}, map[string]string{}
 	for _, pattern := range w.Patterns {
 		objects, err := storage.ListReadable(ctx, pattern, func(name, why string) { waiting[name] = why })
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, o := range objects {
-			if !known[o.URI] {
-				known[o.URI] = true
-				all = append(all, o)
-			}
+			all[o.URI] = o
 		}
 	}
 	return all, waiting, nil
-}
-
-// path returns the name below the base.
-func (w *Watch) path(uri string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(uri, w.base), "/")
 }
 
 // Base returns the directory that all patterns begin with, as an absolute name.

@@ -158,11 +158,22 @@ func TestWhatCannotBeReadWaitsAndIsNotedOnce(t *testing.T) {
 	w.want(9, "[] 0 0 0")
 	w.noted(2, 0, "waiting for "+w.dir+"/in/*: no such file", "in/x*")
 	w.put("in/a", 0)
+	w.want(9, "[a] 0 0 0")
+	aside := filepath.Join(w.dir, "aside")
+	if err := os.Rename(filepath.Join(w.dir, "in"), aside); err != nil {
+		t.Fatal(err)
+	}
+	w.want(9, "[] 0 0 0")
+	w.noted(2, 0, "in/*: no such file", "in/x*")
+	if err := os.Rename(aside, filepath.Join(w.dir, "in")); err != nil {
+		t.Fatal(err)
+	}
+	w.want(9, "[] 0 0 0")
 	link := filepath.Join(w.dir, "in/x")
 	if err := os.Symlink("nowhere", link); err != nil {
 		t.Fatal(err)
 	}
-	w.want(9, "[a] 0 0 0")
+	w.want(9, "[] 0 0 0")
 	w.noted(1, 0, "waiting for "+link+": is a symbolic link to nowhere, which does not exist")
 	w.want(9, "[] 0 0 0")
 	w.noted(1, 0)
@@ -190,6 +201,7 @@ func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 	w.put("dt=1/a", 0)
 	w.put("dt=1/old", 2*time.Hour)
 	w.want(9, "[] 0 0 1")
+	w.noted(0, 0, "older than --max_age, have no predictions and are not read: 1")
 	for i := range 100 {
 		name := fmt.Sprintf("dt=2/%d", i)
 		w.put(name, 0)

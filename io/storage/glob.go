@@ -84,7 +84,10 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		case err != nil:
 			return fail("stat", name, err)
 		}
-		return w.add(name, true)
+		if err = w.inside(name); err == nil {
+			w.names = append(w.names, name)
+		}
+		return err
 	}
 	if w.root == "" {
 		w.root = filepath.Clean(dir)
@@ -113,7 +116,12 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		}
 		name := filepath.Join(dir, e.Name())
 		if len(rest) == 0 {
-			err = w.add(name, e.Type()&fs.ModeSymlink != 0)
+			if e.Type()&fs.ModeSymlink != 0 {
+				err = w.inside(name)
+			}
+			if err == nil {
+				w.names = append(w.names, name)
+			}
 		} else if fi, bad := w.directory(name, e); bad != nil || fi == nil {
 			err = bad
 		} else {
@@ -128,17 +136,6 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 	return nil
 }
 
-// add appends a name that the pattern matches.
-func (w *globbing) add(name string, link bool) error {
-	if link {
-		if err := w.inside(name); err != nil {
-			return err
-		}
-	}
-	w.names = append(w.names, name)
-	return nil
-}
-
 // inside returns an error if a listing that tells of bad entries has come to a name that leads out of the directory
 // before the first wildcard, where others may make links.
 func (w *globbing) inside(name string) error {
@@ -147,7 +144,7 @@ func (w *globbing) inside(name string) error {
 	}
 	within, err := Within(name, w.root)
 	if err == nil && !within {
-		err = Invalid("a symbolic link that leads out of %s is not followed; name the directory of its target with a pattern of its own", w.root)
+		err = leadsOut(w.root)
 	}
 	return fail("stat", name, err)
 }
@@ -180,7 +177,7 @@ func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error
 		case err != nil:
 		case fi == nil:
 			if w.matches(rel) {
-				err = w.add(name, e.Type()&fs.ModeSymlink != 0)
+				w.names = append(w.names, name)
 			}
 		case slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, fi) }):
 			err = fail("list", name, errors.New("is a link to a directory above it, so ** would match without end"))
@@ -215,8 +212,10 @@ func (w *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
 	if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 		return nil, nil
 	}
-	if err := w.inside(name); err != nil {
-		return nil, err
+	if !e.IsDir() {
+		if err := w.inside(name); err != nil {
+			return nil, err
+		}
 	}
 	fi, err := w.stat(name)
 	if err != nil {

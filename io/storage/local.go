@@ -38,6 +38,7 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 		return nil, err
 	}
 	names, named := []string{pattern}, true
+	root, rootErr := filepath.EvalSymlinks(filepath.Dir(p[:strings.IndexAny(p+meta, meta)] + "x"))
 	if _, err := disk.Now().Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
 		if strings.HasSuffix(pattern, separator) {
 			return nil, Directory(pattern)
@@ -45,6 +46,9 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 		named = false
 		if names, err = d.glob(ctx, pattern); err != nil {
 			return nil, err
+		}
+		if d.bad != nil && rootErr != nil {
+			return nil, rootErr
 		}
 	} else if err != nil {
 		return nil, dangling(p, err)
@@ -57,17 +61,20 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 			return nil, err
 		}
 		o, err := l.Stat(ctx, name)
+		if err == nil && d.bad != nil && !named {
+			err = l.confined(ctx, o, root)
+		}
 		switch {
+		case errors.Is(err, ErrChanged):
+			err = nil // the next listing has it as it is then
 		case errors.Is(err, syscall.EISDIR) && (named || d.bad == nil):
-			dirs++
-			continue
+			dirs, err = dirs+1, nil
 		case errors.Is(err, syscall.EISDIR):
 			err = Directory(name)
 		case err != nil:
 			err = fail("stat", name, dangling(name, err))
 		default:
 			objects = append(objects, o)
-			continue
 		}
 		if err = d.fault(name, err); err != nil {
 			return nil, err
@@ -80,6 +87,26 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 		return nil, Directory(pattern)
 	}
 	return nil, ErrNoMatch
+}
+
+// confined returns an error unless a file that was listed is below a directory, whose name has no links. Links may have
+// changed since the file was found; what is read must be the file that is checked here.
+func (l local) confined(ctx context.Context, o Object, root string) error {
+	name, err := filepath.EvalSymlinks(o.URI)
+	if err != nil {
+		return ErrChanged
+	}
+	if !strings.HasPrefix(name, strings.TrimSuffix(root, separator)+separator) {
+		return leadsOut(root)
+	}
+	if there, err := l.Stat(ctx, name); err != nil || there.Version != o.Version || there.Identity != o.Identity {
+		return ErrChanged
+	}
+	return nil
+}
+
+func leadsOut(root string) error {
+	return Invalid("a symbolic link that leads out of %s is not followed; name the directory of its target with a pattern of its own", root)
 }
 
 func (local) Stat(ctx context.Context, name string) (Object, error) {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/disk"
 )
 
 // ghost is an entry that has vanished when it is looked at.
@@ -112,5 +114,48 @@ func TestAFileThatHasBecomeAPipeIsNotWaitedFor(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("waits for a writer of the pipe")
+	}
+}
+
+// swapping replaces a link when a file is looked at.
+type swapping struct {
+	disk.OS
+	look func(name string)
+}
+
+func (s swapping) Stat(name string) (fs.FileInfo, error) {
+	s.look(name)
+	return s.OS.Stat(name)
+}
+
+// A link that leads out is not listed either if the directory before the wildcard is gone when the link is checked.
+func TestALinkOutIsNotListedWhileItsDirectoryIsReplaced(t *testing.T) {
+	below(t, "in/a.csv", "outside/secret.csv")
+	point := func(to string) {
+		os.Remove("current")
+		if err := os.Symlink(to, "current"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.Symlink("../outside/secret.csv", "in/secret.csv"); err != nil {
+		t.Fatal(err)
+	}
+	point("in")
+	before := osDisk
+	osDisk.readDir = func(dir string) ([]fs.DirEntry, error) {
+		entries, err := os.ReadDir(dir)
+		point("nowhere")
+		return entries, err
+	}
+	restore := disk.Swap(swapping{look: func(name string) {
+		if strings.HasSuffix(name, ".csv") && !strings.ContainsAny(name, "*") {
+			point("in")
+		}
+	}})
+	t.Cleanup(func() { restore(); osDisk = before })
+	told := ""
+	objects, err := ListReadable(ctx, "current/*.csv", func(name, why string) { told += name + ": " + why })
+	if err != nil || len(objects) != 1 || objects[0].Name != "current/a.csv" || !strings.Contains(told, "secret.csv: a symbolic link that leads out") {
+		t.Errorf("%v, %v, told of %q", objects, err, told)
 	}
 }

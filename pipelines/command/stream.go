@@ -100,12 +100,18 @@ Names         in/dt=7/a.csv gets OUT/dt=7/a.csv.predictions.csv: its path below 
               whole, and a file that is done again replaces it, so every row is in the
               output exactly once, whatever is killed. What is done is what is in OUT
               and in the directory of dead letters; there is no other state. A stream
-              that begins again continues from there. Two streams cannot have one OUT.
+              that begins again continues from there, and a file that is moved away and
+              comes back is not done again. Two streams cannot have one OUT.
 Whole files   An object of gs:// is whole when it appears. A file on disk is read when
               nothing has been written to it for --settle. Write under a name that the
               pattern does not match, or that begins with a dot, and rename the file.
-              A file is known by its name: if its content changes after it is done,
-              nothing happens.
+              A file is known by its name: if it is written to after it is done, that is
+              noted and counted as changed, and it is not read again.
+Waiting       Links without a target, links out of the directory before the first
+              wildcard, pipes, sockets, devices, directories, and a directory that does
+              not exist are not read. Each is noted once and counted as waiting and in
+              the backlog, until there is a file in its place. They are not followed or
+              quoted, and do not keep other files from their predictions.
 Messages      A message is like a file: it has one or more rows in any format, such as an
               object of JSON on each line, or CSV with a header or --message_columns. It
               gets OUT/ID.predictions.csv, named by its identifier, so a message that is
@@ -130,16 +136,17 @@ Age           The stream keeps in memory the names that match now. Remove old fi
               use patterns of few days, so that lists stay short. --max_age leaves old
               files out.
 Pressure      At most --files_per_round files are taken at a time, those written first
-              before others. The rest is the backlog.
+              before others. The backlog is all files that are not done, and what waits.
 Numbers       After each round a line on standard error, or with --json one on standard
-              output: files, rows, rows set aside, backlog, rows a second, and quantiles
-              of the time from when a file was written until its predictions were whole.
+              output: files, rows, rows set aside, changed files, backlog, what of it
+              waits, rows a second, and quantiles of the time from when a file was written
+              until its predictions were whole.
 Stopping      SIGINT or SIGTERM: the file that is being done is finished, and the exit
               code is 0. A second signal ends the process at once.
 Runners       --runner direct, the default, and universal run one small pipeline after
               the other. On flink and dataflow the stream is one pipeline that does not
-              end; its counters are files_done, files_bad, files_retried and the
-              distribution file_latency_msec. Flink does not read messages. Several
-              processes can share a subscription if they write to a topic, or each to a
-              directory of its own.
+              end; its counters are files_done, files_bad, files_retried, files_changed,
+              files_waiting and the distribution file_latency_msec. Flink does not read
+              messages. Several processes can share a subscription if they write to a
+              topic, or each to a directory of its own.
 `

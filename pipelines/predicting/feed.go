@@ -26,7 +26,6 @@ type found struct {
 	tasks     []scores.Arrival
 	backlog   int // others that are known
 	unsettled int // more than 0: there may be more soon
-	old       int // too old to be done
 	waited    bool
 
 	files arrivals.Found // of a stream of files
@@ -40,7 +39,7 @@ func (f files) next(ctx context.Context, n int) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	r := found{backlog: all.Backlog, unsettled: all.Unsettled, old: all.Old, files: all}
+	r := found{backlog: all.Backlog, unsettled: all.Unsettled, files: all}
 	for _, file := range all.Files {
 		r.tasks = append(r.tasks, scores.ArrivalOf(file))
 	}

@@ -27,8 +27,7 @@ type StreamRound struct {
 	Total         StreamCounts `json:"total"`
 	Ended         bool         `json:"ended,omitempty"`
 
-	unit  string // file or message
-	known int    // files of the round that were done before
+	unit string // file or message
 }
 
 // StreamCounts counts files and rows.
@@ -45,6 +44,7 @@ type StreamCounts struct {
 	P99 float64 `json:"latency_p99"`
 
 	latencies latencies
+	known     int // files that were done before
 }
 
 // finish adds what is known after a round that has begun then.
@@ -66,6 +66,12 @@ func (r *StreamRound) finish(s *streaming, begun time.Time) {
 
 func (c *StreamCounts) add(f scores.FileResult) {
 	switch {
+	case f.Known:
+		c.known++
+		if f.Changed {
+			c.Changed++
+		}
+		return
 	case f.Retry != "":
 		c.Retried++
 		return

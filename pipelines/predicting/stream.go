@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -267,8 +266,9 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, feed.close()) }()
-	failed, old, waiting, tidy := 0, 0, 0, false
+	failed, tidy := 0, false
 	last := StreamRound{unit: s.unit()}
+	var told StreamRound // the last that Each was told
 	for {
 		begun := time.Now()
 		found, err := feed.next(ctx, s.o.PerRound)
@@ -277,15 +277,13 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 			tidy = err == nil
 		}
 		if err == nil {
-			if found.old > old {
-				s.note("%s older than --max_age, without predictions, %s not read", report.Counted(found.old, "file"), were(found.old))
-			}
-			old = found.old
-			for _, note := range found.files.Notes {
+			f := found.files
+			for _, note := range f.Notes {
 				s.note("%s", note)
 			}
-			last = StreamRound{Backlog: found.backlog + found.files.Unsettled + found.files.Waiting, Waiting: found.files.Waiting, Old: old, unit: s.unit()}
-			s.changed(&last, found.files.Changed)
+			last = StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old, unit: s.unit()}
+			last.Changed = int64(f.Changed)
+			s.total.Changed += last.Changed
 			err = s.round(ctx, feed, found.tasks, &last)
 		}
 		switch code := exit.Code(err); {
@@ -303,8 +301,9 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 				s.note("the model %.8s stays in use: %s", last.Model, why)
 			}
 		}
-		news := len(found.tasks) > last.known || err == nil && (last.Changed > 0 || last.Waiting != waiting)
-		if waiting = last.Waiting; news && s.o.Each != nil {
+		news := len(found.tasks) > last.known || err == nil && (last.Changed > 0 || last.Waiting != told.Waiting || last.Backlog == 0 && told.Backlog > 0)
+		if news && s.o.Each != nil {
+			told = last
 			if err := s.o.Each(last); err != nil {
 				return nil, err
 			}
@@ -323,19 +322,6 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// changed counts files that were written to after they were done.
-func (s *streaming) changed(r *StreamRound, n int) {
-	r.Changed += int64(n)
-	s.total.Changed += int64(n)
-}
-
-func were(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }
 
 // retry notes why files are done again, once for each reason in a row.
@@ -372,13 +358,8 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 			return err
 		}
 		for _, f := range results {
-			if f.Known {
-				r.known++
-				if f.Changed {
-					s.changed(r, 1)
-					s.note("%s", arrivals.ChangedNote(f.Path))
-				}
-				continue
+			if f.Changed && r.Changed < 5 { // others are counted
+				s.note("%s", arrivals.ChangedNote(f.Path))
 			}
 			if f.Retry != "" {
 				feed.again(f.Path)

@@ -303,7 +303,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	if file.Message != nil {
 		o.Objects = []storage.Object{f.Messages.object(file.Message)}
 	} else {
-		o.Objects = []storage.Object{{Name: file.URI, URI: file.URI, Size: file.Size, Version: file.Version, Modified: file.Modified}}
+		o.Objects = []storage.Object{{Name: file.URI, URI: file.URI, Size: file.Size, Version: file.Version}}
 	}
 	d, err := dataset.Open(ctx, o)
 	if err != nil {
