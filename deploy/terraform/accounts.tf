@@ -27,46 +27,11 @@ resource "google_service_account" "scheduler" {
   display_name = "bochner: starts the retraining"
 }
 
-# What roles/dataflow.worker has, without its rights to create and read the objects of every
-# bucket of the project. Workers reach the two buckets below, and no other.
-resource "google_project_iam_custom_role" "worker" {
-  role_id = "bochnerWorker"
-  title   = "bochner: a worker of Dataflow, without storage"
-  permissions = [
-    "autoscaling.sites.readRecommendations",
-    "autoscaling.sites.writeMetrics",
-    "autoscaling.sites.writeState",
-    "compute.instanceGroupManagers.update",
-    "compute.instances.delete",
-    "compute.instances.setDiskAutoDelete",
-    "dataflow.jobs.get",
-    "dataflow.shuffle.read",
-    "dataflow.shuffle.write",
-    "dataflow.streamingWorkItems.ImportState",
-    "dataflow.streamingWorkItems.commitWork",
-    "dataflow.streamingWorkItems.getData",
-    "dataflow.streamingWorkItems.getWork",
-    "dataflow.streamingWorkItems.getWorkerMetadata",
-    "dataflow.workItems.lease",
-    "dataflow.workItems.sendMessage",
-    "dataflow.workItems.update",
-    "logging.logEntries.create",
-    "monitoring.timeSeries.create",
-  ]
-
-  depends_on = [google_project_service.api]
-}
-
-resource "google_project_iam_member" "worker" {
-  project = var.project
-  role    = google_project_iam_custom_role.worker.name
-  member  = google_service_account.worker.member
-}
-
 # In the whole project.
 resource "google_project_iam_member" "project" {
   for_each = {
     "roles/dataflow.developer" = google_service_account.launcher.member
+    "roles/dataflow.worker"    = google_service_account.worker.member
     "roles/run.viewer"         = google_service_account.workflow.member # to wait for an execution
     "roles/logging.logWriter"  = google_service_account.workflow.member
     "roles/workflows.invoker"  = google_service_account.scheduler.member
@@ -115,14 +80,10 @@ resource "google_storage_bucket_iam_member" "temp" {
 }
 
 # To see that a bucket exists: storage.buckets.get.
-resource "google_storage_bucket_iam_member" "sees_temp" {
-  for_each = {
-    launcher = google_service_account.launcher.member
-    worker   = google_service_account.worker.member
-  }
+resource "google_storage_bucket_iam_member" "launcher_sees_temp" {
   bucket = google_storage_bucket.temp.name
   role   = "roles/storage.legacyBucketReader"
-  member = each.value
+  member = google_service_account.launcher.member
 }
 
 resource "google_storage_bucket_iam_member" "workflow_reads" {
