@@ -209,8 +209,8 @@ func TestExitCodesHaveAlerts(t *testing.T) {
 	}
 }
 
-// lifecycle returns the prefixes by days of the rules that delete old versions; those of the rule for all
-// names are [""].
+// lifecycle returns, by number of days, the prefixes of the names whose old versions are deleted then. A rule for all
+// names has the prefix "".
 func lifecycle(t *testing.T, bucket *hclsyntax.Block) map[int64][]string {
 	t.Helper()
 	rules := map[int64][]string{}
@@ -237,7 +237,7 @@ func lifecycle(t *testing.T, bucket *hclsyntax.Block) map[int64][]string {
 	return rules
 }
 
-// The names are those of two nights and of a stream on a storage server, with the flags of these files.
+// Two nights and a stream wrote these names to a storage server, with the flags of these files.
 func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
 	blocks, _ := terraform(t)
 	rules := lifecycle(t, blocks["resource.google_storage_bucket.bochner"])
@@ -251,7 +251,10 @@ func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
 		return days
 	}
 	retrain, stream := parsedConfig(t, "retrain.yaml", "retrain", read(t, "retrain.yaml")), read(t, "k8s/stream.yaml")
-	places := []string{fmt.Sprint(retrain["models"], "/2026-11-20-46b84f71"), fmt.Sprint(retrain["sums_dir"], "/43ae513e9ea37979/2026-11-20-f342f1f7")}
+	places := []string{
+		fmt.Sprint(retrain["models"], "/2026-11-20-46b84f71"),
+		fmt.Sprint(retrain["sums_dir"], "/43ae513e9ea37979/2026-11-20-f342f1f7"),
+	}
 	for _, m := range regexp.MustCompile(`--(?:out|dead_letters)=(\S+)`).FindAllStringSubmatch(stream, -1) {
 		places = append(places, m[1], m[1]+"/today")
 	}
@@ -261,7 +264,8 @@ func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
 	const bucket = "gs://BUCKET/"
 	for _, place := range places {
 		dir, base := storage.Split(place)
-		for _, name := range []string{storage.ClaimName(place), storage.Join(dir, ".bochner-"+base, "lock"), storage.Join(dir, ".bochner-"+base, "state", "sums-0.bin")} {
+		work := storage.Join(dir, ".bochner-"+base)
+		for _, name := range []string{storage.ClaimName(place), storage.Join(work, "lock"), storage.Join(work, "state", "sums-0.bin")} {
 			if days := kept(strings.TrimPrefix(name, bucket)); days != 1 {
 				t.Errorf("old versions of %s stay for %d days", name, days)
 			}

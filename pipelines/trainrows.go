@@ -50,9 +50,9 @@ type RowsOptions struct {
 	Threads  int
 }
 
-// TrainRows trains on a bounded PCollection of rows without a model to begin with: it draws a
-// recipe from a sample of all rows, by their content and so the same in any order, sums all rows of each
-// window by the recipe, and fits a model to each window, as FitStored does. It returns a
+// TrainRows trains on a bounded PCollection of rows without an existing model. It draws a recipe from a
+// sample of all rows. The content of the rows decides which are in the sample, so their order does not matter. Then
+// it sums all rows of each window by the recipe, and fits a model to each window, as FitStored does. It returns a
 // PCollection<Fitted>, and a PCollection<rows.Rejected> of rows that cannot be used, and of windows
 // that no model can be fitted to.
 //

@@ -90,7 +90,8 @@ func (f *Found) note(names []string, text func(name string) string) {
 
 // ChangedNote says that a file was written to after its work was done.
 func ChangedNote(path string) string {
-	return path + " was written to after it was done, and is not read again: give new rows a file of their own, or remove its predictions or dead letter and start the stream again"
+	return path + " was written to after it was done, and is not read again: give new rows a file of their own, " +
+		"or remove its predictions or dead letter and start the stream again"
 }
 
 // Next lists the patterns and returns at most n files that it has not returned before and whose work

@@ -49,7 +49,7 @@ type State struct {
 	// has every event even if the process that made it was stopped.
 	Last json.RawMessage `json:"last,omitempty"`
 
-	// Rebuilt says that the file is missing or damaged, and the aliases are those of the history; "" if they are of the file.
+	// Rebuilt says why the aliases were rebuilt from the history; "" if they were read from the file.
 	Rebuilt string `json:"-"`
 }
 

@@ -31,8 +31,8 @@ func EventFile(dir string, number int) string {
 
 // rebuild repeats the events of the history on no aliases. It returns nil without any event, and an error if one is missing.
 func rebuild(ctx context.Context, dir, why string) (*State, error) {
-	place := storage.Join(dir, FileName)
-	all, err := storage.List(ctx, storage.Join(dir, HistoryDir, "*.json"))
+	place, history := storage.Join(dir, FileName), storage.Join(dir, HistoryDir)
+	all, err := storage.List(ctx, storage.Join(history, "*.json"))
 	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -50,12 +50,12 @@ func rebuild(ctx context.Context, dir, why string) (*State, error) {
 			err = errors.New("no such event")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s %s, and the history does not say which model is champion: %s: %w; restore one of the two from a copy, or move %s away and promote a model",
-				place, why, name, err, storage.Join(dir, HistoryDir))
+			const next = "restore one of the two from a copy, or move the directory of the history away and promote a model"
+			return nil, fmt.Errorf("%s %s, and the history does not say which model is champion: %s: %w; %s", place, why, name, err, next)
 		}
 	}
 	s.Rebuilt = fmt.Sprintf("%s %s: the aliases are those after the last of the %d events in %s, and the next event writes the file anew",
-		place, why, s.Events, storage.Join(dir, HistoryDir))
+		place, why, s.Events, history)
 	return s, nil
 }
 

@@ -287,8 +287,8 @@ func numbered(i int) rows.Row {
 // storedName makes a row of sums for keepFn.
 func storedName(s rows.Stored) rows.Row { return rows.Row{Key: s.Place, Label: fmt.Sprint(s.Rows)} }
 
-// Rows that come after their window was stored are further sums of the window, which add up to those of
-// all of its rows, bit for bit: as the model of the last ones, and of fit.
+// Rows that come after their window was stored make further sums of the window. All of them add up to the sums of
+// all its rows, bit for bit, in FitStored and in fit.
 func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()

@@ -37,8 +37,8 @@ type visit struct {
 
 func ofItsDay(v visit, emit func(beam.EventTime, visit)) { emit(beam.EventTime(86_400_000*v.Day), v) }
 
-// Rows of several windows, in any order and on any runner, give one recipe, and models that are those of
-// the command by this recipe, byte for byte.
+// Rows of several windows give the same recipe in any order and on any runner. The model of each window has the
+// bytes of the model that the command trains by this recipe.
 func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()

@@ -190,16 +190,16 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if o.Iterative() == nil {
 		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
 		p.Stored = int64(lanes) * int64(p.sumsHeld) * shape.Bytes()
-		parts := int64(ridge.NumParts(shape))
+		summed := shape.Bytes()
 		if carried := p.Memory.Carried; carried > 0 {
-			p.Stored, parts = 3*carried, 1+carried/ridge.MaxPartBytes // those of the last two checkpoints, and all
+			p.Stored, summed = 3*carried, carried // those of the last two checkpoints, and all
 		}
-		p.Shuffle = int64(lanes) * int64(p.sumsHeld) * parts * lineBytes
+		p.Shuffle = int64(lanes) * int64(p.sumsHeld) * (1 + summed/ridge.MaxPartBytes) * lineBytes
 	}
 	return p, nil
 }
 
-// lineBytes is about what a part of a sum takes in a shuffle: the name of its file and a checksum.
+// lineBytes is about what parts of a sum of ridge.MaxPartBytes take in a shuffle: the name of their file and their places.
 const lineBytes = 150
 
 // tooWide says why the map cannot be made, if its frequencies take more than is allowed, and what

@@ -301,7 +301,10 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 				s.note("the model %.8s stays in use: %s", last.Model, why)
 			}
 		}
-		news := len(found.tasks) > last.known || err == nil && (last.Changed > 0 || last.Waiting != told.Waiting || last.Backlog == 0 && told.Backlog > 0)
+		news := len(found.tasks) > last.known
+		if err == nil {
+			news = news || last.Changed > 0 || last.Waiting != told.Waiting || last.Backlog == 0 && told.Backlog > 0
+		}
 		if news && s.o.Each != nil {
 			told = last
 			if err := s.o.Each(last); err != nil {

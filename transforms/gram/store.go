@@ -231,7 +231,9 @@ func runsOf(shape ridge.Shape, s stripes.Stripe) (runs []stripes.Stripe) {
 
 // storeRuns writes runs of parts to one file, one after the other, whose name begins with that text. It encodes them on
 // several threads.
-func storeRuns(ctx context.Context, dir, name string, runs []stripes.Stripe, threads int, values func(key int) []float64) ([]stored, error) {
+func storeRuns(
+	ctx context.Context, dir, name string, runs []stripes.Stripe, threads int, values func(key int) []float64,
+) ([]stored, error) {
 	out := make([]stored, len(runs))
 	file := name + "-" + rand.Text()
 	_, err := storage.CreateState(ctx, storage.Join(dir, file), func(w io.Writer) error {

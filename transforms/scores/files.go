@@ -191,7 +191,8 @@ func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err erro
 		}
 		if is {
 			o, err := storage.Stat(ctx, name)
-			return FileResult{Path: file.Path, Known: true, Changed: err == nil && file.Modified > o.Modified && file.Modified <= time.Now().UnixNano()}, nil
+			changed := err == nil && file.Modified > o.Modified && file.Modified <= time.Now().UnixNano()
+			return FileResult{Path: file.Path, Known: true, Changed: changed}, nil
 		}
 	}
 	return r, nil
