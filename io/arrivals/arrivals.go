@@ -1,8 +1,8 @@
 // Package arrivals finds files as they appear under patterns, on disk or in cloud storage.
 //
 // It has no state that lasts: what is done is told by the files that the work has left. In memory it has
-// the names that match now, and no others. So a file whose name is gone for one listing and comes back is
-// returned again, and whoever does the work asks first whether it is done.
+// the names that match now or did in the last ten minutes, and no others. So a file whose name is gone for longer
+// and comes back is returned again, and whoever does the work asks first whether it is done.
 package arrivals
 
 import (
@@ -45,10 +45,14 @@ type Watch struct {
 
 // seen is how a file was listed.
 type seen struct {
-	size     int64 // -1 for a file of which only Done tells
-	modified int64 // or when it was done
-	since    time.Time
+	size     int64     // -1 for a file of which only Done tells
+	modified int64     // or when it was done
+	since    time.Time // of a young file, how long it has been like that; of others, when it was listed last
 }
+
+// forgetAfter is how long a file is known that is no longer listed. To ask whether each is done would take long if many
+// were gone for a moment.
+const forgetAfter = 10 * time.Minute
 
 // changed tells whether a file is another one than it was.
 func (s seen) changed(o storage.Object, now time.Time) bool {
@@ -124,7 +128,7 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 		before, given := w.given[f.Path]
 		switch {
 		case given:
-			still[f.Path] = seen{size: o.Size, modified: o.Modified}
+			still[f.Path] = seen{o.Size, o.Modified, now}
 			if before.changed(o, now) {
 				changed = append(changed, f.Path)
 			}
@@ -150,6 +154,11 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 	if len(objects) == 0 { // the directory may be gone for a moment
 		still, young = w.given, w.young
 	}
+	for path, s := range w.given { // or some files may
+		if _, listed := still[path]; !listed && !s.since.IsZero() && now.Sub(s.since) < forgetAfter {
+			still[path] = s
+		}
+	}
 	found.Changed, found.Waiting = len(changed), len(waiting)
 	found.note(changed, ChangedNote)
 	found.note(future, func(path string) string {
@@ -168,7 +177,7 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 		found.Backlog, found.Files = more, found.Files[:n]
 	}
 	for _, f := range found.Files {
-		still[f.Path] = seen{size: f.Size, modified: f.Modified}
+		still[f.Path] = seen{f.Size, f.Modified, now}
 	}
 	w.given = still
 	return found, nil
@@ -185,10 +194,14 @@ func (w *Watch) ask(ctx context.Context, now time.Time) error {
 	}
 	given := make(map[string]seen, len(done))
 	for path, at := range done {
-		given[path] = seen{size: -1, modified: at}
-		if s, known := w.given[path]; known {
-			given[path] = s
+		s, known := w.given[path]
+		if !known {
+			s = seen{size: -1, modified: at}
 		}
+		if w.given == nil { // the first listings may be of a directory that is being replaced
+			s.since = now
+		}
+		given[path] = s
 	}
 	w.given, w.asked = given, now
 	return nil

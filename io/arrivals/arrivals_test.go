@@ -189,6 +189,19 @@ func TestWhatCannotBeReadWaitsAndIsNotedOnce(t *testing.T) {
 	w.noted(9, 0, "dir0: is a directory; name its files, as in ", "dir1", "dir2", "dir3", "(and 4 more)")
 }
 
+// A stream that begins while its directory is replaced does not ask of each file whether it is done.
+func TestWhatIsDoneIsKnownAfterBrokenFirstListings(t *testing.T) {
+	w := watch(t, "*")
+	w.Done = func(context.Context) (map[string]int64, error) {
+		return map[string]int64{"a": 1 << 62, "b": 1 << 62}, nil
+	}
+	w.want(9, "[] 0 0 0")
+	w.put("a", 0)
+	w.want(9, "[] 0 0 0")
+	w.put("b", 0)
+	w.want(9, "[] 0 0 0")
+}
+
 // What is done is asked for once; names that no longer match, or are too old, are not kept.
 func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 	w := watch(t, "dt=*/*")
@@ -206,10 +219,21 @@ func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 		name := fmt.Sprintf("dt=2/%d", i)
 		w.put(name, 0)
 		w.want(9, "["+name+"] 0 0 1")
+		aside := filepath.Join(w.dir, ".aside")
+		if err := os.Rename(filepath.Join(w.dir, name), aside); err != nil {
+			t.Fatal(err)
+		}
+		w.want(9, "[] 0 0 1")
+		if err := os.Rename(aside, filepath.Join(w.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		w.want(9, "[] 0 0 1") // it was gone for a moment only
 		if err := os.Remove(filepath.Join(w.dir, name)); err != nil {
 			t.Fatal(err)
 		}
+		w.now = w.now.Add(forgetAfter)
 	}
+	w.want(9, "[] 0 0 1")
 	if len(w.given) > 2 || asked != 1 {
 		t.Errorf("%d names after 100 files that are gone; asked %d times", len(w.given), asked)
 	}

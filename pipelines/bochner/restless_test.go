@@ -75,10 +75,10 @@ func (r *restless) read(name string) string {
 
 func (r *restless) said() string { return r.read(r.log.Name()) }
 
-// tail is the end of what the stream has said.
+// tail is the end of what the stream has said and counted.
 func (r *restless) tail() string {
-	said := r.said()
-	return said[max(0, len(said)-2000):]
+	said, lines := r.said(), r.read(r.out.Name())
+	return said[max(0, len(said)-1000):] + lines[max(0, len(lines)-1000):]
 }
 
 // round is a line of the stream.
