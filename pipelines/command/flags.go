@@ -123,13 +123,15 @@ result.
   --runner direct     In this process, with one reader; linear algebra uses all
                       cores. The default, and the fastest on one machine. It
                       opens no port.
-  --runner universal  On the job server at --endpoint: a standalone prism or
-                      Spark. Workers must see the data, the model and the work
+  --runner universal  On the job server at --endpoint, such as a standalone
+                      prism. Workers must see the data, the model and the work
                       directory under the same names. The program passes itself to
                       the workers as --worker_binary, which requires a static
-                      build (CGO_ENABLED=0, as make build does). Anyone who can
-                      reach the port of a job server or of a worker pool can run
-                      programs there; prism's ports are open on all interfaces.
+                      build (CGO_ENABLED=0 go install, or make build). With
+                      --environment_type LOOPBACK this process is the worker.
+                      Anyone who can reach the port of a job server or of a worker
+                      pool can run programs there; the ports are open on all
+                      interfaces.
   --runner flink      The same on the job server of Flink, which assigns the
                       readers to its tasks.
   --runner dataflow   On Google Cloud Dataflow, in --project and --region. Data,

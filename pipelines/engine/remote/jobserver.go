@@ -33,10 +33,20 @@ func (r jobServer) About() engine.About {
 
 func (r jobServer) Validate(engine.Engine) error { return nil }
 
-// Ready returns an error if nothing answers at the endpoint; Beam would retry for two minutes.
+// Ready returns an error if workers cannot run this program, or if nothing answers at the endpoint; Beam would retry for two minutes.
 func (r jobServer) Ready(ctx context.Context, e engine.Engine) error {
 	if *jobopts.Endpoint == "" {
 		return exit.Usage("--runner %s needs the --endpoint of a job server, such as localhost:8073", r.name)
+	}
+	if !jobopts.IsLoopback() && *jobopts.WorkerBinary == "" {
+		binary, err := workerBinary()
+		if err != nil {
+			return err
+		}
+		if _, _, err := static(binary); err != nil {
+			return err
+		}
+		*jobopts.WorkerBinary = binary
 	}
 	dialer := net.Dialer{Timeout: 20 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", *jobopts.Endpoint)
@@ -46,21 +56,7 @@ func (r jobServer) Ready(ctx context.Context, e engine.Engine) error {
 		}
 		return &exit.RunnerError{Runner: r.name, Err: fmt.Errorf("no job server at --endpoint %s: %w", *jobopts.Endpoint, err)}
 	}
-	if err := conn.Close(); err != nil {
-		return err
-	}
-	if jobopts.IsLoopback() || *jobopts.WorkerBinary != "" {
-		return nil
-	}
-	binary, err := workerBinary()
-	if err != nil {
-		return err
-	}
-	if _, _, err := static(binary); err != nil {
-		return err
-	}
-	*jobopts.WorkerBinary = binary
-	return nil
+	return conn.Close()
 }
 
 // Run runs a pipeline on the job server. If the context ends, it cancels the job there.
