@@ -24,7 +24,8 @@ type options struct {
 	pool                         bool          // workers come from a pool beside the task manager
 }
 
-func (o options) lib() string { return filepath.Join(o.dir, "lib") }
+func (o options) lib() string      { return filepath.Join(o.dir, "lib") }
+func (o options) bootFile() string { return filepath.Join(o.dir, "boot") }
 
 // cluster is one that runs.
 type cluster struct {
@@ -68,7 +69,7 @@ func (c *cluster) bringUp() error {
 			return err
 		}
 	}
-	if err := c.buildBoot(); err != nil {
+	if err := c.writeBoot(); err != nil {
 		return err
 	}
 	if err := c.configure(); err != nil {

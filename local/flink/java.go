@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -110,21 +111,25 @@ func (c *cluster) jobServer() *exec.Cmd {
 		"--artifacts-dir="+filepath.Join(c.run, "staged"))
 }
 
-// buildBoot builds Beam's boot program, which fetches the program of a job and
-// starts it as a worker, and a script that starts it in a directory of its own. The
-// boot of a pool takes no script: it starts itself for each worker.
-func (c *cluster) buildBoot() error {
-	binary := filepath.Join(c.dir, "boot")
-	cmd := exec.CommandContext(c.ctx, "go", "build", "-o", binary, "github.com/apache/beam/sdks/v2/go/container")
+// buildBoot builds Beam's boot program, which fetches the program of a job and starts it as a worker.
+func buildBoot(ctx context.Context, file string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, "github.com/apache/beam/sdks/v2/go/container")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building Beam's boot: %w\n%s", err, text)
 	}
+	return nil
+}
+
+// writeBoot writes the script that starts boot in a directory of its own. The boot of a pool takes none: it
+// starts itself for each worker.
+func (c *cluster) writeBoot() error {
 	if c.pool {
-		c.boot = binary
+		c.boot = c.bootFile()
 		return nil
 	}
 	c.boot = filepath.Join(c.run, "boot.sh")
-	return writeScript(c.boot, fmt.Sprintf("d='%s/workers/'$$\nmkdir \"$d\" && cd \"$d\" && exec '%s' --semi_persist_dir=\"$d\" \"$@\" >>'%s/workers.log' 2>&1\n", c.run, binary, c.run))
+	return writeScript(c.boot, fmt.Sprintf("d='%s/workers/'$$\nmkdir \"$d\" && cd \"$d\" && "+
+		"exec '%s' --semi_persist_dir=\"$d\" \"$@\" >>'%s/workers.log' 2>&1\n", c.run, c.bootFile(), c.run))
 }
 
 // script writes the program that workers start into the cluster's directory: a

@@ -1,8 +1,13 @@
 // Command flink runs a Flink session cluster on this machine, to try and test
 // bochner against: a job manager, task managers, and Beam's job server.
 //
-//	go run ./local/flink                       # until it is interrupted
 //	go run ./local/flink make test-something   # while a command runs
+//	go run ./local/flink sh                    # to try jobs
+//	go run ./local/flink                       # until it is interrupted
+//
+// Beam's job server and pool of workers listen on all addresses, without a password. So a command and the
+// cluster have a network of their own, which nothing else reaches. Without a command, or with -open, they
+// are in the network of the machine.
 //
 // It prints the flags that a job takes to run on the cluster. A command finds
 // them in its environment, one on each line of BOCHNER_FLINK_FLAGS, and the
@@ -51,6 +56,7 @@ func run(ctx context.Context) (code int, err error) {
 	flag.IntVar(&o.attempts, "attempts", 5, "how often Flink restarts a job whose task manager or worker ended")
 	flag.DurationVar(&o.checkpoints, "checkpoints", 0, "`interval` of checkpoints, which streams need; 0 for none")
 	flag.BoolVar(&o.pool, "pool", false, "workers come from Beam's pool beside the task manager, as deploy/flink has it, and not from the task manager; takes -task_managers 1")
+	open := flag.Bool("open", false, "run the command in the network of the machine, where others may reach the ports of the job server")
 	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of a copy that every job stages")
 	flag.Parse()
 	if o.pool && o.managers != 1 {
@@ -62,8 +68,17 @@ func run(ctx context.Context) (code int, err error) {
 	if o.parallelism == 0 {
 		o.parallelism = o.managers
 	}
+	if err := raiseLoopback(); err != nil {
+		return 0, fmt.Errorf("bringing the loopback up: %w", err)
+	}
 	if err := fetch(ctx, o.lib()); err != nil {
 		return 0, err
+	}
+	if err := buildBoot(ctx, o.bootFile()); err != nil {
+		return 0, err
+	}
+	if flag.NArg() > 0 && !*open {
+		return enclosed(ctx)
 	}
 	begun := time.Now()
 	c, err := start(ctx, o)
@@ -85,13 +100,37 @@ func run(ctx context.Context) (code int, err error) {
 	fmt.Fprintf(os.Stderr, "flink: %d task managers with %d slots after %.0f s; http://%s; logs in %s; a job takes\n  %s\n",
 		o.managers, o.slots, time.Since(begun).Seconds(), c.rest, c.run, quoted(flags))
 	if flag.NArg() == 0 {
+		fmt.Fprintf(os.Stderr, "flink: anyone who can reach the port of %s on this machine can run programs here; "+
+			"with a command, only the command can\n", c.jobs)
 		<-ctx.Done()
 		return 0, nil
 	}
 	cmd := exec.CommandContext(ctx, flag.Arg(0), flag.Args()[1:]...)
+	cmd.Env = append(os.Environ(), "BOCHNER_FLINK_FLAGS="+strings.Join(flags, "\n"), "BOCHNER_FLINK_DIR="+c.run, "BOCHNER_FLINK_PROGRAM="+*program)
+	return exitCode(cmd)
+}
+
+// enclosed runs this program with the same arguments in a network of its own.
+func enclosed(ctx context.Context) (code int, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, self, append([]string{"-open"}, os.Args[1:]...)...)
+	if cmd.SysProcAttr, err = ownNetwork(os.Getuid(), os.Getgid()); err == nil {
+		code, err = exitCode(cmd)
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot start a network of its own: %w; allow user namespaces, "+
+			"or give -open: the job server is then open to the network of this machine", err)
+	}
+	return code, err
+}
+
+// exitCode runs a command with the input and output of this program.
+func exitCode(cmd *exec.Cmd) (code int, err error) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), "BOCHNER_FLINK_FLAGS="+strings.Join(flags, "\n"), "BOCHNER_FLINK_DIR="+c.run, "BOCHNER_FLINK_PROGRAM="+*program)
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
