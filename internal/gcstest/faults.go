@@ -39,7 +39,7 @@ type Rules struct {
 	// Kinds are the kinds of requests that may fail, as in Server.Requests; none are
 	// all.
 	Kinds []string `json:"kinds,omitempty"`
-	// Ways are the ways to fail; none are all but silence.
+	// Ways are the ways to fail; none are the first four.
 	Ways []string `json:"ways,omitempty"`
 	// Silence is how long nothing is said.
 	Silence time.Duration `json:"silence,omitempty"`
@@ -59,6 +59,9 @@ const (
 	Cut      = "cut"      // in the midst of the answer
 	Unheard  = "unheard"  // the request is served, the answer lost
 	Silenced = "silenced" // an answer that begins, and stops
+
+	Forbidden = "forbidden" // 403: a right is missing
+	Limited   = "limited"   // 403: too many requests
 )
 
 // mostInARow is how often requests of a kind about an object fail one after the other, unless all
@@ -184,6 +187,13 @@ func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request, answer
 	switch way {
 	case Busy:
 		refuse(w, code, "try again")
+		return
+	case Forbidden:
+		refuse(w, http.StatusForbidden, "tester@example.com does not have this right.")
+		return
+	case Limited:
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, `{"error": {"code": 403, "message": "slow down", "errors": [{"reason": "rateLimitExceeded"}]}}`)
 		return
 	case Reset:
 		panic(http.ErrAbortHandler)

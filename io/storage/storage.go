@@ -62,11 +62,11 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Refused reports whether the user must fix the reason (a wrong name, missing rights, a
 // full disk), so that a retry without a change is useless. The answer of a server is Refused
-// only if there is no such file: buckets and rights can change on their own.
+// only if there is no such file, or if it denies access: buckets can appear on their own.
 func (e *Error) Refused() bool {
 	var r *Reason
 	if errors.As(e.Err, &r) && r.Answer {
-		return errors.Is(r, fs.ErrNotExist) || errors.Is(r, ErrNoMatch)
+		return errors.Is(r, fs.ErrNotExist) || errors.Is(r, ErrNoMatch) || errors.Is(r, fs.ErrPermission)
 	}
 	for _, target := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
@@ -78,6 +78,9 @@ func (e *Error) Refused() bool {
 	}
 	return false
 }
+
+// Denied reports whether a right is missing, which says nothing about the content of a file.
+func (e *Error) Denied() bool { return errors.Is(e.Err, fs.ErrPermission) }
 
 // Writing reports whether the operation was to make, change or remove something.
 func (e *Error) Writing() bool {
@@ -105,7 +108,7 @@ type Reason struct {
 	Text string
 	Kind error // for errors.Is; may be nil
 	// Answer means that the reason is the answer of a server, or that it could not be
-	// asked: it may change on its own, unless there is no such file.
+	// asked: it may change on its own, unless there is no such file or no right to it.
 	Answer bool
 }
 

@@ -254,11 +254,11 @@ func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
 		{3, "list gs://bucket/none-*: no file matches the pattern", train(bucket+"none-*", bucket+"m")},
 		{5, "there is no bucket elsewhere (404); check its name", train("gs://elsewhere/*", bucket+"m")},
 		{5, "there is no bucket elsewhere (404); check its name", train(bucket+"data.csv", "gs://elsewhere/m")},
-		{5, "list gs://denied/data.csv: access denied (403: tester@example.com does not have access to the Google Cloud Storage bucket); " +
+		{3, "list gs://denied/data.csv: access denied (403: tester@example.com does not have access to the Google Cloud Storage bucket); " +
 			"check the name of the bucket denied, and that your account has the right storage.objects.get there", train("gs://denied/data.csv", bucket+"m")},
-		{5, "has the right storage.objects.", train(bucket+"data.csv", "gs://denied/m")},
-		{5, "access denied (403", s.flags("evaluate", "--model", "gs://denied/m", "--data", bucket+"data.csv")},
-		{5, "access denied (403", s.flags("train", "--config", "gs://denied/flags.yaml")},
+		{3, "has the right storage.objects.", train(bucket+"data.csv", "gs://denied/m")},
+		{3, "access denied (403", s.flags("evaluate", "--model", "gs://denied/m", "--data", bucket+"data.csv")},
+		{3, "access denied (403", s.flags("train", "--config", "gs://denied/flags.yaml")},
 		{2, "--config: open gs://bucket/none.yaml: there is no such file (404)", s.flags("train", "--config", bucket+"none.yaml")},
 		{3, "open gs://bucket/none.yaml: there is no such file (404)", train(bucket+"data.csv", bucket+"m", "--schema", bucket+"none.yaml")},
 		{6, "gs://bucket/none: the directory does not exist", s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},

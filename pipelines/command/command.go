@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -209,7 +210,7 @@ any number of workers and threads, and for any order and grouping of the rows in
 // runJob returns the RunE of a command: errors that a job returns are startedErrors.
 func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := input.ReadConfig(cmd); exit.Code(err) == exit.CodeStorage {
+		if err := input.ReadConfig(cmd); exit.Code(err) == exit.CodeStorage || errors.Is(err, fs.ErrPermission) {
 			return &startedError{err}
 		} else if err != nil {
 			return err

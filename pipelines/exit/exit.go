@@ -104,14 +104,14 @@ func Done(out string, err error) error {
 	return &DoneError{err, out}
 }
 
-// Writing tells whether the job failed because a place could not be written to.
+// Writing tells whether the job failed because a place could not be written to, or access was denied.
 func Writing(err error) bool {
 	var reported *fault.Fault
 	if errors.As(err, &reported) {
 		return reported.Kind == fault.Place
 	}
 	var storeErr *storage.Error
-	return errors.As(err, &storeErr) && storeErr.Writing()
+	return errors.As(err, &storeErr) && (storeErr.Writing() || storeErr.Denied())
 }
 
 // Damaged tells whether the job failed because state is damaged, so that its part must be done

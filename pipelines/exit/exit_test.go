@@ -28,6 +28,7 @@ func TestExitCodes(t *testing.T) {
 		{Refuse("bad data"), 3},
 		{&dataset.Error{Name: "f", Err: errors.New("bad")}, 3},
 		{missing, 3},
+		{&storage.Error{Op: "read", Name: "f", Err: &storage.Reason{Text: "403", Kind: fs.ErrPermission, Answer: true}}, 3},
 		{&dataset.Error{Name: "f", Err: missing}, 3},
 		{&GateError{"not passed"}, 4},
 		{errors.Join(&GateError{"not passed"}, nil), 4},
@@ -51,6 +52,16 @@ func TestExitCodes(t *testing.T) {
 			if got := Code(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
 				t.Errorf("%v, wrapped: %d, want %d", c.err, got, c.want)
 			}
+		}
+	}
+}
+
+// A file that may not be read says nothing about its rows: a retraining must not leave it out as bad data.
+func TestMissingRightsAreNotBadData(t *testing.T) {
+	denied := &storage.Error{Op: "open", Name: "f", Err: &storage.Reason{Text: "403", Kind: fs.ErrPermission, Answer: true}}
+	for _, err := range []error{denied, fault.Find(fault.Of(fault.Data, denied))} {
+		if !Writing(err) || Code(err) != CodeData {
+			t.Errorf("%v: of a place %t, code %d", err, Writing(err), Code(err))
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Kind string
 // The kinds of Fault.
 const (
 	Data     Kind = "data"     // the data cannot be used
-	Place    Kind = "place"    // a worker cannot write its output
+	Place    Kind = "place"    // a worker cannot write its output, or has no right to a file
 	Damaged  Kind = "damaged"  // a file of the work directory is damaged; its part can be computed again
 	Storage  Kind = "storage"  // the storage failed; trying again may help
 	BadModel Kind = "model"    // a model directory is damaged
@@ -91,7 +91,7 @@ func Of(kind Kind, err error) error {
 			kind = Damaged
 		case !e.Refused():
 			kind = Storage
-		case e.Writing():
+		case e.Writing(), e.Denied():
 			kind = Place
 		default:
 			kind = Data

@@ -62,6 +62,9 @@ func (g *gcs) answer(ctx context.Context, right string, o object, err error) err
 	case http.StatusUnauthorized:
 		return said(nil, "the Google credentials are not accepted (401%s); run gcloud auth application-default login", text)
 	case http.StatusForbidden:
+		if limited(e) {
+			return err
+		}
 		return said(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has the right %s there", text, o.bucket, account(), right)
 	case http.StatusNotFound:
 		if o.name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.bucket) {
@@ -70,6 +73,18 @@ func (g *gcs) answer(ctx context.Context, right string, o object, err error) err
 		return said(fs.ErrNotExist, "there is no such file (404); check its name, and that of the bucket %s", o.bucket)
 	}
 	return err
+}
+
+// limited reports whether access is denied only because of too many requests.
+func limited(e *googleapi.Error) bool {
+	if e == nil {
+		return false
+	}
+	reasons := e.Body // of a download that fails
+	for _, i := range e.Errors {
+		reasons += i.Reason
+	}
+	return strings.Contains(reasons, "ateLimitExceeded")
 }
 
 // bucketThere reports whether a bucket exists, as far as the account can see. It asks once

@@ -155,7 +155,7 @@ func TestPatternsOfObjects(t *testing.T) {
 	}
 }
 
-func TestMissingObjectsAreRefusedAndOtherAnswersAreNot(t *testing.T) {
+func TestMissingObjectsAndRightsAreRefusedAndOtherAnswersAreNot(t *testing.T) {
 	s := server(t)
 	s.Fill("f", nil)
 	for what, c := range map[string]struct {
@@ -165,12 +165,12 @@ func TestMissingObjectsAreRefusedAndOtherAnswersAreNot(t *testing.T) {
 	}{
 		"no object":          {errOf(storage.Stat(ctx, bucket+"none")), true, fs.ErrNotExist},
 		"no match":           {errOf(storage.List(ctx, bucket+"none*")), true, storage.ErrNoMatch},
-		"no rights":          {errOf(storage.Stat(ctx, "gs://denied/f")), false, fs.ErrPermission},
+		"no rights":          {errOf(storage.Stat(ctx, "gs://denied/f")), true, fs.ErrPermission},
 		"no bucket":          {errOf(storage.Stat(ctx, "gs://elsewhere/f")), false, nil},
 		"a scheme":           {errOf(storage.Stat(ctx, "s3://bucket/f")), true, storage.ErrScheme},
 		"a bucket":           {storage.Vacant(ctx, "gs://bucket"), true, fs.ErrInvalid},
 		"a place":            {storage.Vacant(ctx, bucket+"f"), true, fs.ErrExist},
-		"no rights to write": {storage.WriteFile(ctx, "gs://denied/f", nil), false, fs.ErrPermission},
+		"no rights to write": {storage.WriteFile(ctx, "gs://denied/f", nil), true, fs.ErrPermission},
 		"nowhere to write":   {storage.WriteFile(ctx, "gs://elsewhere/f", nil), false, nil},
 	} {
 		var e *storage.Error
@@ -181,6 +181,42 @@ func TestMissingObjectsAreRefusedAndOtherAnswersAreNot(t *testing.T) {
 	if err := errOf(storage.Stat(ctx, "gs://elsewhere/f")); errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a bucket that is not there is taken for an object that is not: %v", err)
 	}
+}
+
+// Whichever request is denied, trying again is useless; unless it is denied because of too many requests.
+func TestEveryCallThatIsDeniedIsRefused(t *testing.T) {
+	s := server(t)
+	s.Fill("dir/f", []byte("text"))
+	calls := map[string]func() error{
+		"list":   func() error { return errOf(storage.List(ctx, bucket+"dir/*")) },
+		"stat":   func() error { return errOf(storage.Stat(ctx, bucket+"dir/f")) },
+		"read":   func() error { return errOf(storage.ReadFile(ctx, bucket+"dir/f", 10)) },
+		"write":  func() error { return storage.WriteFile(ctx, bucket+"dir/g", []byte("text")) },
+		"state":  func() error { return storage.WriteState(ctx, bucket+"dir/g", []byte("text")) },
+		"delete": func() error { return storage.Remove(ctx, bucket+"dir/f") },
+		"swap":   func() error { return storage.Swap(ctx, bucket+"dir/f", []byte("text"), []byte("new")) },
+		"make":   func() error { return storage.Swap(ctx, bucket+"dir/h", nil, []byte("new")) },
+		"claim":  func() error { return errOf(storage.Take(ctx, bucket+"dir/c")) },
+		"lock":   func() error { return errOf(storage.Lock(ctx, bucket+"dir/l")) },
+		"publish": func() error {
+			return storage.Publish(ctx, bucket+"dir/p", []storage.File{{Name: "manifest.json", Data: []byte("{}")}})
+		},
+	}
+	for _, kinds := range [][]string{nil, {"delete"}} {
+		for way, refused := range map[string]bool{gcstest.Forbidden: true, gcstest.Limited: false} {
+			s.Faults.Set(gcstest.Rules{Share: 1, Ways: []string{way}, Kinds: kinds})
+			for name, call := range calls {
+				if kinds != nil && name != kinds[0] {
+					continue
+				}
+				var e *storage.Error
+				if err := call(); !errors.As(err, &e) || e.Refused() != refused || e.Denied() != refused {
+					t.Errorf("%s, %s: %v: refused %t, want %t", name, way, err, e != nil && e.Refused(), refused)
+				}
+			}
+		}
+	}
+	s.Faults.Set(gcstest.Rules{})
 }
 
 func errOf[T any](_ T, err error) error { return err }
