@@ -14,12 +14,12 @@ import (
 type FS interface {
 	// Open opens a file or directory for reading.
 	Open(name string) (File, error)
-	// Create makes a file that must not exist, for writing.
-	Create(name string) (File, error)
+	// Create makes a file that must not exist, for writing; private means that only its owner may use it.
+	Create(name string, private bool) (File, error)
 	Stat(name string) (fs.FileInfo, error)
 	Lstat(name string) (fs.FileInfo, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
-	Mkdir(name string) error
+	Mkdir(name string, private bool) error
 	Rename(from, to string) error
 	// RenameNew renames to a name that nothing may have yet.
 	RenameNew(from, to string) error

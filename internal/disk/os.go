@@ -17,8 +17,16 @@ func (OS) Open(name string) (File, error) {
 	return opened(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
-func (OS) Create(name string) (File, error) {
-	return opened(os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666))
+func (OS) Create(name string, private bool) (File, error) {
+	return opened(os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode(private)&0o666))
+}
+
+// mode is that of a directory, before the mask of the process.
+func mode(private bool) fs.FileMode {
+	if private {
+		return 0o700
+	}
+	return 0o777
 }
 
 // opened keeps a nil *os.File from becoming a File.
@@ -32,7 +40,7 @@ func opened(f *os.File, err error) (File, error) {
 func (OS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (OS) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
 func (OS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
-func (OS) Mkdir(name string) error                    { return os.Mkdir(name, 0o777) }
+func (OS) Mkdir(name string, private bool) error      { return os.Mkdir(name, mode(private)) }
 func (OS) Rename(from, to string) error               { return os.Rename(from, to) }
 func (OS) RenameNew(from, to string) error            { return renameNew(from, to) }
 func (OS) Remove(name string) error                   { return os.Remove(name) }

@@ -177,7 +177,7 @@ func (m *Mem) Open(name string) (disk.File, error) {
 	return &file{m: m, n: n, name: name}, nil
 }
 
-func (m *Mem) Create(name string) (disk.File, error) {
+func (m *Mem) Create(name string, _ bool) (disk.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir, base, err := m.parent("open", name)
@@ -223,7 +223,7 @@ func (m *Mem) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-func (m *Mem) Mkdir(name string) error {
+func (m *Mem) Mkdir(name string, _ bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir, base, err := m.parent("mkdir", name)

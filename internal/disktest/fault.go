@@ -73,11 +73,11 @@ func (f *Fault) Open(name string) (disk.File, error) {
 	return f.file(f.FS.Open(name))(name)
 }
 
-func (f *Fault) Create(name string) (disk.File, error) {
+func (f *Fault) Create(name string, private bool) (disk.File, error) {
 	if err := f.call("create", name, true); err != nil {
 		return nil, err
 	}
-	return f.file(f.FS.Create(name))(name)
+	return f.file(f.FS.Create(name, private))(name)
 }
 
 // file makes the calls of a file those of f.
@@ -111,11 +111,11 @@ func (f *Fault) ReadDir(name string) ([]fs.DirEntry, error) {
 	return f.FS.ReadDir(name)
 }
 
-func (f *Fault) Mkdir(name string) error {
+func (f *Fault) Mkdir(name string, private bool) error {
 	if err := f.call("mkdir", name, true); err != nil {
 		return err
 	}
-	return f.FS.Mkdir(name)
+	return f.FS.Mkdir(name, private)
 }
 
 func (f *Fault) Rename(from, to string) error {

@@ -48,13 +48,14 @@ func (l local) Create(ctx context.Context, name string, _ int64, wait bool, writ
 }
 
 // replace writes a file under a temporary name and renames it. With durable its content is
-// then on the disk, but not yet its name.
+// then on the disk, but not yet its name. Otherwise it is state, which is private in a private directory.
 func replace(ctx context.Context, p string, write func(io.Writer) error, durable bool) error {
-	if err := mkdirAll(filepath.Dir(p)); err != nil {
+	private, err := mkdirAll(filepath.Dir(p), !durable)
+	if err != nil {
 		return err
 	}
 	tmp := tmpName(p)
-	err := writeNew(ctx, tmp, write, durable)
+	err = writeNew(ctx, tmp, write, durable, private)
 	if err == nil {
 		err = disk.Now().Rename(tmp, p)
 	}
@@ -64,33 +65,54 @@ func replace(ctx context.Context, p string, write func(io.Writer) error, durable
 	return err
 }
 
-// mkdirAll makes a directory and those above it, and syncs each before it is used.
-func mkdirAll(dir string) error {
+// MakePrivate makes a directory, unless it is there, that only its owner may use, and with it the state in it. Buckets have
+// no such directories.
+func MakePrivate(ctx context.Context, name string) error {
+	p, err := path(name)
+	if b, schemeErr := at(name); schemeErr == nil && b != (local{}) {
+		return nil
+	}
+	if err == nil {
+		_, err = mkdirAll(filepath.Dir(p), false)
+	}
+	if err == nil {
+		_, err = mkdir(p, true)
+	}
+	return fail("create", name, err)
+}
+
+// mkdirAll makes a directory and those above it, and syncs each before it is used. It tells whether state in the directory
+// is private; directories made for state in a private one are.
+func mkdirAll(dir string, state bool) (private bool, err error) {
 	fi, err := disk.Now().Stat(dir)
 	switch {
 	case err == nil && fi.IsDir():
-		return nil
+		return state && fi.Mode().Perm()&0o077 == 0, nil
 	case err == nil:
-		return &fs.PathError{Op: "mkdir", Path: dir, Err: errNotDir}
+		return false, &fs.PathError{Op: "mkdir", Path: dir, Err: errNotDir}
 	case !errors.Is(err, fs.ErrNotExist):
-		return err
+		return false, err
 	}
-	above := filepath.Dir(dir)
-	if err := mkdirAll(above); err != nil {
-		return err
+	if private, err = mkdirAll(filepath.Dir(dir), state); err != nil {
+		return false, err
 	}
-	if err := disk.Now().Mkdir(dir); err != nil {
+	return mkdir(dir, private)
+}
+
+// mkdir makes a directory in one that is there.
+func mkdir(dir string, private bool) (bool, error) {
+	if err := disk.Now().Mkdir(dir, private); err != nil {
 		if fi, statErr := disk.Now().Stat(dir); statErr == nil && fi.IsDir() {
-			return nil // another process was faster
+			return private, nil // another process was faster
 		}
-		return err
+		return false, err
 	}
-	return disk.Now().Sync(above)
+	return private, disk.Now().Sync(filepath.Dir(dir))
 }
 
 // writeNew writes a file that must not exist; durable waits for the disk.
-func writeNew(ctx context.Context, p string, write func(io.Writer) error, durable bool) (err error) {
-	f, err := disk.Now().Create(p)
+func writeNew(ctx context.Context, p string, write func(io.Writer) error, durable, private bool) (err error) {
+	f, err := disk.Now().Create(p, private)
 	if err != nil {
 		return err
 	}
@@ -132,11 +154,11 @@ const parallelSyncs = 8
 // publishNew makes a directory of the files under a temporary name, syncs it and renames
 // it.
 func publishNew(ctx context.Context, p string, files []File) (err error) {
-	if err := mkdirAll(filepath.Dir(p)); err != nil {
+	if _, err := mkdirAll(filepath.Dir(p), false); err != nil {
 		return err
 	}
 	tmp := tmpName(p)
-	if err := disk.Now().Mkdir(tmp); err != nil {
+	if err := disk.Now().Mkdir(tmp, false); err != nil {
 		return err
 	}
 	defer func() {
@@ -148,7 +170,7 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 	tasks.SetLimit(parallelSyncs)
 	for _, f := range files {
 		tasks.Go(func() error {
-			return writeNew(tctx, filepath.Join(tmp, f.Name), func(w io.Writer) error { return f.CopyTo(tctx, w) }, true)
+			return writeNew(tctx, filepath.Join(tmp, f.Name), func(w io.Writer) error { return f.CopyTo(tctx, w) }, true, false)
 		})
 	}
 	if err := tasks.Wait(); err != nil {

@@ -3,6 +3,9 @@
 package main
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,5 +32,38 @@ func TestMissingRightsAtABucketAreRefusals(t *testing.T) {
 	s.rules(t, gcstest.Rules{Share: 1, Kinds: []string{"delete"}, Ways: []string{gcstest.Forbidden}})
 	if r := run(t, dir, train("model")...); r.code != 3 || !strings.Contains(r.stderr, "has the right storage.objects.delete there") {
 		t.Errorf("without the right to delete: exit code %d\n%s", r.code, r.stderr)
+	}
+}
+
+// Work directories have rows of the data, so only their owner can read them. Outputs are as the mask of the process says.
+func TestWorkDirectoriesArePrivateAndOutputsAreNot(t *testing.T) {
+	t.Parallel()
+	dir := trained(t)
+	must(t, dir, "predict", "--model", "model", "--data", "table.csv", "--out", "made/predictions", "--quiet")
+	if err := os.Mkdir(filepath.Join(dir, "disk"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	// The disk of the model is full, so that the work stays.
+	r, _ := onSmallDisk(t, dir, 4<<10, "train", "--data", "table.csv", "--label", "y", "--features", "512", "--lambda", "1e-4", "--model", "disk/model", "--work", "work", "--quiet")
+	if r.code != 3 {
+		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+	}
+	for name, others := range map[string]fs.FileMode{"made": 0o044, "model": 0o044, "work": 0} {
+		files := 0
+		err := filepath.WalkDir(filepath.Join(dir, name), func(p string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if !d.IsDir() {
+				files++
+			}
+			if fi, err := d.Info(); err != nil || fi.Mode().Perm()&0o044 != others && d.Name() != "lock" { // which has no rows
+				t.Errorf("%s has mode %v, and the others the rights %o: %v", p, fi.Mode(), others, err)
+			}
+			return nil
+		})
+		if err != nil || files < 2 {
+			t.Errorf("%s has %d files: %v", name, files, err)
+		}
 	}
 }

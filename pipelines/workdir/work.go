@@ -77,6 +77,9 @@ func Open(ctx context.Context, o Options, out string) (_ *Dir, err error) {
 	if fresh, err = storage.Empty(ctx, w.root, workMarker); err != nil {
 		return nil, err
 	}
+	if err := storage.MakePrivate(ctx, w.root); err != nil { // it may have rows of the data
+		return nil, err
+	}
 	if err := ownWork(ctx, cmp.Or(o.Dir, w.root), w.root, fresh); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type holding struct {
 	most  time.Duration // that the first waits
 }
 
-func (h *holding) Create(name string) (disk.File, error) {
+func (h *holding) Create(name string, private bool) (disk.File, error) {
 	if _, from, ok := strings.Cut(path.Base(name), "-from-"); ok && strings.Contains(name, "checkpoint-") {
 		if from[0] != '0' {
 			h.once.Do(func() { close(h.split) })
@@ -34,7 +34,7 @@ func (h *holding) Create(name string) (disk.File, error) {
 			}
 		}
 	}
-	return h.FS.Create(name)
+	return h.FS.Create(name, private)
 }
 
 // A runner that splits a lane while it is read gets the sums of an undisturbed one. Prism splits a
