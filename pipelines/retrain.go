@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -36,7 +37,11 @@ func Retrain(ctx context.Context, o RetrainOptions) (*retrain.Report, error) {
 		return nil, err
 	}
 	o.Program = engine.Version()
-	return retrain.Run(ctx, o.Options, &nightJobs{o})
+	report, err := retrain.Run(ctx, o.Options, &nightJobs{o})
+	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {
+		kept.Same = true // see making
+	}
+	return report, err
 }
 
 // pairedFlag is the flag of PairedGate.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,28 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
 )
+
+// A night whose disk is full names a command that exists: the same one, since retrain has neither --resume nor --work.
+func TestANightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for day := 1; day < 3; day++ {
+		at := filepath.Join(dir, fmt.Sprintf("data/dt=2026-11-0%d", day))
+		if err := os.MkdirAll(at, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, at, "a.csv", replaced(quadrants(60), nil))
+	}
+	if err := os.Mkdir(filepath.Join(dir, "disk"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := onSmallDisk(t, dir, 256<<10, "retrain", "--models", "disk/models", "--data", "data/dt=YYYY-MM-DD/*.csv", "--day", "2026-11-02",
+		"--label", "y", "--features", "512", "--lambda", "1e-4", "--search", "none", "--threads", "1", "--quiet")
+	if r.code != 3 || !strings.Contains(r.stderr, "no space left on the device") || !strings.Contains(r.stderr, ": the same command continues from there") ||
+		strings.Contains(r.stderr, "--resume") || strings.Contains(r.stderr, "--work") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+}
 
 // Whichever right is missing, the place is refused: trying again does not help.
 func TestMissingRightsAtABucketAreRefusals(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/aliases"
+	"github.com/bochner-ml/bochner/pipelines/workdir"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // prune removes the sums that nothing needs, if the options say so, and otherwise counts them. It
@@ -73,6 +75,16 @@ func (n *night) prune(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sweep removes the work directories of runs that failed and were not repeated for their day. They are named by what they
+// follow from, so no later run continues them.
+func (n *night) sweep(ctx context.Context) {
+	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"), storage.Join(n.Sums, "*", ".bochner-*")} {
+		if err := workdir.Sweep(ctx, pattern); err != nil {
+			n.note("work directories of earlier runs cannot be removed: %s", fault.Text(err))
+		}
+	}
 }
 
 // keptFrom is the first day of which all sums are kept.

@@ -151,6 +151,7 @@ func Run(ctx context.Context, o Options, jobs Jobs) (*Report, error) {
 	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
 		return nil, err
 	}
+	n.sweep(ctx)
 	n.report.ExitCode = n.report.code()
 	if err := n.registry.WriteReport(ctx, o.Day, n.report, n.report.Text()); err != nil {
 		return nil, err

@@ -697,3 +697,24 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 		t.Errorf("%v: %+v", err, events)
 	}
 }
+
+// A night that fails leaves its work, from which the same command continues. If the next day comes first, nobody needs it.
+func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
+	s := newShop(t)
+	s.put(1, "a b")
+	s.put(2, "c d")
+	left := "/shop/models/.bochner-" + date(1) + "-0123abcd"
+	sums := "/shop/models-sums/some-recipe/.bochner-" + date(1) + "-0123abcd"
+	hand := "/shop/models/.bochner-by-hand" // of a training that somebody else runs
+	for _, dir := range []string{left, sums, hand} {
+		if err := errors.Join(storage.WriteFile(ctx, dir+"/bochner-work", nil), storage.WriteState(ctx, dir+"/state/sum.bin", []byte("state"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.night(t, 2, Promoted)
+	for dir, want := range map[string]bool{left: false, sums: false, hand: true} {
+		if there, err := storage.Exists(ctx, dir); err != nil || there != want {
+			t.Errorf("%s: there %t, want %t: %v", dir, there, want, err)
+		}
+	}
+}

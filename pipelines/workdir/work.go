@@ -173,6 +173,28 @@ func (w *Dir) remove(ctx context.Context) error {
 	return storage.RemoveEmpty(ctx, w.root, workMarker)
 }
 
+// Sweep removes the work directories that a pattern of their files matches, but those in which a job is at work.
+func Sweep(ctx context.Context, pattern string) error {
+	files, err := storage.List(ctx, storage.Join(pattern, workMarker))
+	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, f := range files {
+		w := new(Dir)
+		w.root, _ = storage.Split(f.Name)
+		w.Dir = storage.Join(w.root, "state")
+		unlock, lockErr := storage.Lock(ctx, storage.Join(w.root, workLock))
+		if errors.Is(lockErr, storage.ErrBusy) {
+			continue
+		}
+		if err = errors.Join(err, lockErr); lockErr == nil {
+			err = errors.Join(err, w.remove(ctx))
+			unlock()
+		}
+	}
+	return err
+}
+
 // Close releases the directory. Its content stays for a run that resumes, unless err means that
 // the same run would fail again. It returns err, adding the directory if the user cannot know
 // it. If a place cannot be written to, a person can fix that, so the work is kept.

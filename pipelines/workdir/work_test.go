@@ -127,3 +127,27 @@ func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 	jobtest.WantError(t, "", err, exit.CodeData, "another run")
 	w.Close(jobtest.Ctx, nil)
 }
+
+func TestOnlyWorkThatNoJobUsesIsSweptAway(t *testing.T) {
+	dir := t.TempDir()
+	left, used := openedWork(t, filepath.Join(dir, "left"), "", false), openedWork(t, filepath.Join(dir, "used"), "", false)
+	for _, w := range []*Dir{left, used} {
+		if err := storage.WriteState(jobtest.Ctx, w.File("sum.bin"), []byte("state")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left.giveBack(jobtest.Ctx)
+	other := filepath.Join(dir, ".bochner-notes")
+	if err := os.Mkdir(other, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Sweep(jobtest.Ctx, filepath.Join(dir, ".bochner-*")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{left.root: false, used.root: true, used.File("sum.bin"): true, other: true} {
+		if there, err := storage.Exists(jobtest.Ctx, name); err != nil || there != want {
+			t.Errorf("%s: there %t, want %t: %v", name, there, want, err)
+		}
+	}
+	used.giveBack(jobtest.Ctx)
+}
