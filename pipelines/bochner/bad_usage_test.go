@@ -45,6 +45,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"gamma with matern", train, []string{"--kernel", "matern", "--gamma", "1"}, []string{"--gamma cannot be used with --kernel matern; it is an option of gaussian, harmonic, laplace, learned"}},
 		{"nu with gaussian", train, []string{"--nu", "2"}, []string{"--nu cannot be used with --kernel gaussian; it is an option of matern"}},
 		{"nu with an alias", train, []string{"--kernel", "rbf", "--nu", "2"}, []string{"--nu cannot be used with --kernel gaussian"}},
+		{"gamma and width", train, []string{"--gamma", "1", "--width", "1"}, []string{"--gamma cannot be combined with a width; give one of the two"}},
 		{"negative gamma", train, []string{"--gamma", "-1"}, []string{"-1"}},
 		{"negative nu", train, []string{"--kernel", "matern", "--nu", "-1"}, []string{"-1"}},
 		{"unknown scale", train, []string{"--scale", "standart"}, []string{`--scale: "standart" is neither a number > 0 to divide by nor one of auto`}},
