@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,7 @@ func (n *nightJobs) Compare(ctx context.Context, champion, challenger string, fi
 	}
 	v := new(retrain.Verdict)
 	for _, g := range r.Gate {
-		v.Gates = append(v.Gates, registry.Gate{Condition: g.Condition, Passed: g.Holds, Result: strings.TrimSpace(fmt.Sprintf("p = %.3g %s", g.P, g.Why))})
+		v.Gates = append(v.Gates, registry.Gate{Condition: g.Condition, Passed: g.Holds, Result: cmp.Or(g.Why, fmt.Sprintf("p = %.3g", g.P))})
 	}
 	var b strings.Builder
 	r.WriteTo(&b)
