@@ -194,17 +194,18 @@ func (k *comparison) values(j int) {
 	sampled := float64(k.ref.Sampled) * ref / float64(k.ref.Rows)
 	slack := k.slack(sampled, float64(n)) + copied(k.ref) + k.copied + 1/sampled
 	name, low, high := k.names.column(j), k.ref.Columns[j].Min, k.ref.Columns[j].Max
-	var worst Column // of the deciles
+	var worst Column       // of the deciles
+	var less, more float64 // shares beyond the least and the largest
 	below := int64(0)
 	for i, edge := range k.counts.columns[j].edges {
 		below += counts[2*i]
 		to := below + counts[2*i+1]
 		under, up := float64(below)/float64(n), float64(to)/float64(n) // below the edge, and up to it
 		if edge == low {
-			k.found(name, Range, under, k.slack(ref, float64(n))+k.copied, "%s below %.6g, the least before", percent(under), edge)
+			less = under
 		}
 		if edge == high {
-			k.found(name, Range, 1-up, k.slack(ref, float64(n))+k.copied, "%s above %.6g, the largest before", percent(1-up), edge)
+			more = 1 - up
 		}
 		if first := slices.Index(deciles, edge); first >= 0 {
 			last := first
@@ -220,6 +221,16 @@ func (k *comparison) values(j int) {
 			}
 		}
 		below = to
+	}
+	k.found(name, Range, less+more, k.slack(ref, float64(n))+k.copied, "%s below %.6g and %s above %.6g, the range before", percent(less), low, percent(more), high)
+	if k.sum != nil { // each decile beyond the range of these rows has a tenth of those before beyond it
+		is, gone := k.sum.Columns[j], 0.0
+		for _, edge := range deciles {
+			if edge < is.Min || edge > is.Max {
+				gone += 0.1
+			}
+		}
+		k.found(name, Range, gone, slack, "none below %.6g or above %.6g, was at least %s", is.Min, is.Max, percent(gone))
 	}
 	k.found(name, Values, worst.Distance, slack, "%s", worst.Detail)
 }

@@ -339,3 +339,30 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 		t.Errorf("%+v", report.Columns)
 	}
 }
+
+// A column in other units has most of its values beyond the range of before, on both sides together, or most of those before
+// beyond its own: 60 rows are enough to say so.
+func TestAColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
+	rowsIn := func(seed uint64, unit float32) *profile.Sum {
+		r := rand.New(rand.NewPCG(seed, 1))
+		b := &rows.Block{D: 2}
+		for range 60 {
+			b.X = append(b.X, unit*(4*r.Float32()-2), r.Float32())
+			b.N++
+		}
+		s := profile.New(profile.Options{})
+		s.AddBlock(b, rows.HashBlock(nil, 1, b))
+		return s
+	}
+	for seed := range uint64(20) {
+		for _, c := range []struct {
+			was, is float32
+			least   float64
+		}{{1, 1, 0}, {1, 100, 0.5}, {100, 1, 0.4}} {
+			report := OfSum(rowsIn(seed, c.was).Statistics(), rowsIn(seed+100, c.is), 0, Names{})
+			if got := report.Largest(); got < c.least || c.least == 0 && got > 0 {
+				t.Errorf("seed %d, units %g and %g: drift of at least %.3g, want %g: %+v", seed, c.was, c.is, got, c.least, report.Columns)
+			}
+		}
+	}
+}
