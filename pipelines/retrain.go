@@ -36,7 +36,7 @@ func Retrain(ctx context.Context, o RetrainOptions) (*retrain.Report, error) {
 	if err := canFollow(o.Train); err != nil {
 		return nil, err
 	}
-	o.Program = engine.Version()
+	o.Program, o.Train.Data.Ignore = engine.Version(), retrain.DayColumns(o.Data)
 	report, err := retrain.Run(ctx, o.Options, &nightJobs{o})
 	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {
 		kept.Same = true // see making

@@ -37,6 +37,7 @@ type Options struct {
 	Keys    string   // the role of the columns that keys of rows are made of: group, fold or time; "" for no keys
 	Columns []string // the features; empty for all other columns
 	Drop    []string // columns that are not features
+	Ignore  []string // columns in the paths of files that are none unless another option names them
 
 	// Only, unless nil, chooses rows by their id.
 	Only *Only `json:"-"`

@@ -35,7 +35,7 @@ func pathValues(path string) map[string]string {
 }
 
 // SetPath finds the columns whose values are in the paths of all files: those of the model that the data is for;
-// without a model, those that have several values or that the options name.
+// without a model, those that have several values, unless they are to be ignored, or that the options name.
 func SetPath(o *dataset.Opening) {
 	first := pathValues(o.Data.Files[0].Name)
 	several := map[string]bool{}
@@ -54,7 +54,7 @@ func SetPath(o *dataset.Opening) {
 	named := ChoiceOf(o.Options).given(nil)
 	o.Path = slices.DeleteFunc(slices.Sorted(maps.Keys(first)), func(name string) bool {
 		if o.Options.Like == nil {
-			return !several[name] && !slices.Contains(named, name)
+			return (!several[name] || slices.Contains(o.Options.Ignore, name)) && !slices.Contains(named, name)
 		}
 		like := Like(o)
 		return like == nil || !like.Named() || !slices.Contains(like.Table().Columns, name)

@@ -35,9 +35,11 @@ func TestColumnsOfPathsDoNotDependOnTheOrderOfFiles(t *testing.T) {
 		{[]string{"a=1/k=1/f", "k=1/f", "b=1/k=2/f"}, "", "[k]"},
 		{[]string{"k=1/f", "f", "k=2/f"}, "", "[]"},
 		{[]string{"k=1/f"}, "", "[]"},
+		{[]string{"day=1/k=1/f", "day=2/k=2/f"}, "", "[k]"},
+		{[]string{"day=1/k=1/f", "day=2/k=2/f"}, "day", "[day k]"},
 	} {
 		for first := range c.names {
-			o := &dataset.Opening{Data: &dataset.Dataset{}, Options: dataset.Options{Label: c.label}}
+			o := &dataset.Opening{Data: &dataset.Dataset{}, Options: dataset.Options{Label: c.label, Ignore: []string{"day"}}}
 			for i := range c.names {
 				o.Data.Files = append(o.Data.Files, dataset.File{Object: storage.Object{Name: c.names[(first+i)%len(c.names)]}})
 			}

@@ -89,6 +89,19 @@ func ParsePattern(text string) (*Pattern, error) {
 	return p, nil
 }
 
+// DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to a pattern's files: a
+// model has not seen the days to come.
+func DayColumns(pattern string) (names []string) {
+	dirs := strings.Split(pattern, "/")
+	for _, dir := range dirs[:len(dirs)-1] {
+		name, value, _ := strings.Cut(dir, "=")
+		if slices.ContainsFunc(dayParts, func(part string) bool { return strings.Contains(value, part) }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // wildcard returns the pattern of the files of all days.
 func (p *Pattern) wildcard() string {
 	digits := func(n int) string { return strings.Repeat("[0-9]", n) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,5 +111,15 @@ func TestPatternsNameADay(t *testing.T) {
 	}
 	if _, err := ParseDay("2026-02-30"); err == nil {
 		t.Error("the 30th of February")
+	}
+}
+
+func TestDayColumnsAreThoseWithThePartsOfTheDay(t *testing.T) {
+	for pattern, want := range map[string][]string{
+		"data/dt=YYYY-MM-DD/*.csv": {"dt"}, "data/region=*/year=YYYY/month=MM/day=DD/*": {"year", "month", "day"}, "data/YYYY/MM/DD/part=1.csv": nil,
+	} {
+		if got := DayColumns(pattern); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
 	}
 }
