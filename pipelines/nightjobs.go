@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -50,6 +54,30 @@ func (n *nightJobs) Train(ctx context.Context, model string, files []string) err
 	}
 	t.Accept = func(m *models.Manifest) error { return errors.Join(n.judged(m), n.comparable(m)) }
 	_, err := Train(ctx, t)
+	return err
+}
+
+// Probe makes an embedding, for which the label is a column like others. Columns of groups and times stay what they are.
+func (n *nightJobs) Probe(ctx context.Context, model string, files []string) error {
+	if there, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || there {
+		return err
+	}
+	t := n.o.Train.Spec
+	t.Data.Data, t.Job, t.Kernel = files, n.making(), &fourier.GaussianOptions{Features: 32}
+	t.Scale, t.Encode, t.Room, t.Folds, t.Job.Log = nil, columns.Options{}, 0, 5, nil
+	if len(t.Data.Columns) > 0 {
+		t.Data.Columns = append(slices.Clone(t.Data.Columns), t.Data.Label)
+	}
+	t.Data.Label, t.Data.LabelText = "", dataset.LabelText{}
+	t.Split.Into(&t.Data)
+	d, err := job.OpenData(ctx, t.Data, nil)
+	if err != nil {
+		return err
+	}
+	if t.Types.Schema == "" && d.Schema.Traits().Columns { // so that values may be missing, as in a training
+		t.Types.Fill = schema.Median
+	}
+	_, err = Embed(ctx, EmbedOptions{Spec: t, Model: model})
 	return err
 }
 
@@ -134,7 +162,14 @@ func (n *nightJobs) Recipe(ctx context.Context, model string) (string, error) {
 func (n *nightJobs) Sum(ctx context.Context, recipe string, files []string, out string) error {
 	d := n.labelled(files)
 	d.Weight = n.o.Train.Data.Weight
-	_, err := summing.Sum(ctx, summing.Options{Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making()})
+	m, err := models.ReadManifest(ctx, recipe)
+	if err != nil {
+		return err
+	}
+	if m.Task == models.Embedding {
+		d.Label, d.LabelText = "", dataset.LabelText{}
+	}
+	_, err = summing.Sum(ctx, summing.Options{Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making()})
 	return err
 }
 
@@ -148,6 +183,9 @@ func (n *nightJobs) Summed(ctx context.Context, dir string) (*retrain.Summed, er
 	}
 	s := &retrain.Summed{Rows: p.Rows.Used, Content: p.Sums}
 	if p.Drift != nil {
+		if p.Drift.Schema != nil {
+			s.New = p.Drift.Schema.New
+		}
 		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), retrain.MostColumns)]
 	}
 	return s, nil

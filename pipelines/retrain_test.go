@@ -89,7 +89,8 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 				continue
 			}
 			jobtest.WantError(t, c.name, err, exit.CodeUsage, c.want)
-			if after := modelsIn(t, dir+"/models"); !slices.Equal(before, after) || strings.Contains(log.String(), "training on") || strings.Contains(log.String(), "summing") {
+			summed := strings.Contains(log.String(), "summing") && day == 3 // the first night compares days
+			if after := modelsIn(t, dir+"/models"); !slices.Equal(before, after) || strings.Contains(log.String(), "training on") || summed {
 				t.Errorf("day %d, %s: was trained: %v, before %v\n%s", day, c.name, after, before, log.String())
 			}
 		}

@@ -22,7 +22,7 @@ func TestANightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
 		if err := os.MkdirAll(at, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		write(t, at, "a.csv", replaced(quadrants(60), nil))
+		write(t, at, "a.csv", replaced(quadrants(60+day), nil))
 	}
 	if err := os.Mkdir(filepath.Join(dir, "disk"), 0o777); err != nil {
 		t.Fatal(err)

@@ -64,8 +64,8 @@ func retrainCommand() *cobra.Command {
 	cmd.Use = "retrain --config FILE --day DAY"
 	cmd.Short = "Retrain the champion on the data of a day"
 	cmd.Long = `Retrain does what a scheduled retraining has to do for a day. It lists the partitions of
---data, which are the files of a day; sums each that has no sums yet; refuses what does
-not look like the rows of the recipe; adds the sums of the window of days and fits a
+--data, which are the files of a day; sums each that has no sums yet; refuses by name
+what cannot be read, is a copy, or does not look like the rows of the recipe; adds the sums of the window of days and fits a
 model; compares it with the champion of --models on rows that neither has seen; and
 makes it champion if it passes the gates, or leaves the champion.
 
@@ -73,7 +73,8 @@ A partition that came late, was replaced or withdrawn is noticed by the list of 
 (generations on gs://), and the model follows: its bytes are those of a training on
 what is there. The newest partition judges, and is trained on the next day. Without a
 champion, and if the rows have drifted from those of the recipe by more than --redraw,
-the recipe is drawn anew by training on all partitions.
+the recipe is drawn anew by training on the partitions that are alike. Iterative learners
+are trained on these every night.
 
 The flags of train say how. Put all of them into a file, and let a scheduler run
 
@@ -84,7 +85,7 @@ not done again. Two runs at the same time do no harm: the second ends. The repor
 also in MODELS/reports, and what happened to the champion in bochner models history.
 
 Exit codes: 0 the new model is champion; 4 it did not pass the gates, and the champion
-stays; 8 the data of the day was refused; 9 there is no new data; 10 another run is at
+stays; 8 the data of the day was refused, or most days differ; 9 there is no new data; 10 another run is at
 work or was faster; 5 and 1 try again; 2 flags, 3 data or places, 6 a damaged model.`
 	cmd.Example = `  bochner retrain --config retrain.yaml --day 2026-11-20
   bochner retrain --models models --data 'data/dt=YYYY-MM-DD/*.csv' --label y --features 1024 \
@@ -104,7 +105,7 @@ work or was faster; 5 and 1 try again; 2 flags, 3 data or places, 6 a damaged mo
 	fs.StringVar(&o.HeldOut, "held_out", "", "Files of labelled rows that judge, which must be in no partition. The default is the newest partition that neither model has seen.")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are separated by commas, or given one by one.")
 	fs.StringArrayVar(&paired, "paired_gate", []string{"not worse by 1 % at 95 %"}, "Condition on the difference from the champion, in words (see compare). Several are separated by commas, or given one by one.")
-	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest drift of a partition from the rows of the recipe; a partition beyond it is not trained on. 0 means no bound.")
+	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest drift of a partition from the rows of the recipe, or without one from most others; a partition beyond it is not trained on. 0 means no bound.")
 	fs.Float64Var(&o.Redraw, "redraw", 0, "Drift of all rows from those of the recipe beyond which the recipe is drawn anew. 0 never does.")
 	fs.StringVar(&o.By, "by", "", "Who does this, for the history. The default is the user and the machine.")
 	return cmd

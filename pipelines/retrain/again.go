@@ -26,30 +26,17 @@ func (n *night) again(ctx context.Context) error {
 		return err
 	}
 	if id == "" {
-		n.changes()
-		judge, train := n.judges(n.all)
-		if judge != nil && n.unchanged(train) {
-			return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s", n.champion, judge.name))
-		}
-		return n.draw(ctx, n.all, "its learner is not trained by sums")
+		return n.anew(ctx, "its learner is not trained by sums")
 	}
-	if n.index, err = readIndex(ctx, storage.Join(n.Sums, id)); err != nil {
-		return err
-	}
-	if err := n.index.use(n.Models); err != nil {
-		return err
-	}
-	if err := n.index.clear(ctx, n.Discard); err != nil { // before their names are used again
+	if err := n.open(ctx, id); err != nil {
 		return err
 	}
 	var accepted []Partition
-	if err := n.timed("sum", func() (err error) { accepted, err = n.sumAll(ctx, recipe); return err }); err != nil {
+	if err := n.timed("sum", func() (err error) { accepted, err = n.sumAll(ctx, recipe, n.drawnParts()); return err }); err != nil {
 		return err
 	}
-	n.changes()
-	n.drifts()
-	if i := slices.IndexFunc(n.report.Refused, func(r Refused) bool { return r.Day == n.Day }); i >= 0 {
-		return n.refuse(ctx, n.report.Refused[i])
+	if done, err := n.refused(ctx); done || err != nil {
+		return err
 	}
 	if !slices.ContainsFunc(n.all, func(p Partition) bool { return p.Day == n.Day }) {
 		n.note("there is no data of %s yet", n.Day)
@@ -77,38 +64,39 @@ func (n *night) again(ctx context.Context) error {
 	return n.fit(ctx, recipe, id, train, judge, f)
 }
 
-// sumAll sums the partitions that have no sums, and returns those that are fit for training.
-func (n *night) sumAll(ctx context.Context, recipe string) (accepted []Partition, err error) {
-	refuse := func(p Partition, format string, args ...any) {
-		n.report.Refused = append(n.report.Refused, Refused{p.Day, fmt.Sprintf(format, args...)})
-	}
-	var summed []Partition
+// sumAll sums the partitions that have no sums by a recipe that was drawn from some of them, and returns those that are
+// fit for training.
+func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (accepted []Partition, err error) {
+	var summed []Partition // without copies
+	contents := map[string]string{}
+	n.copies = 0
 	for _, p := range n.all {
 		why, err := n.sumOne(ctx, recipe, p)
 		if err != nil {
 			return nil, err
 		}
 		if why != "" {
-			refuse(p, "%s", why)
+			n.leave(p, why)
 			continue
 		}
-		summed = append(summed, p)
-	}
-	if n.MaxDrift > 0 || n.Redraw > 0 {
-		if err := n.drawn(ctx, recipe, summed); err != nil {
-			return nil, err
-		}
-	}
-	contents := map[string]string{}
-	for _, p := range summed {
 		x := n.index.Parts[p.name()]
 		if other, twice := contents[x.Content]; twice {
-			refuse(p, "has the same %d rows as %s", x.Rows, other)
+			n.copies++
+			n.leave(p, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
 			continue
 		}
 		contents[x.Content] = p.Day
+		summed = append(summed, p)
+	}
+	if n.MaxDrift > 0 || n.Redraw > 0 {
+		if err := n.drawn(ctx, recipe, from); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range summed {
+		x := n.index.Parts[p.name()]
 		if len(x.Columns) > 0 && n.MaxDrift > 0 && x.Columns[0].AtLeast > n.MaxDrift {
-			refuse(p, "drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, columnsText(x.Columns))
+			n.leave(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, columnsText(x.Columns)))
 			continue
 		}
 		if n.MaxDrift > 0 && n.index.Drawn {
@@ -118,7 +106,7 @@ func (n *night) sumAll(ctx context.Context, recipe string) (accepted []Partition
 				}
 			}
 			if x.Drift.Value > n.MaxDrift {
-				refuse(p, "drift %.3g, more than %.3g: %s", x.Drift.Value, n.MaxDrift, x.Drift.Text)
+				n.leave(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, n.MaxDrift, x.Drift.Text))
 				continue
 			}
 		}
@@ -139,15 +127,15 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 		err = removeWork(ctx, place)
 	} else if err == nil {
 		if err = n.Sum(ctx, recipe, uris([]Partition{p}), place); err == nil {
-			n.report.Summed = append(n.report.Summed, p.Day)
+			if !slices.Contains(n.report.Summed, p.Day) { // by another probe
+				n.report.Summed = append(n.report.Summed, p.Day)
+			}
 			s, err = n.Summed(ctx, place)
 		}
 	}
 	switch {
-	case exit.Code(err) == exit.CodeData && !exit.Writing(err):
-		return fault.Text(err), nil
 	case err != nil:
-		return "", err
+		return unfit(err)
 	case s == nil:
 		return "", fmt.Errorf("retrain: %s: the sums of %s were made and are not there", place, p.Day)
 	}
@@ -156,14 +144,16 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 }
 
 // drawn makes the sums of the partitions from whose rows the recipe was drawn, from which drift
-// is measured, unless it was done. Without any of them drift is not measured.
-func (n *night) drawn(ctx context.Context, recipe string, summed []Partition) error {
+// is measured, unless it was done. Without any of them drift is not measured. A copy counts once.
+func (n *night) drawn(ctx context.Context, recipe string, from []Partition) error {
 	if n.index.Drawn {
 		return nil
 	}
 	f := Fitted{Total: n.index.place(drawnSums)}
-	for _, p := range summed {
-		if slices.Contains(n.drawnDays(), p.Day) {
+	contents := map[string]bool{}
+	for _, p := range from {
+		if x := n.index.Parts[p.name()]; x != nil && !contents[x.Content] {
+			contents[x.Content] = true
 			f.Add = append(f.Add, n.index.place(p.name()))
 		}
 	}
@@ -176,6 +166,12 @@ func (n *night) drawn(ctx context.Context, recipe string, summed []Partition) er
 	}
 	n.index.Drawn = true
 	return nil
+}
+
+// drawnParts are the partitions of these days.
+func (n *night) drawnParts() []Partition {
+	days := n.drawnDays()
+	return slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !slices.Contains(days, p.Day) })
 }
 
 // drawnDays are the days from whose rows the recipe of the champion was drawn.
@@ -203,8 +199,7 @@ func columnsText(columns []drift.Column) string {
 func (n *night) drifts() {
 	for _, p := range n.all {
 		x := n.index.Parts[p.name()]
-		trained := slices.ContainsFunc(n.lineage.Parts, func(q registry.Part) bool { return q.Name == p.Day && q.Digest == p.Digest })
-		if x == nil || trained {
+		if x == nil || n.trusted(p) {
 			continue
 		}
 		d := Moved{Day: p.Day, Columns: x.Columns, Features: x.Drift}
@@ -225,7 +220,7 @@ func (n *night) changes() {
 	if h := n.lineage.HeldOut; h != nil && len(h.Files) > 0 {
 		newest = max(newest, h.Name)
 	}
-	first := ""
+	first := n.first
 	if len(n.all) > 0 {
 		first = n.all[0].Day
 	}
@@ -244,34 +239,41 @@ func (n *night) changes() {
 		delete(before, p.Day)
 	}
 	for _, p := range n.lineage.Parts {
-		if _, gone := before[p.Name]; gone && p.Name >= first && n.inWindow(p.Name) {
+		if _, gone := before[p.Name]; gone && p.Name >= first {
 			n.report.Withdrawn = append(n.report.Withdrawn, p.Name)
 		}
 	}
 }
 
-// inWindow reports whether a day is one of those that a model is trained on.
-func (n *night) inWindow(day string) bool {
-	if n.Window == 0 {
-		return true
-	}
-	d, _ := ParseDay(n.Day)
-	return day >= d.AddDate(0, 0, 1-n.Window).Format(dayForm)
-}
-
 // unchanged reports whether the champion was trained on exactly these partitions.
 func (n *night) unchanged(train []Partition) bool {
-	return slices.EqualFunc(train, n.lineage.Parts, func(p Partition, q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest })
+	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, func(p Partition, q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest })
 }
 
-// refuse ends a run whose partition of the day cannot be trained on.
-func (n *night) refuse(ctx context.Context, r Refused) error {
-	n.report.Outcome, n.report.Why = Drifted, fmt.Sprintf("the data of %s is refused: %s", r.Day, r.Why)
+// refused ends a run whose partition of the day cannot be trained on. It reports what is new for the champion.
+func (n *night) refused(ctx context.Context) (bool, error) {
+	if n.lineage != nil {
+		n.changes()
+		n.drifts()
+	}
+	i := slices.IndexFunc(n.report.Refused, func(r Refused) bool { return r.Day == n.Day })
+	if i < 0 {
+		return false, nil
+	}
+	return true, n.refuse(ctx, fmt.Sprintf("the data of %s is refused: %s", n.Day, n.report.Refused[i].Why))
+}
+
+// refuse ends a run that has no data to train on. The history tells what happened to champions.
+func (n *night) refuse(ctx context.Context, why string) error {
+	n.report.Outcome, n.report.Why = Drifted, why
+	if n.champion == "" {
+		return nil
+	}
 	e, err := n.lastEvent(ctx, n.champion)
 	if err != nil || e != nil && e.Action == registry.Refused {
 		return err
 	}
-	_, err = n.registry.Refuse(ctx, n.champion, registry.Note{By: n.By, Day: n.Day, Command: n.Command, Why: n.report.Why})
+	_, err = n.registry.Refuse(ctx, n.champion, registry.Note{By: n.By, Day: n.Day, Command: n.Command, Why: why})
 	return err
 }
 

@@ -32,6 +32,7 @@ type index struct {
 	Of []string `json:"total_of,omitempty"`
 	// Drawn says that there are sums of the partitions from which the recipe was drawn.
 	Drawn bool `json:"drawn,omitempty"`
+	Probe bool `json:"probe,omitempty"` // the recipe is that of a probe
 	// Models are the directories of models whose retrainings use these sums; unknownModels is one of
 	// them if there were sums before this was noted.
 	Models []string `json:"models,omitempty"`

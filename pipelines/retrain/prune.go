@@ -20,7 +20,7 @@ import (
 //
 // Needed are, of champion, challenger and previous champion: the sums of the partitions that they
 // were trained on, the total from which the next night follows, and those of the partitions that
-// are there. Only sums in directories whose index names this directory of models alone are removed.
+// are there, also by probes. Only sums in directories whose index names this directory of models alone are removed.
 func (n *night) prune(ctx context.Context) error {
 	needs, err := n.needs(ctx)
 	if err != nil || needs == nil {
@@ -47,7 +47,7 @@ func (n *night) prune(ctx context.Context) error {
 			return err
 		}
 		id := path.Base(dir)
-		used := needs.recipes[id]
+		used := needs.recipes[id] || x.Probe
 		stays := used
 		var gone, totals []string
 		for _, place := range all {
@@ -55,7 +55,7 @@ func (n *night) prune(ctx context.Context) error {
 			switch day, isPart := dayOf(name); {
 			case !isPart:
 				totals = append(totals, name)
-			case needs.parts[id+"/"+name], used && slices.Contains(x.Of, name), day >= n.keptFrom():
+			case needs.parts[id+"/"+name], x.Probe && slices.Contains(names(n.all), name), used && slices.Contains(x.Of, name), day >= n.since(n.KeepDays):
 				stays = true
 			default:
 				gone = append(gone, name)
@@ -87,10 +87,10 @@ func (n *night) sweep(ctx context.Context) {
 	}
 }
 
-// keptFrom is the first day of which all sums are kept.
-func (n *night) keptFrom() string {
+// since is the first of the last days, at the end of which is that of the run.
+func (n *night) since(days int) string {
 	day, _ := ParseDay(n.Day)
-	return day.AddDate(0, 0, 1-n.KeepDays).Format(dayForm)
+	return day.AddDate(0, 0, 1-days).Format(dayForm)
 }
 
 // dayOf returns the day of the sums of a partition by their name.

@@ -68,8 +68,11 @@ type Jobs interface {
 	// judge. Train returns it before it trains.
 	Accept(ctx context.Context, champion string) error
 
+	// Probe draws a small recipe from the files, by which partitions are compared, unless it exists.
+	Probe(ctx context.Context, model string, files []string) error
+
 	// Recipe identifies the recipe of a model: models that were trained by it have the same. It
-	// is "" if the model was not trained by sums, and then the other jobs are not called.
+	// is "" if the model was not trained by sums, and then the other jobs are called for probes only.
 	Recipe(ctx context.Context, model string) (string, error)
 	// Sum sums files under the recipe of a model, and creates the directory out.
 	Sum(ctx context.Context, recipe string, files []string, out string) error
@@ -88,8 +91,9 @@ type Jobs interface {
 
 // Summed describes the sums of a part.
 type Summed struct {
-	Rows    int64  `json:"rows"`
-	Content string `json:"content"` // equal for equal rows, however they are split into files
+	Rows    int64    `json:"rows"`
+	Content string   `json:"content"`       // equal for equal rows, however they are split into files
+	New     []string `json:"new,omitempty"` // columns that the recipe does not have
 	// Columns are those that have moved for certain from the rows of the recipe, the farthest
 	// first, at most MostColumns.
 	Columns []drift.Column `json:"columns,omitempty"`
@@ -148,6 +152,8 @@ func Run(ctx context.Context, o Options, jobs Jobs) (*Report, error) {
 	if err := n.run(ctx); err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(n.report.Refused, func(a, b Refused) int { return cmp.Compare(a.Day, b.Day) })
+	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b Refused) bool { return a.Day == b.Day }) // by several probes
 	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
 		return nil, err
 	}
@@ -196,10 +202,12 @@ type night struct {
 	pattern  *Pattern
 	report   *Report
 
+	first    string      // day of the window; "" if it has no bound
 	all      []Partition // of the window
 	champion string      // its name; "" for none
 	lineage  *registry.Lineage
-	index    *index // of the champion's recipe
+	index    *index // of the champion's recipe, or of a probe
+	copies   int    // partitions that were refused as such
 }
 
 func (n *night) note(format string, args ...any) {
@@ -228,23 +236,21 @@ func (n *night) run(ctx context.Context) error {
 	}
 	n.champion = s.Champion
 	n.report.Champion, n.report.Before = s.Champion, s.Champion
-	first := ""
 	if n.Window > 0 {
-		day, _ := ParseDay(n.Day)
-		first = day.AddDate(0, 0, 1-n.Window).Format(dayForm)
+		n.first = n.since(n.Window)
 	}
-	if err := n.timed("list", func() (err error) { n.all, err = n.pattern.Partitions(ctx, first, n.Day); return err }); err != nil {
+	if err := n.timed("list", func() (err error) { n.all, err = n.pattern.Partitions(ctx, n.first, n.Day); return err }); err != nil {
 		return err
 	}
 	if n.champion == "" {
-		return n.first(ctx, "there is no champion")
+		return n.anew(ctx, "there is no champion")
 	}
 	if n.lineage, err = n.registry.ReadLineage(ctx, n.champion); err != nil {
 		return err
 	}
 	if n.lineage == nil || n.lineage.Day == "" { // it was trained and promoted by hand
 		n.lineage = nil
-		return n.first(ctx, fmt.Sprintf("nothing tells on which days %s was trained", n.champion))
+		return n.anew(ctx, fmt.Sprintf("nothing tells on which days %s was trained", n.champion))
 	}
 	done, err := n.decided(ctx)
 	if err != nil || done {
@@ -291,11 +297,6 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 	return nil, nil
 }
 
-// first trains a model without a champion to follow: it draws the recipe.
-func (n *night) first(ctx context.Context, why string) error {
-	return n.draw(ctx, n.all, why)
-}
-
 // draw draws a recipe from partitions, trains a model by it, and judges it.
 func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 	judge, train := n.judges(parts)
@@ -307,6 +308,8 @@ func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 		return n.nothing(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another day, or name files that judge with --held_out", judge.name))
 	case judge == nil:
 		return n.nothing("no model can be judged: every partition is one that the champion was trained on")
+	case n.unchanged(train):
+		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s", n.champion, judge.name))
 	}
 	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
 	n.report.Redrawn = why

@@ -126,9 +126,31 @@ func (j *rowJobs) Accept(ctx context.Context, champion string) error {
 
 var errUnfit = errors.New("models like this one do not have the score")
 
+// Probe makes a recipe that has the rows of the files. Sums by it refuse other columns.
+func (j *rowJobs) Probe(ctx context.Context, model string, files []string) error {
+	j.call("probe %d", len(files))
+	rows, err := rowsOf(ctx, files)
+	if err != nil {
+		return err
+	}
+	if rows["flag"] > 0 {
+		return exit.Usage("no column")
+	}
+	made, err := modelOf(rows, fmt.Sprintf("p%x", rows.hash("")>>40))
+	if err != nil {
+		return err
+	}
+	return publish(ctx, model, made)
+}
+
+// others reports whether rows have other columns, those with a z.
+func others(rows []string) bool {
+	return slices.ContainsFunc(rows, func(row string) bool { return strings.HasPrefix(row, "z") })
+}
+
 func (j *rowJobs) Recipe(ctx context.Context, model string) (string, error) {
 	m, err := models.ReadManifest(ctx, model)
-	if err != nil || j.rounds {
+	if err != nil || j.rounds && strings.HasPrefix(m.Program, "r") {
 		return "", err
 	}
 	return m.Program, nil
@@ -139,6 +161,16 @@ func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out st
 	rows, err := rowsOf(ctx, files)
 	if err != nil {
 		return err
+	}
+	m, err := models.ReadManifest(ctx, recipe)
+	if err != nil {
+		return err
+	}
+	if rows["flag"] > 0 {
+		return exit.Refuse("no column")
+	}
+	if others(slices.Collect(maps.Keys(rows))) != others(strings.Fields(m.Fingerprint)) {
+		return exit.Refuse("%s: has other columns", files[0])
 	}
 	return store(ctx, out, rows)
 }
@@ -358,7 +390,7 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.night(t, 1, Nothing, "no model can be trained: the only partition, 2026-01-01, judges; wait for another day, or name files that judge with --held_out")
 	s.put(2, "a2 b2")
 	s.night(t, 2, Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02", "trained on 1 partition, 2026-01-01\n")
-	s.did(t, "train 1")
+	s.did(t, "probe 1", "sum 1", "train 1")
 	s.night(t, 2, Promoted, "nothing is left to do") // again
 	s.did(t)
 	s.put(3, "a3 b3")
@@ -492,7 +524,7 @@ func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s.put(3, "a3 b3")
 	s.put(4, "a4 b4")
 	s.night(t, 4, Promoted, "recipe     drawn anew: its learner is not trained by sums", "new        2026-01-02, 2026-01-03, 2026-01-04")
-	s.did(t, "train 3")
+	s.did(t, "probe 1", "sum 1", "sum 1", "train 3")
 	s.night(t, 4, Promoted)
 	s.did(t)
 }
@@ -558,7 +590,15 @@ func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
 // However often a run is stopped, at whichever call, the next one makes of the day what an
 // undisturbed one makes of it: the same models, byte for byte, and the same history.
 func TestARunThatWasStoppedIsRepeated(t *testing.T) {
+	for _, rounds := range []bool{false, true} {
+		stoppedIsRepeated(t, rounds)
+	}
+}
+
+func stoppedIsRepeated(t *testing.T, rounds bool) {
+	t.Helper()
 	s := newShop(t)
+	s.jobs.rounds = rounds
 	var calls []int
 	want := s.month(t, func(day int) {
 		f := &disktest.Fault{FS: s.mem, Writes: true}
@@ -578,6 +618,7 @@ func TestARunThatWasStoppedIsRepeated(t *testing.T) {
 		killed := 0
 		for from := 1; from <= step; from++ {
 			s := newShop(t)
+			s.jobs.rounds = rounds
 			got := s.month(t, func(day int) {
 				for at := from; at < 4*calls[day-1]+100; at += step {
 					f := &disktest.Fault{FS: s.mem, At: at, Do: func() error { return errDead }, On: true, Writes: true}
