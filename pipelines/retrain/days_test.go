@@ -1,6 +1,7 @@
 package retrain
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,6 +105,28 @@ func TestAProbeOfACopyMeasuresDrift(t *testing.T) {
 	r := s.night(t, 5, Promoted, "refused    2026-01-02: drift 1, more than 0.4: rows begin with x", "refused    2026-01-04: has the same 2 rows as 2026-01-01")
 	if len(r.Notes) > 0 {
 		t.Errorf("%q", r.Notes)
+	}
+}
+
+// A champion whose directory is lost is replaced as if there were none, and only if it is still champion.
+func TestALostChampionIsReplaced(t *testing.T) {
+	for _, rounds := range []bool{false, true} {
+		s := newShop(t)
+		s.jobs.rounds, s.o.MaxDrift = rounds, 0.4
+		s.put(1, "a1 b1")
+		s.put(2, "a2 b2")
+		lost := s.night(t, 2, Promoted).Champion
+		if err := errors.Join(s.mem.RemoveAll("/shop/models/"+lost), s.mem.Sync("/shop/models")); err != nil {
+			t.Fatal(err)
+		}
+		s.put(3, "m3 m4")
+		s.put(4, "a4 b4")
+		s.night(t, 4, Promoted, "before: "+lost, "note       the champion "+lost+" is lost", "refused    2026-01-03: drift 1")
+		if got, want := s.rows(t), "a1 a2 b1 b2"; got != want {
+			t.Errorf("by rounds %t: trained on %s, want %s", rounds, got, want)
+		}
+		s.put(5, "a5 b5")
+		s.night(t, 5, Promoted, "judged by  2026-01-05")
 	}
 }
 

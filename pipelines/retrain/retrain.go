@@ -204,7 +204,7 @@ type night struct {
 
 	first    string      // day of the window; "" if it has no bound
 	all      []Partition // of the window
-	champion string      // its name; "" for none
+	champion string      // its name; "" for none, and if its directory is lost
 	lineage  *registry.Lineage
 	index    *index // of the champion's recipe, or of a probe
 	copies   int    // partitions that were refused as such
@@ -236,6 +236,15 @@ func (n *night) run(ctx context.Context) error {
 	}
 	n.champion = s.Champion
 	n.report.Champion, n.report.Before = s.Champion, s.Champion
+	if n.champion != "" {
+		switch there, err := storage.Exists(ctx, storage.Join(n.registry.Place(n.champion), models.ManifestFile)); {
+		case err != nil:
+			return err
+		case !there:
+			n.note("the champion %s is lost: its directory has no model", n.champion)
+			n.champion = ""
+		}
+	}
 	if n.Window > 0 {
 		n.first = n.since(n.Window)
 	}
@@ -429,7 +438,7 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 // decide promotes the model or records that it was left.
 func (n *night) decide(ctx context.Context, model string, passed bool) error {
 	r := n.report
-	expect := cmp.Or(n.champion, registry.NoChampion)
+	expect := cmp.Or(r.Before, registry.NoChampion)
 	note := registry.Note{By: n.By, Gates: r.Gates, Day: n.Day, Command: n.Command, Expect: expect, Why: r.reason()}
 	e, err := n.lastEvent(ctx, model)
 	if err != nil {
