@@ -38,14 +38,16 @@ type calendar struct {
 	repeated  int         // it has the rows of the day before
 	withdrawn [2]int      // a day, and that on which it is withdrawn
 	late      map[int]int // days by the day on which they come
+	lost      int         // before its night the models are lost; 0 for never
 	kills     int         // a night
 	window    int
 }
 
-// year is the calendar of make test-year, and fortnight that of the tests.
+// year and season are the calendars of make test-year, and fortnight that of the tests.
 var (
-	year      = calendar{days: 365, broken: 170, repeated: 80, withdrawn: [2]int{120, 150}, late: map[int]int{43: 40, 230: 200}, kills: 3}
-	fortnight = calendar{days: 14, broken: 10, repeated: 7, withdrawn: [2]int{2, 9}, late: map[int]int{6: 4, 12: 11}, kills: 1}
+	year      = calendar{days: 365, broken: 170, repeated: 80, withdrawn: [2]int{120, 150}, late: map[int]int{43: 40, 230: 200}, lost: 60, kills: 3}
+	season    = calendar{days: 90, broken: 70, repeated: 30, withdrawn: [2]int{20, 50}, late: map[int]int{43: 40}, lost: 25, kills: 3, window: 40}
+	fortnight = calendar{days: 14, broken: 10, repeated: 7, withdrawn: [2]int{2, 9}, late: map[int]int{6: 4, 12: 11}, lost: 5, kills: 1}
 )
 
 // dailyRows is the number of rows of a day.
@@ -162,6 +164,11 @@ func (n *nights) arrive(t *testing.T, day int) {
 	if of, ok := n.late[day]; ok {
 		n.put(t, of, dailyCSV(of, 1))
 	}
+	if day == n.lost {
+		if err := storage.Remove(jobtest.Ctx, n.reg.Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if day == n.withdrawn[1] {
 		if err := storage.Remove(jobtest.Ctx, partition(n.root, n.withdrawn[0])); err != nil {
 			t.Fatal(err)
@@ -209,7 +216,15 @@ func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Durat
 	}
 	dir := t.TempDir()
 	begun := time.Now()
-	fromScratch(t, n.reg.Place(l.Recipe), files, dir)
+	if n.o.Train.Learner == nil {
+		fromScratch(t, n.reg.Place(l.Recipe), files, dir)
+	} else {
+		train := n.o.Train
+		train.Model, train.Data.Data, train.Data.Ignore = dir+"/model", files, []string{"dt"}
+		if _, err := Train(jobtest.Ctx, train); err != nil {
+			t.Fatal(err)
+		}
+	}
 	took := time.Since(begun)
 	names := []string{"weights.safetensors", "profile.json", "manifest.json"}
 	if l.Redrawn != "" {
@@ -241,13 +256,21 @@ func (n *nights) expected(day int) retrain.Outcome {
 }
 
 // All that can happen to daily data in a year: drift, a break, late partitions, one that is
-// withdrawn, one that is there twice, and processes that are stopped. Every night's model is,
-// byte for byte, that of a training from scratch by its recipe; the break is not promoted; the
+// withdrawn, one that is there twice, models that are lost, and processes that are stopped. Every night's model is,
+// byte for byte, that of a training from scratch, by its recipe if it was fitted to sums; the break is not promoted; the
 // time of a night does not grow.
 func TestNightsOfAYear(t *testing.T) {
-	c := fortnight
+	c, iterative, learners := fortnight, fortnight, apprentices(2)[2:3]
 	if os.Getenv("BOCHNER_YEAR") != "" {
-		c = year
+		c, iterative, learners = year, season, apprentices(20)[2:]
+	}
+	for _, a := range learners {
+		t.Run(a.name, func(t *testing.T) {
+			dir := t.TempDir()
+			n := newNights(iterative, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
+			n.o.Train.Learner = a.learner
+			n.through(t)
+		})
 	}
 	t.Run("disk", func(t *testing.T) {
 		dir := t.TempDir()
