@@ -157,9 +157,8 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
 	pass.Fold.Contents = t.contents
 	pass.Copies = nil
-	if t.by.Rule.Weights == nil {
-		pass.EqualWeights = t.Profile.Weights != nil
-	}
+	// By a recipe with weights these count where they are all equal, too: rows of other sums have others.
+	pass.EqualWeights = t.by.Rule.Weights == nil && t.Profile.Weights != nil
 	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)

@@ -1,0 +1,57 @@
+package pipelines
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
+)
+
+// Sums of a part whose rows all have the same weight go together with the sums of other parts: they are those of all
+// rows summed at once.
+func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
+	dir := t.TempDir()
+	const header = "a,w,y\n"
+	var equal, mixed string
+	for i := range 60 {
+		row := func(w int) string { return fmt.Sprintf("%d,%d,%s\n", i*37%61, w, []string{"in", "out"}[i%2]) }
+		if i < 20 {
+			equal += row(3)
+		} else {
+			mixed += row(1 + i%3)
+		}
+	}
+	data := func(name, text string) dataset.Options {
+		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", header+text)}, Label: "y", Weight: "w"}
+	}
+	all := data("all", equal+mixed)
+	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.None, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+		Spec: prepare.Spec{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
+	for name, of := range map[string]dataset.Options{"sum-equal": data("equal", equal), "sum-mixed": data("mixed", mixed), "sum-all": all} {
+		if err == nil {
+			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: of, Out: dir + "/" + name})
+		}
+	}
+	if err == nil {
+		_, err = AddSums(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}}, SaveSums: dir + "/total"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var digests []string
+	for _, name := range []string{"total", "sum-all"} {
+		p, err := sums.ReadPart(jobtest.Ctx, dir+"/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, p.Sums)
+	}
+	if digests[0] != digests[1] {
+		t.Errorf("added %s, at once %s", digests[0], digests[1])
+	}
+}
