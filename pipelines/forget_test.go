@@ -2,8 +2,12 @@ package pipelines
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,7 +15,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/disktest"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -23,7 +29,7 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 	t.Helper()
 	rows := "user,a,y\n"
 	for i := range 60 {
-		rows += fmt.Sprintf("u%d,%d,%s\n", i, i*i%17, []string{"in", "out"}[i%2])
+		rows += fmt.Sprintf("u%d,%d,%s\n", i, i*37%61, []string{"in", "out"}[i%2])
 	}
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y", ID: "user"}
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.None, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
@@ -137,5 +143,227 @@ func TestJobsAtTheSameTimeHaveTheirOwnListsOfIDs(t *testing.T) {
 	wg.Wait()
 	if stored, read := f.stored.Load(), f.read.Load(); stored != jobs || read != 0 {
 		t.Errorf("%d lists were stored, and read again %d times in the process that has them", stored, read)
+	}
+}
+
+// Rows that are not in the sums, or not as often, are refused by file and line, and nothing is written; all others are
+// forgotten.
+func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
+	dir := t.TempDir()
+	first := forgetting(t, dir, "") // u0 to u59
+	rows := func(name string, rows ...string) []string {
+		return []string{jobtest.Write(t, dir, name, "user,a,y\n"+strings.Join(rows, "\n")+"\n")}
+	}
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	twice := []string{"v,0.5,in", "v,0.5,in", "v,1.5,out"}
+	do(Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: rows("day.csv", twice...)}, Out: dir + "/day"}))
+	do(Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sums", dir + "/day"}}, Model: dir + "/both", SaveSums: dir + "/total"}))
+	for i, of := range [][]string{{dir + "/total"}, {dir + "/day", dir + "/sums"}} {
+		for k, c := range []struct {
+			name  string
+			rows  []string
+			times int    // that they can be forgotten, one time after the other
+			place string // of the first row that is refused then
+		}{
+			{"a row that is there twice", twice[:1], 2, ":2: "},
+			{"both of two", twice[:2], 1, ":2: "},
+			{"three of two", append(twice[:2:2], twice[0]), 0, ":4: "},
+			{"one that is there, one that is not", []string{twice[2], "v,1.5,in"}, 0, ":3: "},
+			{"never there", []string{"v,0.75,in", "v,0.25,in"}, 0, ":2: "},
+			{"another order", []string{twice[2], twice[0]}, 1, ":2: "},
+		} {
+			name := fmt.Sprintf("%d-%d", i, k)
+			o := first
+			o.Model, o.Sums, o.IDs, o.Data.Data, o.Data.ID = dir+"/both", of, "", rows(name+".csv", c.rows...), ""
+			o.Job.ShardBytes = []int64{0, 20}[i]
+			hidden := map[string]bool{}
+			for n := range c.times + 1 {
+				o.Out, o.SaveSums = fmt.Sprintf("%s/out-%s-%d", dir, name, n), fmt.Sprintf("%s/less-%s-%d", dir, name, n)
+				o.Certificate = o.Out + ".json"
+				r, err := Forget(jobtest.Ctx, o)
+				if n < c.times {
+					do(r, err)
+					hidden[r.Certificate.Contents[0]] = true
+					o.Model, o.Sums = o.Out, []string{o.SaveSums}
+					continue
+				}
+				jobtest.WantError(t, c.name, err, exit.CodeData, name+".csv"+c.place+"the row is not in the sums")
+				for _, made := range []string{o.Out, o.SaveSums, o.Certificate} {
+					if _, err := os.Stat(made); err == nil {
+						t.Errorf("%s: %s was written", c.name, made)
+					}
+				}
+			}
+			if len(hidden) != c.times {
+				t.Errorf("%s: certificates of the same row have the same code", c.name)
+			}
+		}
+	}
+}
+
+func contentOf(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Sums list the same rows, byte for byte, for any number of readers and however the files are cut.
+func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
+	dir := t.TempDir()
+	forgetting(t, dir, "")
+	lines := strings.SplitAfter(strings.TrimSpace(contentOf(t, dir+"/data.csv")), "\n")
+	lines = append(lines[:60], lines[7:]...) // some are there twice
+	lines[len(lines)-1] += "\n"
+	r := rand.New(rand.NewPCG(3, 3))
+	var want map[string]string
+	for i, c := range []struct {
+		files, lanes int
+		shard        int64
+	}{{1, 1, 0}, {1, 3, 100}, {4, 1, 60}, {7, 3, 20}} {
+		var files []string
+		rows := slices.Clone(lines[1:])
+		if i > 0 {
+			r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		}
+		for k := range c.files {
+			some := rows[k*len(rows)/c.files : (k+1)*len(rows)/c.files]
+			files = append(files, jobtest.Write(t, dir, fmt.Sprintf("cut-%d-%d.csv", i, k), lines[0]+strings.Join(some, "")))
+		}
+		out := fmt.Sprintf("%s/sums-%d", dir, i)
+		o := SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: files, Label: "y", ID: "user"}, Out: out}
+		o.Job.ShardBytes, o.Job.Engine.Checkpoint = c.shard, -1
+		if c.lanes > 1 {
+			o.Job.Engine.Runner, o.Job.Engine.Lanes = "prism", c.lanes
+		}
+		if _, err := Sum(jobtest.Ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, pattern := range []string{"contents.bin", "*.sums"} {
+			names, _ := filepath.Glob(out + "/" + pattern)
+			for _, name := range names {
+				got[filepath.Base(name)] = contentOf(t, name)
+			}
+		}
+		if len(got["contents.bin"]) != 8*len(rows) || len(got) < 2 {
+			t.Fatalf("%d bytes for %d rows in %d files", len(got["contents.bin"]), len(rows), len(got))
+		}
+		if want == nil {
+			want = got
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%+v: other sums, or other rows are listed", c)
+		}
+	}
+}
+
+// A forget that was stopped at any moment continues to the same model, sums and certificate, and only once.
+func TestAForgetThatWasStoppedForgetsOnce(t *testing.T) {
+	dir := t.TempDir()
+	o := forgetting(t, dir, "u3\nu8\n")
+	forget := func(name string, resume bool) error {
+		o := o
+		o.Out, o.SaveSums, o.Certificate, o.Job.Resume = dir+"/"+name, dir+"/"+name+"-sums", dir+"/"+name+".json", resume
+		_, err := Forget(jobtest.Ctx, o)
+		storage.Settle()
+		return err
+	}
+	made := func(name string) map[string]string {
+		files := map[string]string{"certificate": contentOf(t, dir+"/"+name+".json")}
+		for _, of := range []string{"", "-sums"} {
+			names, _ := filepath.Glob(dir + "/" + name + of + "/*")
+			for _, file := range names {
+				files[of+filepath.Base(file)] = contentOf(t, file)
+			}
+		}
+		return files
+	}
+	stopped := func(name string, call int) (f *disktest.Fault, err error) {
+		f = &disktest.Fault{FS: disk.OS{}, At: call, Do: func() error { return errStopped }, On: true, Writes: true}
+		defer disk.Swap(f)()
+		return f, forget(name, false)
+	}
+	f, err := stopped("whole", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, calls, continued := made("whole"), f.Calls(), 0
+	for i := range 8 {
+		name := fmt.Sprint("stopped-", i)
+		if f, err := stopped(name, 1+i*calls/8); err == nil || f.Hit() == "" {
+			t.Fatalf("%s was not stopped: %v", name, err)
+		}
+		if _, err := os.Stat(dir + "/" + name); err == nil {
+			continue // it stopped after the model
+		}
+		continued++
+		if err := forget(name, true); err != nil {
+			t.Fatalf("%s does not continue: %v", name, err)
+		}
+		if got := made(name); !maps.Equal(got, want) {
+			t.Errorf("%s: %s", name, differences(got, want))
+		}
+		again := o
+		again.Model, again.Sums, again.Out, again.IDs = dir+"/"+name, []string{dir + "/" + name + "-sums"}, dir+"/again", o.IDs
+		_, err := Forget(jobtest.Ctx, again)
+		jobtest.WantError(t, name+" again", err, exit.CodeData, "data.csv:5: the row is not in the sums")
+	}
+	if continued < 4 {
+		t.Errorf("%d of 8 continued", continued)
+	}
+}
+
+// Whoever has the sums and the rows can verify a certificate. Whoever has the certificate and the recipe alone cannot
+// tell whether a row was forgotten. The certificate does not hold for sums without the rows.
+func TestACertificateTellsOnlyThoseWhoHaveTheSumsWhichRowsItIsOf(t *testing.T) {
+	dir := t.TempDir()
+	o := forgetting(t, dir, "u3\nu8\n")
+	o.Certificate, o.SaveSums = dir+"/proof", dir+"/less"
+	r, err := Forget(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := o
+	verify.Model = o.Out
+	if v, err := VerifyForgotten(jobtest.Ctx, verify); err != nil || !v.Holds {
+		t.Errorf("%+v, %v", v, err)
+	}
+	// The same rows, forgotten from sums that have one more: everything that is of the rows alone differs.
+	more := dataset.Options{Data: []string{jobtest.Write(t, dir, "more.csv", "user,a,y\nw,3.5,in\n")}}
+	if _, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: more, Out: dir + "/more"}); err != nil {
+		t.Fatal(err)
+	}
+	other := o
+	other.Sums = []string{dir + "/sums", dir + "/more"}
+	other.Model, other.Out, other.Certificate, other.SaveSums = dir+"/model-more", dir+"/less-more", dir+"/proof-more", ""
+	if _, err = Fit(jobtest.Ctx, FitOptions{Parts: other.Parts, Model: other.Model}); err != nil {
+		t.Fatal(err)
+	}
+	q, err := Forget(jobtest.Ctx, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hidden := range append(r.Certificate.Contents, r.Certificate.SumsOfRows) {
+		if hidden == q.Certificate.SumsOfRows || slices.Contains(q.Certificate.Contents, hidden) {
+			t.Errorf("%s is of the rows alone, so that it can be compared with that of a guess", hidden)
+		}
+	}
+	lineage, err := os.ReadFile(o.Out + "/lineage.json")
+	if err != nil || !strings.Contains(string(lineage), r.Certificate.SumsOfRows) {
+		t.Errorf("the lineage does not name what was forgotten as the certificate does: %v\n%s", err, lineage)
+	}
+	verify.Sums = []string{o.SaveSums}
+	v, err := VerifyForgotten(jobtest.Ctx, verify)
+	jobtest.WantError(t, "sums that never had the rows", err, exit.CodeGate, "does not hold", "data.csv:5: the row is not in the sums")
+	if v == nil || v.Holds || len(v.Why) == 0 {
+		t.Errorf("%+v", v)
 	}
 }

@@ -1,6 +1,7 @@
 package folds
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -22,6 +23,8 @@ type Assigner struct {
 	at     Place
 	begun  bool
 	next   []int64 // number of the next copy of each content
+
+	own []uint64 // scratch of Contents
 }
 
 // NewAssigner returns an assigner of rows with those labels, by a rule or, if that is nil, by
@@ -69,6 +72,20 @@ func (d *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
 		return append(dst[:0], hashes...)
 	}
 	return rows.HashBlock(dst, d.seed^salt, b)
+}
+
+// Contents appends a hash of 8 bytes for each row of a block: of its numbers, labels and weight, and of the key by
+// which it is assigned to a fold. Equal rows have equal hashes.
+func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
+	d.own = rows.HashBlock(d.own[:0], d.seed^salt, b)
+	for i, h := range d.own {
+		h = d.labels.contentOf(b, i, h)
+		if len(b.Keys) > 0 {
+			h = content(h, b.Keys[i])
+		}
+		dst = binary.LittleEndian.AppendUint64(dst, h)
+	}
+	return dst
 }
 
 // Pilot returns the part of a row among n parts of the rows that are not held out, given the hash

@@ -51,6 +51,8 @@ type Part struct {
 	Folds [][]Frame `json:"folds"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.
 	Copies *models.FileSum `json:"copies,omitempty"`
+	// Contents describes ContentsFile; nil if there is none: see MostContents.
+	Contents *models.FileSum `json:"contents,omitempty"`
 
 	// Sums is the digest of the sums: equal for equal rows, however they were cut.
 	Sums   string `json:"sums_sha256"`

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,6 +66,10 @@ var sumsCases = []sumsCase{
 	}, "train --features 60 --categorical x,c --encode target"},
 	{"several targets", "x,y,p,l", targetsRow, "train --features 60 --label p,l"},
 	{"learned features", "x,y,l", pointRow, "train --kernel learned --features 40 --chains 8 --steps 3 --take 2 --learner ridge"},
+	{"groups", "x,y,g,l", func(r *rand.Rand) string {
+		x, y := points(r)
+		return fmt.Sprintf("%.4f,%.4f,g%d,%s", x, y, r.IntN(40), letter(r))
+	}, "train --features 60 --group_column g"},
 	{"embedding", "x,y,l", pointRow, "embed --features 60 --components 3"},
 }
 
@@ -130,6 +136,29 @@ func TestModelsOfSumsAreThoseOfTheRows(t *testing.T) {
 			}
 			if fit("m8", "--sums", "less") != left {
 				t.Error("sums without the forgotten rows")
+			}
+			readers := []string{"--runner", "prism", "--lanes", "3"}
+			if i > 0 {
+				readers = nil // one
+			}
+			slices.Reverse(rows[9:])
+			file("left", rows[9:], rows[:3])
+			must(t, dir, append(readers, "--job", "sum", "--recipe", "recipe", "--data", "left.csv", "--out", "left-sums", smallShards, "--quiet")...)
+			if read(t, dir, "less", "contents.bin") != read(t, dir, "left-sums", "contents.bin") {
+				t.Error("sums without the forgotten rows list others than the sums of the rows that are left")
+			}
+			if !strings.Contains(c.name, "copies") { // of which others are left
+				for _, data := range []string{"gone.csv", "changed.csv"} { // its second row was not trained on
+					file("changed", rows[20:21], []string{strings.Replace(rows[21], ".", ".9", 1)})
+					r := run(t, dir, "forget", "--model", "m6", "--sums", "less", "--data", data, "--out", "m9", "--save_sums", "again", "--certificate", "again.json", "--quiet")
+					place := map[string]string{"gone.csv": "gone.csv:2: ", "changed.csv": "changed.csv:3: "}[data]
+					if r.code != 3 || !strings.Contains(r.stderr, place+"the row is not in the sums") {
+						t.Errorf("forgetting %s: exit code %d\n%s", data, r.code, r.stderr)
+					}
+				}
+				if made := strings.Join(entries(t, dir), " "); strings.Contains(made, "m9") || strings.Contains(made, "again") {
+					t.Errorf("forgetting that was refused left %s", made)
+				}
 			}
 			verify := []string{"verify", "--certificate", "proof.json", "--model", "m6", "--sums", "total", "--data", "gone.csv", "--quiet"}
 			must(t, dir, verify...)
@@ -213,6 +242,15 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	if err := os.WriteFile(fold, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	// Sums of an older version have no list of their rows.
+	for _, name := range []string{"unlisted", "mislisted"} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(dir, "twice"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir, "mislisted/contents.bin", strings.Repeat("1", 800))
+	must(t, dir, "fit", "--sums", "twice", "--model", "unlisted-model", "--quiet")
+	unlist(t, filepath.Join(dir, "unlisted", "manifest.json"))
 	for _, c := range []struct {
 		command string
 		code    int
@@ -239,8 +277,11 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"sum --recipe two --data two.csv --label l --out x", 2, "the recipe has 2 (p, l)"},
 		{"train --recipe m --data a.csv --model x --features 10", 2, "--features cannot be used"},
 		{"forget --model grown --sums s/* --data new.csv --label l --out x2 --last 5d", 3, "was trained on"},
-		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3, "not all in the sums"},
-		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data never.csv --out x --save_sums y", 3, "not all in the sums: in fold"},
+		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3, "a.csv:2: the row is not in the sums"},
+		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data never.csv --out x --save_sums y", 3, "never.csv:2: the row is not in the sums"},
+		{"forget --model rounds --sums s/* --data a.csv --out x", 2, "iterative learner"},
+		{"forget --model unlisted-model --sums unlisted --data b.csv --out x", 3, "unlisted does not list its rows"},
+		{"forget --model unlisted-model --sums mislisted --data b.csv --out x", 6, "mislisted: contents.bin is damaged"},
 		{"fit --model after --sums y", 3, "no directory of sums"},
 		{"forget --model last --sums o --data new.csv --out x", 3, "another recipe"},
 		{"verify --certificate proof.json --model less --sums o --data new.csv", 3, "another recipe"},
@@ -250,6 +291,20 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		}
 	}
 	sum("roomy", "beyond.csv", "roomy-sums")
+}
+
+// unlist removes the list of rows from the manifest of sums.
+func unlist(t *testing.T, name string) {
+	t.Helper()
+	text := read(t, filepath.Dir(name), filepath.Base(name))
+	from := strings.Index(text, `  "contents": {`)
+	to := strings.Index(text, `  "sums_sha256"`)
+	tail := strings.Index(text, `  "sha256": "`+text[len(text)-len("\"\n}\n")-64:])
+	if from < 0 || to < from || tail < to {
+		t.Fatalf("no list of rows in %s", text)
+	}
+	body := text[:from] + text[to:tail]
+	write(t, filepath.Dir(name), filepath.Base(name), fmt.Sprintf("%s  \"sha256\": \"%x\"\n}\n", body, sha256.Sum256([]byte(body))))
 }
 
 // A part that has moved is named when it is summed, and refused beyond a bound: by a column when it

@@ -158,10 +158,12 @@ With --ids it forgets only the rows of --data whose id is in a list, which can b
 that the model was trained on: all rows with such an id, and no others. An id without a
 row is refused.
 
-Rows that cannot have been among those of the sums are refused. The certificate lists
-the forgotten rows by hash, and the digests of sums and models before and after; verify
---certificate recomputes all of it. Not forgotten is what the recipe was chosen by:
-scaling, width, statistics of the profile. Train a new recipe to be rid of that.
+A row that is not in the sums, or not as often as it is to be forgotten, is refused, and
+nothing is written: rows that were forgotten before, too. The certificate has the digests
+of sums and models before and after, and codes of the forgotten rows that only those who
+have the sums can compute; verify --certificate recomputes all of it. Not forgotten is
+what the recipe was chosen by: scaling, width, statistics of the profile. Train a new
+recipe to be rid of that.
 
 The sums of the day of the rows still have them: save the new sums with --save_sums, or
 sum that day again without the rows.`,

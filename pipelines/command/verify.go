@@ -30,8 +30,8 @@ classes and their weights.
 The files must be those of the training, in the same order.
 
 With --certificate it verifies what forget wrote instead, from the sums of before and the
-forgotten rows (with --ids if forget had it): all digests, and the weights of the model
-without the rows.`,
+forgotten rows (with --ids if forget had it): that the rows were in the sums, all digests,
+and the weights of the model without the rows.`,
 		Example: `  bochner verify --model model --data 'train-*.csv' --label y
   bochner verify --certificate forgotten.json --model model-2 --sums 'sums/dt=*' --data rows.csv`,
 		Args: cobra.NoArgs,

@@ -52,7 +52,7 @@ func Fit(ctx context.Context, o summing.FitOptions) (*FitPlan, error) {
 	shape := f.Recipe.Shape(f.Classes)
 	p := &FitPlan{
 		Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes, Features: shape.Dim, Components: rule.Components, Folds: rule.Folds, Outputs: shape.Outputs,
-		Lambdas: spec.Lambdas(f.Recipe, o.Lambda), Memory: spec.MemoryOfSums(f.Recipe, f.Classes, f.Rows, e.Threads),
+		Lambdas: spec.Lambdas(f.Recipe, o.Lambda), Memory: spec.MemoryOfSums(f.Recipe, f.Classes, f.Rows, f.Listed, e.Threads),
 		Stored: int64(rule.Folds) * shape.Bytes(), Threads: max(1, e.Threads), Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
 	}
 	p.Add = float64(p.Read) / (addRate * float64(p.Threads))

@@ -3,12 +3,10 @@ package summing
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -126,12 +124,6 @@ func (t *total) write(ctx context.Context, s *training.Summed, threads int) erro
 	s.Copies = t.added.Copies
 	n := ridge.NumParts(s.Shape)
 	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)
-	subtracts := slices.ContainsFunc(t.terms, func(d term) bool { return d.sign < 0 })
-	diagonals := make([][]float64, s.Folds)
-	for f := range diagonals {
-		diagonals[f] = make([]float64, s.Shape.Dim)
-	}
-	layout := ridge.LayoutOf(s.Shape)
 	adders := make(chan *adder, max(1, threads))
 	for range cap(adders) {
 		a, err := t.newAdder(s.Shape)
@@ -152,17 +144,8 @@ func (t *total) write(ctx context.Context, s *training.Summed, threads int) erro
 			defer func() { adders <- a }()
 			return fault.Guard(func() error {
 				return w.Put(ctx, run, func(key int) ([]float64, error) {
-					f, i := key/n, key%n
-					if err := a.add(ctx, f, i); err != nil {
-						return nil, err
-					}
-					if row, ok := layout.Diagonal(i); ok && subtracts {
-						rows := blas.TileRows(s.Shape.Dim, row)
-						for k := range rows {
-							diagonals[f][row*blas.TileDim+k] = a.sum[k*rows+k]
-						}
-					}
-					return a.sum, nil
+					err := a.add(ctx, key/n, key%n)
+					return a.sum, err
 				})
 			})
 		})
@@ -173,69 +156,7 @@ func (t *total) write(ctx context.Context, s *training.Summed, threads int) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := w.Close(ctx, []gram.Report{{Copies: folds.AppendContents(nil, s.Copies)}}); err != nil {
-		return err
-	}
-	if subtracts {
-		return t.possible(ctx, s, diagonals)
-	}
-	return nil
-}
-
-// possible returns an error if the sums cannot be those of rows: if numbers that are sums of
-// squares, or numbers of rows, are negative, or products exceed what the squares allow.
-func (t *total) possible(ctx context.Context, s *training.Summed, diagonals [][]float64) error {
-	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
-	if err != nil {
-		return err
-	}
-	n, layout := ridge.NumParts(s.Shape), ridge.LayoutOf(s.Shape)
-	for f := range s.Folds {
-		head, err := stored.Load(ctx, f*n)
-		if err != nil {
-			return err
-		}
-		if head[0] < 0 || head[len(head)-1] < 0 && !s.Shape.Regression {
-			return notThere("fold %d would have %g rows", f, head[0])
-		}
-		squares := make([]float64, s.Shape.Outputs) // of the columns of the cross products
-		for c := range squares {
-			if squares[c] = head[1+c]; s.Shape.Regression {
-				k := s.Shape.Outputs
-				squares[c] = head[1+k+c]*(1<<15) + head[1+2*k+c]
-			}
-			if squares[c] < 0 {
-				return notThere("fold %d would have %g rows of a class, or such a sum of squares", f, squares[c])
-			}
-		}
-		for j, v := range diagonals[f] {
-			if v < 0 {
-				return notThere("in fold %d the sum of squares of feature %d would be %g", f, j, v)
-			}
-		}
-		for i := range n {
-			from, width, ok := layout.Cross(i)
-			if !ok {
-				continue
-			}
-			cross, err := stored.Load(ctx, f*n+i)
-			if err != nil {
-				return err
-			}
-			for at, v := range cross {
-				j, c := from+at/width, at%width
-				most := head[0] // of the constant 1
-				if c < len(squares) {
-					most = squares[c]
-				}
-				// Cauchy and Schwarz, with room for the rounding of the product.
-				if math.Abs(v) > math.Sqrt(diagonals[f][j]*most)*(1+1e-12) {
-					return notThere("in fold %d the sum of feature %d would be larger than its squares allow", f, j)
-				}
-			}
-		}
-	}
-	return nil
+	return w.Close(ctx, []gram.Report{{Copies: folds.AppendContents(nil, s.Copies)}})
 }
 
 // adder adds one part of the sums of all terms. It is not safe for concurrent use.

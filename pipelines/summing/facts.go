@@ -14,6 +14,7 @@ type Facts struct {
 	Classes     int // 0 if there are none
 	Rows        int64
 	Bytes       int64 // of the sums
+	Listed      int64 // rows whose hashes are read
 }
 
 // FactsOf reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
@@ -29,7 +30,10 @@ func FactsOf(ctx context.Context, o FitOptions) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{Recipe: all.recipe, Directories: len(terms), Parts: len(all.leaves), Classes: all.classCount(), Rows: all.added.Rows.Used}
+	f := &Facts{
+		Recipe: all.recipe, Directories: len(terms), Parts: len(all.leaves),
+		Classes: all.classCount(), Rows: all.added.Rows.Used, Listed: o.listed(all),
+	}
 	for _, d := range terms {
 		for _, frames := range d.Folds {
 			for _, frame := range frames {

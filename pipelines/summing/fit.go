@@ -29,8 +29,6 @@ type FitOptions struct {
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
 	SaveSums string
 	parent   string // the name of the model whose recipe it is, for the lineage; "" if it is not known
-	// solved is the λ of a model of the sums before rows were subtracted; 0 if none were.
-	solved float64
 	// MaxDrift is the largest distance, from 0 to 1, by which a part that is added may be away: a
 	// column, the labels or the share of repeated rows from those of the recipe, and the features
 	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
@@ -138,7 +136,7 @@ func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	if o.Model != "" {
-		if err := t.Fits(spec.MemoryOfSums(all.recipe, all.classCount(), all.added.Rows.Used, t.Engine.Threads)); err != nil {
+		if err := t.Fits(spec.MemoryOfSums(all.recipe, all.classCount(), all.added.Rows.Used, o.listed(all), t.Engine.Threads)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -159,12 +157,19 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *total) (
 	var (
 		summed *training.Summed
 		files  []storage.File
+		rows   sums.Contents
 	)
 	err = t.Timed(ctx, "add", func(ctx context.Context) error {
 		// The work directory is named for what is added, not for where that lies.
 		digest := ""
 		for _, d := range all.terms {
 			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.sign > 0]
+		}
+		listed := o.listed(all)
+		if listed > 0 {
+			if rows, err = all.list(ctx, listed); err != nil {
+				return err
+			}
 		}
 		summed = t.NewSummed(digest)
 		t.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.terms), "sum"),
@@ -173,7 +178,15 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *total) (
 			return err
 		}
 		p, files, err = t.Part(ctx, summed, o.SaveSums != "")
-		return err
+		if err != nil || o.SaveSums == "" {
+			return err
+		}
+		if listed > 0 {
+			files = append(files, p.List(rows))
+		} else {
+			t.Progress.Note("%s", unlisted)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -181,26 +194,11 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *total) (
 	all.part(p)
 	if o.Model != "" {
 		err = t.Timed(ctx, "solve", func(ctx context.Context) error { return t.SolveSums(ctx, summed, p.Sums) })
-		if err == nil {
-			err = o.solvable(t.Learner.Table)
-		}
 	}
 	if err != nil || o.SaveSums == "" {
 		return p, err
 	}
 	return p, t.Timed(ctx, "add", func(ctx context.Context) error { return o.save(ctx, t, all, p, files) })
-}
-
-// solvable returns an error if sums from which rows were subtracted cannot be solved for a λ for
-// which they could be before: whatever rows are left, their matrix is positive semidefinite, so it
-// is the rows that were not there.
-func (o FitOptions) solvable(table []ridge.Row) error {
-	for _, row := range table {
-		if o.solved > 0 && row.Lambda >= o.solved && row.Failed != "" {
-			return notThere("without them the matrix of the features would be %s at lambda %g, for which it could be solved before", row.Failed, row.Lambda)
-		}
-	}
-	return nil
 }
 
 // partBytes is about the size of a part of sums in memory, with its encoded form.

@@ -49,11 +49,12 @@ type Certificate struct {
 	Recipe  string `json:"recipe"` // digest
 
 	Rows int64 `json:"rows"` // that were subtracted
-	// Contents are the SHA-256 of these rows, sorted: see docs/formats.md.
-	Contents []string `json:"contents"`
+	// Contents are HMACs of these rows, sorted, and SumsOfRows is one of the digest of their sums. Whoever has the sums of
+	// before can compute the key: see docs/formats.md.
+	Contents   []string `json:"contents"`
+	SumsOfRows string   `json:"sums_of_rows"`
 
 	SumsBefore string `json:"sums_before"` // digests
-	SumsOfRows string `json:"sums_of_rows"`
 	SumsAfter  string `json:"sums_after"`
 
 	ModelBefore   string  `json:"model_before"` // checksum of the manifest
@@ -115,9 +116,7 @@ type ForgetResult struct {
 
 // Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest. It
 // is, byte for byte, the model of a training by the same recipe that never saw the rows. It refuses
-// rows that cannot have been among those of the sums: counts and sums of squares would be negative,
-// or the matrix of the features not positive definite. Rows that were not there but could have been,
-// such as those near many others, are not noticed.
+// rows that are not in the sums: see sums.Contents.
 func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 	if o.Out == "" {
 		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
@@ -150,52 +149,36 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	recipe, err := training.ReadRecipe(ctx, o.Model, nil)
-	if err != nil {
-		return nil, err
-	}
 	before, err := models.ReadManifest(ctx, o.Model)
 	if err != nil {
 		return nil, err
 	}
-	terms, err := o.terms(ctx, o.Model, recipe)
+	r, err := o.begin(ctx, o.Model)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := o.ids(ctx, recipe)
-	if err != nil {
-		return nil, err
-	}
-	// The sums of the rows, and of the model before, are in a directory that is removed.
-	scratch, err := job.NewScratch(ctx, o.Job)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = scratch.Close(ctx, err) }()
-	named := 0 // so that the list is not needed after its rows are summed
-	if ids != nil {
-		named = ids.Len()
-	}
-	inner := o.Job
-	inner.Work, inner.Resume = "", false
+	defer func() { err = r.scratch.Close(ctx, err) }()
+	recipe, terms := r.recipe, r.terms
 	lambda := lambdaOf(before, recipe)
 	c := &Certificate{
 		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256, WeightsBefore: weightsOf(before), Remains: remains,
 	}
-	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(scratch.Work.Dir, "before"), inner); err != nil {
+	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"), r.job); err != nil {
 		return nil, err
 	}
-	gone, contents, err := o.sum(ctx, o.Model, recipe, ids, scratch.Work.Dir, inner)
-	if err != nil {
+	if err := r.sum(ctx); err != nil {
 		return nil, err
 	}
-	c.Rows, c.Contents, c.SumsOfRows = gone.Rows.Used, contents, gone.Sums
+	if r.why != "" {
+		return nil, exit.Refuse("pipelines: %s", r.why)
+	}
+	c.Rows, c.Contents, c.SumsOfRows = r.gone.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.gone.Sums))
 	if used := usedBy(terms); c.Rows == used {
 		return nil, exit.Refuse("pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
-	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, solved: before.Learner.Lambda, Job: o.Job}
-	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), gone), []string{gone.Sums})
+	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, Job: o.Job}
+	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), r.gone), []string{c.SumsOfRows})
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +188,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	}
 	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
 	_, err = c.Encode()
-	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: named, Certificate: c}, err
+	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: r.named, Certificate: c}, err
 }
 
 // ids reads the list of ids; it is nil if there is none.
@@ -244,28 +227,70 @@ func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Rec
 	return terms, nil
 }
 
-// sum sums the rows to forget, those with the ids unless these are nil, in a directory for scratch
-// files, and returns them as a term that is subtracted, with their contents.
-func (o ForgetOptions) sum(ctx context.Context, model string, recipe *sums.Recipe, ids *dataset.IDs, scratch string, options job.Options) (gone term, contents []string, err error) {
-	if ids != nil {
-		if o.Data.Only, err = ids.Store(ctx, storage.Join(scratch, "ids")); err != nil {
-			return gone, nil, err
+// reading is what forgetting and its verification read.
+type reading struct {
+	ForgetOptions
+	recipe  *sums.Recipe
+	terms   []term
+	ids     *dataset.IDs // nil if all rows are forgotten, or those with the ids are summed
+	named   int          // ids
+	scratch *job.Job     // a directory that is removed, with the sums of the rows and of the model before
+	job     job.Options  // of jobs within this one
+
+	// What sum sets: the rows, as a term that is subtracted and by themselves, and what keyOf returns.
+	gone term
+	rows []row
+	key  key
+	why  string
+}
+
+// begin opens the sums by the recipe of a model, and the list of ids.
+func (o ForgetOptions) begin(ctx context.Context, model string) (r *reading, err error) {
+	r = &reading{ForgetOptions: o, job: o.Job}
+	r.job.Work, r.job.Resume, r.Model = "", false, model
+	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
+		return nil, err
+	}
+	if r.terms, err = o.terms(ctx, model, r.recipe); err != nil {
+		return nil, err
+	}
+	if r.ids, err = o.ids(ctx, r.recipe); err != nil {
+		return nil, err
+	}
+	if r.ids != nil {
+		r.named = r.ids.Len()
+	}
+	r.scratch, err = job.NewScratch(ctx, o.Job)
+	return r, err
+}
+
+// sum sums the rows to forget, those with the ids unless these are nil, and looks for them in the sums.
+func (r *reading) sum(ctx context.Context) (err error) {
+	dir := r.scratch.Work.Dir
+	if r.ids != nil {
+		if r.Data.Only, err = r.ids.Store(ctx, storage.Join(dir, "ids")); err != nil {
+			return err
 		}
 	}
-	out := storage.Join(scratch, "rows")
-	rows := Options{Recipe: model, Data: o.Data, Out: out, MaxBadFraction: o.MaxBadFraction, Job: options}
-	if _, contents, err = rows.sum(ctx, recipe); err != nil {
-		return gone, nil, err
+	r.ids = nil // the list is as large as its file
+	out := storage.Join(dir, "rows")
+	o := Options{Recipe: r.Model, Data: r.Data, Out: out, MaxBadFraction: r.MaxBadFraction, Job: r.job}
+	if _, r.rows, err = o.sum(ctx, r.recipe); err != nil {
+		return err
 	}
-	d, err := sums.Open(ctx, out)
-	if err != nil || ids == nil {
-		return term{d, -1}, contents, err
+	r.gone.sign, r.Data.Only = -1, nil
+	if r.gone.Dir, err = sums.Open(ctx, out); err != nil {
+		return err
 	}
-	d.Leaves = nil // the other rows of these files stay
-	if n := d.Rows.Used + d.Rows.SetAside; n > int64(ids.Len()) && options.Log != nil {
-		fmt.Fprintf(options.Log, "note: %s name %s: some rows have the same id, and all of them are forgotten\n", report.Counted64(int64(ids.Len()), "id"), report.Counted64(n, "row"))
+	if r.named > 0 {
+		r.gone.Leaves = nil // the other rows of these files stay
+		if n := r.gone.Rows.Used + r.gone.Rows.SetAside; n > int64(r.named) && r.job.Log != nil {
+			fmt.Fprintf(r.job.Log, "note: %s name %s: some rows have the same id, and all of them are forgotten\n",
+				report.Counted64(int64(r.named), "id"), report.Counted64(n, "row"))
+		}
 	}
-	return term{d, -1}, contents, nil
+	r.key, r.why, err = keyOf(ctx, r.terms, r.rows)
+	return err
 }
 
 // weightsOf returns the checksum of the weights of a model.
@@ -361,36 +386,26 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := job.NewScratch(ctx, o.Job)
+	r, err := o.begin(ctx, model)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = scratch.Close(ctx, err) }()
-	recipe, err := training.ReadRecipe(ctx, model, nil)
+	defer func() { err = r.scratch.Close(ctx, err) }()
+	first := FitOptions{SaveSums: storage.Join(r.scratch.Work.Dir, "before"), Job: r.job}
+	before, _, err := first.run(ctx, r.terms, nil)
 	if err != nil {
 		return nil, err
 	}
-	terms, err := o.terms(ctx, model, recipe)
-	if err != nil {
+	if err := r.sum(ctx); err != nil {
 		return nil, err
 	}
-	ids, err := o.ids(ctx, recipe)
-	if err != nil {
-		return nil, err
+	result = &VerifyForgottenResult{Certificate: c}
+	if r.why != "" {
+		result.Why = []string{r.why}
+		return result, result.fails()
 	}
-	inner := o.Job
-	inner.Work, inner.Resume = "", false
-	first := FitOptions{SaveSums: storage.Join(scratch.Work.Dir, "before"), Job: inner}
-	before, _, err := first.run(ctx, terms, nil)
-	if err != nil {
-		return nil, err
-	}
-	gone, contents, err := o.sum(ctx, model, recipe, ids, scratch.Work.Dir, inner)
-	if err != nil {
-		return nil, err
-	}
-	second := FitOptions{Lambda: lambdaOf(after, recipe), Model: storage.Join(scratch.Work.Dir, "after"), Job: inner}
-	p, _, err := second.run(ctx, append(slices.Clone(terms), gone), nil)
+	second := FitOptions{Lambda: lambdaOf(after, r.recipe), Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}
+	p, _, err := second.run(ctx, append(slices.Clone(r.terms), r.gone), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -398,25 +413,28 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	if err != nil {
 		return nil, err
 	}
-	result = &VerifyForgottenResult{Certificate: c}
 	is := func(what, want, got string) {
 		if want != got {
 			result.Why = append(result.Why, fmt.Sprintf("%s: the certificate says %.16s, found %.16s", what, want, got))
 		}
 	}
-	is("recipe", c.Recipe, recipe.Digest)
+	is("recipe", c.Recipe, r.recipe.Digest)
 	is("sums before", c.SumsBefore, before.Sums)
-	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(gone.Rows.Used))
-	is("contents of the rows", strings.Join(c.Contents, ""), strings.Join(contents, ""))
-	is("sums of the rows", c.SumsOfRows, gone.Sums)
+	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.gone.Rows.Used))
+	is("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
+	is("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.gone.Sums)))
 	is("sums after", c.SumsAfter, p.Sums)
 	is("weights without the rows", c.WeightsAfter, weightsOf(fitted))
 	is("weights of "+model, c.WeightsAfter, weightsOf(after))
 	is("manifest of "+model, c.ModelAfter, after.SHA256)
 	if result.Holds = len(result.Why) == 0; !result.Holds {
-		err = &exit.GateError{Message: "the certificate does not hold: " + strings.Join(result.Why, "; ")}
+		err = result.fails()
 	}
 	return result, err
+}
+
+func (r *VerifyForgottenResult) fails() error {
+	return &exit.GateError{Message: "the certificate does not hold: " + strings.Join(r.Why, "; ")}
 }
 
 // WriteTo prints the result for people.

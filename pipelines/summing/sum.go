@@ -73,9 +73,10 @@ func (o Options) validate() error {
 	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
-// sum is Sum. It also returns the hashes of the rows if recipe is given, which is then used.
-func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, contents []string, err error) {
-	again := training.Again{Recipe: recipe, Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: recipe != nil}
+// sum is Sum. It also returns the rows if recipe is given, which is then used.
+func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, rows []row, err error) {
+	again := training.Again{Recipe: recipe, Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
+	again.Positions = recipe != nil
 	if recipe == nil {
 		if err := o.validate(); err != nil {
 			return nil, nil, err
@@ -112,10 +113,19 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 		if err != nil {
 			return err
 		}
-		contents = s.Contents
 		p, files, err := t.Part(ctx, s, true)
 		if err != nil {
 			return err
+		}
+		var hashes [][]byte
+		for _, r := range s.Reports {
+			hashes = append(hashes, r.Contents)
+			rows = append(rows, rowsOf(r, t.Data.Files)...)
+		}
+		if p.Rows.Used <= sums.MostContents {
+			files = append(files, p.List(sums.ContentsOf(hashes...)))
+		} else if recipe == nil {
+			t.Notes = append(t.Notes, unlisted)
 		}
 		leaf.Rows = p.Rows
 		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Drift
@@ -129,7 +139,7 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 		return nil, nil, err
 	}
 	result.Notes = t.Notes
-	return result, contents, nil
+	return result, rows, nil
 }
 
 func (r *Result) describe(p *sums.Part, recipe *sums.Recipe) {

@@ -2,10 +2,7 @@ package training
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -39,7 +36,8 @@ type Again struct {
 	Lambda         LambdaOptions
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	Job            job.Options
-	Contents       bool // also return the hashes of rows: see Summed.Contents
+	Contents       bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
+	Positions      bool // they have hashes and positions, of any number of rows
 }
 
 // options returns the options of a training that is like that of the recipe.
@@ -77,7 +75,14 @@ func (a Again) Begin(ctx context.Context, out string) (*Training, error) {
 	})
 	if err == nil {
 		t.grid = a.Recipe.Rule.Weights.For(t.Profile.Weights)
-		err = t.Fits(t.Memory(a.Recipe.Rule.Components))
+		m := t.Memory(a.Recipe.Rule.Components)
+		switch t.listed = a.Positions || a.Contents && t.Counts.Used <= sums.MostContents; {
+		case a.Positions:
+			m.Peak += 640 * t.Counts.Used // also positions, and a certificate
+		case t.listed:
+			m.Peak += 72 * t.Counts.Used // hashes in reports, as text and sorted
+		}
+		err = t.Fits(m)
 	}
 	if err != nil {
 		return nil, t.Close(ctx, err)
@@ -95,7 +100,10 @@ func (a Again) session(ctx context.Context, out string) (*Training, error) {
 		return nil, j.Close(ctx, err)
 	}
 	o := a.options(out)
-	return &Training{Session: &prepare.Session{Job: j, Spec: o.Spec}, opts: o, by: a.Recipe, parent: a.Parent, contents: a.Contents, grid: a.Recipe.Rule.Weights}, nil
+	return &Training{
+		Session: &prepare.Session{Job: j, Spec: o.Spec}, opts: o, by: a.Recipe, parent: a.Parent, positions: a.Positions,
+		grid: a.Recipe.Rule.Weights,
+	}, nil
 }
 
 // Added describes rows whose sums were added up by earlier jobs.
@@ -144,18 +152,17 @@ func (t *Training) classes() int {
 
 // Summed are sums in the work directory of a job.
 type Summed struct {
-	State  gram.State
-	Shape  ridge.Shape
-	Folds  int
-	Copies []folds.Content // the rows counted apart
-	// Contents are the SHA-256 of the rows, sorted, if they were asked for.
-	Contents []string
+	State   gram.State
+	Shape   ridge.Shape
+	Folds   int
+	Copies  []folds.Content // the rows counted apart
+	Reports []gram.Report
 }
 
 // SumRows sums the rows by the recipe, in one pass.
 func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
-	pass.Fold.Contents = t.contents
+	pass.Fold.Contents, pass.Fold.Positions = t.listed, t.positions
 	pass.Copies = nil
 	// By a recipe with weights these count where they are all equal, too: rows of other sums have others.
 	pass.EqualWeights = t.by.Rule.Weights == nil && t.Profile.Weights != nil
@@ -175,12 +182,7 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	if counts.Used != t.Counts.Used {
 		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", t.Counts.Used, counts.Used)
 	}
-	for _, l := range lines {
-		for sum := range slices.Chunk(l.Contents, sha256.Size) {
-			s.Contents = append(s.Contents, hex.EncodeToString(sum))
-		}
-	}
-	slices.Sort(s.Contents)
+	s.Reports = lines
 	s.Copies, err = gram.Copies(lines)
 	return s, err
 }

@@ -156,11 +156,12 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 // Training is the state of a running training.
 type Training struct {
 	*prepare.Session
-	opts     Options
-	by       *sums.Recipe // that is trained by; nil if the recipe follows from the profile
-	parent   string       // the name of the model that by is of; "" if it is not known
-	contents bool         // sums also return the hashes of rows
-	mass     float64      // in a training by a recipe: the sum of the weights of the rows
+	opts      Options
+	by        *sums.Recipe // that is trained by; nil if the recipe follows from the profile
+	parent    string       // the name of the model that by is of; "" if it is not known
+	listed    bool         // reports of sums have the hashes of rows
+	positions bool         // and where the rows are
+	mass      float64      // in a training by a recipe: the sum of the weights of the rows
 
 	linear        *models.Linear
 	Learner       models.Learner // how it was fitted

@@ -3,11 +3,8 @@ package gram
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
@@ -149,38 +146,4 @@ func (p *Pass) meanShare() float64 {
 		return p.Fold.Apart.Mean
 	}
 	return p.Copies.MeanShare()
-}
-
-// appendContents appends the SHA-256 of each row: of its values and its weight, each as the
-// little-endian bits of a float32 (a missing value as 0x7fc00000, and −0 as 0), and of its label:
-// the name of its class, or the bits of a float64.
-func appendContents(dst []byte, t *transforms.Target, b *rows.Block) []byte {
-	le := binary.LittleEndian
-	var text []byte
-	k := len(b.Y) / max(b.N, 1)
-	for i := range b.N {
-		text = text[:0]
-		for _, x := range b.Row(i) {
-			v := math.Float32bits(x + 0)
-			if x != x {
-				v = 0x7fc00000
-			}
-			text = le.AppendUint32(text, v)
-		}
-		if len(b.Weights) > 0 {
-			text = le.AppendUint32(text, math.Float32bits(float32(b.Weights[i])))
-		}
-		for _, y := range b.Y[i*k : (i+1)*k] {
-			switch {
-			case t == nil:
-			case t.Classes != nil:
-				text = append(text, t.Classes.Classes[int(y)]...)
-			default:
-				text = le.AppendUint64(text, math.Float64bits(y+0))
-			}
-		}
-		sum := sha256.Sum256(text)
-		dst = append(dst, sum[:]...)
-	}
-	return dst
 }

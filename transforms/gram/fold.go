@@ -55,8 +55,9 @@ type Fold struct {
 	// They are assigned to folds when sums are solved, because parts of the data are summed by
 	// themselves. It is nil if copies are assigned by Pass.Copies, or not at all.
 	Apart *folds.Frequency `json:"apart,omitempty"`
-	// Contents says to report the hashes of the rows: see Report.Contents.
-	Contents bool `json:"contents,omitempty"`
+	// Contents says to report the hashes of the rows, and Positions also their positions: see Report.
+	Contents  bool `json:"contents,omitempty"`
+	Positions bool `json:"positions,omitempty"`
 	// Alone says that no pass over the data follows, so that no trials are made for one.
 	Alone bool `json:"alone,omitempty"`
 	// Rows says to carry the rows to the solve in place of their sums, because they are few: see
@@ -90,7 +91,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 		if err != nil {
 			return err
 		}
-		l.Saver = sums
+		l.Saver, l.Request.Lines = sums, p.Fold.Positions
 		add := func(at folds.Place, b *rows.Block) error { return sums.add(ctx, at, b) }
 		if err := l.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err

@@ -23,7 +23,7 @@ type laneSums struct {
 	lane *transforms.Lane
 	dir  string
 
-	contents []byte // hashes of the rows since the last checkpoint
+	lines []int64 // of the rows of the shard that is read
 
 	reports []Report
 	open    int // the first report since then
@@ -47,8 +47,8 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 
 // add adds a block of rows.
 func (s *laneSums) add(ctx context.Context, at folds.Place, b *rows.Block) error {
-	if s.pass.Fold.Contents && s.lane.Stripe == 0 {
-		s.contents = appendContents(s.contents, s.pass.Target, b)
+	if s.lists {
+		s.lines = append(s.lines, b.Lines...)
 	}
 	if err := s.Summer.add(at, b); err != nil || !s.pass.Fold.Rows {
 		return err
@@ -59,7 +59,8 @@ func (s *laneSums) add(ctx context.Context, at folds.Place, b *rows.Block) error
 
 // done takes the report of a shard.
 func (s *laneSums) done(r *dataset.Report) error {
-	s.reports = append(s.reports, Report{Report: *r})
+	s.reports = append(s.reports, Report{Report: *r, Contents: s.TakeContents(), Positions: s.lines})
+	s.lines = nil
 	return nil
 }
 
@@ -68,7 +69,7 @@ func (s *laneSums) flush() {
 	saturated := s.Summer.flush()
 	if s.open < len(s.reports) {
 		r := &s.reports[s.open]
-		r.Saturated, r.Contents = saturated, s.contents
+		r.Saturated = saturated
 		if s.apart != nil && s.lane.Stripe == 0 {
 			r.Copies = folds.AppendContents(nil, s.apart.Contents())
 		}
@@ -78,7 +79,7 @@ func (s *laneSums) flush() {
 
 // begin begins to count what reports have besides rows.
 func (s *laneSums) begin() {
-	s.open, s.contents = len(s.reports), nil
+	s.open = len(s.reports)
 	s.countApart()
 }
 

@@ -176,7 +176,7 @@ func checkReports(t *testing.T, r laneRun, contents bool) {
 			t.Fatal(err)
 		}
 		used += report.Rows
-		hashes += len(report.Contents) / 32
+		hashes += len(report.Contents) / 8
 	}
 	if used != 3000 || contents && hashes != 3000 {
 		t.Errorf("reports of %d rows with %d hashes", used, hashes)

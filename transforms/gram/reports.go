@@ -17,8 +17,10 @@ type Report struct {
 	Saturated int64 `json:"saturated,omitempty"`
 	// Copies are the rows counted apart, as folds.AppendContents encodes them.
 	Copies []byte `json:"copies,omitempty"`
-	// Contents are the SHA-256 of the rows with their labels and weights, one after the other.
-	Contents []byte `json:"contents,omitempty"`
+	// Contents are the hashes of the rows of the shard, as Summer.TakeContents returns them, and Positions their lines in
+	// its file.
+	Contents  []byte  `json:"contents,omitempty"`
+	Positions []int64 `json:"positions,omitempty"`
 }
 
 // joinReports makes the reports of a shard, one for each stripe, one report. They say the same of the
@@ -45,6 +47,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 		}
 		one.Saturated += r.Saturated
 		one.Copies, one.Contents = append(one.Copies, r.Copies...), append(one.Contents, r.Contents...)
+		one.Positions = append(one.Positions, r.Positions...)
 	}
 	out := make([][]byte, 0, len(joined))
 	for _, r := range joined {

@@ -34,6 +34,9 @@ type Summer struct {
 	hashes   []uint64
 	rest     []int
 	split    rows.Block
+
+	lists    bool   // the rows
+	contents []byte // see TakeContents
 }
 
 // NewSummer returns a Summer of no rows, which counts its work on the lane. It sums the lane's stripe.
@@ -42,7 +45,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Summer{pass: p, assigner: p.Assigner()}
+	s := &Summer{pass: p, assigner: p.Assigner(), lists: p.Fold.Contents && l.Stripe == 0}
 	if s.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
 		return nil, err
 	}
@@ -85,6 +88,9 @@ func (s *Summer) Add(b *rows.Block) error { return s.add(folds.Place{}, b) }
 
 // add adds rows of a shard that begins there.
 func (s *Summer) add(at folds.Place, b *rows.Block) (err error) {
+	if s.lists {
+		s.contents = s.assigner.Contents(s.contents, b)
+	}
 	if len(s.folds) == 1 && s.recoder == nil && s.apart == nil {
 		s.folds[0].rows.Add(b, 0, b.N)
 		return nil
@@ -102,6 +108,14 @@ func (s *Summer) add(at folds.Place, b *rows.Block) (err error) {
 		}
 	}
 	return nil
+}
+
+// TakeContents returns the hashes of the rows that were added since the last call, as folds.Assigner.Contents makes
+// them. It returns nil if the pass does not list rows.
+func (s *Summer) TakeContents() []byte {
+	c := s.contents
+	s.contents = nil
+	return c
 }
 
 // flush adds all rows that were collected to the sums. It returns the number of features beyond the

@@ -26,6 +26,8 @@ type count struct {
 	// frequent; as folds.AppendContents encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	Files  []file `json:"files,omitempty"` // with sums that add up to those of the rows
+	// Contents are the hashes of the rows, as gram.Summer.TakeContents returns them, unless there are too many.
+	Contents []byte `json:"contents,omitempty"`
 }
 
 // file is a file with sums of some rows: part after part, by their keys.
@@ -48,6 +50,9 @@ func (a count) add(b count) (count, error) {
 		for c, n := range classes {
 			sum.Classes[c] += n
 		}
+	}
+	if len(a.Contents)+len(b.Contents) <= 8*sums.MostContents {
+		sum.Contents = append(a.Contents, b.Contents...)
 	}
 	if len(a.Copies) == 0 || len(b.Copies) == 0 {
 		sum.Copies = append(a.Copies, b.Copies...)

@@ -93,6 +93,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			c.pass.Target = &transforms.Target{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
 		}
 		c.pass.Fold = gram.FoldOf(read, classes)
+		c.pass.Fold.Contents = true
 		return c, nil
 	})
 }

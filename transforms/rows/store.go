@@ -158,6 +158,9 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		p.Copies = &sum
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: count.Copies})
 	}
+	if int64(len(count.Contents)) == 8*p.Rows.Used {
+		files = append(files, p.List(sums.ContentsOf(count.Contents)))
+	}
 	if _, err = p.Encode(); err != nil { // sets the digest of the sums
 		return Stored{}, err
 	}

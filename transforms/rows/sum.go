@@ -182,6 +182,9 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	return b.read(emit)
 }
 
+// mostListed is about the number of rows of an element, which has a hash of each.
+var mostListed int64 = 1 << 20
+
 // of returns the window of an item.
 func (b *summing) of(item int) *windowed {
 	key := b.at[item].windows[0]
@@ -224,6 +227,14 @@ func (b *summing) read(emit func(summed)) error {
 	l.Add(transforms.RowsSetAside, int64(len(b.items)-used))
 	for i, line := range b.block.Lines {
 		if err := b.give(b.of(int(line)-1), i); err != nil {
+			return err
+		}
+	}
+	for _, w := range slices.Clone(b.open) {
+		if w.count.Read < mostListed {
+			continue
+		}
+		if err := b.close(w, emit); err != nil {
 			return err
 		}
 	}
@@ -336,6 +347,7 @@ func (b *summing) close(w *windowed, emit func(summed)) error {
 	}
 	x := summed{Count: w.count, at: in(typex.NoFiringPane(), w.window, w.window.MaxTimestamp())}
 	copies := w.sums.Parts(func(_ int, values []float64) { x.Parts = append(x.Parts, values) })
+	x.Count.Contents = w.sums.TakeContents()
 	if len(copies) > 0 {
 		x.Count.Copies = folds.AppendContents(nil, copies)
 	}

@@ -1,0 +1,81 @@
+package sums
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+)
+
+const (
+	ContentsFile = "contents.bin" // Contents, 8 bytes for each row
+	MostContents = 1 << 24        // rows of sums that have a ContentsFile
+)
+
+// Contents say which rows are in sums: they are the hashes of all rows (folds.Assigner.Contents), ascending. Equal rows
+// have equal hashes. A row that is not among n rows seems to be with a probability of n/2⁶⁴, unless it was made to.
+type Contents []uint64
+
+// ContentsOf returns the contents of rows, given their hashes.
+func ContentsOf(hashes ...[]byte) Contents {
+	rows := 0
+	for _, some := range hashes {
+		rows += len(some) / 8
+	}
+	c := make(Contents, 0, rows)
+	for _, some := range hashes {
+		c = c.Append(some)
+	}
+	slices.Sort(c)
+	return c
+}
+
+// Append appends hashes of 8 bytes each, as they are.
+func (c Contents) Append(hashes []byte) Contents {
+	for ; len(hashes) >= 8; hashes = hashes[8:] {
+		c = append(c, binary.LittleEndian.Uint64(hashes))
+	}
+	return c
+}
+
+// Combine returns the rows of plus, in any order, without the rows of minus. It fails if these are not all among them,
+// each as often as in minus. It sorts both and returns part of plus.
+func Combine(plus, minus []uint64) (Contents, error) {
+	slices.Sort(plus)
+	slices.Sort(minus)
+	out := plus[:0]
+	for _, h := range plus {
+		if len(minus) > 0 && minus[0] == h {
+			minus = minus[1:]
+			continue
+		}
+		out = append(out, h)
+	}
+	if len(minus) > 0 {
+		return nil, errors.New("a row is not there, or not as often")
+	}
+	return out, nil
+}
+
+// List makes c the contents of the part and returns their file.
+func (p *Part) List(c Contents) storage.File {
+	data := make([]byte, 0, 8*len(c))
+	for _, h := range c {
+		data = binary.LittleEndian.AppendUint64(data, h)
+	}
+	sum := models.SumFile(ContentsFile, data)
+	p.Contents = &sum
+	return storage.File{Name: ContentsFile, Data: data}
+}
+
+// Listed returns the content of the part's ContentsFile, which it must have (Part.Contents), after checks.
+func (d *Dir) Listed(ctx context.Context) ([]byte, error) {
+	if d.Rows.Used > MostContents || d.Part.Contents.Size != 8*d.Rows.Used {
+		return nil, &Error{d.Place, fmt.Errorf("%s %w", ContentsFile, errDamaged)}
+	}
+	return d.file(ctx, ContentsFile, d.Part.Contents)
+}
