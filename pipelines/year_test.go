@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -39,15 +40,16 @@ type calendar struct {
 	withdrawn [2]int      // a day, and that on which it is withdrawn
 	late      map[int]int // days by the day on which they come
 	lost      int         // before its night the models are lost; 0 for never
+	forget    int         // every so many nights rows are to be forgotten, twice; 0 for never
 	kills     int         // a night
 	window    int
 }
 
 // year and season are the calendars of make test-year, and fortnight that of the tests.
 var (
-	year      = calendar{days: 365, broken: 170, repeated: 80, withdrawn: [2]int{120, 150}, late: map[int]int{43: 40, 230: 200}, lost: 60, kills: 3}
+	year      = calendar{days: 365, broken: 170, repeated: 80, withdrawn: [2]int{120, 150}, late: map[int]int{43: 40, 230: 200}, lost: 60, kills: 3, forget: 7}
 	season    = calendar{days: 90, broken: 70, repeated: 30, withdrawn: [2]int{20, 50}, late: map[int]int{43: 40}, lost: 25, kills: 3, window: 40}
-	fortnight = calendar{days: 14, broken: 10, repeated: 7, withdrawn: [2]int{2, 9}, late: map[int]int{6: 4, 12: 11}, lost: 5, kills: 1}
+	fortnight = calendar{days: 14, broken: 10, repeated: 7, withdrawn: [2]int{2, 9}, late: map[int]int{6: 4, 12: 11}, lost: 5, kills: 1, forget: 3}
 )
 
 // dailyRows is the number of rows of a day.
@@ -240,6 +242,55 @@ func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Durat
 	return took
 }
 
+// forgetTwice has the model of a night forget some rows of its first partition, and then forget them again. The first
+// gives the model of a training from scratch without these rows, the second is refused, from the saved sums and from
+// the sums of the days.
+func (n *nights) forgetTwice(t *testing.T, day int, report *retrain.Report) {
+	t.Helper()
+	l, err := n.reg.ReadLineage(jobtest.Ctx, report.Model)
+	if err != nil {
+		t.Fatalf("day %d: %v", day, err)
+	}
+	var sums, files []string
+	for _, p := range l.Parts {
+		sums = append(sums, p.Sums)
+		for _, f := range p.Files {
+			files = append(files, n.disk+strings.TrimPrefix(f.Name, n.root))
+		}
+	}
+	slices.Sort(sums)
+	lines := strings.SplitAfter(contentOf(t, files[0]), "\n")
+	dir := t.TempDir()
+	write := func(name string, some []string) string {
+		return jobtest.Write(t, dir, name, strings.Join(append(lines[:1:1], some...), ""))
+	}
+	files[0] = write("left.csv", lines[6:])
+	o := ForgetOptions{
+		Model: n.reg.Place(report.Model), Parts: Parts{Sums: slices.Compact(sums)},
+		Data: dataset.Options{Data: []string{write("gone.csv", lines[1:6])}, Label: "y"},
+		Out:  dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
+	}
+	if _, err := Forget(jobtest.Ctx, o); err != nil {
+		t.Fatalf("day %d: %v", day, err)
+	}
+	fromScratch(t, n.reg.Place(l.Recipe), files, dir)
+	if contentOf(t, dir+"/once/weights.safetensors") != contentOf(t, dir+"/model/weights.safetensors") {
+		t.Errorf("day %d: the model without rows differs from a training from scratch", day)
+	}
+	if contentOf(t, dir+"/once-sums/contents.bin") != contentOf(t, dir+"/sums/contents.bin") {
+		t.Errorf("day %d: the sums without rows list others than the sums of the rows that are left", day)
+	}
+	o.Model, o.Out, o.Certificate = o.Out, dir+"/twice", dir+"/twice.json"
+	_, err = Forget(jobtest.Ctx, o)
+	jobtest.WantError(t, "from the sums of the days", err, exit.CodeData, "give all sums that it was fitted to, and no others")
+	o.Sums, o.SaveSums = []string{o.SaveSums}, dir+"/twice-sums"
+	_, err = Forget(jobtest.Ctx, o)
+	jobtest.WantError(t, "from the saved sums", err, exit.CodeData, "gone.csv:2: the row is not in the sums", "(5 such rows in all)")
+	if made, _ := filepath.Glob(dir + "/twice*"); len(made) > 0 {
+		t.Errorf("day %d: rows that are forgotten again leave %q", day, made)
+	}
+}
+
 // expected is the outcome of a day.
 func (n *nights) expected(day int) retrain.Outcome {
 	isLate := false
@@ -268,7 +319,7 @@ func TestNightsOfAYear(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			dir := t.TempDir()
 			n := newNights(iterative, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
-			n.o.Train.Learner = a.learner
+			n.o.Train.Learner, n.forget = a.learner, 0 // only sums can forget
 			n.through(t)
 		})
 	}
@@ -290,7 +341,7 @@ func TestNightsOfAYear(t *testing.T) {
 
 func (n *nights) through(t *testing.T) {
 	t.Helper()
-	promoted, kept := 0, 0
+	promoted, kept, forgets := 0, 0, 0
 	fmt.Fprintf(&n.table, "night  partitions  retrain s  from scratch s\n")
 	var first, last []time.Duration // of nights at the beginning and the end
 	for day := 1; day <= n.days && !t.Failed(); day++ {
@@ -310,6 +361,10 @@ func (n *nights) through(t *testing.T) {
 		}
 		if report.Outcome == retrain.Promoted || report.Outcome == retrain.Kept {
 			scratch := n.check(t, day, report)
+			if n.forget > 0 && day%n.forget == 0 {
+				n.forgetTwice(t, day, report)
+				forgets++
+			}
 			if slices.Contains([]int{2, 3, 30, 100, 200, 300, n.days}, day) {
 				// The time of a night that nothing disturbs, before it is repeated.
 				fmt.Fprintf(&n.table, "%5d  %10d  %9.3f  %14.3f\n", day, report.Partitions, stepsOf(report).Seconds(), scratch.Seconds())
@@ -320,14 +375,14 @@ func (n *nights) through(t *testing.T) {
 			last = append(last, took)
 		}
 	}
-	if promoted < n.days/2 {
-		t.Errorf("%d promoted and %d kept in %d nights", promoted, kept, n.days)
+	if promoted < n.days/2 || n.forget > 0 && forgets < n.days/n.forget/2 {
+		t.Errorf("%d promoted and %d kept in %d nights, rows forgotten after %d", promoted, kept, n.days, forgets)
 	}
 	n.story(t)
 	slices.Sort(first)
 	last = slices.Sorted(slices.Values(last[max(0, len(last)-20):]))
-	t.Logf("%d nights: %d promoted, %d kept, stopped %d times; median night %.2f s at the beginning and %.2f s at the end\n%s",
-		n.days, promoted, kept, n.kills, first[len(first)/2].Seconds(), last[len(last)/2].Seconds(), n.table.String())
+	t.Logf("%d nights: %d promoted, %d kept, stopped %d times, rows forgotten %d times; median night %.2f s at the beginning and %.2f s at the end\n%s",
+		n.days, promoted, kept, n.kills, forgets, first[len(first)/2].Seconds(), last[len(last)/2].Seconds(), n.table.String())
 }
 
 // stepsOf adds the times of the steps of a run.
