@@ -24,18 +24,17 @@ type Shared struct {
 }
 
 // Defaults returns the default options.
-func Defaults() Shared { return Shared{Running: Running{PerJob: 1, Keep: DefaultKeep}} }
+func Defaults() Shared { return Shared{Running: Running{Keep: DefaultKeep}} }
 
 // Common returns s. It and the methods below are those of Iterative in options that embed
 // Shared and have none of their own.
 func (s *Shared) Common() *Shared { return s }
 
-// Chosen returns a copy with that many rounds where none are given, and one partition and
-// one round per job: what Iterative.Complete fills in.
+// Chosen returns a copy with that many rounds where none are given, which Iterative.Complete fills
+// in. How the rounds run is for Running.Complete.
 func (s *Shared) Chosen(rounds int) Shared {
 	c := *s
 	c.Rounds = cmp.Or(c.Rounds, rounds)
-	c.Partitions, c.PerJob = cmp.Or(c.Partitions, 1), cmp.Or(c.PerJob, 1)
 	return c
 }
 
@@ -69,13 +68,26 @@ func (s *Shared) Validate() error {
 
 // Running holds the options of how rounds run.
 type Running struct {
-	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to; 0 is 1. Several partitions let workers share the rows, and svm then takes many more rounds. A parameter of the model."`
-	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; more where a job takes long to start. Does not change results."`
+	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader (--lanes) that has a shard. A parameter of the model: give it to get the same model on any runner."`
+	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; 0 is 20 on Dataflow, where a job takes minutes to start, and 1 elsewhere. Does not change results."`
 	Keep       int64 `flag:"keep_bytes" unit:"bytes" help:"Bytes of features that each worker process caches between rounds, as a number or as 8GB. Does not change results."`
 }
 
 // DefaultKeep is the default of Running.Keep.
 const DefaultKeep = 1 << 30
+
+// startedRounds is the default of Running.PerJob where each job starts machines: 100 rounds then wait
+// for machines six times, which takes less than half an hour.
+const startedRounds = 20
+
+// Complete fills in partitions for that many readers, and rounds per job where each job starts machines, or not.
+func (r *Running) Complete(readers int, starts bool) {
+	r.Partitions = cmp.Or(r.Partitions, max(1, min(readers, rounds.MaxPartitions)))
+	if starts {
+		r.PerJob = cmp.Or(r.PerJob, startedRounds)
+	}
+	r.PerJob = cmp.Or(r.PerJob, 1)
+}
 
 // Validate returns an error if an option is out of range.
 func (r *Running) Validate() error {

@@ -43,6 +43,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
 	name := Of(options).Name
 	options = options.Complete()
 	o := options.Common()
+	o.Running.Complete(1, false)
 	if o.Init != "" || o.Curve != "" || o.Partitions > 1 {
 		return nil, fmt.Errorf("%s: Init, Curve and Partitions are for trainings of files", name)
 	}

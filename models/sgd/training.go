@@ -52,7 +52,7 @@ func (t *Training) Validate() error {
 	return t.Shared.Validate()
 }
 
-// Complete fills in method, rounds and partitions.
+// Complete fills in method and rounds.
 func (t *Training) Complete() learner.Iterative {
 	c := *t
 	c.Method = cmp.Or(c.Method, Momentum)

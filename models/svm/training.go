@@ -41,8 +41,7 @@ func (t *Training) Validate() error {
 	return t.Shared.Validate()
 }
 
-// Complete fills in rounds, gap and partitions. Several partitions need many more rounds
-// for a small gap.
+// Complete fills in rounds and gap. Several partitions need many more rounds for a small gap.
 func (t *Training) Complete() learner.Iterative {
 	c := *t
 	if c.Rounds == 0 {

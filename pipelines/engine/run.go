@@ -1,6 +1,6 @@
 // Package engine runs Beam pipelines. It has a registry of runners: that of this process is here,
 // those for a job server such as Flink's and for Dataflow are in package remote. The choice of an
-// engine changes no result.
+// engine changes no result, but for the default number of partitions of an iterative learner.
 package engine
 
 import (
@@ -55,8 +55,8 @@ func (e Engine) About() About {
 // InProcess tells whether the workers are goroutines of this process.
 func (e Engine) InProcess() bool { return e.About().InProcess }
 
-// CountsRows tells whether transforms.Worker.Rows counts the rows that workers read.
-func (e Engine) CountsRows() bool { return e.InProcess() || jobopts.IsLoopback() }
+// Here tells whether the workers are in this process, as those of a job server may be, too.
+func (e Engine) Here() bool { return e.InProcess() || jobopts.IsLoopback() }
 
 // WithDefaults fills in the defaults.
 func (e Engine) WithDefaults() Engine {

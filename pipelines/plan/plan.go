@@ -153,7 +153,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.Learner, p.Components = learner.Of(pca.NewTraining()).Name, components
 		p.Folds, p.Passes, p.jobs, p.how = 1, 2, 2, "one to profile it, one to sum its features"
 	case l != nil:
-		p.iterative(o, l)
+		p.iterative(o, o.Spread(1).Iterative())
 	default:
 		p.sums(o)
 	}

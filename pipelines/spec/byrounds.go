@@ -17,6 +17,23 @@ func (b ByRounds) options() learner.Options { return b.Iterative }
 
 func (b ByRounds) Name() string { return learner.Of(b.Iterative).Name }
 
+// Spread returns the options with the defaults of how the rounds of an iterative learner run, for data of that many
+// shards. On a cluster each reader that has a shard has a partition; on one machine there is one
+// partition, which needs the fewest rounds.
+func (o Options) Spread(shards int) Options {
+	b, ok := o.Rounds()
+	if !ok {
+		return o
+	}
+	e, readers := o.Job.Engine.WithDefaults(), 1
+	if !e.Here() {
+		readers = min(e.Lanes, shards)
+	}
+	b.Common().Running.Complete(readers, e.About().Machines)
+	o.Learner = b.Iterative
+	return o
+}
+
 // Augments returns the augmentation of images.
 func (b ByRounds) Augments() []string {
 	if a, ok := b.Iterative.(learner.Augmented); ok {
@@ -71,7 +88,8 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 
 func (b ByRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes int) {
 	r, d := b.Common(), int64(f.Features)
-	each := int64(r.Partitions+lanes-1) / int64(max(lanes, 1)) // partitions per lane
+	partitions := max(1, r.Partitions)
+	each := int64(partitions+lanes-1) / int64(max(lanes, 1)) // partitions per lane
 	most := int64(math.MaxInt64)
 	if f.Rows > 0 {
 		most = f.Rows * 4 * (d + 1)
@@ -81,9 +99,9 @@ func (b ByRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes i
 	// wait and are processed.
 	batches := 3 * f.block(f.Dim)
 	if f.Rows > 0 {
-		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(max(1, r.Partitions))+1))
+		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(partitions)+1))
 	}
-	own := b.Memory(learner.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: r.Partitions})
+	own := b.Memory(learner.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions})
 	others := m.Worker
 	m.Worker += min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
 	m.Row, m.Solve = own.Row, own.Update

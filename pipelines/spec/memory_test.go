@@ -7,6 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/sgd"
+	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // clusters
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
@@ -35,5 +38,37 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 	sgd := Options{Learner: &sgd.Training{Shared: learner.Shared{Running: learner.Running{Partitions: 8}}}}
 	if got := sgd.shrink(); got != "use fewer --features, a smaller --keep_bytes or fewer --partitions" {
 		t.Error(got)
+	}
+}
+
+// Each reader of a cluster that has a shard has a partition; one machine has one. What is given stays.
+func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
+	for _, c := range []struct {
+		runner                string
+		lanes, shards         int
+		given                 learner.Running
+		partitions, roundsJob int
+	}{
+		{engine.Direct, 0, 100, learner.Running{}, 1, 1},
+		{engine.Universal, 16, 100, learner.Running{}, 16, 1},
+		{engine.Dataflow, 0, 100, learner.Running{}, 8, 20},
+		{engine.Dataflow, 400, 100, learner.Running{}, 100, 20},
+		{engine.Dataflow, 400, 100, learner.Running{Partitions: 3, PerJob: 1}, 3, 1},
+	} {
+		for _, l := range []learner.Iterative{sgd.NewTraining(), svm.NewTraining()} {
+			l.Common().Running = c.given
+			o := Options{Learner: l}
+			o.Job.Engine.Runner, o.Job.Engine.Lanes = c.runner, c.lanes
+			got := o.WithDefaults().Spread(c.shards).Iterative().Common()
+			if got.Partitions != c.partitions || got.PerJob != c.roundsJob {
+				t.Errorf("%+v: %d partitions, %d rounds per job", c, got.Partitions, got.PerJob)
+			}
+			if starts := (100 + got.PerJob) / got.PerJob * 4; c.given.PerJob == 0 && c.runner == engine.Dataflow && starts >= 60 {
+				t.Errorf("jobs of 100 rounds start for %d minutes", starts)
+			}
+			if l.Common().Running != c.given {
+				t.Errorf("the options themselves have changed: %+v", l.Common().Running)
+			}
+		}
 	}
 }

@@ -127,6 +127,7 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 	if err := o.Takes(d); err != nil {
 		return nil, err
 	}
+	o = o.Spread(len(d.Shards(job.ShardBytes)))
 	j, err := job.New(ctx, o.Job, out)
 	if err != nil {
 		return nil, err
