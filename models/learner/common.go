@@ -44,6 +44,9 @@ func (s *Shared) Samples() bool { return false }
 // Resumes returns false: each λ starts from nothing and has as many rounds as the others.
 func (s *Shared) Resumes() bool { return false }
 
+// Steps returns 0.
+func (s *Shared) Steps() float64 { return 0 }
+
 // Memory returns what a learner takes that holds ten arrays of the size of its weights, in
 // float32, or five in float64.
 func (s *Shared) Memory(size Size) Memory {

@@ -63,6 +63,9 @@ type Iterative interface {
 	// Resumes tells whether the fit for one λ should start from the weights for another,
 	// because the result does not depend on the initial weights.
 	Resumes() bool
+	// Steps returns about how many steps a fit of all rounds takes at each row and output, besides scoring it. A step is a
+	// product with the weights and a change of them.
+	Steps() float64
 	// Memory returns the most memory that a training of that size takes.
 	Memory(s Size) Memory
 }
