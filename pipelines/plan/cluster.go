@@ -1,30 +1,53 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"math"
 
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
+	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Cluster says which machines of a cloud a training needs, how many, and for how long, if
 // they are as fast as Rates assumes.
 type Cluster struct {
-	Machine string  `json:"machine_type"` // of Compute Engine
-	CPUs    int     `json:"machine_cpus"` // virtual
-	Memory  int64   `json:"machine_bytes"`
-	Workers int     `json:"workers"`
-	Threads int     `json:"threads_worker"` // lanes at a time on a worker
-	Lanes   int     `json:"lanes"`
-	Start   float64 `json:"seconds_start"`            // of pipelines; all times are 0 if the number of rows is unknown
-	Read    float64 `json:"seconds_read"`             // reading the data, in all passes
-	Fold    float64 `json:"seconds_fold"`             // maps and sums
-	Search  float64 `json:"seconds_search,omitempty"` // feature learning
-	Solve   float64 `json:"seconds_solve"`            // on one worker
-	Rates   Rates   `json:"assumed"`
+	Machine string `json:"machine_type"` // of Compute Engine
+	CPUs    int    `json:"machine_cpus"` // virtual
+	Memory  int64  `json:"machine_bytes"`
+	Workers int    `json:"workers"`
+	Threads int    `json:"threads_worker"` // lanes at a time on a worker
+	Lanes   int    `json:"lanes"`
+	Algebra int    `json:"threads_lane"` // for linear algebra in each lane
+	// WorkerBytes is the memory of a lane and the program, by which sums are added up in stripes; 0 for one stripe.
+	WorkerBytes int64 `json:"worker_bytes,omitempty"`
+
+	Times
+	Hours float64 `json:"cpu_hours"` // of all machines, from start to end
+	Rates Rates   `json:"assumed"`
+
+	memory spec.Memory
+	saves  int64 // of a lane's sums, before they are complete
 }
+
+// Times are in seconds. All are 0 if the number of rows is unknown.
+type Times struct {
+	Start  float64 `json:"seconds_start"`            // of pipelines
+	Read   float64 `json:"seconds_read"`             // reading the data, in all passes
+	Fold   float64 `json:"seconds_fold"`             // maps and sums
+	Store  float64 `json:"seconds_store,omitempty"`  // storing and merging the sums of lanes
+	Search float64 `json:"seconds_search,omitempty"` // feature learning
+	Solve  float64 `json:"seconds_solve"`            // on one worker, or making the next states
+}
+
+func (t Times) seconds() float64 { return t.Start + t.Read + t.Fold + t.Store + t.Search + t.Solve }
 
 // Rates are the assumed speeds of a virtual CPU.
 type Rates struct {
@@ -32,13 +55,14 @@ type Rates struct {
 	Map   float64 `json:"map_flops"`             // floating-point operations a second
 	Gram  float64 `json:"gram_multiply_adds"`    // of 8-bit features a second
 	Solve float64 `json:"solve_flops"`
+	Store float64 `json:"store_bytes_per_second"` // of results that a lane stores or a worker reads
 	Start float64 `json:"pipeline_start_seconds"` // until workers run
 }
 
 // assumedRates is half of the speed of a core of an AMD EPYC (Zen 4) that trains on MNIST with
 // 4,096 features, because two virtual CPUs are one core. A pipeline on Dataflow waits 3 to 5
 // minutes for machines.
-var assumedRates = Rates{Read: 40e6, Map: 100e9, Gram: 40e9, Solve: 15e9, Start: 240}
+var assumedRates = Rates{Read: 40e6, Map: 100e9, Gram: 40e9, Solve: 15e9, Store: 100e6, Start: 240}
 
 // clusterStart is how long a pipeline takes to start if the workers are already running.
 const clusterStart = 10
@@ -59,110 +83,231 @@ const maxPlanLanes = 256
 // service, state in the work directory.
 const diskGB = 30
 
-// ForCluster plans machines for the training p.
-func (p *Plan) ForCluster(e engine.Engine, dim int64) *Cluster {
-	c := &Cluster{Rates: assumedRates, Lanes: e.Lanes}
-	if !e.About().Machines {
-		c.Rates.Start = clusterStart
+// gbOfCPU is how many GiB of memory cost as much as a virtual CPU, by the list prices of N2 machines.
+const gbOfCPU = 7.5
+
+// work is what a training takes of its workers, however many they are: bytes and operations by Rates.
+type work struct {
+	pipelines                       int
+	read, maps, sums, steps, search float64
+	players                         int     // readers that can share a search
+	solve                           float64 // on one worker
+	states                          float64 // bytes that one worker reads to make the states of the rounds
+	stored, runs                    float64 // bytes of the sums of a lane, and the runs in which they are merged
+	pause                           float64 // least seconds between two checkpoints of all of these sums
+	fold                            float64 // share of read that is for them
+}
+
+// A solution is a way to train: the memory and the work that it takes on an engine. Plans of several solutions are
+// compared by Cluster.cost.
+type solution struct {
+	needs  func(engine.Engine) (spec.Memory, work)
+	shards int // that readers share: those of the data, or partitions of them
+}
+
+// solution returns how the training o is solved by its learner.
+func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) solution {
+	s, own := solution{shards: p.Shards}, len(d.Shards(job.ShardBytes)) // those of rounds
+	if o.Iterative() != nil {
+		all := o
+		all.Job.Engine.Lanes = own
+		s.shards = all.Spread(own).Iterative().Common().Partitions
 	}
-	features := float64(p.Features)
-	read := float64(p.Passes+max(p.Stripes, 1)-1) * float64(p.Bytes) / c.Rates.Read
-	fold := float64(p.Rows) * features * (2*float64(dim)*float64(p.mappings())/c.Rates.Map + (features+1)/2/c.Rates.Gram)
-	if p.Folds > 1 {
-		fold += float64(p.Rows) / float64(p.Folds) * features * 2 * float64(dim) / c.Rates.Map // held-out rows, once more
+	s.needs = func(e engine.Engine) (spec.Memory, work) {
+		o := o
+		o.Job.Engine = e
+		o = o.Spread(own)
+		m := o.Memory(f, e, e.Lanes)
+		w := p.work(m, o.Iterative(), o.Planned(f).First)
+		w.pause = float64(max(m.Stripes, 1)) * cmp.Or(e.Checkpoint, transforms.CheckpointInterval).Seconds()
+		return m, w
 	}
-	if p.Rounds > 0 {
-		// Each pass maps the rows, scores them and learns from them.
-		fold = float64(p.maps) * float64(p.Rows) * features * 2 * float64(dim+2*int64(p.Outputs)) / c.Rates.Map
-	}
+	return s
+}
+
+// work is what the training takes of its workers, if it takes that memory.
+func (p *Plan) work(m spec.Memory, l learner.Iterative, first bool) work {
+	rows, features, row := float64(p.Rows), float64(p.Features), float64(p.Columns)
+	stripes := max(m.Stripes, 1)
+	reads := p.Passes + stripes - 1
 	// An angle of a row and a frequency takes two products.
-	search := p.search * float64(4*dim+angleFlops) / c.Rates.Map
-	if c.Lanes == 0 {
-		c.Lanes = min(max(int(math.Ceil((read+fold+search)/planSeconds)), e.About().Lanes), maxPlanLanes)
+	w := work{pipelines: p.Jobs, search: p.search * (4*row + angleFlops), players: p.players}
+	w.read = float64(reads) * float64(p.Bytes)
+	if l != nil {
+		// Each pass maps the rows, scores them and learns from them. The partial results are weights, and how they moved.
+		outputs := float64(p.Outputs)
+		w.maps = float64(p.maps) * rows * features * 2 * (row + 2*outputs)
+		w.states = float64(p.maps) * float64(l.Common().Partitions) * 8 * features * outputs
+		if p.Outputs == 2 {
+			outputs = 1 // of two classes one is the mirror of the other
+		}
+		w.steps = float64(p.fits) * rows * outputs * l.Steps() * 4 * features // a product with the weights, and their change
+		return w
 	}
-	c.Lanes = max(1, min(c.Lanes, p.Shards))
-	c.machine(p)
-	if p.Rows == 0 {
-		return c
-	}
-	c.Start = float64(p.jobs) * c.Rates.Start
-	c.Read, c.Fold, c.Search = read/float64(c.Lanes), fold/float64(c.Lanes), search/float64(c.Lanes)
-	if p.Rounds > 0 {
-		return c
-	}
-	// All folds of a λ share one factor, and the chosen λ has one on all rows. Cholesky takes
-	// D³/3 operations.
-	factorisations := 1.0
+	mapped := float64(p.mappings(m.Stripes))
 	if p.Folds > 1 {
-		factorisations += float64(p.Lambdas)
+		mapped += 1 / float64(p.Folds) // held-out rows, once more
 	}
+	w.maps = mapped * rows * features * 2 * row
+	if m.Carried == 0 {
+		w.sums = rows * features * (features + 1) / 2
+		w.stored, w.runs = float64(p.sumsHeld)*float64(p.shape().Bytes()), float64(p.runs())
+		w.fold = float64(stripes) / float64(reads)
+	}
+	// Two virtual CPUs are one core, whose seconds ridge.Work counts.
+	w.solve = ridge.Work(p.shape(), p.Rows, p.Folds, p.Lambdas, first)
 	if p.Calibrate != "" || p.Threshold != "" {
-		factorisations++
+		w.solve += ridge.Work(p.shape(), p.Rows, 1, 1, false)
 	}
-	c.Solve = factorisations * features * features * features / 3 / (c.Rates.Solve * float64(c.CPUs))
-	return c
+	w.solve *= 2 * assumedRates.Solve
+	return w
 }
 
 // mappings is how often a row is mapped for sums: for each stripe that has a part of its fold.
-func (p *Plan) mappings() int {
+func (p *Plan) mappings(stripes int) int {
 	sums := max(p.sumsHeld, 1)
-	return (max(p.Stripes, 1) + sums - 1) / sums
+	return (max(stripes, 1) + sums - 1) / sums
 }
 
-// machine chooses the smallest machine whose memory allows a lane per CPU, and the solve; if
-// there is none, the one with the most lanes.
-func (c *Cluster) machine(p *Plan) {
+// cheapest plans the machines on which a solution costs the least; the smallest, with the fewest threads, of those that
+// cost the same to a hundredth. It leaves alone what the engine sets.
+func (s solution) cheapest(e engine.Engine) *Cluster {
+	best := new(Cluster)
 	for cpus := 4; cpus <= 64; cpus *= 2 {
 		for _, family := range []struct {
 			name string
 			gb   int // of memory for each CPU
 		}{{"n2-standard", 4}, {"n2-highmem", 8}} {
-			memory := int64(cpus) * int64(family.gb) << 30
-			usable := memory*85/100 - 1<<30 // without the memory of the system and of Beam
-			if usable < p.Solve || usable < p.Worker {
-				continue
-			}
-			threads := min(int(usable/p.Worker), cpus, c.Lanes)
-			if threads <= c.Threads {
-				continue
-			}
-			c.Machine, c.CPUs, c.Memory, c.Threads = fmt.Sprintf("%s-%d", family.name, cpus), cpus, memory, threads
-			if threads == min(cpus, c.Lanes) {
-				c.Workers = (c.Lanes + threads - 1) / threads
-				return
+			machine := Cluster{Machine: fmt.Sprintf("%s-%d", family.name, cpus), CPUs: cpus, Memory: int64(cpus) * int64(family.gb) << 30}
+			for threads := 1; threads <= cpus; threads *= 2 {
+				machine.Algebra = cmp.Or(e.Threads, threads)
+				c, fits := s.fit(machine, e)
+				if fits && (best.Machine == "" || c.cost() < 0.99*best.cost()) {
+					best = c
+				}
 			}
 		}
 	}
-	if c.Threads > 0 {
-		c.Workers = (c.Lanes + c.Threads - 1) / c.Threads
+	if best.Machine == "" {
+		e = e.WithDefaults()
+		best.Lanes = min(e.Lanes, max(1, s.shards))
+		best.memory, _ = s.needs(e)
 	}
+	return best
 }
 
-// seconds is the time of the training.
-func (c *Cluster) seconds() float64 { return c.Start + c.Read + c.Fold + c.Search + c.Solve }
+// fit plans a solution on machines of a type, with as many lanes on each as fit.
+func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
+	usable := machine.Memory*85/100 - 1<<30 // without the memory of the system and of Beam
+	for n := max(1, machine.CPUs/machine.Algebra); n > 0; n /= 2 {
+		c, given := machine, e
+		given.Threads, given.Lanes = c.Algebra, cmp.Or(e.Lanes, e.About().Lanes)
+		if e.WorkerBytes == 0 {
+			given.WorkerBytes = usable/int64(n) + job.ProgramBytes + job.SlackBytes
+		}
+		if c.Rates = assumedRates; !e.About().Machines {
+			c.Rates.Start = clusterStart
+		}
+		_, w := s.needs(given)
+		lanes := cmp.Or(e.Lanes, n)
+		if w.maps == 0 {
+			lanes = given.Lanes
+		}
+		c.share(s, w, lanes, e.Lanes > 0)
+		given.Lanes = c.Lanes
+		c.memory, w = s.needs(given)
+		c.share(s, w, c.Lanes, true)
+		c.Threads = min(n, c.Lanes)
+		if c.memory.Worker > usable/int64(c.Threads) || c.memory.Solve > usable || e.WorkerBytes == 0 && c.memory.Least > 0 {
+			continue
+		}
+		c.Workers = (c.Lanes + c.Threads - 1) / c.Threads
+		c.Hours = c.seconds() / 3600 * float64(c.Workers*c.CPUs)
+		if c.memory.Stripes > 1 {
+			c.WorkerBytes = given.WorkerBytes
+		}
+		return &c, true
+	}
+	return nil, false
+}
+
+// share sets the times of the work on that many lanes or, unless they are given, a multiple of them: so many that what they
+// share takes no longer than planSeconds, or than all else does. There are no times without rows.
+func (c *Cluster) share(s solution, w work, lanes int, given bool) {
+	read, threads := w.read/c.Rates.Read, float64(c.Algebra)
+	fold, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
+	start, solve := float64(w.pipelines)*c.Rates.Start, w.solve/(c.Rates.Solve*float64(c.CPUs))
+	if !given && w.maps > 0 {
+		needed := int(min((read+fold+search)/max(planSeconds, start+solve), maxPlanLanes-1)) + 1
+		lanes = min((needed+lanes-1)/lanes*lanes, maxPlanLanes)
+	}
+	shards := max(1, s.shards)
+	if c.Lanes = min(lanes, shards); w.maps == 0 {
+		return
+	}
+	each := float64((shards+c.Lanes-1)/c.Lanes) / float64(shards)
+	c.Read, c.Fold, c.Search = read*each, fold*each, search*max(each, 1/float64(max(w.players, 1)))
+	c.Start, c.Solve = start, solve+w.states/c.Rates.Store
+	c.store(w)
+}
+
+// store sets the time in which lanes store their sums and merge them, and the solve reads them. Checkpoints take at most a
+// twentieth of a lane's time.
+func (c *Cluster) store(w work) {
+	if w.stored == 0 {
+		return
+	}
+	once, merge := w.stored/c.Rates.Store, 0.0
+	c.saves = int64((c.Fold + c.Read*w.fold) / max(w.pause, 20*once))
+	if c.Lanes > 1 {
+		merge = max(1, float64(c.Lanes)/w.runs)
+	}
+	c.Store = once * (1 + float64(c.saves) + merge + 1/float64(c.CPUs))
+}
+
+// cost is what the machines cost, in the price of a CPU for a second; of all machines for a second if times are unknown.
+func (c *Cluster) cost() float64 {
+	return max(c.seconds(), 1) * float64(c.Workers) * (float64(c.CPUs) + float64(c.Memory>>30)/gbOfCPU)
+}
 
 // write prints the plan for people.
-func (c *Cluster) write(w io.Writer, machines bool) {
+func (c *Cluster) write(w io.Writer, p *Plan) {
 	if c.Machine == "" {
 		fmt.Fprintf(w, "cluster   no machine of up to 64 CPUs has enough memory: use fewer --features or --folds\n")
 		return
 	}
-	fmt.Fprintf(w, "cluster   %s %s, %s each, %s on each\n", report.Counted(c.Workers, "worker"), c.Machine, report.Bytes(c.Memory), report.Counted(c.Threads, "lane"))
-	if machines {
-		fmt.Fprintf(w, "flags     --lanes %d --machine_type %s --num_workers %d --number_of_worker_harness_threads %d --disk_size_gb %d\n",
-			c.Lanes, c.Machine, c.Workers, c.Threads, diskGB)
-	} else {
-		fmt.Fprintf(w, "flags     --lanes %d\n", c.Lanes)
+	flags := fmt.Sprintf("--lanes %d", c.Lanes)
+	on := report.Counted(c.Threads, "lane") + " on each"
+	if c.Algebra > 1 {
+		on += fmt.Sprintf(" with %d threads", c.Algebra)
+		flags += fmt.Sprintf(" --threads %d", c.Algebra)
 	}
+	if c.WorkerBytes > 0 {
+		flags += fmt.Sprintf(" --worker_bytes %d", c.WorkerBytes)
+	}
+	if p.machines {
+		flags += fmt.Sprintf(" --machine_type %s --num_workers %d --number_of_worker_harness_threads %d --disk_size_gb %d",
+			c.Machine, c.Workers, c.Threads, diskGB)
+	}
+	fmt.Fprintf(w, "cluster   %s %s, %s each, %s\n", report.Counted(c.Workers, "worker"), c.Machine, report.Bytes(c.Memory), on)
+	fmt.Fprintf(w, "flags     %s\n", flags)
 	if c.Start == 0 {
 		return
 	}
-	search := ""
+	search, fold, store, solve := "", "map and sum", "", "solve"
+	if c.Store > 0 {
+		store = ", store and merge sums " + report.Minutes(c.Store)
+	}
 	if c.Search > 0 {
 		search = "search for features " + report.Minutes(c.Search) + ", "
 	}
-	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: pipelines start %s, read %s, %smap and sum %s, solve %s\n",
-		report.Minutes(c.seconds()), c.seconds()/3600*float64(c.Workers*c.CPUs), report.Minutes(c.Start), report.Minutes(c.Read), search, report.Minutes(c.Fold), report.Minutes(c.Solve))
-	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, sums %.0f G products/s,\n          and a pipeline starts in %.0f s\n",
-		c.Rates.Read/1e6, c.Rates.Map/1e9, c.Rates.Solve/1e9, c.Rates.Gram/1e9, c.Rates.Start)
+	if p.Rounds > 0 {
+		fold, solve = "map and learn", "combine partial results"
+	}
+	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: %s start %s, read %s, %s%s %s%s, %s %s\n", report.Minutes(c.seconds()), c.Hours,
+		report.Counted(p.Jobs, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, fold, report.Minutes(c.Fold),
+		store, solve, report.Minutes(c.Solve))
+	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, sums %.0f G products/s,\n"+
+		"          a lane stores %.0f MB/s, and a pipeline starts in %.0f s\n",
+		c.Rates.Read/1e6, c.Rates.Map/1e9, c.Rates.Solve/1e9, c.Rates.Gram/1e9, c.Rates.Store/1e6, c.Rates.Start)
 }

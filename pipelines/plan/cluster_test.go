@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -17,9 +20,14 @@ import (
 // aPlan is one of n rows of d numbers in CSV on Dataflow, in gigabytes of memory.
 func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 	return &Plan{
-		Files: 100, Bytes: n * int64(d) * 9, Shards: 10_000, Rows: n, Columns: d, Passes: 2, Learner: "ridge", jobs: 2, Lanes: 8,
+		Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n, Columns: d, Outputs: 1, Passes: 2, sumsHeld: 5, Learner: "ridge", Jobs: 2, Lanes: 8,
 		Features: features, Folds: 5, Lambdas: 8, Memory: spec.Memory{Worker: int64(worker * (1 << 30)), Solve: int64(solve * (1 << 30))}, machines: true,
 	}
+}
+
+// cluster plans machines for p, whose memory follows from nothing else.
+func (p *Plan) cluster(e engine.Engine) *Cluster {
+	return solution{shards: p.Shards, needs: func(engine.Engine) (spec.Memory, work) { return p.Memory, p.work(p.Memory, nil, false) }}.cheapest(e)
 }
 
 // The machines have the memory for what runs on them, and there are enough.
@@ -30,19 +38,19 @@ func TestPlannedMachinesHoldWhatRunsOnThem(t *testing.T) {
 		machine string
 		workers int
 	}{
-		{aPlan(1e6, 100, 4096, 0.5, 0.3), 0, "n2-standard-4", 2}, // the eight lanes of a cluster
+		{aPlan(1e6, 100, 4096, 0.5, 0.3), 0, "n2-standard-4", 1},
 		{aPlan(1e6, 100, 4096, 0.5, 0.3), 3, "n2-standard-4", 1},
 		{aPlan(1e6, 100, 4096, 0.5, 0.3), 33, "n2-standard-4", 9},
-		{aPlan(1e6, 100, 10_000, 4, 2), 8, "n2-highmem-4", 2},
+		{aPlan(1e6, 100, 10_000, 4, 2), 8, "n2-highmem-8", 1},
 		{aPlan(1e6, 100, 20_000, 9, 13), 4, "n2-highmem-8", 1},
-		{aPlan(1e6, 100, 20_000, 0.5, 100), 32, "n2-highmem-16", 2},
+		{aPlan(1e6, 100, 20_000, 0.5, 100), 32, "n2-standard-32", 1},
 		{aPlan(1e6, 100, 60_000, 60, 60), 8, "n2-highmem-64", 2},
 		{aPlan(1e6, 100, 200_000, 900, 900), 8, "", 0},
 	} {
-		c := test.plan.ForCluster(engine.Engine{Runner: engine.Dataflow, Lanes: test.lanes}, 100)
+		c := test.plan.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: test.lanes})
 		if c.Machine != test.machine || c.Workers != test.workers {
-			t.Errorf("%d lanes of %d bytes, %d to solve: %d of %s (%d lanes each), want %d of %s",
-				c.Lanes, test.plan.Worker, test.plan.Solve, c.Workers, c.Machine, c.Threads, test.workers, test.machine)
+			t.Errorf("%d lanes of %d bytes, %d to solve: %d of %s (%d lanes each, %d threads), want %d of %s",
+				c.Lanes, test.plan.Worker, test.plan.Solve, c.Workers, c.Machine, c.Threads, c.Algebra, test.workers, test.machine)
 		}
 		if int64(c.Threads)*test.plan.Worker > c.Memory || c.Machine != "" && test.plan.Solve > c.Memory || c.Workers*c.Threads < c.Lanes && c.Machine != "" {
 			t.Errorf("%d bytes: %+v", test.plan.Worker, c)
@@ -56,7 +64,7 @@ func TestPlannedMachinesHoldWhatRunsOnThem(t *testing.T) {
 // Times are operations divided by rates, and shrink with the lanes.
 func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
-	c := p.ForCluster(engine.Engine{Runner: engine.Dataflow, Lanes: 16}, 100)
+	c := p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 16, Threads: 1})
 	near := func(what string, got, want float64) {
 		if math.Abs(got-want) > 1e-3*want {
 			t.Errorf("%s takes %g s, want %g", what, got, want)
@@ -65,16 +73,16 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	near("start", c.Start, 2*240)
 	near("read", c.Read, 2*900e9/40e6/16)
 	near("map and sums", c.Fold, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
-	near("solve", c.Solve, (8+1)*4096*4096*4096/3.0/15e9/4)
-	if double := p.ForCluster(engine.Engine{Runner: engine.Dataflow, Lanes: 32}, 100); double.Fold != c.Fold/2 || double.Read != c.Read/2 || double.Solve != c.Solve {
+	near("solve", c.Solve, 2*ridge.Work(ridge.Shape{Dim: 4096, Outputs: 1}, 1e9, 5, 8, false)/4)
+	if double := p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 32, Threads: 1}); double.Fold != c.Fold/2 || double.Read != c.Read/2 || double.Solve != c.Solve {
 		t.Errorf("16 lanes %+v\n32 lanes %+v", c, double)
 	}
 	// A billion rows get as many lanes as are of use.
-	if free := p.ForCluster(engine.Engine{Runner: engine.Dataflow}, 100); free.Lanes <= 64 || free.Lanes > maxPlanLanes || free.Read+free.Fold > 2*planSeconds {
+	if free := p.cluster(engine.Engine{Runner: engine.Dataflow}); free.Lanes*free.Algebra <= 64 || free.Lanes > maxPlanLanes || free.Read+free.Fold > 2*planSeconds {
 		t.Errorf("%+v", free)
 	}
 	p.Rows = 0
-	if c := p.ForCluster(engine.Engine{Runner: engine.Dataflow}, 100); c.seconds() != 0 || c.Machine == "" {
+	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.seconds() != 0 || c.Machine == "" {
 		t.Errorf("of unknown rows: %+v", c)
 	}
 }
@@ -108,5 +116,101 @@ func TestPlansForClustersSayWhatToPass(t *testing.T) {
 		if got := report.Minutes(s); got != want {
 			t.Errorf("%g s: %s, want %s", s, got, want)
 		}
+	}
+}
+
+// large is a billion rows of 100 numbers, whose memory is that of the training o.
+func large(o training.Options, features int) (*Plan, solution) {
+	o = o.WithDefaults()
+	p := aPlan(1e9, 100, features, 0, 0)
+	p.Outputs = 2
+	f := spec.Facts{Rows: p.Rows, Dim: p.Columns, Scaled: p.Columns, Values: 100, Features: p.Features, Outputs: 2}
+	return p, solution{shards: p.Shards, needs: func(e engine.Engine) (spec.Memory, work) {
+		m := o.Memory(f, e, e.Lanes)
+		return m, p.work(m, nil, false)
+	}}
+}
+
+// Of many features a lane holds stripes of the sums, or has several threads, where its machine would otherwise have idle CPUs.
+func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
+	for _, features := range []int{20_000, 32_768, 65_536} {
+		_, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
+		e := engine.Engine{Runner: engine.Dataflow}
+		c := s.cheapest(e)
+		least := 1e9 * float64(features) * float64(features+1) / 2 / c.Rates.Gram / 3600
+		if c.Machine == "" || c.Hours > 1.25*least || c.Threads*c.Algebra != c.CPUs {
+			t.Errorf("%d features: %.0f CPU hours, of which the products take %.0f: %+v", features, c.Hours, least, c)
+		}
+		e.Lanes, e.Threads, e.WorkerBytes = c.Lanes, c.Algebra, c.WorkerBytes
+		if same := s.cheapest(e); same.Hours > 1.01*c.Hours || same.memory.Stripes != c.memory.Stripes {
+			t.Errorf("what is advised has another plan:\n%+v\n%+v", c, same)
+		}
+		for _, bytes := range []int64{8e9, 30e9} {
+			if one := s.cheapest(engine.Engine{Runner: engine.Dataflow, Threads: 1, WorkerBytes: bytes}); one.Machine != "" && one.cost() < 0.99*c.cost() {
+				t.Errorf("%d features are cheaper with %d bytes in each lane:\n%+v\n%+v", features, bytes, one, c)
+			}
+		}
+	}
+}
+
+// Lanes of which few fit have several threads, so that no CPU is idle.
+func TestLanesOfMuchMemoryHaveThreads(t *testing.T) {
+	p := aPlan(1e9, 100, 60_000, 60, 60)
+	c, one := p.cluster(engine.Engine{Runner: engine.Dataflow}), p.cluster(engine.Engine{Runner: engine.Dataflow, Threads: 1})
+	if c.Threads*c.Algebra < c.CPUs || c.cost() > one.cost()/4 {
+		t.Errorf("%+v\nis not a quarter of the cost of lanes with a thread each\n%+v", c, one)
+	}
+}
+
+// Readers store their sums, merge them and solve from them in the work directory, which takes no more than 200 objects a second.
+func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
+	p, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
+	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Lanes: 400, Threads: 1})
+	p.Cluster, p.Memory, p.Lanes = c, c.memory, c.Lanes
+	once := 5 * float64(p.shape().Bytes()) / 100e6
+	if all := 400 * once * 100e6; math.Abs(all-831e9) > 0.05*831e9 {
+		t.Errorf("readers store %g bytes", all)
+	}
+	// A reader takes 3,200 s for its sums, of which checkpoints take a twentieth at most.
+	if want := once * (1 + 7 + 400/float64(p.runs()) + 1.0/4); c.saves != 7 || math.Abs(c.Store-want) > 1e-6*want {
+		t.Errorf("sums are stored %d times and merged in %g s, want %g", c.saves, c.Store, want)
+	}
+	if rate := float64(p.objects()) / c.Store; rate > 200 {
+		t.Errorf("%g objects a second", rate)
+	}
+	if got := jobtest.Text(t, p); !strings.Contains(got, ", store and merge sums 3 min, solve") {
+		t.Error(got)
+	}
+}
+
+// Readers without a partition have no rows: they add to the cost and not to the speed.
+func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
+	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
+	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o.Job.Engine.Runner, o.Job.Engine.Lanes, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
+	of := func(name string, partitions int) (*Plan, *Cluster) {
+		o.Learner = jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds, s.Partitions = 100, partitions })
+		p := plan(t, o)
+		p.Rows, p.Bytes = 1e9, 900e9
+		s := solution{shards: partitions, needs: func(engine.Engine) (spec.Memory, work) {
+			return p.Memory, p.work(p.Memory, o.Iterative(), false)
+		}}
+		return p, s.cheapest(o.Job.Engine)
+	}
+	one, alone := of("sgd", 1)
+	many, shared := of("sgd", 400)
+	// svm takes steps, too. Both have a score of each of two classes.
+	steps := 10 * math.Sqrt(100*400) * 1e9 * 4 * float64(many.Features) / shared.Rates.Solve / 400
+	if _, c := of("svm", 400); math.Abs(c.Fold-shared.Fold-steps) > 1e-6*steps {
+		t.Errorf("steps take %g s, want %g", c.Fold-shared.Fold, steps)
+	}
+	if one.Parts != 1 || many.Parts != 400 || alone.Lanes != 1 || shared.Lanes != 400 || math.Abs(alone.Fold-400*shared.Fold) > 1e-6*alone.Fold {
+		t.Errorf("%d and %d partitions:\n%+v\n%+v", one.Parts, many.Parts, alone, shared)
+	}
+	if shared.Start >= 3600 {
+		t.Errorf("100 rounds wait %g s for machines", shared.Start)
+	}
+	if got := jobtest.Text(t, many); !strings.Contains(got, "1 fold, 400 partitions\n") || !strings.Contains(got, "map and learn") {
+		t.Error(got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/summing"
@@ -39,9 +40,6 @@ type FitPlan struct {
 // (Zen 5) does.
 const addRate = 125e6
 
-// sharedFrom is the number of features from which on a few factors serve all folds and values of λ.
-const sharedFrom = 2048
-
 // Fit plans a fit to sums. It reads their manifests.
 func Fit(ctx context.Context, o summing.FitOptions) (*FitPlan, error) {
 	f, err := summing.FactsOf(ctx, o)
@@ -56,14 +54,7 @@ func Fit(ctx context.Context, o summing.FitOptions) (*FitPlan, error) {
 		Stored: int64(rule.Folds) * shape.Bytes(), Threads: max(1, e.Threads), Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
 	}
 	p.Add = float64(p.Read) / (addRate * float64(p.Threads))
-	factorisations, d := 1.0, float64(shape.Dim)
-	switch {
-	case rule.Folds > 1 && shape.Dim < sharedFrom:
-		factorisations += float64(p.Lambdas * rule.Folds)
-	case rule.Folds > 1:
-		factorisations += float64(p.Lambdas)
-	}
-	p.Solve = factorisations * d * d * d / 3 / (p.Rates.Solve * float64(p.Threads))
+	p.Solve = 2 * ridge.Work(shape, p.Rows, rule.Folds, p.Lambdas, rule.First) / float64(p.Threads) // see Plan.work
 	if e.InProcess() {
 		if have := machine.ReadMemory(); have.Limit > 0 && p.Peak > have.Limit {
 			p.beyond = fmt.Sprintf("%s allows %s", have.By, report.Bytes(have.Limit))

@@ -13,7 +13,7 @@ import (
 // What is stored is of the lanes that the plan itself advises.
 func TestThePlannedSumsAreOfThePlansLanes(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
-	if c := p.ForCluster(engine.Engine{Runner: engine.Dataflow}, 100); c.Lanes <= 64 {
+	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Lanes*c.Algebra <= 64 {
 		t.Fatalf("%+v", c)
 	}
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/spec"
@@ -37,9 +38,14 @@ type Plan struct {
 	Lanes   int     `json:"lanes"`
 	Learner string  `json:"learner"`
 	Rounds  int     `json:"rounds,omitempty"`      // of an iterative learner, at most, for each λ
+	Parts   int     `json:"partitions,omitempty"`  // of the rows, in these rounds
 	Game    int     `json:"game_rounds,omitempty"` // of feature learning, if each finds as many as it may
-	jobs    int     // pipelines
-	maps    int     // passes that map all rows to all features
+	Jobs    int     `json:"pipelines"`
+	Objects int64   `json:"objects"` // written into the work directory, at most
+	fits    int     // of an iterative learner
+	maps    int     // passes of these fits, which map all rows to all features
+	plays   int     // passes of feature learning in rounds
+	players int     // partitions of these
 	search  float64 // angles that feature learning computes in total
 	how     string  // purpose of the passes
 	// sumsHeld is the number of sums of a lane.
@@ -151,56 +157,96 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	switch l := o.Iterative(); {
 	case components > 0:
 		p.Learner, p.Components = learner.Of(pca.NewTraining()).Name, components
-		p.Folds, p.Passes, p.jobs, p.how = 1, 2, 2, "one to profile it, one to sum its features"
+		p.Folds = 1
+		p.scan("one to profile it")
+		p.scan("one to sum its features")
 	case l != nil:
-		p.iterative(o, o.Spread(1).Iterative())
+		p.iterative(o.Spread(1))
 	default:
 		p.sums(o)
 	}
 	if columns.NeedsTargets(d.Schema.Table, o.Encode) {
-		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to sum labels by categories"
+		p.scan("one to sum labels by categories")
 	}
 	if o.Parts() > 0 && len(columns.Categories(d.Schema.Table, o.Encode, columns.Counts)) > 0 {
-		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to count levels of categories"
+		p.scan("one to count levels of categories")
 	}
-	p.maps = p.Passes
 	if p.Unsearched = unsearched; o.Searching() {
 		p.Searched = int64(tuning.Rows(rows, length))
-		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for the rows on which features are searched"
+		p.scan("one for the rows on which features are searched")
 	}
 	if o.Learns() {
 		p.learning(o, seen.Dim)
 	}
 	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
-		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to calibrate"
+		p.scan("one to calibrate")
 	}
 	if o.ChoosesThreshold() {
-		p.Threshold, p.Passes, p.jobs, p.how = o.Threshold, p.Passes+1, p.jobs+1, p.how+", one to choose the threshold"
+		p.Threshold = o.Threshold
+		p.scan("one to choose the threshold")
 	}
 	p.Refused = tooWide(o, seen)
-	p.Memory, p.sumsHeld = o.Memory(seen.Facts, engine, p.Lanes), o.Planned(seen.Facts).Sums
-	p.unbounded = p.Memory.Bounded(engine)
-	lanes := p.Lanes
-	if !engine.InProcess() {
-		p.Cluster = p.ForCluster(o.Job.Engine, int64(seen.Dim))
-		lanes = p.Cluster.Lanes
-	} else if p.beyond, err = p.Memory.Fits(o); err != nil {
-		p.beyond = err.Error() // the purpose of a plan is to find out, so this is not an error
-	}
-	if o.Iterative() == nil {
-		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
-		p.Stored = int64(lanes) * int64(p.sumsHeld) * shape.Bytes()
-		summed := shape.Bytes()
-		if carried := p.Memory.Carried; carried > 0 {
-			p.Stored, summed = 3*carried, carried // those of the last two checkpoints, and all
+	p.sumsHeld = o.Planned(seen.Facts).Sums
+	if engine.InProcess() {
+		p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
+		if p.beyond, err = p.Memory.Fits(o); err != nil {
+			p.beyond = err.Error() // the purpose of a plan is to find out, so this is not an error
 		}
-		p.Shuffle = int64(lanes) * int64(p.sumsHeld) * (1 + summed/ridge.MaxPartBytes) * lineBytes
+	} else {
+		p.Cluster = p.solution(o, seen.Facts, d).cheapest(o.Job.Engine)
+		p.Memory, p.Lanes = p.Cluster.memory, max(1, p.Cluster.Lanes)
+		o.Job.Engine.Lanes = p.Lanes
 	}
+	p.unbounded = p.Memory.Bounded(engine)
+	if p.Rounds > 0 {
+		p.Parts = o.Spread(len(d.Shards(job.ShardBytes))).Iterative().Common().Partitions
+	} else {
+		p.Stored, p.Shuffle = int64(p.Lanes)*int64(p.sumsHeld)*p.shape().Bytes(), p.lines()*lineBytes
+		if p.Carried > 0 {
+			p.Stored = 3 * p.Carried // those of the last two checkpoints, and all
+		}
+	}
+	p.Objects = p.objects()
 	return p, nil
 }
 
 // lineBytes is about what parts of a sum of ridge.MaxPartBytes take in a shuffle: the name of their file and their places.
 const lineBytes = 150
+
+// shape is that of the sums.
+func (p *Plan) shape() ridge.Shape {
+	return ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
+}
+
+// runs returns how many runs of parts, which are merged one by one, the sums have.
+func (p *Plan) runs() int64 { return int64(p.sumsHeld) * (1 + p.shape().Bytes()/ridge.MaxPartBytes) }
+
+// lines returns how many runs all lanes pass on, or files of rows in place of them.
+func (p *Plan) lines() int64 {
+	if p.Carried > 0 {
+		return min(p.Rows, int64(p.Lanes)*int64(p.sumsHeld)) + p.Carried/ridge.MaxPartBytes
+	}
+	return int64(p.Lanes) * p.runs()
+}
+
+// objects returns how many objects of the work directory a job writes: of itself, of each pass and of each fit.
+func (p *Plan) objects() int64 {
+	const job, pass, fit, round = 6, 3, 2, 2
+	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) + fit*max(p.fits, 1))
+	switch {
+	case p.Rounds > 0:
+		return n
+	case p.Carried > 0:
+		return n + p.lines()
+	case p.Lanes > 1:
+		n += p.runs() // which are merged
+	}
+	files := int64(p.Lanes) * int64(max(p.Stripes, 1))
+	if p.Cluster != nil {
+		files *= 1 + p.Cluster.saves
+	}
+	return n + files
+}
 
 // tooWide says why the map cannot be made, if its frequencies take more than is allowed, and what
 // helps; "" if it can.
@@ -218,30 +264,45 @@ func tooWide(o training.Options, seen *preview) string {
 		report.Counted(size.Features, "feature"), report.Counted(seen.Scaled, "number"), levels, report.Bytes(size.Map), report.Bytes(size.Most), fewer)
 }
 
+// scan adds a pass for a purpose, which is a pipeline.
+func (p *Plan) scan(purpose string) {
+	if p.how != "" {
+		purpose = ", " + purpose
+	}
+	p.Passes, p.Jobs, p.how = p.Passes+1, p.Jobs+1, p.how+purpose
+}
+
 // sums plans a fit in one pass.
 func (p *Plan) sums(o training.Options) {
 	lambda, folds := o.Values(1)
-	p.Lambdas, p.Folds, p.Passes, p.jobs, p.how = len(lambda), folds, 2, 2, "one to profile it, one to train"
+	p.Lambdas, p.Folds = len(lambda), folds
+	p.scan("one to profile it")
+	p.scan("one to train")
 	if folds > 1 {
-		p.Passes, p.jobs, p.how = 3, 3, p.how+", one to score held-out rows"
+		p.scan("one to score held-out rows")
 	}
 }
 
 // iterative plans the fit of an iterative learner.
-func (p *Plan) iterative(o training.Options, l learner.Iterative) {
+func (p *Plan) iterative(o training.Options) {
 	lambda, folds := o.Values(max(p.Rows, 1))
+	l := o.Iterative()
 	r := l.Common()
 	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
-	runs := len(lambda)
-	if runs > 1 || o.HoldsOut() {
-		runs++ // the fit to all rows
+	if p.fits = len(lambda); p.fits > 1 || o.HoldsOut() {
+		p.fits++ // the fit to all rows
 	}
-	p.Passes, p.how = 1+runs*(r.Rounds+1), "one to profile it, and at most one per round, of which learners rarely need all"
-	p.jobs = 1 + runs*((r.Rounds+r.PerJob)/r.PerJob)
-	if folds > 0 || l.Samples() {
-		p.Passes++
-		p.jobs++
+	p.scan("one to profile it")
+	if folds > 0 || l.Samples() || p.Regression && r.Init == "" {
+		p.scan("one to survey it")
 	}
+	p.maps = p.fits * (r.Rounds + 1)
+	need := "of which learners rarely need all"
+	if l.Steps() > 0 {
+		need = "all of which " + p.Learner + " may need with many partitions"
+	}
+	p.Passes, p.how = p.Passes+p.maps, p.how+", and at most one per round, "+need
+	p.Jobs += p.fits * ((r.Rounds + r.PerJob) / r.PerJob)
 }
 
 // WriteTo prints the plan for people.
@@ -270,7 +331,12 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	if p.Components > 0 {
 		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Components, "component"))
 	} else {
-		fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
+		shared := ""
+		if p.Parts > 0 {
+			shared = ", " + report.Counted(p.Parts, "partition")
+		}
+		fmt.Fprintf(&b, "model     %s, %s of lambda, %s%s\n",
+			report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"), shared)
 	}
 	if p.Searched > 0 {
 		fmt.Fprintf(&b, "          of features that a search finds, on at most %s rows before\n", report.Groups(p.Searched))
@@ -293,7 +359,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 		report.Bytes(p.Peak), where, report.Bytes(p.Worker), report.Counted(p.Lanes, "lane"), report.Bytes(p.Solve), grows)
 	if p.Stripes > 1 {
 		maps := "mapped once"
-		if n := p.mappings(); n > 1 {
+		if n := p.mappings(p.Stripes); n > 1 {
 			maps = fmt.Sprintf("mapped %d times", n)
 		}
 		what := "sums"
@@ -312,9 +378,12 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	if p.Memory.Carried > 0 {
 		what = "rows"
 	}
-	fmt.Fprintf(&b, "%s      %s at most in files of the work directory, %s shuffled\n", what, report.Bytes(p.Stored), report.Bytes(p.Shuffle))
+	if p.Rounds == 0 {
+		fmt.Fprintf(&b, "%s      %s at most in files of the work directory, %s shuffled\n", what, report.Bytes(p.Stored), report.Bytes(p.Shuffle))
+	}
 	if p.Cluster != nil {
-		p.Cluster.write(&b, p.machines)
+		fmt.Fprintf(&b, "objects   %s at most are written into the work directory, which is removed at the end\n", report.Groups(p.Objects))
+		p.Cluster.write(&b, p)
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
@@ -324,7 +393,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 // rounds of the game.
 func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned
-	p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for the sample of feature learning"
+	p.scan("one for the sample of feature learning")
 	n := a.SampleRows(p.Rows, dim)
 	frequencies := a.Plays(o.Finder())
 	if frequencies == 0 {
@@ -333,7 +402,7 @@ func (p *Plan) learning(o training.Options, dim int) {
 	game := a.Game(1, 1, frequencies, o.Seed)
 	p.Game = (game.Frequencies + game.Take - 1) / game.Take
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
-	reads := 1 + alignment.ReadsOfAGame*p.Game
-	p.Passes, p.jobs = p.Passes+reads, p.jobs+(alignment.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
-	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer", reads, report.Counted(p.Game, "round"), game.Take)
+	p.players, p.plays = a.Partitions, 1+alignment.ReadsOfAGame*p.Game
+	p.Passes, p.Jobs = p.Passes+p.plays, p.Jobs+(alignment.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
+	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer", p.plays, report.Counted(p.Game, "round"), game.Take)
 }
