@@ -292,7 +292,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 	err := n.timed("fit", func() error {
 		return n.make(ctx, model, l, func(dir string) error {
 			if f.Total != "" {
-				there, err := storage.Exists(ctx, f.Total)
+				there, err := storage.Exists(ctx, storage.Join(f.Total, models.ManifestFile)) // which is written last
 				if err != nil {
 					return err
 				}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 )
 
 // indexFile is the file of an index in the directory of the sums of a recipe.
@@ -66,7 +67,7 @@ func readIndex(ctx context.Context, dir string) (*index, error) {
 		return nil, fmt.Errorf("retrain: %s: %w; remove it, and it is made again", storage.Join(dir, indexFile), err)
 	}
 	if len(x.Of) > 0 {
-		there, err := storage.Exists(ctx, x.total(x.Of))
+		there, err := storage.Exists(ctx, storage.Join(x.total(x.Of), models.ManifestFile))
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +154,7 @@ func (x *index) begin(ctx context.Context, total string) error {
 func (x *index) follow(ctx context.Context, parts []Partition) error {
 	of := names(parts)
 	total := x.total(of)
-	if there, err := storage.Exists(ctx, total); err != nil {
+	if there, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
 		return err
 	} else if there && !slices.Equal(of, x.Of) {
 		if len(x.Of) > 0 {
