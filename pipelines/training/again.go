@@ -100,10 +100,8 @@ func (a Again) session(ctx context.Context, out string) (*Training, error) {
 		return nil, j.Close(ctx, err)
 	}
 	o := a.options(out)
-	return &Training{
-		Session: &prepare.Session{Job: j, Spec: o.Spec}, opts: o, by: a.Recipe, parent: a.Parent, positions: a.Positions,
-		grid: a.Recipe.Rule.Weights,
-	}, nil
+	session := &prepare.Session{Job: j, Spec: o.Spec}
+	return &Training{Session: session, opts: o, by: a.Recipe, parent: a.Parent, positions: a.Positions, grid: a.Recipe.Rule.Weights}, nil
 }
 
 // Added describes rows whose sums were added up by earlier jobs.
