@@ -21,7 +21,7 @@ func (OS) Create(name string, private bool) (File, error) {
 	return opened(os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode(private)&0o666))
 }
 
-// mode is that of a directory, before the mask of the process.
+// mode returns the permissions of a new directory, to which the umask is applied.
 func mode(private bool) fs.FileMode {
 	if private {
 		return 0o700

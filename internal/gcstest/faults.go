@@ -39,7 +39,7 @@ type Rules struct {
 	// Kinds are the kinds of requests that may fail, as in Server.Requests; none are
 	// all.
 	Kinds []string `json:"kinds,omitempty"`
-	// Ways are the ways to fail; none are the first four.
+	// Ways are the ways to fail; without any, the first four are used.
 	Ways []string `json:"ways,omitempty"`
 	// Silence is how long nothing is said.
 	Silence time.Duration `json:"silence,omitempty"`

@@ -35,7 +35,7 @@ func pathValues(path string) map[string]string {
 }
 
 // SetPath finds the columns whose values are in the paths of all files: those of the model that the data is for;
-// without a model, those that have several values, unless they are to be ignored, or that the options name.
+// without a model, those that an option names, and those that have several values and are not to be ignored.
 func SetPath(o *dataset.Opening) {
 	first := pathValues(o.Data.Files[0].Name)
 	several := map[string]bool{}

@@ -106,7 +106,8 @@ func run(ctx context.Context) (code int, err error) {
 		return 0, nil
 	}
 	cmd := exec.CommandContext(ctx, flag.Arg(0), flag.Args()[1:]...)
-	cmd.Env = append(os.Environ(), "BOCHNER_FLINK_FLAGS="+strings.Join(flags, "\n"), "BOCHNER_FLINK_DIR="+c.run, "BOCHNER_FLINK_PROGRAM="+*program)
+	cmd.Env = append(os.Environ(),
+		"BOCHNER_FLINK_FLAGS="+strings.Join(flags, "\n"), "BOCHNER_FLINK_DIR="+c.run, "BOCHNER_FLINK_PROGRAM="+*program)
 	return exitCode(cmd)
 }
 

@@ -222,7 +222,8 @@ func (k *comparison) values(j int) {
 		}
 		below = to
 	}
-	k.found(name, Range, less+more, k.slack(ref, float64(n))+k.copied, "%s below %.6g and %s above %.6g, the range before", percent(less), low, percent(more), high)
+	k.found(name, Range, less+more, k.slack(ref, float64(n))+k.copied, "%s below %.6g and %s above %.6g, the range before",
+		percent(less), low, percent(more), high)
 	if k.sum != nil { // each decile beyond the range of these rows has a tenth of those before beyond it
 		is, gone := k.sum.Columns[j], 0.0
 		for _, edge := range deciles {

@@ -17,7 +17,7 @@ const (
 )
 
 // Contents say which rows are in sums: they are the hashes of all rows (folds.Assigner.Contents), ascending. Equal rows
-// have equal hashes. A row that is not among n rows seems to be with a probability of n/2⁶⁴, unless it was made to.
+// have equal hashes. A row that is not among n rows is found by mistake with probability n/2⁶⁴, unless it was made to match.
 type Contents []uint64
 
 // ContentsOf returns the contents of rows, given their hashes.

@@ -65,16 +65,17 @@ func retrainCommand() *cobra.Command {
 	cmd.Short = "Retrain the champion on the data of a day"
 	cmd.Long = `Retrain does what a scheduled retraining has to do for a day. It lists the partitions of
 --data, which are the files of a day; sums each that has no sums yet; refuses by name
-what cannot be read, is a copy, or does not look like the rows of the recipe; adds the sums of the window of days and fits a
-model; compares it with the champion of --models on rows that neither has seen; and
-makes it champion if it passes the gates, or leaves the champion.
+what cannot be read, is a copy, or does not look like the rows of the recipe; adds the
+sums of the window of days and fits a model; compares it with the champion of --models
+on rows that neither has seen; and makes it champion if it passes the gates, or leaves
+the champion.
 
-A partition that came late, was replaced or withdrawn is noticed by the list of its files
-(generations on gs://), and the model follows: its bytes are those of a training on
-what is there. The newest partition judges, and is trained on the next day. Without a
-champion, and if the rows have drifted from those of the recipe by more than --redraw,
-the recipe is drawn anew by training on the partitions that are alike. Iterative learners
-are trained on these every night.
+From the list of files (on gs://, their generations) it notices partitions that came
+late, were replaced or were withdrawn, and the model follows: its bytes are those of a
+training on what is there now. The newest partition judges, and is trained on the next
+day. If there is no champion, or if the rows have drifted from those of the recipe by
+more than --redraw, a new recipe is drawn by training on the partitions that are alike.
+Iterative learners are trained on these every night.
 
 The flags of train say how. Put all of them into a file, and let a scheduler run
 
@@ -85,8 +86,9 @@ not done again. Two runs at the same time do no harm: the second ends. The repor
 also in MODELS/reports, and what happened to the champion in bochner models history.
 
 Exit codes: 0 the new model is champion; 4 it did not pass the gates, and the champion
-stays; 8 the data of the day was refused, or most days differ; 9 there is no new data; 10 another run is at
-work or was faster; 5 and 1 try again; 2 flags, 3 data or places, 6 a damaged model.`
+stays; 8 the data of the day was refused, or too few days are alike; 9 there is no new
+data; 10 another run is at work or was faster; 5 and 1 try again; 2 flags, 3 data or
+places, 6 a damaged model.`
 	cmd.Example = `  bochner retrain --config retrain.yaml --day 2026-11-20
   bochner retrain --models models --data 'data/dt=YYYY-MM-DD/*.csv' --label y --features 1024 \
       --window 90d --gate 'accuracy>=0.9' --day yesterday`

@@ -159,11 +159,11 @@ that the model was trained on: all rows with such an id, and no others. An id wi
 row is refused.
 
 A row that is not in the sums, or not as often as it is to be forgotten, is refused, and
-nothing is written: rows that were forgotten before, too. The certificate has the digests
-of sums and models before and after, and codes of the forgotten rows that only those who
-have the sums can compute; verify --certificate recomputes all of it. Not forgotten is
-what the recipe was chosen by: scaling, width, statistics of the profile. Train a new
-recipe to be rid of that.
+nothing is written: rows that were forgotten before, too. The certificate has the
+digests of sums and models before and after, and codes of the forgotten rows, which take
+the sums, or all of their rows, to compute; verify --certificate recomputes all of it.
+What the recipe was chosen by is not forgotten: scaling, width and the statistics of the
+profile. Train a new recipe to be rid of that.
 
 The sums of the day of the rows still have them: save the new sums with --save_sums, or
 sum that day again without the rows.`,

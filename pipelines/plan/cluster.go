@@ -169,8 +169,8 @@ func (p *Plan) mappings(stripes int) int {
 	return (max(stripes, 1) + sums - 1) / sums
 }
 
-// cheapest plans the machines on which a solution costs the least; the smallest, with the fewest threads, of those that
-// cost the same to a hundredth. It leaves alone what the engine sets.
+// cheapest plans the machines on which a solution costs the least. Of those whose costs differ by less than 1 %, it takes
+// the smallest with the fewest threads. It does not change what the engine sets.
 func (s solution) cheapest(e engine.Engine) *Cluster {
 	best := new(Cluster)
 	for cpus := 4; cpus <= 64; cpus *= 2 {

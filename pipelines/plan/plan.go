@@ -404,5 +404,6 @@ func (p *Plan) learning(o training.Options, dim int) {
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
 	p.players, p.plays = a.Partitions, 1+alignment.ReadsOfAGame*p.Game
 	p.Passes, p.Jobs = p.Passes+p.plays, p.Jobs+(alignment.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
-	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer", p.plays, report.Counted(p.Game, "round"), game.Take)
+	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer",
+		p.plays, report.Counted(p.Game, "round"), game.Take)
 }

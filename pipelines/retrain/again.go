@@ -247,7 +247,7 @@ func (n *night) changes() {
 
 // unchanged reports whether the champion was trained on exactly these partitions.
 func (n *night) unchanged(train []Partition) bool {
-	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, func(p Partition, q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest })
+	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.is)
 }
 
 // refused ends a run whose partition of the day cannot be trained on. It reports what is new for the champion.

@@ -26,10 +26,10 @@ func (n *night) anew(ctx context.Context, why string) error {
 	return n.draw(ctx, fit, why)
 }
 
-// check returns the partitions of the window that are fit for training without a recipe. They are summed by a probe, a
-// small recipe that is drawn from one of them, as others are by the recipe of a champion. The first probe serves by which
-// more partitions are fit than not; if the champion was trained on any of them, the probe of one of these that finds most.
-// Without one the run ends.
+// check returns the partitions of the window that are fit for training without a recipe. It draws a probe, which is a small
+// recipe, from one partition, and sums and refuses the others as it would by the recipe of a champion. It takes the first
+// probe by which more partitions are fit than not. If there is none, it takes the one by which most are fit, provided that
+// the champion was trained on its partition; otherwise the run ends.
 func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	references, trusted, err := n.references(ctx)
 	if err != nil {
@@ -70,7 +70,8 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	case n.index == nil:
 		return nil, n.refuse(ctx, "no partition can be used: correct them, or wait for more days")
 	}
-	return nil, n.refuse(ctx, fmt.Sprintf("no more than half of the %d partitions are alike, so it is not known which ones are right: correct or remove the others, or wait for more days", len(n.all)))
+	return nil, n.refuse(ctx, fmt.Sprintf("no more than half of the %d partitions are alike, so it is not known which ones are right: "+
+		"correct or remove the wrong ones, or wait for more days", len(n.all)))
 }
 
 // drawProbe draws the probe of partitions, or returns why no recipe can be drawn from their rows. Flags that do not fit
@@ -83,9 +84,9 @@ func (n *night) drawProbe(ctx context.Context, place string, from []Partition) (
 	return nil, err
 }
 
-// references returns from what probes may be drawn, the best first: single partitions, and all together. If the champion
-// was trained on any as they are, these are trusted. A probe that exists saves reading, and the newest partition stays longest;
-// that of the day, which is the least known, comes last.
+// references returns what probes may be drawn from, the best first: single partitions, and all of them together. If the
+// champion was trained on some of them as they are, only these are taken: they are trusted. Probes that exist come first,
+// because they save reading, then newer partitions, which stay longer in the window; that of the day comes last.
 func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool, err error) {
 	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !n.trusted(p) })
 	if trusted = len(pool) > 0; !trusted {
@@ -116,8 +117,8 @@ func (n *night) probe(from []Partition) string {
 	return storage.Join(n.Sums, "probe-"+key(from, n.Settings))
 }
 
-// like returns the partitions that are fit by the probe of some of them, and how many are not. If that decides, copies and
-// those from which no probe can be drawn do not count.
+// like returns the partitions that are fit by the probe that was drawn from some of them, and how many speak against the
+// probe: those that are not fit, without copies and without those from which no probe can be drawn.
 func (n *night) like(ctx context.Context, from []Partition) (fit []Partition, against int, err error) {
 	n.report.Refused = nil
 	id, err := n.Recipe(ctx, n.probe(from))
@@ -175,5 +176,8 @@ func unfit(err error) (why string, _ error) {
 
 // trusted tells whether the champion was trained on a partition as it is.
 func (n *night) trusted(p Partition) bool {
-	return n.lineage != nil && slices.ContainsFunc(n.lineage.Parts, func(q registry.Part) bool { return q.Name == p.Day && q.Digest == p.Digest })
+	return n.lineage != nil && slices.ContainsFunc(n.lineage.Parts, p.is)
 }
+
+// is tells whether a model was trained on the partition as it is, given what it was trained on.
+func (p Partition) is(q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest }

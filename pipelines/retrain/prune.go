@@ -55,7 +55,8 @@ func (n *night) prune(ctx context.Context) error {
 			switch day, isPart := dayOf(name); {
 			case !isPart:
 				totals = append(totals, name)
-			case needs.parts[id+"/"+name], x.Probe && slices.Contains(names(n.all), name), used && slices.Contains(x.Of, name), day >= n.since(n.KeepDays):
+			case needs.parts[id+"/"+name], x.Probe && slices.Contains(names(n.all), name),
+				used && slices.Contains(x.Of, name), day >= n.since(n.KeepDays):
 				stays = true
 			default:
 				gone = append(gone, name)
@@ -87,7 +88,7 @@ func (n *night) sweep(ctx context.Context) {
 	}
 }
 
-// since is the first of the last days, at the end of which is that of the run.
+// since returns the first day of a period of so many days that ends with the day of the run.
 func (n *night) since(days int) string {
 	day, _ := ParseDay(n.Day)
 	return day.AddDate(0, 0, 1-days).Format(dayForm)

@@ -72,7 +72,7 @@ type Jobs interface {
 	Probe(ctx context.Context, model string, files []string) error
 
 	// Recipe identifies the recipe of a model: models that were trained by it have the same. It
-	// is "" if the model was not trained by sums, and then the other jobs are called for probes only.
+	// is "" if the model was not trained by sums; the other jobs are then called only for probes.
 	Recipe(ctx context.Context, model string) (string, error)
 	// Sum sums files under the recipe of a model, and creates the directory out.
 	Sum(ctx context.Context, recipe string, files []string, out string) error

@@ -8,7 +8,7 @@ import (
 
 // MemoryOfSums bounds the memory of a job that adds sums of a recipe on that many threads and fits a
 // model to them: a part of the sums in each thread (Worker is all of them), and then the solve. Classes
-// are those of the sums; of other tasks they are ignored. The hashes of some rows are listed.
+// are those of the sums; of other tasks they are ignored. The hashes of listed rows are in memory.
 func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) (m Memory) {
 	shape, threads64 := r.Shape(classes), int64(max(1, threads))
 	part := min(ridge.MaxPartBytes, shape.Bytes())
@@ -18,7 +18,7 @@ func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) 
 	m.Solve = FoldingOf(&r.Rule).Solve(shape, rows, false, threads) + loads
 	publish := 5 * 4 * int64(max(shape.Outputs, r.Rule.Components)) * int64(shape.Dim)
 	drawn := 2 * 4 * int64(shape.Dim) * int64(r.Input.Dim) // two copies of the map, while it is drawn
-	// At most as much again are the hashes of rows that are subtracted, and a file of hashes.
+	// The hashes of subtracted rows take at most as much again, and so does the file of hashes that is written.
 	list := 8 * listed
 	m.Peak = withRoom(max(m.Worker+list, m.Solve+drawn/2+list, drawn, publish, 3*list))
 	return m

@@ -36,7 +36,7 @@ func rowsOf(r gram.Report, files []dataset.File) (rows []row) {
 	return rows
 }
 
-// key is a secret that whoever has sums can compute, and nobody else: a function of all their rows.
+// key is a secret that takes all rows of the sums, or their hashes, to compute.
 type key []byte
 
 // keyOf returns the key of the sums, and why rows cannot be forgotten from them, "" if all rows are in the sums, as
