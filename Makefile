@@ -50,6 +50,11 @@ test-year: ## a year of nights, 90 of iterative learners: drift, lost models, la
 
 .PHONY: test-year
 
+golden: build ## compare all that 60 commands write, on 2 data sets (7 with DATA=folder), with recorded digests (about ten minutes; GOLDENFLAGS=-update records them)
+	go run ./local/golden $(if $(DATA),-data '$(abspath $(DATA))') $(GOLDENFLAGS)
+
+.PHONY: golden
+
 ROWS = 10000000
 TIME = 1h
 RESTLESS = 10m

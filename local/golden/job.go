@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// runner runs jobs.
+type runner struct {
+	program  string
+	dir      string
+	endpoint string // of the job server
+}
+
+// serve builds and starts prism, Beam's job server for one machine, and waits until it answers.
+func (r *runner) serve(ctx context.Context) (stop func(), err error) {
+	server, err := filepath.Abs(filepath.Join(r.dir, "prism"))
+	if err != nil {
+		return nil, err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", server, "github.com/apache/beam/sdks/v2/go/cmd/prism")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building prism: %w\n%s", err, text)
+	}
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		return nil, err
+	}
+	r.endpoint = l.Addr().String()
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	_, port, _ := net.SplitHostPort(r.endpoint)
+	cmd := exec.CommandContext(ctx, server, "-serve_http=false", "-job_port", port, "-log_level", "error")
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop = func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	for {
+		c, err := net.Dial("tcp", r.endpoint)
+		if err == nil {
+			return stop, c.Close()
+		}
+		select {
+		case <-ctx.Done():
+			stop()
+			return nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// job is all commands on a data set in a variant.
+type job struct {
+	*runner
+	variant
+	set   *set
+	found map[string]string // digest of each output, "COMMAND FILE"
+	times map[string]string // size and time of each file that was seen
+}
+
+func (j *job) name() string { return j.variant.name + "/" + j.set.name }
+
+func (j *job) dir() string { return filepath.Join(j.runner.dir, j.variant.name, j.set.name) }
+
+// run runs the commands one after the other.
+func (j *job) run(ctx context.Context, lines []line) error {
+	j.found, j.times = map[string]string{}, map[string]string{}
+	if err := j.set.write(j.dir(), j.files); err != nil {
+		return err
+	}
+	if err := j.look(""); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if !l.on(j.set.kinds) {
+			continue
+		}
+		out, code, err := j.command(ctx, j.words(l))
+		if err != nil {
+			return err
+		}
+		j.found[l.name+" exit"] = fmt.Sprint(code)
+		j.found[l.name+" output"] = digest([]byte(j.normal(out)))
+		if err := os.WriteFile(filepath.Join(j.dir(), l.name+".output"), []byte(out), 0o666); err != nil {
+			return err
+		}
+		if err := j.look(l.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// words returns the words of a command for the set.
+func (j *job) words(l line) []string {
+	var words []string
+	for _, w := range l.words {
+		if flags, ok := j.set.flags(w); ok {
+			words = append(words, flags...)
+		} else {
+			words = append(words, strings.ReplaceAll(w, "MODEL", l.name))
+		}
+	}
+	if j.readers > 0 && l.words[0] != "models" {
+		words = append(words, "--runner", "universal", "--endpoint", j.endpoint, "--environment_type", "LOOPBACK", "--lanes", fmt.Sprint(j.readers))
+	}
+	return words
+}
+
+// command runs the program and returns its standard output and its exit code.
+func (j *job) command(ctx context.Context, words []string) (out string, code int, err error) {
+	cmd := exec.CommandContext(ctx, j.program, words...)
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = j.dir(), &stdout, &stderr
+	cmd.Env = os.Environ()
+	if j.env != "" {
+		cmd.Env = append(cmd.Env, j.env)
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		code = exit.ExitCode()
+		fmt.Fprintf(os.Stderr, "%s: %s: exit code %d\n%s", j.name(), strings.Join(words, " "), code, stderr.Bytes())
+	case err != nil:
+		return "", 0, err
+	}
+	return stdout.String(), code, nil
+}
+
+// look digests the files that are new or were changed since the last look.
+func (j *job) look(command string) error {
+	return filepath.WalkDir(j.dir(), func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(p, ".output") || d.Name() == ".retrain-lock" {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		seen := fmt.Sprint(info.Size(), info.ModTime())
+		if j.times[p] == seen {
+			return nil
+		}
+		j.times[p] = seen
+		if command == "" {
+			return nil
+		}
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(j.dir(), p)
+		if err != nil {
+			return err
+		}
+		if slices.Contains([]string{".json", ".jsonl", ".txt"}, filepath.Ext(p)) {
+			text = []byte(j.normal(string(text)))
+		}
+		j.found[command+" "+j.normal(filepath.ToSlash(name))] = digest(text)
+		return nil
+	})
+}
+
+func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:16] }
+
+// changing is what differs from run to run: times of day, how long things take, and names that depend on versions of files.
+var changing = []*regexp.Regexp{
+	regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]?\d\d:?\d\d:?\d\d(?:\.\d+)?Z?`),
+	regexp.MustCompile(`"(?:version|digest|modified|seen|id|sha256)": "?[\w.]+"?`),
+	regexp.MustCompile(`\b(2026-11-0\d|total)-[0-9a-f]{8,16}\b`), // of retrain's models and sums
+	regexp.MustCompile(`(?m)^(?:seconds|time:) .*\n`),
+	regexp.MustCompile(`(?s)"(?:seconds|times)": (?:\{.*?\}|[\d.e-]+)`),
+	regexp.MustCompile(`(?m)\b\d+\.\d *(?:<- chosen)?$`), // of the table of sizes
+}
+
+// normal returns a text without what changes from run to run.
+func (j *job) normal(text string) string {
+	if dir, err := filepath.Abs(j.dir()); err == nil {
+		text = strings.ReplaceAll(text, dir, "")
+	}
+	for _, r := range changing {
+		text = r.ReplaceAllString(text, "$1")
+	}
+	return text
+}
+
+// refusals records the exit codes of the commands of refusals.txt, and what help --json writes.
+func (j *job) refusals(ctx context.Context, s *set) error {
+	j.found, j.times = map[string]string{}, map[string]string{}
+	if err := s.write(j.dir(), 1); err != nil {
+		return err
+	}
+	text, err := os.ReadFile("local/golden/refusals.txt")
+	if err != nil {
+		return err
+	}
+	help, _, err := j.command(ctx, []string{"help", "--json"})
+	if err != nil {
+		return err
+	}
+	j.found["help output"] = digest([]byte(help))
+	for row := range strings.Lines(string(text)) {
+		row = strings.TrimSpace(row)
+		if row == "" || row[0] == '#' {
+			continue
+		}
+		words := strings.Fields(row)
+		_, code, err := j.command(ctx, words)
+		if err != nil {
+			return err
+		}
+		j.found[strings.Join(words, "_")+" exit"] = fmt.Sprint(code)
+	}
+	return nil
+}
