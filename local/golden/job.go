@@ -184,7 +184,7 @@ func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[
 var changing = []*regexp.Regexp{
 	regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]?\d\d:?\d\d:?\d\d(?:\.\d+)?Z?`),
 	regexp.MustCompile(`"(?:version|digest|modified|seen|id|sha256)": "?[\w.]+"?`),
-	regexp.MustCompile(`\b(2026-11-0\d|total)-[0-9a-f]{8,16}\b`), // of retrain's models and sums
+	regexp.MustCompile(`\b(2026-11-0\d|total|probe)-[0-9a-f]{8,16}\b`), // of retrain's models and sums
 	regexp.MustCompile(`(?m)^(?:seconds|time:) .*\n`),
 	regexp.MustCompile(`(?s)"(?:seconds|times)": (?:\{.*?\}|[\d.e-]+)`),
 	regexp.MustCompile(`(?m)\b\d+\.\d *(?:<- chosen)?$`), // of the table of sizes
