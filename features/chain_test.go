@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
 )
@@ -17,9 +17,9 @@ import (
 const in, out = 6, 16
 
 var steps = []features.Recipe{
-	scale.Standard{Mean: []float32{1, 2, 3, 4, 5, 6}, Dev: []float32{1, 2, 1, 2, 0, 3}},
-	scale.Unit{In: in},
-	scale.Divide{In: in, By: 0.5},
+	preprocess.Standard{Mean: []float32{1, 2, 3, 4, 5, 6}, Dev: []float32{1, 2, 1, 2, 0, 3}},
+	preprocess.Unit{In: in},
+	preprocess.Divide{In: in, By: 0.5},
 	fourier.Gaussian{In: in, Out: out, Width: 1, Seed: 4},
 }
 
@@ -141,7 +141,7 @@ func TestChainKernelIsThatOfTheLastStepOnScaledRows(t *testing.T) {
 		t.Errorf("have %v, want %v", have, want)
 	}
 	for name, c := range map[string]features.Chain{
-		"no steps": {}, "an invalid step": {Steps: []features.Recipe{scale.Divide{In: in}, steps[3]}},
+		"no steps": {}, "an invalid step": {Steps: []features.Recipe{preprocess.Divide{In: in}, steps[3]}},
 	} {
 		if k := c.Kernel(x[:in], x[in:]); !math.IsNaN(k) {
 			t.Errorf("kernel of a chain of %s: %v", name, k)
@@ -158,8 +158,8 @@ func TestChainErrorsNameTheStep(t *testing.T) {
 		{[]features.Recipe{steps[1], nil}, "chain: step 2: the recipe is missing"},
 		{[]features.Recipe{steps[3], steps[1]}, "chain: step 1: fourier.Gaussian is random; only the last step may be"},
 		{[]features.Recipe{steps[1], features.Chain{Steps: steps}}, "chain: step 2: a chain inside a chain"},
-		{[]features.Recipe{steps[1], scale.Divide{In: in}}, "chain: step 2: scale: Divide: by must be"},
-		{[]features.Recipe{steps[1], scale.Unit{In: 7}}, "chain: step 2: takes rows of 7 values, but step 1 returns 6"},
+		{[]features.Recipe{steps[1], preprocess.Divide{In: in}}, "chain: step 2: scale: Divide: by must be"},
+		{[]features.Recipe{steps[1], preprocess.Unit{In: 7}}, "chain: step 2: takes rows of 7 values, but step 1 returns 6"},
 	} {
 		_, err := features.Chain{Steps: c.steps}.New()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -196,11 +196,13 @@ func TestChainPanicsOnShortSlices(t *testing.T) {
 // reverse reverses rows. Unlike a scaling, its map cannot work in place.
 type reverse struct{ D int }
 
-func (r reverse) New() (features.Map, error)    { return r, nil }
-func (r reverse) Kernel(x, z []float32) float64 { return scale.Divide{In: r.D, By: 1}.Kernel(x, z) }
-func (r reverse) Dims() (in, out int)           { return r.D, r.D }
-func (r reverse) Validate() error               { return nil }
-func (reverse) Fixed()                          {}
+func (r reverse) New() (features.Map, error) { return r, nil }
+func (r reverse) Kernel(x, z []float32) float64 {
+	return preprocess.Divide{In: r.D, By: 1}.Kernel(x, z)
+}
+func (r reverse) Dims() (in, out int) { return r.D, r.D }
+func (r reverse) Validate() error     { return nil }
+func (reverse) Fixed()                {}
 func (r reverse) Apply(dst, x []float32, n int) {
 	for i := range n {
 		for j := range r.D {

@@ -22,7 +22,7 @@ type Map interface {
 }
 
 // TakesMissing reports whether NaN in a row is a missing value to m, which is so if it is or begins
-// with a map of package columns.
+// with a map of package preprocess.
 func TakesMissing(m Map) bool {
 	t, ok := m.(interface{ TakesMissing() bool })
 	return ok && t.TakesMissing()

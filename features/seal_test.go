@@ -13,21 +13,15 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/harmonic"
-	"github.com/bochner-ml/bochner/features/image"
-	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
-	"github.com/bochner-ml/bochner/features/metric"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/skeleton"
 )
 
-var picture = image.Shape{Height: 2, Width: 2, Channels: 3, Planar: true}
+var picture = preprocess.ImageShape{Height: 2, Width: 2, Channels: 3, Planar: true}
 
 // every holds a recipe of each kind.
 var every = map[string]features.Recipe{
@@ -35,41 +29,41 @@ var every = map[string]features.Recipe{
 	"fourier.laplace":  fourier.Laplace{In: 4, Out: 7, Width: 1e-9, Form: fourier.Offset, Seed: 1},
 	"fourier.cauchy":   fourier.Cauchy{In: 4, Out: 8, Width: 1e9, Seed: 2},
 	"fourier.matern":   fourier.Matern{In: 4, Out: 8, Width: 1.0 / 3, Nu: 1.1, Form: fourier.Offset, Seed: 3},
-	"scale.divide":     scale.Divide{In: 4, By: 255},
-	"scale.standard":   scale.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1.2e-38}},
-	"scale.minmax":     scale.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
-	"scale.unit":       scale.Unit{In: 4},
-	"scale.clip":       scale.Clip{At: []float32{3, 0, 1. / 3, 1e-45}},
-	"scale.normalscores": scale.NormalScores{Columns: []scale.Knots{
+	"scale.divide":     preprocess.Divide{In: 4, By: 255},
+	"scale.standard":   preprocess.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1.2e-38}},
+	"scale.minmax":     preprocess.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
+	"scale.unit":       preprocess.Unit{In: 4},
+	"scale.clip":       preprocess.Clip{At: []float32{3, 0, 1. / 3, 1e-45}},
+	"scale.normalscores": preprocess.NormalScores{Columns: []preprocess.Knots{
 		{At: features.Floats{-1. / 3, 0.5, 3e38}, Scores: features.Floats{-2.1, 0, 0.7}}, {}, {At: features.Floats{1}, Scores: features.Floats{0}}, {}}},
-	"metric.diagonal": metric.Diagonal{A: features.Floats{1. / 3, 0, 1e-45, 7}},
+	"metric.diagonal": preprocess.DiagonalMetric{A: features.Floats{1. / 3, 0, 1e-45, 7}},
 	"metric.full":     fullMetric(),
-	"bins.levels":     bins.Levels{In: 4, Weight: 0.7, Columns: []bins.Column{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
-	"bins": bins.Recipe{In: 4, Weight: 1. / 3, Hats: true, Columns: []bins.Column{
+	"bins.levels":     preprocess.BinLevels{In: 4, Weight: 0.7, Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
+	"bins": preprocess.Bins{In: 4, Weight: 1. / 3, Hats: true, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{0.1, 1. / 3}}, {Index: 0, Cuts: features.Floats{-3e38, 1e-45, 2}}}},
-	"join": join.Recipe{Parts: []features.Recipe{
-		features.Chain{Steps: []features.Recipe{metric.Diagonal{A: features.Floats{1, 2, 3, 4}}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5}}},
-		bins.Recipe{In: 4, Weight: 2, Columns: []bins.Column{{Index: 1, Cuts: features.Floats{0.5}}}},
+	"join": preprocess.Join{Parts: []features.Recipe{
+		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: features.Floats{1, 2, 3, 4}}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5}}},
+		preprocess.Bins{In: 4, Weight: 2, Columns: []preprocess.BinColumn{{Index: 1, Cuts: features.Floats{0.5}}}},
 	}},
-	"harmonic":        harmonic.Harmonics{In: 4, Terms: []harmonic.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
+	"harmonic":        learned.Harmonics{In: 4, Terms: []learned.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
 	"learned":         frequencies(),
-	"image.crop":      image.Crop{Shape: picture, Size: 1},
-	"image.gray":      image.Gray{Shape: picture},
-	"image.whiten":    image.Whiten{Shape: picture},
-	"image.hog":       image.HoG{Shape: picture, Cell: 2, Orientations: 9},
-	"image.patchpca":  image.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45}, Basis: []float32{1. / 3, -2, 0}},
+	"image.crop":      preprocess.Crop{Shape: picture, Size: 1},
+	"image.gray":      preprocess.Gray{Shape: picture},
+	"image.whiten":    preprocess.Whiten{Shape: picture},
+	"image.hog":       preprocess.HoG{Shape: picture, Cell: 2, Orientations: 9},
+	"image.patchpca":  preprocess.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45}, Basis: []float32{1. / 3, -2, 0}},
 	"linear.identity": linear.Identity{In: 4, Bound: 0.1},
 	"maxout":          maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
 	"skeleton": skeleton.Compositional{Out: 8, Sampler: skeleton.Hybrid, Seed: 6,
 		Skeleton: skeleton.Connected(4, skeleton.Space{Circle: 2}, skeleton.Activation{Exponential: 1.0 / 3})},
-	"columns": columns.Recipe{Slots: []columns.Slot{
-		{Number: &columns.Number{Fill: 0.1, Missing: 1. / 3}}, {Number: &columns.Number{Fill: 3e38}},
-		{OneHot: &columns.OneHot{Values: 3, Weight: 0.7, Missing: true}},
-		{Table: &columns.Table{Values: 1, Out: 2, Numbers: features.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
+	"columns": preprocess.Columns{Slots: []preprocess.Slot{
+		{Number: &preprocess.Number{Fill: 0.1, Missing: 1. / 3}}, {Number: &preprocess.Number{Fill: 3e38}},
+		{OneHot: &preprocess.OneHot{Values: 3, Weight: 0.7, Missing: true}},
+		{Table: &preprocess.Table{Values: 1, Out: 2, Numbers: features.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
 	}},
 	"test.plain": plain{4},
 	"chain": features.Chain{Steps: []features.Recipe{
-		scale.Divide{In: 4, By: 2}, scale.Unit{In: 4}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5},
+		preprocess.Divide{In: 4, By: 2}, preprocess.Unit{In: 4}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5},
 	}},
 }
 
@@ -87,12 +81,12 @@ func frequencies() learned.Recipe {
 }
 
 // fullMetric returns the recipe of a metric, and provides its file.
-func fullMetric() metric.Full {
-	data, err := metric.Encode(&metric.Matrix{Dim: 4, A: []float32{1, 1. / 3, 0, 0, -2, 3e30, 0, 0, 1e-45, 0, 1, 0, 0, 0, 0.5, 7}})
+func fullMetric() preprocess.FullMetric {
+	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 4, A: []float32{1, 1. / 3, 0, 0, -2, 3e30, 0, 0, 1e-45, 0, 1, 0, 0, 0, 0.5, 7}})
 	if err != nil {
 		panic(err)
 	}
-	r, err := metric.Of(data)
+	r, err := preprocess.MetricOf(data)
 	if err != nil {
 		panic(err)
 	}
@@ -244,8 +238,8 @@ func TestOpenNamesKindAndField(t *testing.T) {
 // plain is a recipe without Validate and Dims.
 type plain struct{ D int }
 
-func (r plain) New() (features.Map, error)       { return scale.Divide{In: r.D, By: 1}.New() }
-func (r plain) Kernel(x, z []float32) float64    { return scale.Divide{In: r.D, By: 1}.Kernel(x, z) }
+func (r plain) New() (features.Map, error)       { return preprocess.Divide{In: r.D, By: 1}.New() }
+func (r plain) Kernel(x, z []float32) float64    { return preprocess.Divide{In: r.D, By: 1}.Kernel(x, z) }
 func openPlain(data []byte) (r plain, err error) { return features.Decode[plain](data) }
 
 func init() { features.Register("test.plain", openPlain) }
@@ -259,7 +253,7 @@ func TestForeignRecipesSeal(t *testing.T) {
 	if _, err := features.Seal(nil); err == nil {
 		t.Error("nil seals")
 	}
-	if _, err := features.Seal(&scale.Unit{In: 2}); err == nil {
+	if _, err := features.Seal(&preprocess.Unit{In: 2}); err == nil {
 		t.Error("a pointer seals, and would open as a value")
 	}
 	s, err := features.Seal(plain{4})

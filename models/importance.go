@@ -7,8 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/agop"
 	"github.com/bochner-ml/bochner/models/pca"
 )
@@ -131,7 +130,7 @@ type number struct {
 func (m *Model) numbers(of *agop.Metric) []number {
 	steps, dim := of.Before, of.Dim
 	if n := len(steps); n > 0 {
-		if r, is := steps[n-1].(bins.Levels); is {
+		if r, is := steps[n-1].(preprocess.BinLevels); is {
 			before, _ := r.Dims()
 			return withLevels(m.numbersAfter(steps[:n-1], before), r)
 		}
@@ -140,7 +139,7 @@ func (m *Model) numbers(of *agop.Metric) []number {
 }
 
 // withLevels returns the numbers after the step r, of those before it.
-func withLevels(before []number, r bins.Levels) []number {
+func withLevels(before []number, r preprocess.BinLevels) []number {
 	_, dim := r.Dims()
 	list := make([]number, dim)
 	nth := map[int]int{} // level of a column
@@ -163,9 +162,9 @@ func withLevels(before []number, r bins.Levels) []number {
 // numbersAfter describes the dim numbers that come out of those steps.
 func (m *Model) numbersAfter(steps []features.Recipe, dim int) []number {
 	list := make([]number, dim)
-	encoding, typed := columns.Recipe{}, false
+	encoding, typed := preprocess.Columns{}, false
 	if len(steps) > 0 {
-		encoding, typed = steps[0].(columns.Recipe)
+		encoding, typed = steps[0].(preprocess.Columns)
 	}
 	switch {
 	case typed && m.table != nil:

@@ -6,13 +6,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/linear"
-	"github.com/bochner-ml/bochner/features/metric"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -38,13 +34,13 @@ func importance(t *testing.T, m *Manifest) *Importance {
 }
 
 func TestImportanceOfPlainColumns(t *testing.T) {
-	standard := scale.Standard{Mean: make([]float32, 3), Dev: []float32{1, 1, 1}}
+	standard := preprocess.Standard{Mean: make([]float32, 3), Dev: []float32{1, 1, 1}}
 	gaussian := fourier.Gaussian{In: 3, Out: 8, Width: 1}
 	named := Input{Format: "csv", Dim: 3, Columns: []string{"a", "b", "c"}}
-	diagonal := metric.Diagonal{A: features.Floats{1, 3, 0}}
+	diagonal := preprocess.DiagonalMetric{A: features.Floats{1, 3, 0}}
 	for name, r := range map[string]features.Recipe{
 		"chain": features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
-		"join": features.Chain{Steps: []features.Recipe{standard, join.Recipe{Parts: []features.Recipe{
+		"join": features.Chain{Steps: []features.Recipe{standard, preprocess.Join{Parts: []features.Recipe{
 			linear.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
 		}}}},
 	} {
@@ -55,7 +51,7 @@ func TestImportanceOfPlainColumns(t *testing.T) {
 	}
 	for name, r := range map[string]features.Recipe{
 		"chain": features.Chain{Steps: []features.Recipe{standard, gaussian}},
-		"two columns beside": features.Chain{Steps: []features.Recipe{standard, join.Recipe{Parts: []features.Recipe{
+		"two columns beside": features.Chain{Steps: []features.Recipe{standard, preprocess.Join{Parts: []features.Recipe{
 			gaussian, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
 		}}}},
 	} {
@@ -71,16 +67,16 @@ func TestImportanceOfPlainColumns(t *testing.T) {
 
 // A full metric after a diagonal one: its directions are those of the product.
 func TestDirectionsOfAFullMetric(t *testing.T) {
-	data, err := metric.Encode(&metric.Matrix{Dim: 2, A: []float32{1, -1, 0.1, 0.1}})
+	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 2, A: []float32{1, -1, 0.1, 0.1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := metric.Of(data)
+	full, err := preprocess.MetricOf(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := features.Chain{Steps: []features.Recipe{
-		scale.Divide{In: 2, By: 1}, metric.Diagonal{A: features.Floats{1, 2}}, full, metric.Diagonal{A: features.Floats{2, 1}}, fourier.Gaussian{In: 2, Out: 8, Width: 1}}}
+		preprocess.Divide{In: 2, By: 1}, preprocess.DiagonalMetric{A: features.Floats{1, 2}}, full, preprocess.DiagonalMetric{A: features.Floats{2, 1}}, fourier.Gaussian{In: 2, Out: 8, Width: 1}}}
 	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 2, Columns: []string{"x", "y"}}))
 	// A = diag(2, 1)·(1 −1; 0.1 0.1)·diag(1, 2): rows (2, −4) and (0.1, 0.2).
 	if s := i.Columns[0]; s.Name != "y" || math.Abs(s.Share-16.04/20.05) > 1e-6 {
@@ -94,9 +90,9 @@ func TestDirectionsOfAFullMetric(t *testing.T) {
 
 // Levels that a search made of a column of numbers count for it, the number that they replace does not.
 func TestImportanceOfLevelsOfNumbers(t *testing.T) {
-	levels := bins.Levels{In: 2, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{1, 2}}}, Weight: 2}
+	levels := preprocess.BinLevels{In: 2, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{1, 2}}}, Weight: 2}
 	r := features.Chain{Steps: []features.Recipe{
-		scale.Standard{Mean: make([]float32, 2), Dev: []float32{1, 1}}, levels, metric.Diagonal{A: features.Floats{9, 2, 1, 1, 3}}, fourier.Gaussian{In: 5, Out: 8, Width: 1}}}
+		preprocess.Standard{Mean: make([]float32, 2), Dev: []float32{1, 1}}, levels, preprocess.DiagonalMetric{A: features.Floats{9, 2, 1, 1, 3}}, fourier.Gaussian{In: 5, Out: 8, Width: 1}}}
 	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 2, Columns: []string{"place", "time"}}))
 	place := 4 * (2. / 9) * (1 + 1 + 9)
 	if c := i.Columns; len(c) != 2 || c[0].Name != "place" || math.Abs(c[0].Share-place/(place+4)) > 1e-6 || c[1].Name != "time" {
@@ -109,11 +105,11 @@ func TestImportanceOfTypedColumns(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{
 		{Name: "n", Type: schema.Number}, {Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "b", Type: schema.Boolean},
 	}}
-	encode := columns.Recipe{Slots: []columns.Slot{
-		{Number: &columns.Number{Missing: 1}}, {OneHot: &columns.OneHot{Values: 3, Weight: 2, Missing: true}}, {Table: &columns.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
+	encode := preprocess.Columns{Slots: []preprocess.Slot{
+		{Number: &preprocess.Number{Missing: 1}}, {OneHot: &preprocess.OneHot{Values: 3, Weight: 2, Missing: true}}, {Table: &preprocess.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
 	}}
 	// n, n=(missing), b, c=x, c=y, c=(other), c=(missing)
-	r := features.Chain{Steps: []features.Recipe{encode, metric.Diagonal{A: features.Floats{2, 2, 1, 1, 1, 1, 3}}, fourier.Gaussian{In: 7, Out: 8, Width: 1}}}
+	r := features.Chain{Steps: []features.Recipe{encode, preprocess.DiagonalMetric{A: features.Floats{2, 2, 1, 1, 1, 1, 3}}, fourier.Gaussian{In: 7, Out: 8, Width: 1}}}
 	options, err := json.Marshal(map[string]any{"table": table})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -78,11 +78,11 @@ func TestLearnedFrequenciesAreReadWithTheModel(t *testing.T) {
 
 // A full metric is read with the model, like frequencies.
 func TestMetricsAreReadWithTheModel(t *testing.T) {
-	data, err := metric.Encode(&metric.Matrix{Dim: 2, A: []float32{0, 1, 2, 0}})
+	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 2, A: []float32{0, 1, 2, 0}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := metric.Of(data)
+	full, err := preprocess.MetricOf(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +92,9 @@ func TestMetricsAreReadWithTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Linear.D, m.Linear.W = 6, make([]float32, 18)
-	m.Kept = []storage.File{{Name: metric.FileName, Data: data}}
+	m.Kept = []storage.File{{Name: preprocess.MetricFile, Data: data}}
 	dir := save(t, m)
-	metric.Forget(full.SHA256)
+	preprocess.ForgetMetric(full.SHA256)
 	got, err := LoadURI(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestMetricsAreReadWithTheModel(t *testing.T) {
 	if plain.Apply(want, []float32{3, 1}, 1); !slices.Equal(have, want) {
 		t.Errorf("features %v, want %v", have, want)
 	}
-	os.Remove(filepath.Join(dir, metric.FileName))
+	os.Remove(filepath.Join(dir, preprocess.MetricFile))
 	if _, err := LoadURI(t.Context(), dir); !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), "metric.safetensors is missing") {
 		t.Errorf("without the file: %v", err)
 	}

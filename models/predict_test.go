@@ -16,15 +16,11 @@ import (
 	"testing/fstest"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/harmonic"
-	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
-	"github.com/bochner-ml/bochner/features/metric"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -112,19 +108,19 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		"cauchy":     fourier.Cauchy{In: in, Out: out, Width: 1},
 		"learned":    found,
 		"maxout":     maxout.Maxout{In: in, Out: out, Q: 4, Bound: 4},
-		"harmonic":   harmonic.Harmonics{In: in, Terms: []harmonic.Term{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
+		"harmonic":   learned.Harmonics{In: in, Terms: []learned.Term{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
 		"linear":     linear.Identity{In: in, Bound: 8},
 		"skeleton": skeleton.Compositional{Out: out, Skeleton: skeleton.Skeleton{
 			Columns: in, Space: skeleton.Space{Circle: 2}, Layers: []skeleton.Layer{{Full: true, Activation: skeleton.Activation{Exponential: 1}}},
 		}},
 		"joined": features.Chain{Steps: []features.Recipe{
-			scale.NormalScores{Columns: make([]scale.Knots, in)}, scale.Clip{At: ones},
-			join.Recipe{Parts: []features.Recipe{
-				features.Chain{Steps: []features.Recipe{metric.Diagonal{A: ones}, fourier.Gaussian{In: in, Out: out, Width: 1}}},
-				bins.Recipe{In: in, Weight: 0.5, Columns: []bins.Column{{Index: 1, Cuts: features.Floats{-1, 0, 1}}}},
+			preprocess.NormalScores{Columns: make([]preprocess.Knots, in)}, preprocess.Clip{At: ones},
+			preprocess.Join{Parts: []features.Recipe{
+				features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: ones}, fourier.Gaussian{In: in, Out: out, Width: 1}}},
+				preprocess.Bins{In: in, Weight: 0.5, Columns: []preprocess.BinColumn{{Index: 1, Cuts: features.Floats{-1, 0, 1}}}},
 			}},
 		}},
-		"scaled": features.Chain{Steps: []features.Recipe{scale.Standard{Mean: ones, Dev: ones}, scale.Unit{In: in}, fourier.Gaussian{In: in, Out: out, Width: 1}}},
+		"scaled": features.Chain{Steps: []features.Recipe{preprocess.Standard{Mean: ones, Dev: ones}, preprocess.Unit{In: in}, fourier.Gaussian{In: in, Out: out, Width: 1}}},
 	}
 }
 

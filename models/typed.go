@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -29,7 +29,7 @@ func (m *Manifest) Fill() []float32 {
 	if c, ok := r.(features.Chain); ok {
 		r = c.Steps[0]
 	}
-	if s, ok := r.(scale.Standard); ok {
+	if s, ok := r.(preprocess.Standard); ok {
 		return s.Mean
 	}
 	return nil

@@ -44,7 +44,7 @@ type AlignResult struct {
 
 // Align learns features from labelled rows, by the game between a kernel and a support vector
 // machine or by weighting drawn frequencies, and publishes a directory that learned.Options
-// and harmonic.Options read. It takes a profile pass, a pass for a sample, and two passes per
+// and learned.HarmonicOptions read. It takes a profile pass, a pass for a sample, and two passes per
 // round of the game.
 func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error) {
 	switch k := o.Kernel.(type) {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
@@ -47,8 +47,8 @@ func levelRows(n, levels int, lowest float64, seed uint64) []string {
 }
 
 // encodedBy returns options that encode categories so.
-func encodedBy(o TrainOptions, e columns.Encoding) TrainOptions {
-	o.Spec = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: columns.Options{Encode: e}, Seed: 3}
+func encodedBy(o TrainOptions, e preprocess.Encoding) TrainOptions {
+	o.Spec = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: preprocess.ColumnOptions{Encode: e}, Seed: 3}
 	o.Spec.Types.MaxLevels = 100_000
 	return o
 }
@@ -69,7 +69,7 @@ func TestTargetStatisticsOfCoinFlipsAreThoseOfChance(t *testing.T) {
 	test := levelRows(others, levels, 0.5, 2)
 	for _, name := range []string{"ridge", "ridge, one λ", "svm", "svm, patience", "sgd, platt"} {
 		t.Run(name, func(t *testing.T) {
-			r, m := trainedModel(t, levelRows(n, levels, 0.5, 1), encodedBy(honestLearners[name], columns.Means))
+			r, m := trainedModel(t, levelRows(n, levels, 0.5, 1), encodedBy(honestLearners[name], preprocess.Means))
 			judge(t, r, m, n)
 			if e, se := errorOn(t, r, test), 0.5/math.Sqrt(others); math.Abs(e-0.5) > 4*se {
 				t.Errorf("error %.2f ± %.2f %% on other rows", 100*e, 100*se)
@@ -83,9 +83,9 @@ func TestTargetStatisticsFindWhatLevelsCannot(t *testing.T) {
 	const n, levels = 4000, 1000
 	test := levelRows(2000, levels, 0.02, 2)
 	for _, name := range []string{"ridge", "svm"} {
-		r, m := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], columns.Means))
+		r, m := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], preprocess.Means))
 		target := errorOn(t, r, test)
-		one, _ := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], columns.Indicators))
+		one, _ := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], preprocess.Indicators))
 		if hot := errorOn(t, one, test); !(target < 0.35 && hot > target+0.05) {
 			t.Errorf("%s: error %.3f by target statistics, %.3f by one-hot levels", name, target, hot)
 		}
@@ -119,9 +119,9 @@ func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
 	}
 	train, test := noise(2000, 1), noise(4000, 2)
 	for _, name := range []string{"ridge", "svm", "svm, patience", "sgd"} {
-		o := encodedBy(honestLearners[name], columns.Means)
+		o := encodedBy(honestLearners[name], preprocess.Means)
 		r, _ := trainedModel(t, train, o)
-		without, _ := trainedModel(t, train, encodedBy(honestLearners[name], columns.Counts))
+		without, _ := trainedModel(t, train, encodedBy(honestLearners[name], preprocess.Counts))
 		with, best := errorOn(t, r, test), errorOn(t, without, test)
 		if se := math.Sqrt(best * (1 - best) / 4000); with > best+4*se {
 			t.Errorf("%s: error %.3f with the labels of other rows, %.3f ± %.3f with their number", name, with, best, se)
@@ -149,11 +149,11 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 		}
 		return weights
 	}
-	o := encodedBy(TrainOptions{}, columns.Means)
+	o := encodedBy(TrainOptions{}, preprocess.Means)
 	want := digest(o, lines)
 	shuffled := slices.Clone(lines[1:])
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	cut := encodedBy(TrainOptions{}, columns.Means)
+	cut := encodedBy(TrainOptions{}, preprocess.Means)
 	cut.Job.ShardBytes = 2000
 	if !bytes.Equal(digest(cut, append(lines[:1:1], shuffled[:200]...), append(lines[:1:1], shuffled[200:]...)), want) {
 		t.Error("another order and cut gives another model")
@@ -168,7 +168,7 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		"path":       func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} },
 		"calibrated": func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 	} {
-		o := encodedBy(TrainOptions{Learner: &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}}, columns.Means)
+		o := encodedBy(TrainOptions{Learner: &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}}, preprocess.Means)
 		change(&o)
 		lines := levelRows(500, 40, 0.1, 1)
 		lines = append(lines, lines[1:200]...)
@@ -192,7 +192,7 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 		level := i % 300
 		lines = append(lines, fmt.Sprintf("%.4f,L%d,%.4f\n", r.NormFloat64(), level, float64(level*7919%300)/100+0.1*r.NormFloat64()))
 	}
-	result, m := trainedModel(t, lines, encodedBy(TrainOptions{}, columns.Means))
+	result, m := trainedModel(t, lines, encodedBy(TrainOptions{}, preprocess.Means))
 	for _, row := range result.Path {
 		if row.Lambda == m.Manifest.Learner.Lambda && !(row.MSE < 0.1) { // of a variance of 0.75
 			t.Errorf("held-out squared error %.3f", row.MSE)
@@ -203,7 +203,7 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if columns.RecoderOf(recipe) == nil {
+	if preprocess.TargetEncoderOf(recipe) == nil {
 		t.Error("the recipe does not say which rows have other statistics")
 	}
 }
@@ -211,7 +211,7 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 // Counts of texts need no labels, and nothing is held out of an embedding.
 func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	dir := t.TempDir()
-	spec := encodedBy(TrainOptions{}, columns.Counts).Spec
+	spec := encodedBy(TrainOptions{}, preprocess.Counts).Spec
 	spec.Kernel = &fourier.GaussianOptions{Features: 16}
 	for _, label := range []string{"", "y"} {
 		spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
@@ -223,7 +223,7 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 
 func TestTargetStatisticsNeedATraining(t *testing.T) {
 	dir := t.TempDir()
-	spec := encodedBy(TrainOptions{}, columns.Means).Spec
+	spec := encodedBy(TrainOptions{}, preprocess.Means).Spec
 	spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
 	_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2}, Model: filepath.Join(dir, "m")})
 	jobtest.WantError(t, "embed", err, exit.CodeUsage, "--encode target learns from labels")

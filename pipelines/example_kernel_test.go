@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
@@ -29,7 +28,7 @@ func init() {
 func (o *sincOptions) Validate() error      { return o.Width.Validate() }
 func (o *sincOptions) Size(int) kernel.Size { return kernel.Size{Features: kernel.Count(o.Features)} }
 func (o *sincOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
-	width, how, err := o.Width.Choose(d, bandwidth.Euclidean)
+	width, how, err := o.Width.Choose(d, kernel.Euclidean)
 	draw := func(out int, seed uint64) features.Recipe { return sinc{d.In, out, width, seed} }
 	return &kernel.Choice{Recipe: draw(o.Size(d.In).Features, d.Seed), Summary: "sinc kernel, " + how, Width: width, Draw: draw}, err
 }

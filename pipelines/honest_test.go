@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
@@ -65,7 +64,7 @@ func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
 	for name, k := range map[string]kernel.Options{
 		"gaussian": &fourier.GaussianOptions{Features: 128}, "laplace": &fourier.LaplaceOptions{Features: 128}, "cauchy": &fourier.CauchyOptions{Features: 128},
 		"matern": &fourier.MaternOptions{Features: 128}, "maxout": &maxout.Options{Features: 128}, "linear": &linear.Options{},
-		"learned": &learned.Options{Features: 300}, "harmonic": &harmonic.Options{Features: 200}, "lkrf": &learned.Options{Features: 100},
+		"learned": &learned.Options{Features: 300}, "harmonic": &learned.HarmonicOptions{Features: 200}, "lkrf": &learned.Options{Features: 100},
 	} {
 		kernels[name] = prepare.Spec{Kernel: k, Seed: 3}
 	}

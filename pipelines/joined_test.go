@@ -10,12 +10,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
@@ -38,7 +35,7 @@ func (o *joinedOptions) Size(in int) kernel.Size {
 }
 
 func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
-	width, how, err := kernel.Median.Choose(d, bandwidth.Euclidean)
+	width, how, err := kernel.Median.Choose(d, kernel.Euclidean)
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +45,9 @@ func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	}
 	a[1] = 0.1
 	draw := func(out int, seed uint64) features.Recipe {
-		return join.Recipe{Parts: []features.Recipe{
-			features.Chain{Steps: []features.Recipe{metric.Diagonal{A: a}, fourier.Gaussian{In: d.In, Out: o.Features, Width: width, Seed: seed}}},
-			bins.Recipe{In: d.In, Weight: 0.3, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{-1.2, -0.7, -0.3, 0, 0.3, 0.7, 1.2}}}},
+		return preprocess.Join{Parts: []features.Recipe{
+			features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: a}, fourier.Gaussian{In: d.In, Out: o.Features, Width: width, Seed: seed}}},
+			preprocess.Bins{In: d.In, Weight: 0.3, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1.2, -0.7, -0.3, 0, 0.3, 0.7, 1.2}}}},
 		}}
 	}
 	return &kernel.Choice{Recipe: draw(o.Features+8, d.Seed), Summary: "joined kernel, " + how, Width: width, Draw: draw}, nil

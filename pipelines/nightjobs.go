@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -64,7 +64,7 @@ func (n *nightJobs) Probe(ctx context.Context, model string, files []string) err
 	}
 	t := n.o.Train.Spec
 	t.Data.Data, t.Job, t.Kernel = files, n.making(), &fourier.GaussianOptions{Features: 32}
-	t.Scale, t.Encode, t.Room, t.Folds, t.Job.Log = nil, columns.Options{}, 0, 5, nil
+	t.Scale, t.Encode, t.Room, t.Folds, t.Job.Log = nil, preprocess.ColumnOptions{}, 0, 5, nil
 	if len(t.Data.Columns) > 0 {
 		t.Data.Columns = append(slices.Clone(t.Data.Columns), t.Data.Label)
 	}

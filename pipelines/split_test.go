@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
@@ -252,7 +252,7 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]func(*TrainOptions){
-		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = columns.Counts, tuning.None },
+		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, tuning.None },
 		"found": func(o *TrainOptions) {},
 	} {
 		dir := t.TempDir()
@@ -333,7 +333,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		}
 	}
 	// A group whose name is a feature of the champion, which does not know the names of new groups, is one as well.
-	named1 := train("named", 4, func(o *TrainOptions) { o.Data.Drop, o.Encode.Encode = []string{"fold", "day"}, columns.Counts })
+	named1 := train("named", 4, func(o *TrainOptions) { o.Data.Drop, o.Encode.Encode = []string{"fold", "day"}, preprocess.Counts })
 	for _, models := range [][2]string{{named1, grouped}, {grouped, named1}} {
 		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: models[0], Challenger: models[1], Data: dataset.Options{Data: []string{named}}})
 		if err != nil {

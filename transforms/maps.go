@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
@@ -69,10 +69,10 @@ func GrowFeatures(phi []float32, n int) []float32 {
 
 // Recoder returns what changes training rows before the recipe's map takes them; nil if nothing
 // does.
-func Recoder(recipe features.Sealed) (*columns.Recoder, error) {
+func Recoder(recipe features.Sealed) (*preprocess.TargetEncoder, error) {
 	r, err := recipe.Open()
 	if err != nil {
 		return nil, err
 	}
-	return columns.RecoderOf(r), nil
+	return preprocess.TargetEncoderOf(r), nil
 }

@@ -2,7 +2,6 @@ package fourier
 
 import (
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
@@ -81,7 +80,7 @@ func (r Cauchy) Drawn() (Form, Draw) { return r.Form, Iid }
 
 // Distance returns the distance that this kernel's width refers to: where the
 // kernel is not small it is close to exp(−‖x−z‖₂²/σ²).
-func (Cauchy) Distance() bandwidth.Distance { return bandwidth.Euclidean }
+func (Cauchy) Distance() kernel.Distance { return kernel.Euclidean }
 
 func (o *CauchyOptions) choice() choice {
 	return choice{

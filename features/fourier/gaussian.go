@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
@@ -79,7 +78,7 @@ func (r Gaussian) SecondMoment() float64 { return float64(r.In) / (r.Width * r.W
 func (r Gaussian) Drawn() (Form, Draw) { return r.Form, r.Draw }
 
 // Distance returns the distance that this kernel's width refers to.
-func (Gaussian) Distance() bandwidth.Distance { return bandwidth.Euclidean }
+func (Gaussian) Distance() kernel.Distance { return kernel.Euclidean }
 
 // squaredDistance returns ‖x−z‖₂². It panics if the lengths differ.
 func squaredDistance(x, z []float32) float64 {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
@@ -82,7 +81,7 @@ func (Laplace) SecondMoment() float64 { return math.Inf(1) }
 func (r Laplace) Drawn() (Form, Draw) { return r.Form, Iid }
 
 // Distance returns the distance that this kernel's width refers to.
-func (Laplace) Distance() bandwidth.Distance { return bandwidth.L1 }
+func (Laplace) Distance() kernel.Distance { return kernel.L1 }
 
 func (o *LaplaceOptions) choice() choice {
 	return choice{

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
@@ -101,7 +100,7 @@ func (r Matern) SecondMoment() float64 {
 func (r Matern) Drawn() (Form, Draw) { return r.Form, Iid }
 
 // Distance returns the distance that this kernel's width refers to.
-func (Matern) Distance() bandwidth.Distance { return bandwidth.Euclidean }
+func (Matern) Distance() kernel.Distance { return kernel.Euclidean }
 
 // matern returns 2^(1−ν)/Γ(ν) t^ν K_ν(t) for t ≥ 0.
 func matern(nu, t float64) float64 {

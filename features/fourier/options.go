@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 )
@@ -12,7 +11,7 @@ import (
 // choice holds the options that the four kernels share.
 type choice struct {
 	name     string
-	distance bandwidth.Distance
+	distance kernel.Distance
 	width    kernel.Width
 	gamma    float64 // instead of width; 0 for none
 	features int     // 0 is kernel.DefaultFeatures
@@ -30,7 +29,7 @@ func (c choice) validate() error {
 		if c.width != kernel.Median {
 			return option.Errorf("gamma", "cannot be combined with a width; give one of the two")
 		}
-		if _, err := bandwidth.FromGamma(c.gamma, c.distance); err != nil {
+		if _, err := kernel.FromGamma(c.gamma, c.distance); err != nil {
 			return option.Errorf("gamma", "must be a number > 0 (have %v)", c.gamma)
 		}
 	} else if err := c.width.Validate(); err != nil {
@@ -72,6 +71,6 @@ func (c choice) chooseWidth(d *kernel.Data) (width float64, summary string, err 
 	if c.gamma == 0 {
 		return c.width.Choose(d, c.distance)
 	}
-	width, err = bandwidth.FromGamma(c.gamma, c.distance)
+	width, err = kernel.FromGamma(c.gamma, c.distance)
 	return width, fmt.Sprintf("width %.4g (γ = %g)", width, c.gamma), err
 }

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bounds"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
@@ -167,11 +167,11 @@ func TestBoundsHold(t *testing.T) {
 		for _, name := range []string{"gaussian", "cauchy", "matern 3/2"} {
 			r := kernels(1, 2, 1, form, 0)[name]
 			moment := r.(interface{ SecondMoment() float64 }).SecondMoment()
-			for _, b := range []bounds.Bound{
-				bounds.Uniform{Paired: form == Paired, Dim: 1, Diameter: diameter, Moment: moment},
-				bounds.Pairs{Paired: form == Paired, Pairs: steps * (steps + 1) / 2},
+			for _, b := range []kernel.Bound{
+				kernel.Uniform{Paired: form == Paired, Dim: 1, Diameter: diameter, Moment: moment},
+				kernel.Pairs{Paired: form == Paired, Pairs: steps * (steps + 1) / 2},
 			} {
-				out, err := bounds.Features(b, epsilon, delta)
+				out, err := kernel.Features(b, epsilon, delta)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -190,7 +190,7 @@ func TestBoundsHold(t *testing.T) {
 			}
 		}
 	}
-	if _, err := bounds.Features(bounds.Uniform{Paired: true, Dim: 1, Diameter: diameter, Moment: Laplace{In: 1, Width: 1}.SecondMoment()}, epsilon, delta); err == nil {
+	if _, err := kernel.Features(kernel.Uniform{Paired: true, Dim: 1, Diameter: diameter, Moment: Laplace{In: 1, Width: 1}.SecondMoment()}, epsilon, delta); err == nil {
 		t.Error("a uniform bound for the Laplace kernel, whose frequencies have no second moment")
 	}
 }
@@ -201,7 +201,7 @@ func TestTheBoundOfPairsIsNotIdle(t *testing.T) {
 	const epsilon, delta, seeds, n, d = 0.2, 0.05, 100, 20, 10
 	x := normals(n*d, 3)
 	for _, form := range []Form{Paired, Offset} {
-		out, err := bounds.Features(bounds.Pairs{Paired: form == Paired, Pairs: n * (n - 1) / 2}, epsilon, delta)
+		out, err := kernel.Features(kernel.Pairs{Paired: form == Paired, Pairs: n * (n - 1) / 2}, epsilon, delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,12 +241,12 @@ func largest(phi []float32, dim int, x []float32, r features.Recipe) (most float
 }
 
 // Hoeffding's bound for one pair, which holds for the Laplace kernel too: with the number
-// of features from bounds.Features the error reaches ε for at most a share δ of the seeds.
+// of features from kernel.Features the error reaches ε for at most a share δ of the seeds.
 func TestPointwiseBoundHolds(t *testing.T) {
 	const epsilon, delta, d, seeds = 0.3, 0.1, 4, 300
 	x := normals(2*d, 9)
 	for _, form := range []Form{Offset, Paired} {
-		out, err := bounds.Features(bounds.Pairs{Paired: form == Paired, Pairs: 1}, epsilon, delta)
+		out, err := kernel.Features(kernel.Pairs{Paired: form == Paired, Pairs: 1}, epsilon, delta)
 		if err != nil {
 			t.Fatal(err)
 		}

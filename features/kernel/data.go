@@ -1,9 +1,5 @@
 package kernel
 
-import (
-	"github.com/bochner-ml/bochner/features/bandwidth"
-)
-
 // Beyond is how far features may exceed the bound found on a sample, or columns their range
 // in it, where nothing better is known. A row beyond that stops the job.
 const Beyond = 16
@@ -23,11 +19,11 @@ type Data struct {
 	// Norm is an upper bound on the length of the rows; +Inf if it is not known.
 	Norm float64
 
-	medians map[bandwidth.Distance]float64
+	medians map[Distance]float64
 }
 
 // median returns the median distance of the rows of the sample.
-func (d *Data) median(distance bandwidth.Distance) (float64, error) {
+func (d *Data) median(distance Distance) (float64, error) {
 	if m, known := d.medians[distance]; known {
 		return m, nil
 	}
@@ -35,12 +31,12 @@ func (d *Data) median(distance bandwidth.Distance) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m, err := bandwidth.Median(x, n, d.In, distance)
+	m, err := MedianWidth(x, n, d.In, distance)
 	if err != nil {
 		return 0, err
 	}
 	if d.medians == nil {
-		d.medians = map[bandwidth.Distance]float64{}
+		d.medians = map[Distance]float64{}
 	}
 	d.medians[distance] = m
 	return m, nil

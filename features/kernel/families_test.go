@@ -11,9 +11,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
@@ -32,7 +30,7 @@ func families(t *testing.T) map[string]kernel.Options {
 	s := &skeleton.Options{Skeleton: parsed(t)}
 	return map[string]kernel.Options{
 		"gaussian": &fourier.GaussianOptions{}, "laplace": &fourier.LaplaceOptions{}, "cauchy": &fourier.CauchyOptions{}, "matern": &fourier.MaternOptions{},
-		"maxout": &maxout.Options{}, "skeleton": s, "linear": &linear.Options{}, "learned": &learned.Options{}, "harmonic": &harmonic.Options{},
+		"maxout": &maxout.Options{}, "skeleton": s, "linear": &linear.Options{}, "learned": &learned.Options{}, "harmonic": &learned.HarmonicOptions{},
 	}
 }
 
@@ -57,7 +55,7 @@ func data() *kernel.Data {
 
 // slice returns the Data of the n rows of x (n×in, row-major).
 func slice(x []float32, n, in int, seed uint64) *kernel.Data {
-	d := &kernel.Data{In: in, Rows: int64(n), Seed: seed, Sample: func() ([]float32, int, error) { return x, min(n, bandwidth.MaxSample), nil }}
+	d := &kernel.Data{In: in, Rows: int64(n), Seed: seed, Sample: func() ([]float32, int, error) { return x, min(n, kernel.MaxSample), nil }}
 	var sum, squares float64
 	low, high := append([]float32(nil), x[:in]...), append([]float32(nil), x[:in]...)
 	for i := range n {
@@ -181,11 +179,11 @@ func TestWidthsAreChosenFromTheData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	median, err := bandwidth.Median(x, n, columns, bandwidth.Euclidean)
+	median, err := kernel.MedianWidth(x, n, columns, kernel.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
-	absolute, err := bandwidth.Median(x, n, columns, bandwidth.L1)
+	absolute, err := kernel.MedianWidth(x, n, columns, kernel.L1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +192,7 @@ func TestWidthsAreChosenFromTheData(t *testing.T) {
 		sum, squares = sum+float64(v), squares+float64(v)*float64(v)
 	}
 	mean := sum / float64(len(x))
-	scale, err := bandwidth.Scale(columns, squares/float64(len(x))-mean*mean)
+	scale, err := kernel.ScaleWidth(columns, squares/float64(len(x))-mean*mean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +235,7 @@ func TestErrorsNameTheOption(t *testing.T) {
 		"skeleton is missing: it names the file of the computation skeleton":      (&skeleton.Options{}).Validate(),
 		"features must be at least 1 (have -7)":                                   (&skeleton.Options{Skeleton: parsed(t), Features: -7}).Validate(),
 		"features must be even in the paired form, which has two for each freque": (&learned.Options{Features: 5}).Validate(),
-		"features must be at least 1 (have -3)":                                   (&harmonic.Options{Features: -3}).Validate(),
+		"features must be at least 1 (have -3)":                                   (&learned.HarmonicOptions{Features: -3}).Validate(),
 	} {
 		if _, ok := errors.AsType[*option.Error](err); !ok || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -318,7 +316,7 @@ func TestVariantsDifferOnlyInTheDraw(t *testing.T) {
 }
 
 func TestAFoundKernelStartsFromAGaussianOne(t *testing.T) {
-	for _, o := range []kernel.Found{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset, Frequencies: "dir"}, &harmonic.Options{Width: 3, Features: 20, Frequencies: "dir"}} {
+	for _, o := range []kernel.Found{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset, Frequencies: "dir"}, &learned.HarmonicOptions{Width: 3, Features: 20, Frequencies: "dir"}} {
 		want := &fourier.GaussianOptions{Width: 3, Features: 20, Form: fourier.Offset}
 		if got := o.Start(); !reflect.DeepEqual(got, kernel.Options(want)) || o.Directory() != "dir" {
 			t.Errorf("%T starts from %+v; directory %q", o, got, o.Directory())

@@ -9,6 +9,27 @@
 //	}
 //
 // A program that imports the package can train with the family and has its flags and help.
+//
+// # Widths
+//
+// MedianWidth and ScaleWidth choose the width σ of a kernel from a sample of rows, and FromGamma converts
+// the γ of other programs.
+//
+// # Bounds
+//
+// A Bound is on the error of inner products of random Fourier features, and gives the number of features
+// that suffices for an error of ε with probability 1−δ. Features are counted as a map counts them: the
+// paired form has two for each frequency.
+//
+// All bounds follow from one inequality (Hoeffding 1963): the average of n independent
+// terms in an interval of width w differs from its expectation by t or more with probability at most
+// 2 exp(−2nt²/w²). With D features the estimate of one pair of rows is a mean of
+//
+//	paired:  D/2 terms cos ω·(x−z), of width 2:               2 exp(−Dε²/4)
+//	offset:  D terms 2 cos(ω·x+b) cos(ω·z+b), of width 4:     2 exp(−Dε²/8)
+//
+// The bounds use only E‖ω‖² of the kernel and are therefore loose: measured errors are
+// smaller, and learning needs still fewer features.
 package kernel
 
 import (

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
@@ -63,7 +62,7 @@ func (w Width) Validate() error {
 
 // Choose returns the width as a number, in that distance, and how it was found:
 // "width 7 (median distance)".
-func (w Width) Choose(d *Data, distance bandwidth.Distance) (width float64, summary string, err error) {
+func (w Width) Choose(d *Data, distance Distance) (width float64, summary string, err error) {
 	how := ""
 	switch w {
 	case Median:
@@ -74,7 +73,7 @@ func (w Width) Choose(d *Data, distance bandwidth.Distance) (width float64, summ
 		if math.IsNaN(d.Variance) {
 			return 0, "", option.Errorf("width", "scale needs statistics of the columns, which a step of the scaling mixes; use median or a number")
 		}
-		width, err = bandwidth.Scale(d.In, d.Variance)
+		width, err = ScaleWidth(d.In, d.Variance)
 	default:
 		width = float64(w)
 	}

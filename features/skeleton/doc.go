@@ -28,7 +28,7 @@
 // u·(a_0 + a_1 + …) < a_0 + … + a_ℓ, all in float64 without fused operations, where
 //
 //   - exponential: y = 1/s, a_0 = e^{−y} correctly rounded, a_i = (a_{i−1}·y)/i, up to where i > 2y and a_i < 2⁻⁶¹;
-//   - relu: a_0, a_1, a_2 as rounded from 1/π, ½, 1/(2π), a_{i+2} = (a_i·(i−1)²)/((i+1)(i+2)), up to activation.MaxDegree,
+//   - relu: a_0, a_1, a_2 as rounded from 1/π, ½, 1/(2π), a_{i+2} = (a_i·(i−1)²)/((i+1)(i+2)), up to skeleton.MaxDegree,
 //     beyond which lie 5·10⁻⁹ of it;
 //   - step: a_0 = ½, a_1 = 1/π, a_{i+2} = (a_i·i²)/((i+1)(i+2)), up to the degree it is cut at.
 //

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/bochner-ml/bochner/features/skeleton/activation"
 )
 
 // Graph is a skeleton that was checked and spelt out node by node. It does not
@@ -17,7 +15,7 @@ type Graph struct {
 	order   []int32 // nodes, each behind those that it takes
 	output  int32
 	spaces  []Space
-	duals   []*activation.Series
+	duals   []*Series
 	name    func(v int32) string
 }
 

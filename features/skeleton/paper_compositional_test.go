@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/bounds"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
@@ -172,7 +172,7 @@ func TestFeaturesKeepTheirBounds(t *testing.T) {
 // off by ε or more for a share δ of the seeds at most.
 func TestPointwiseBoundHolds(t *testing.T) {
 	const epsilon, delta, seeds = 0.25, 0.1, 400
-	out, err := bounds.Features(bounds.Pairs{Pairs: 1}, epsilon, delta)
+	out, err := kernel.Features(kernel.Pairs{Pairs: 1}, epsilon, delta)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
 func TestRecipesSealAndOpen(t *testing.T) {
@@ -51,7 +51,7 @@ func TestRecipesSealAndOpen(t *testing.T) {
 
 // Scalings go before, as for every map, and the chain is on the grid.
 func TestChainsOfScalingsAreGridded(t *testing.T) {
-	c := features.Chain{Steps: []features.Recipe{scale.Divide{In: 16, By: 255}, Compositional{Skeleton: goldenConv, Out: 40}}}
+	c := features.Chain{Steps: []features.Recipe{preprocess.Divide{In: 16, By: 255}, Compositional{Skeleton: goldenConv, Out: 40}}}
 	m, err := c.New()
 	if err != nil {
 		t.Fatal(err)

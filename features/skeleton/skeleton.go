@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bochner-ml/bochner/features/skeleton/activation"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -51,9 +50,6 @@ type Image struct {
 	// (Height−Crop)/2 and column (Width−Crop)/2 on, rounded down. Rows stay whole.
 	Crop int `json:"crop,omitempty"`
 }
-
-// Activation is the normalised dual activation of inner nodes.
-type Activation = activation.Activation
 
 // Layer is a layer of inner nodes with the same activation: a node for each
 // window of Conv×Conv nodes of the layer below, windows Stride apart (0 means 1)

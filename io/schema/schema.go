@@ -3,7 +3,7 @@
 // data, reads and writes it as a file that people can edit, and decodes fields with it.
 //
 // A number is a float32, and NaN if it is missing. A category is the index of its level; what
-// these indices become as features is decided by package columns of features. A schema is
+// these indices become as features is decided by package preprocess of features. A schema is
 // plain data and part of a model, so the same field has the same value in every job.
 package schema
 

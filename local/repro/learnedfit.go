@@ -8,10 +8,10 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/align"
@@ -53,7 +53,7 @@ func (e experiment) images(ctx context.Context) (d digits, err error) {
 	if err != nil {
 		return d, err
 	}
-	made, err := image.HoG{Shape: image.Shape{Height: 32, Width: 32, Channels: 3, Planar: true}, Cell: 4, Orientations: 8}.New()
+	made, err := preprocess.HoG{Shape: preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}, Cell: 4, Orientations: 8}.New()
 	if err != nil {
 		return d, err
 	}
@@ -85,7 +85,7 @@ func (e experiment) images(ctx context.Context) (d digits, err error) {
 // medianDistance is the median distance of two of the first rows.
 func medianDistance(x []float32, in int) float64 {
 	n := min(len(x)/in, 1000)
-	width, err := bandwidth.Median(x[:n*in], n, in, bandwidth.Euclidean)
+	width, err := kernel.MedianWidth(x[:n*in], n, in, kernel.Euclidean)
 	if err != nil {
 		panic("repro: rows without distances: " + err.Error())
 	}

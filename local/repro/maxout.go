@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/bochner-ml/bochner/features/maxout"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
 // paperMaxout is Table 1 of Mroueh, Rennie and Goel ("Random Maxout Features",
@@ -58,7 +58,7 @@ func (e experiment) maxout(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	unit, err := scale.Unit{In: 784}.New()
+	unit, err := preprocess.Unit{In: 784}.New()
 	if err != nil {
 		return err
 	}

@@ -10,12 +10,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/metric"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/pca"
@@ -41,13 +38,13 @@ func narrow(x []float64) []float32 {
 	return y
 }
 
-func full(t testing.TB) metric.Full {
+func full(t testing.TB) preprocess.FullMetric {
 	t.Helper()
-	data, err := metric.Encode(&metric.Matrix{Dim: d, A: narrow(random(d*d, 99))})
+	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: d, A: narrow(random(d*d, 99))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := metric.Of(data)
+	r, err := preprocess.MetricOf(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +63,8 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		t.Fatal(err)
 	}
 	gaussian := fourier.Gaussian{In: d, Out: 40, Width: 1.5, Seed: 1}
-	diagonal := metric.Diagonal{A: features.Floats{0.5, 2, 1}}
-	standard := scale.Standard{Mean: []float32{0.5, 0, -1}, Dev: []float32{2, 1, 0.5}}
+	diagonal := preprocess.DiagonalMetric{A: features.Floats{0.5, 2, 1}}
+	standard := preprocess.Standard{Mean: []float32{0.5, 0, -1}, Dev: []float32{2, 1, 0.5}}
 	steps := func(s ...features.Recipe) features.Recipe { return features.Chain{Steps: s} }
 	return map[string]features.Recipe{
 		"gaussian":   gaussian,
@@ -81,8 +78,8 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		"diagonal":   steps(standard, diagonal, gaussian),
 		"full":       steps(full(t), gaussian),
 		"both":       steps(full(t), diagonal, gaussian),
-		"joined": steps(standard, join.Recipe{Parts: []features.Recipe{
-			bins.Recipe{In: d, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{-1, 0, 1}}}, Weight: 0.5},
+		"joined": steps(standard, preprocess.Join{Parts: []features.Recipe{
+			preprocess.Bins{In: d, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1, 0, 1}}}, Weight: 0.5},
 			steps(diagonal, gaussian),
 		}}),
 	}
@@ -475,9 +472,9 @@ func TestOtherFeaturesAreRefused(t *testing.T) {
 	gaussian := fourier.Gaussian{In: d, Out: 8, Width: 1}
 	for want, r := range map[string]features.Recipe{
 		"in the offset form":           fourier.Laplace{In: d, Out: 8, Width: 1, Form: fourier.Offset},
-		"of a bins.Recipe do not":      bins.Recipe{In: d, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{0}}}, Weight: 1},
-		"several parts of a join":      join.Recipe{Parts: []features.Recipe{gaussian, gaussian}},
-		"no part of a join is Fourier": join.Recipe{Parts: []features.Recipe{scale.Unit{In: d}}},
+		"of a preprocess.Bins do not":      preprocess.Bins{In: d, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0}}}, Weight: 1},
+		"several parts of a join":      preprocess.Join{Parts: []features.Recipe{gaussian, gaussian}},
+		"no part of a join is Fourier": preprocess.Join{Parts: []features.Recipe{preprocess.Unit{In: d}}},
 		"a chain without steps":        features.Chain{},
 	} {
 		if _, err := WavesOf(r); err == nil || !strings.Contains(err.Error(), want) {

@@ -2,8 +2,7 @@ package agop
 
 import (
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/join"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
 // Metric is that in which the features of a recipe measure distances: ‖A(x−z)‖.
@@ -26,7 +25,7 @@ func MetricOf(r features.Recipe) (*Metric, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}
-	if j, ok := steps[len(steps)-1].(join.Recipe); ok {
+	if j, ok := steps[len(steps)-1].(preprocess.Join); ok {
 		var main features.Recipe
 		most := 0
 		for _, p := range j.Parts {
@@ -50,7 +49,7 @@ func metricOf(steps []features.Recipe) (*Metric, error) {
 	first := end
 	for ; first > 0; first-- {
 		switch steps[first-1].(type) {
-		case metric.Diagonal, metric.Full:
+		case preprocess.DiagonalMetric, preprocess.FullMetric:
 			continue
 		}
 		break
@@ -61,9 +60,9 @@ func metricOf(steps []features.Recipe) (*Metric, error) {
 	m := &Metric{Before: steps[:first]}
 	for _, s := range steps[first:end] {
 		switch s := s.(type) {
-		case metric.Diagonal:
+		case preprocess.DiagonalMetric:
 			m.scale(s.A)
-		case metric.Full:
+		case preprocess.FullMetric:
 			a, err := s.Matrix()
 			if err != nil {
 				return nil, err
@@ -97,7 +96,7 @@ func (m *Metric) scale(a []float32) {
 }
 
 // multiply puts a full metric after m.
-func (m *Metric) multiply(by *metric.Matrix) {
+func (m *Metric) multiply(by *preprocess.MetricMatrix) {
 	d := by.Dim
 	a := make([]float64, d*d)
 	for i, v := range by.A {

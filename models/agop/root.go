@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/pca"
 )
@@ -27,27 +27,27 @@ func (r Root) validate() error {
 
 // Diagonal returns the metric of the diagonal of M, which is d numbers ≥ 0. It returns an error if they
 // are not finite, or all 0: then the prediction does not depend on the rows.
-func (r Root) Diagonal(diagonal []float64) (metric.Diagonal, error) {
+func (r Root) Diagonal(diagonal []float64) (preprocess.DiagonalMetric, error) {
 	scale, err := r.scale(diagonal)
 	if err != nil {
-		return metric.Diagonal{}, err
+		return preprocess.DiagonalMetric{}, err
 	}
 	a := make(features.Floats, len(diagonal))
 	for j, v := range diagonal {
 		a[j] = float32(math.Sqrt(r.value(v * scale)))
 	}
-	return metric.Diagonal{A: a}, nil
+	return preprocess.DiagonalMetric{A: a}, nil
 }
 
 // Full returns the metric of M (d×d), whose errors are those of Diagonal. With Power 1, A is the transpose
 // of the Cholesky factor, otherwise the symmetric root, which takes much longer for d in the hundreds.
-func (r Root) Full(outer []float64, threads int) (*metric.Matrix, error) {
+func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, error) {
 	d := int(math.Round(math.Sqrt(float64(len(outer)))))
 	if d*d != len(outer) {
 		panic("agop: matrix is not square")
 	}
-	if d > metric.MaxDim {
-		return nil, fmt.Errorf("agop: a full metric has at most %d columns (have %d)", metric.MaxDim, d)
+	if d > preprocess.MaxMetricDim {
+		return nil, fmt.Errorf("agop: a full metric has at most %d columns (have %d)", preprocess.MaxMetricDim, d)
 	}
 	diagonal := make([]float64, d)
 	for j := range d {
@@ -61,7 +61,7 @@ func (r Root) Full(outer []float64, threads int) (*metric.Matrix, error) {
 	for i, v := range outer {
 		m[i] = v * scale
 	}
-	root := &metric.Matrix{Dim: d, A: make([]float32, d*d)}
+	root := &preprocess.MetricMatrix{Dim: d, A: make([]float32, d*d)}
 	if r.Power != 1 {
 		values, vectors := pca.Symmetric(m, d)
 		for e, w := range values {

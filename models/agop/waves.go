@@ -6,9 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
@@ -36,7 +35,7 @@ func WavesOf(r features.Recipe) (*Waves, error) {
 	if len(steps) == 0 {
 		return nil, fmt.Errorf("agop: a chain without steps")
 	}
-	if j, ok := steps[len(steps)-1].(join.Recipe); ok {
+	if j, ok := steps[len(steps)-1].(preprocess.Join); ok {
 		part, first, err := partOf(j)
 		if err != nil {
 			return nil, err
@@ -72,7 +71,7 @@ func WavesOf(r features.Recipe) (*Waves, error) {
 
 // partOf returns the steps of the one part of a join that ends in Fourier features, and where its features
 // begin.
-func partOf(j join.Recipe) (steps []features.Recipe, first int, err error) {
+func partOf(j preprocess.Join) (steps []features.Recipe, first int, err error) {
 	at := 0
 	for _, p := range j.Parts {
 		of := []features.Recipe{p}
@@ -125,14 +124,14 @@ func turnsOf(r features.Recipe) ([]float32, error) {
 func (w *Waves) through(step features.Recipe) (done bool, err error) {
 	m := w.Count
 	switch r := step.(type) {
-	case metric.Diagonal:
+	case preprocess.DiagonalMetric:
 		for i, a := range r.A {
 			row := w.W[i*m : (i+1)*m]
 			for j := range row {
 				row[j] *= float64(a)
 			}
 		}
-	case metric.Full:
+	case preprocess.FullMetric:
 		a, err := r.Matrix()
 		if err != nil {
 			return false, err

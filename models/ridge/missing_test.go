@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -24,7 +24,7 @@ func TestFitTakesMissingValuesOfColumns(t *testing.T) {
 		d.X, d.Class = append(d.X, x, level), append(d.Class, int32(level)%2)
 	}
 	m, err := (features.Chain{Steps: []features.Recipe{
-		columns.Recipe{Slots: []columns.Slot{{Number: &columns.Number{Missing: 1}}, {OneHot: &columns.OneHot{Values: 20, Weight: 1}}}},
+		preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{Missing: 1}}, {OneHot: &preprocess.OneHot{Values: 20, Weight: 1}}}},
 		fourier.Gaussian{In: 22, Out: 200, Width: 2, Seed: 1},
 	}}).New()
 	if err != nil {

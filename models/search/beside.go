@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
@@ -32,12 +31,12 @@ const (
 )
 
 // hats returns the hats of a view; nil if there are none.
-func (s *scaled) hats() *bins.Recipe {
+func (s *scaled) hats() *preprocess.Bins {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.cut {
 		n := len(s.x) / s.d
-		s.bins, s.cut = bins.HatsOf(s.x, n, s.d, s.mostHats), true
+		s.bins, s.cut = preprocess.NewHats(s.x, n, s.d, s.mostHats), true
 	}
 	return s.bins
 }
@@ -67,7 +66,7 @@ func (p *pair) recipe(d, out int, width float64, seed uint64) features.Recipe {
 	for _, j := range p.columns {
 		a[j] = 1
 	}
-	return features.Chain{Steps: []features.Recipe{metric.Diagonal{A: a}, fourier.Gaussian{In: d, Out: out, Width: width, Seed: seed ^ pairSeed}}}
+	return features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: a}, fourier.Gaussian{In: d, Out: out, Width: width, Seed: seed ^ pairSeed}}}
 }
 
 // pairSeed separates the frequencies of a pair from those of the kernel beside it.
@@ -184,7 +183,7 @@ func (r *runner) nearest(s *scaled, train []int) float64 {
 func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 	v, out := r.views[view], make([]*pair, len(weights))
 	for part, m := range weights {
-		d, ok := m.recipe.(metric.Diagonal)
+		d, ok := m.recipe.(preprocess.DiagonalMetric)
 		if !ok {
 			return nil
 		}
@@ -195,7 +194,7 @@ func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 		if out[part] = r.bestPair(v, v.numbers(d.A), train); out[part] == nil {
 			return nil
 		}
-		if _, err := out[part].rows.median(bandwidth.Euclidean); err != nil {
+		if _, err := out[part].rows.median(kernel.Euclidean); err != nil {
 			return nil
 		}
 	}

@@ -6,10 +6,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
@@ -50,7 +49,7 @@ func TestASearchFindsWhatStandsBesideAKernel(t *testing.T) {
 func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
 	o := options(p)
-	r := &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{"gaussian": {o.Kernels[0], bandwidth.Euclidean}}}
+	r := &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{"gaussian": {o.Kernels[0], kernel.Euclidean}}}
 	v, err := newScaled(p, o.Views[0], 1000)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +60,7 @@ func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
-		e.matrix = radial.NewMatrix(radial.Gaussian, v.between(bandwidth.Euclidean, whole(p), 1), width, make([]float64, radial.Triangle(p.N)))
+		e.matrix = radial.NewMatrix(radial.Gaussian, v.between(kernel.Euclidean, whole(p), 1), width, make([]float64, radial.Triangle(p.N)))
 		if err := r.addBeside(e, 0, new(scratch), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +93,7 @@ func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 
 func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
-	hats := bins.HatsOf(p.X, p.N, p.D, 1000)
+	hats := preprocess.NewHats(p.X, p.N, p.D, 1000)
 	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, Hats: hats}
 	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
 		t.Error("96 hats leave 4 features")

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
@@ -113,12 +112,12 @@ func recipeOf(k kernel.Options, in, out int, width float64, seed uint64) (featur
 }
 
 // distanceOf returns the distance that the width of a kernel refers to.
-func distanceOf(k kernel.Options) (bandwidth.Distance, error) {
+func distanceOf(k kernel.Options) (kernel.Distance, error) {
 	r, err := recipeOf(k, 1, 2, 1, 0)
 	if err != nil {
 		return 0, err
 	}
-	d, ok := r.(interface{ Distance() bandwidth.Distance })
+	d, ok := r.(interface{ Distance() kernel.Distance })
 	if !ok {
 		return 0, fmt.Errorf("search: the kernel %s has no distance", kernel.Of(k).Name)
 	}

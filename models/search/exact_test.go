@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/models/search/radial"
 )
@@ -34,7 +34,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			}
 		}
 		const width, lambda = 1.5, 1e-2
-		all := radial.NewMatrix(radial.Of(fourier.Gaussian{}), radial.NewDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), width, make([]float64, radial.Triangle(p.N)))
+		all := radial.NewMatrix(radial.Of(fourier.Gaussian{}), radial.NewDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), width, make([]float64, radial.Triangle(p.N)))
 		want := make([]float32, len(judge)*l.outputs)
 		if err := newExact(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			twice = append(twice, i)
 		}
 	}
-	all := radial.NewMatrix(radial.Of(fourier.Gaussian{}), radial.NewDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), 1, make([]float64, radial.Triangle(p.N)))
+	all := radial.NewMatrix(radial.Of(fourier.Gaussian{}), radial.NewDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1, make([]float64, radial.Triangle(p.N)))
 	scores := func(train []int, weights []float64) []float32 {
 		q := *p
 		q.Weights = weights

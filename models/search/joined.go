@@ -5,10 +5,8 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
-	"github.com/bochner-ml/bochner/features/bins"
-	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
@@ -22,7 +20,7 @@ type Joined struct {
 	// Pair returns the recipe of features of two columns; nil for none. It has half of the features that
 	// Hats leave.
 	Pair func(out int, seed uint64) features.Recipe
-	Hats *bins.Recipe // nil for none
+	Hats *preprocess.Bins // nil for none
 }
 
 var _ kernel.Options = (*Joined)(nil)
@@ -94,7 +92,7 @@ func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recip
 	if o.Hats != nil {
 		parts = append(parts, *o.Hats)
 	}
-	return join.Recipe{Parts: parts}
+	return preprocess.Join{Parts: parts}
 }
 
 // options returns the options of an entry's features for a part; of the kernel alone if there is nothing
@@ -109,7 +107,7 @@ func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
 	}
 	if e.Pair > 0 {
 		p, d := e.pairs[part], r.views[e.View].d
-		median, err := p.rows.median(bandwidth.Euclidean)
+		median, err := p.rows.median(kernel.Euclidean)
 		if err != nil {
 			return nil, err
 		}
@@ -134,11 +132,11 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 	m := e.matrix
 	if e.Pair > 0 {
 		p := e.pairs[part]
-		median, err := p.rows.median(bandwidth.Euclidean)
+		median, err := p.rows.median(kernel.Euclidean)
 		if err != nil {
 			return err
 		}
-		of := radial.NewMatrix(radial.Gaussian, p.rows.between(bandwidth.Euclidean, m.Rows, threads), float64(e.Pair*median), grow(&s.beside, len(m.K)))
+		of := radial.NewMatrix(radial.Gaussian, p.rows.between(kernel.Euclidean, m.Rows, threads), float64(e.Pair*median), grow(&s.beside, len(m.K)))
 		for i, v := range of.K {
 			m.K[i] += v
 		}

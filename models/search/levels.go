@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/search/jumps"
 )
 
@@ -56,7 +56,7 @@ func (r *runner) addLevels(views *[]View) error {
 // by far more than chance, and rows that candidates have not seen judge them then, as they judge others.
 func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	type found struct {
-		column bins.Column
+		column preprocess.BinColumn
 		jumps  float64
 	}
 	var all []found
@@ -90,7 +90,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.jumps, a.jumps) })
-	to := bins.Levels{In: s.d, Weight: levelWeight * float32(math.Sqrt(max(1, float64(s.d)/fewColumns)))}
+	to := preprocess.BinLevels{In: s.d, Weight: levelWeight * float32(math.Sqrt(max(1, float64(s.d)/fewColumns)))}
 	total := 0
 	for _, f := range all {
 		if n := len(f.column.Cuts) + 1; total+n <= most {

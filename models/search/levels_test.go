@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
 // places returns a pilot whose first column is one of 30 whole numbers: what of returns for it is the slope of
@@ -25,8 +25,8 @@ func named(place int) float64 { return float64(place*place*7%13)/3 - 2 }
 
 func withLevels(p *Pilot) Options {
 	o := options(p)
-	standard := scale.NewStandard([]float64{15, 0, 0}, []float64{75, 1, 1})
-	clipped := scale.Clip{At: []float32{1, 1, 1}}
+	standard := preprocess.NewStandard([]float64{15, 0, 0}, []float64{75, 1, 1})
+	clipped := preprocess.Clip{At: []float32{1, 1, 1}}
 	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{standard}}, {Name: "clipped", Steps: []features.Recipe{standard, clipped}}}, func(int) bool { return true }
 	o.Kernels = o.Kernels[:1]
 	return o
@@ -62,7 +62,7 @@ func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	}
 	mean[0], variance[0] = things/2, things*things/12
 	o := options(p)
-	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{scale.NewStandard(mean, variance)}}}, func(int) bool { return true }
+	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{preprocess.NewStandard(mean, variance)}}}, func(int) bool { return true }
 	r := run(t, p, o)
 	if r.Chosen.View != levelsView || r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.05 {
 		t.Errorf("chose %v, loss %.4f", r.Chosen.Candidate, r.Chosen.Loss)

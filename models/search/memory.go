@@ -1,7 +1,7 @@
 package search
 
 import (
-	"github.com/bochner-ml/bochner/features/bins"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -37,7 +37,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 		}
 		shared = 0                            // metrics are not learned at the first level
 		judge := min(size.judge, n/parts*5/4) // rows of a part, which chance makes larger
-		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, bins.MostKnots*d), judge, outputs))
+		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, preprocess.MostKnots*d), judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, the last of which may have levels, distances of each in two norms, and two columns of one.

@@ -6,9 +6,8 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/agop"
 )
@@ -84,7 +83,7 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 
 // smooth tells whether gradients of the kernel's features are good for a metric: those of the Laplace
 // kernel have no second moment.
-func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].distance == bandwidth.Euclidean }
+func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].distance == kernel.Euclidean }
 
 // metrics tries metrics that are learned in the view of the best candidate, and in that of levels: among many
 // columns that do not matter, levels help once a metric tells which do.
@@ -189,7 +188,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 	}
 	var next []*entry
 	for _, k := range kernels {
-		if kind == Full && r.kernels[k].distance != bandwidth.Euclidean {
+		if kind == Full && r.kernels[k].distance != kernel.Euclidean {
 			continue
 		}
 		widths := firstWidths
@@ -253,10 +252,10 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 		return nil, err
 	}
 	m := new(learned)
-	if m.file, err = metric.Encode(matrix); err != nil {
+	if m.file, err = preprocess.EncodeMetric(matrix); err != nil {
 		return nil, err
 	}
-	full, err := metric.Of(m.file)
+	full, err := preprocess.MetricOf(m.file)
 	m.recipe = full
 	r.mu.Lock()
 	r.files = append(r.files, full.SHA256)

@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
@@ -130,7 +129,7 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 			steps = result.Beside.Metric
 		}
 		if !r.names(steps, sum) {
-			metric.Forget(sum)
+			preprocess.ForgetMetric(sum)
 		}
 	}
 	return result, err
@@ -173,7 +172,7 @@ func (r *runner) climb(ctx context.Context, field []*entry, all []*level, i int)
 // names tells whether a step names the metric with that hash.
 func (r *runner) names(steps []features.Recipe, sum string) bool {
 	return slices.ContainsFunc(steps, func(s features.Recipe) bool {
-		full, ok := s.(metric.Full)
+		full, ok := s.(preprocess.FullMetric)
 		return ok && full.SHA256 == sum
 	})
 }
@@ -258,7 +257,7 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	v := slices.IndexFunc(r.options.Views, func(v View) bool { return v.Name == chosen.View })
 	to.Steps = r.options.Views[v].Steps
 	for _, step := range to.Steps {
-		if of, is := step.(bins.Levels); is {
+		if of, is := step.(preprocess.BinLevels); is {
 			for _, c := range of.Columns {
 				to.Levels = append(to.Levels, c.Index)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
@@ -43,7 +43,7 @@ func options(p *Pilot) Options {
 		at[j] = 1
 	}
 	return Options{
-		Views:   []View{{Name: "none"}, {Name: "clipped", Steps: []features.Recipe{scale.Clip{At: at}}}},
+		Views:   []View{{Name: "none"}, {Name: "clipped", Steps: []features.Recipe{preprocess.Clip{At: at}}}},
 		Kernels: []kernel.Options{&fourier.GaussianOptions{}, &fourier.LaplaceOptions{}, &fourier.MaternOptions{}},
 		Seed:    1, Threads: 2,
 	}

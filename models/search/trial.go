@@ -4,9 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"github.com/bochner-ml/bochner/features/bandwidth"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
@@ -83,7 +82,7 @@ type runner struct {
 // kernelOf is a kernel with the distance of its width.
 type kernelOf struct {
 	options  kernel.Options
-	distance bandwidth.Distance
+	distance kernel.Distance
 }
 
 // scaled are the pilot's rows in a view.
@@ -91,16 +90,16 @@ type scaled struct {
 	x       []float32
 	d       int
 	mu      sync.Mutex
-	medians map[bandwidth.Distance]float64
-	near    map[bandwidth.Distance]*radial.Distances
+	medians map[kernel.Distance]float64
+	near    map[kernel.Distance]*radial.Distances
 
 	mostHats int
-	bins     *bins.Recipe // of hats, once they are cut
+	bins     *preprocess.Bins // of hats, once they are cut
 	cut      bool
 }
 
 func emptyScaled(d int) *scaled {
-	return &scaled{d: d, medians: map[bandwidth.Distance]float64{}, near: map[bandwidth.Distance]*radial.Distances{}}
+	return &scaled{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*radial.Distances{}}
 }
 
 func newScaled(p *Pilot, v View, most int) (*scaled, error) {
@@ -124,13 +123,13 @@ const medianRows = 500
 
 // median returns the median distance of the first rows of a view. Labels have no part in it, so
 // rows to judge may be among them.
-func (s *scaled) median(of bandwidth.Distance) (float64, error) {
+func (s *scaled) median(of kernel.Distance) (float64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m, known := s.medians[of]; known {
 		return m, nil
 	}
-	m, err := bandwidth.Median(s.x, min(medianRows, len(s.x)/s.d), s.d, of)
+	m, err := kernel.MedianWidth(s.x, min(medianRows, len(s.x)/s.d), s.d, of)
 	if err == nil {
 		s.medians[of] = m
 	}
@@ -138,7 +137,7 @@ func (s *scaled) median(of bandwidth.Distance) (float64, error) {
 }
 
 // between returns the distances of rows, which those of the next level replace.
-func (s *scaled) between(of bandwidth.Distance, rows *radial.Rows, threads int) *radial.Distances {
+func (s *scaled) between(of kernel.Distance, rows *radial.Rows, threads int) *radial.Distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d := s.near[of]; d == nil || d.Rows != rows {

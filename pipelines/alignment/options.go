@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/spell"
@@ -114,7 +113,7 @@ func (a Options) Game(lambda, width float64, frequencies int, seed uint64) align
 // Validate returns an error if the options are invalid for any data. k is the kernel whose
 // features are learned.
 func (a Options) Validate(k kernel.Found) error {
-	_, harmonics := k.(*harmonic.Options)
+	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": spell.Names(presets), "pick": {"top", "draw"}}
 	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
@@ -56,7 +55,7 @@ func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Learned, error)
 	}
 	var last features.Recipe
 	switch k := s.Kernel.(type) {
-	case *harmonic.Options:
+	case *learned.HarmonicOptions:
 		last, err = s.chooseHarmonics(found, a, k.Count(), x, class)
 	case *learned.Options:
 		find := s.playGame

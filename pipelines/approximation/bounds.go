@@ -6,8 +6,8 @@ import (
 	"math"
 	"text/tabwriter"
 
-	"github.com/bochner-ml/bochner/features/bounds"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -63,21 +63,21 @@ func (o CompareOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs in
 	}
 	b := &ErrorBounds{Dim: dim, Diameter: diameter(scaled, n, dim), Epsilon: o.Epsilon}
 	paired := form == fourier.Paired
-	given := bounds.Pairs{Paired: paired, Pairs: int64(pairs)}
-	region := bounds.Uniform{Paired: paired, Dim: dim, Diameter: b.Diameter, Moment: r.SecondMoment()}
+	given := kernel.Pairs{Paired: paired, Pairs: int64(pairs)}
+	region := kernel.Uniform{Paired: paired, Dim: dim, Diameter: b.Diameter, Moment: r.SecondMoment()}
 	for i, p := range curve.Points {
 		b.Points = append(b.Points, BoundPoint{Features: p.Features, Max: p.Max.Mean})
-		if b.Points[i].Pairs, err = bounds.Epsilon(given, p.Features, boundDelta); err != nil {
+		if b.Points[i].Pairs, err = kernel.Epsilon(given, p.Features, boundDelta); err != nil {
 			return nil, err
 		}
-		if e, err := bounds.Epsilon(region, p.Features, boundDelta); err == nil {
+		if e, err := kernel.Epsilon(region, p.Features, boundDelta); err == nil {
 			b.Points[i].Uniform = &e
 		}
 	}
 	// An error means that there is no such bound, or that its number overflows.
-	if b.PairsFeatures, err = bounds.Features(given, o.Epsilon, boundDelta); err != nil {
+	if b.PairsFeatures, err = kernel.Features(given, o.Epsilon, boundDelta); err != nil {
 		b.Why = fault.Text(err)
-	} else if b.UniformFeatures, err = bounds.Features(region, o.Epsilon, boundDelta); err != nil {
+	} else if b.UniformFeatures, err = kernel.Features(region, o.Epsilon, boundDelta); err != nil {
 		b.Why = fault.Text(err)
 	}
 	return b, nil

@@ -13,7 +13,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/approx"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -49,8 +48,8 @@ type CompareResult struct {
 
 // ErrorCurve is the error of one way to draw features by their number.
 type ErrorCurve struct {
-	Name   string           `json:"name"`
-	Points []approx.Summary `json:"points"`
+	Name   string    `json:"name"`
+	Points []Summary `json:"points"`
 }
 
 // Compare draws feature maps of several sizes with several seeds, and compares inner products
@@ -150,7 +149,7 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 	if n < 2 {
 		return nil, exit.Refuse("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
 	}
-	exact := approx.Kernel(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
+	exact := KernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
 	result := &CompareResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
 	variants := []kernel.Variant{{Options: o.Kernel}}
 	if o.All {
@@ -183,19 +182,19 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 }
 
 // measure draws one map with several seeds.
-func measure(ctx context.Context, j *job.Job, o CompareOptions, dim int, exact []float64, x []float32, n int, draw func(seed uint64) features.Recipe) (approx.Summary, error) {
-	var runs []approx.Errors
+func measure(ctx context.Context, j *job.Job, o CompareOptions, dim int, exact []float64, x []float32, n int, draw func(seed uint64) features.Recipe) (Summary, error) {
+	var runs []Errors
 	for s := range o.Seeds {
 		if err := ctx.Err(); err != nil {
-			return approx.Summary{}, err
+			return Summary{}, err
 		}
-		e, err := approx.Measure(draw(o.Seed+uint64(s)), exact, x, n, j.Engine.Threads)
+		e, err := Measure(draw(o.Seed+uint64(s)), exact, x, n, j.Engine.Threads)
 		if err != nil {
-			return approx.Summary{}, &exit.UsageError{Err: err}
+			return Summary{}, &exit.UsageError{Err: err}
 		}
 		runs = append(runs, e)
 	}
-	return approx.Summarise(dim, runs)
+	return SummariseErrors(dim, runs)
 }
 
 // files returns the table as JSON and the plots.

@@ -6,33 +6,30 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/join"
-	"github.com/bochner-ml/bochner/features/metric"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
 // The reader that knows docs/formats.md alone computes the features of views, metrics, bins and joins.
 func TestStepsAreDocumented(t *testing.T) {
 	a := []float32{1, 0.5, 0, -2, 0.25, 1, 0.125, 0, 3}
-	data, err := metric.Encode(&metric.Matrix{Dim: 3, A: a})
+	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 3, A: a})
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := metric.Of(data)
+	full, err := preprocess.MetricOf(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := []bins.Column{{Index: 2, Cuts: features.Floats{-1, 0.5, 2}}, {Index: 0, Cuts: features.Floats{0, 1}}}
+	columns := []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{-1, 0.5, 2}}, {Index: 0, Cuts: features.Floats{0, 1}}}
 	gaussian := fourier.Gaussian{In: 3, Out: 10, Width: 2, Seed: 4}
 	recipe := features.Chain{Steps: []features.Recipe{
-		scale.NormalScores{Columns: []scale.Knots{{At: features.Floats{-2, 0, 1}, Scores: features.Floats{-1.5, 0, 2}}, {}, {At: features.Floats{1}, Scores: features.Floats{0.5}}}},
-		scale.Clip{At: []float32{1.25, 0, 3}},
-		join.Recipe{Parts: []features.Recipe{
-			features.Chain{Steps: []features.Recipe{full, metric.Diagonal{A: features.Floats{1, 2, 0.5}}, gaussian}},
-			bins.Recipe{In: 3, Weight: 0.3, Columns: append(columns, bins.Column{Index: 1, Cuts: features.Floats{1}})},
-			bins.Recipe{In: 3, Weight: 0.5, Hats: true, Columns: columns},
+		preprocess.NormalScores{Columns: []preprocess.Knots{{At: features.Floats{-2, 0, 1}, Scores: features.Floats{-1.5, 0, 2}}, {}, {At: features.Floats{1}, Scores: features.Floats{0.5}}}},
+		preprocess.Clip{At: []float32{1.25, 0, 3}},
+		preprocess.Join{Parts: []features.Recipe{
+			features.Chain{Steps: []features.Recipe{full, preprocess.DiagonalMetric{A: features.Floats{1, 2, 0.5}}, gaussian}},
+			preprocess.Bins{In: 3, Weight: 0.3, Columns: append(columns, preprocess.BinColumn{Index: 1, Cuts: features.Floats{1}})},
+			preprocess.Bins{In: 3, Weight: 0.5, Hats: true, Columns: columns},
 		}},
 	}}
 	sealed, err := features.Seal(recipe)

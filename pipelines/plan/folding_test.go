@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -31,7 +31,7 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 		{"folds", 64, func(*training.Options) {}, "5 sums of "},
 		{"one lambda", 64, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
 		{"probabilities", 64, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" }, "2 sums of "},
-		{"labels in encodings", 64, func(o *training.Options) { o.Encode.Encode = columns.Means }, "2 sums of "},
+		{"labels in encodings", 64, func(o *training.Options) { o.Encode.Encode = preprocess.Means }, "2 sums of "},
 		{"a search", 64, func(o *training.Options) { o.Search, o.Data.Drop = tuning.Auto, []string{"c"} }, "2 sums of "},
 		{"few rows", 1024, func(*training.Options) {}, " of features, "},
 		{"few rows, one lambda", 1024, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},

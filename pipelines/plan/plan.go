@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -138,7 +138,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 			seen.encoded(o, d.Schema.Table)
 			length = max(seen.Dim, seen.Scaled)
 		}
-		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0, columns.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
+		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0, preprocess.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
 			if o.Search = tuning.None; undo != nil {
 				undo()
 				seen.encoded(o, d.Schema.Table)
@@ -165,10 +165,10 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	default:
 		p.sums(o)
 	}
-	if columns.NeedsTargets(d.Schema.Table, o.Encode) {
+	if preprocess.NeedsTargets(d.Schema.Table, o.Encode) {
 		p.scan("one to sum labels by categories")
 	}
-	if o.Parts() > 0 && len(columns.Categories(d.Schema.Table, o.Encode, columns.Counts)) > 0 {
+	if o.Parts() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.Counts)) > 0 {
 		p.scan("one to count levels of categories")
 	}
 	if p.Unsearched = unsearched; o.Searching() {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/realdata"
@@ -139,7 +138,7 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 		passes, game int
 	}{
 		"lkrf":      {o.Kernel, "lkrf", "", 3, 0},
-		"harmonics": {&harmonic.Options{Features: 50}, "", "", 3, 0},
+		"harmonics": {&learned.HarmonicOptions{Features: 50}, "", "", 3, 0},
 		"rounds":    {o.Kernel, "", "svm", 1 + (4 + 1) + 1 + 7, 3},
 	} {
 		o := o

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -129,8 +129,8 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 
 // encoded sets what follows from the encodings of a table.
 func (g *preview) encoded(o training.Options, t *schema.Table) {
-	g.Scaled, g.Short, g.Levels = columns.Bound(t, o.Encode, g.Outputs)
-	g.Summed = columns.Summed(t, o.Encode)
+	g.Scaled, g.Short, g.Levels = preprocess.ColumnBounds(t, o.Encode, g.Outputs)
+	g.Summed = preprocess.SummedLevels(t, o.Encode)
 	if slices.Contains(o.Scale, "unit") {
 		g.Short = 0
 	}

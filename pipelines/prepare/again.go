@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models"
@@ -173,7 +173,7 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		return err
 	}
 	l.Recipe = recipe.Recipe{
-		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept, Recodes: columns.RecoderOf(opened) != nil,
+		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept, Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
 	l.counted = true // frequent rows are those of the recipe, which sums count apart
 	return nil

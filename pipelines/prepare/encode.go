@@ -3,7 +3,7 @@ package prepare
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -22,7 +22,7 @@ func TargetSums(levels, outputs int) int64 {
 
 // chooseRecipe makes the recipe. Target statistics are left to Session.EncodeLabels.
 func (l *Prepared) chooseRecipe(o Spec) (err error) {
-	if columns.NeedsTargets(l.Data.Schema.Table, o.Encode) {
+	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
 			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: give another --encode, also in a schema", o.Learned)
 		}
@@ -38,7 +38,7 @@ func (l *Prepared) chooseRecipe(o Spec) (err error) {
 }
 
 func (l *Prepared) choose(o Spec) (err error) {
-	encoding := recipe.Encoding{Options: o.Encode, Labels: l.labels, Counts: l.counts}
+	encoding := recipe.Encoding{ColumnOptions: o.Encode, Labels: l.labels, Counts: l.counts}
 	l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
 	return err
 }
@@ -48,7 +48,7 @@ func (l *Prepared) choose(o Spec) (err error) {
 // counted either. With held 0 all rows count.
 func (s *Session) ChooseAgain(ctx context.Context, held int) (err error) {
 	if s.counts = nil; held > 0 {
-		if s.counts, err = s.sumLabels(ctx, columns.Counts, held); err != nil {
+		if s.counts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
 			return err
 		}
 	}
@@ -57,17 +57,17 @@ func (s *Session) ChooseAgain(ctx context.Context, held int) (err error) {
 
 // CountsApart tells that counts of rows that are not held out encode categories.
 func (s *Session) CountsApart() bool {
-	return s.counts != nil && len(columns.Categories(s.Data.Schema.Table, s.Spec.Encode, columns.Counts)) > 0
+	return s.counts != nil && len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) > 0
 }
 
 // EncodeLabels makes the recipe if labels or counts of rows encode categories, by one pass over
 // the data for each. The rows of the first of held folds do not enter them; 0 means all rows do.
 func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	if s.Recipe.Sealed.Kind == "" {
-		if s.labels, err = s.sumLabels(ctx, columns.Means, held); err != nil {
+		if s.labels, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
 			return err
 		}
-	} else if held == 0 || len(columns.Categories(s.Data.Schema.Table, s.Spec.Encode, columns.Counts)) == 0 {
+	} else if held == 0 || len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) == 0 {
 		return nil
 	}
 	return s.ChooseAgain(ctx, held)
@@ -75,8 +75,8 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 
 // sumLabels sums the labels, or counts the rows, by the levels of the categories that have that encoding; nil if none has,
 // or if there is nothing to judge by held-out rows.
-func (s *Session) sumLabels(ctx context.Context, by columns.Encoding, held int) (*columns.Targets, error) {
-	pass := &survey.Targets{Cut: columns.Cut{Held: held, Parts: targetParts}, Categories: columns.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
+func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
+	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts}, Categories: preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
 	if len(pass.Categories) == 0 || s.Target == nil {
 		return nil, nil
 	}
@@ -86,13 +86,13 @@ func (s *Session) sumLabels(ctx context.Context, by columns.Encoding, held int) 
 	s.Progress.Phase("summing categories", s.Counts.Used)
 	defer s.Progress.Done()
 	pass.Pass = s.Pass(targetParts)
-	if pass.Counts = by == columns.Counts; !pass.Counts {
+	if pass.Counts = by == preprocess.Counts; !pass.Counts {
 		pass.Weights = weight.NewGrid(s.Weights(), nil, nil)
 	}
 	if _, err := pass.Empty(); err != nil {
 		return nil, &exit.DataError{Err: err}
 	}
-	sum := new(columns.Targets)
+	sum := new(preprocess.Targets)
 	reports, err := s.ScanSum(ctx, pass, "targets", sum)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/maxout"
@@ -42,12 +41,12 @@ func TestAKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 
 // Only trainings and align find features; other jobs take those that were found.
 func TestFeaturesToBeFoundHaveToBeFoundFirst(t *testing.T) {
-	for _, k := range []kernel.Options{&learned.Options{}, &harmonic.Options{}} {
+	for _, k := range []kernel.Options{&learned.Options{}, &learned.HarmonicOptions{}} {
 		if err := (Spec{Kernel: k}).Validate(); exit.Code(err) != exit.CodeUsage {
 			t.Errorf("%T: %v", k, err)
 		}
 	}
-	for _, k := range []kernel.Options{&learned.Options{Frequencies: "dir"}, &harmonic.Options{Frequencies: "dir"}} {
+	for _, k := range []kernel.Options{&learned.Options{Frequencies: "dir"}, &learned.HarmonicOptions{Frequencies: "dir"}} {
 		if err := (Spec{Kernel: k}).Validate(); err != nil {
 			t.Errorf("%T: %v", k, err)
 		}

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -35,11 +35,11 @@ import (
 // value of a field is the command's default, unless the field says otherwise.
 type Spec struct {
 	Data   dataset.Options
-	Task   string          // classification or regression; "" or auto decides from the labels
-	Scale  []string        // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
-	Types  Types           // what is known of the columns of a table
-	Encode columns.Options // how columns of typed tables become numbers
-	Trains bool            // weights are learned from the labels
+	Task   string                   // classification or regression; "" or auto decides from the labels
+	Scale  []string                 // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
+	Types  Types                    // what is known of the columns of a table
+	Encode preprocess.ColumnOptions // how columns of typed tables become numbers
+	Trains bool                     // weights are learned from the labels
 	// Learned is the name of the kernel whose features are learned from the labels after the
 	// profile; "" if there is none.
 	Learned string
@@ -163,8 +163,8 @@ type Prepared struct {
 
 	Rule    *folds.Rule   // that assigns rows to folds; nil if their content does
 	Copies  *folds.Copies // of few different rows; nil if there are many, or they were not counted
-	labels  *columns.Targets
-	counts  *columns.Targets
+	labels  *preprocess.Targets
+	counts  *preprocess.Targets
 	counted bool    // copies were counted
 	repeats float64 // share of rows that have the numbers of an earlier row
 }

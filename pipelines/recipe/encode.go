@@ -3,24 +3,24 @@ package recipe
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // Encoding says how columns of typed tables become numbers.
 type Encoding struct {
-	columns.Options
-	Labels *columns.Targets // if columns.NeedsTargets
-	Counts *columns.Targets // of the rows that are not held out, as columns.Choose has them
+	preprocess.ColumnOptions
+	Labels *preprocess.Targets // if preprocess.NeedsTargets
+	Counts *preprocess.Targets // of the rows that are not held out, as preprocess.ChooseColumns has them
 }
 
 // encode makes the encoding of a table's columns the first step. The statistics are those of the
 // numbers that it makes.
 func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum *profile.Sum) error {
-	t, slots := s.Table, make([]columns.Statistics, len(p.Columns))
+	t, slots := s.Table, make([]preprocess.ColumnStatistics, len(p.Columns))
 	for j, c := range p.Columns {
-		slots[j] = columns.Statistics{
+		slots[j] = preprocess.ColumnStatistics{
 			Rows: p.Rows, Missing: c.Missing, Share: sum.MissingShare(j),
 			Mean: c.Mean, Variance: float64(c.Dev * c.Dev), Low: c.Min, High: c.Max, Levels: sum.Levels(j),
 		}
@@ -36,7 +36,7 @@ func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum 
 		}
 		at += t.Columns[i].Width()
 	}
-	r, numbers, err := columns.Choose(t, slots, o.Options, o.Labels, o.Counts)
+	r, numbers, err := preprocess.ChooseColumns(t, slots, o.ColumnOptions, o.Labels, o.Counts)
 	if err != nil {
 		return refused(err)
 	}
@@ -54,6 +54,6 @@ func (sc *Scaling) hot() bool {
 	if sc.encoded == 0 {
 		return false
 	}
-	r, ok := sc.Steps[0].(columns.Recipe)
-	return ok && slices.ContainsFunc(r.Slots, func(s columns.Slot) bool { return s.OneHot != nil })
+	r, ok := sc.Steps[0].(preprocess.Columns)
+	return ok && slices.ContainsFunc(r.Slots, func(s preprocess.Slot) bool { return s.OneHot != nil })
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -46,7 +46,7 @@ func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 	s, x, p, sum := typed(700)
 	n := len(x) / s.Dim
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "minmax,standard", "standard,minmax", "auto"} {
-		sc, err := chooseScale(strings.Split(chain, ","), Encoding{Options: columns.Options{Weight: 0.5}}, s, &p, sum)
+		sc, err := chooseScale(strings.Split(chain, ","), Encoding{ColumnOptions: preprocess.ColumnOptions{Weight: 0.5}}, s, &p, sum)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -19,7 +19,9 @@ const (
 
 // ShapeOf returns the shape of images in rows; its height is 0 if rows are not known to be
 // images.
-func ShapeOf(schema dataset.Schema) image.Shape { return image.Shape(schema.Shape()) }
+func ShapeOf(schema dataset.Schema) preprocess.ImageShape {
+	return preprocess.ImageShape(schema.Shape())
+}
 
 // imageArgs is the number of arguments of a step.
 var imageArgs = map[string]int{"crop": 1, "patchpca": 3}
@@ -66,7 +68,7 @@ func (sc *Scaling) imageStep(name, args string) error {
 		return err
 	}
 	if name == "crop" {
-		r := image.Crop{Shape: sc.image, Size: numbers[0]}
+		r := preprocess.Crop{Shape: sc.image, Size: numbers[0]}
 		if err := sc.mix(r); err != nil {
 			return err
 		}
@@ -78,7 +80,7 @@ func (sc *Scaling) imageStep(name, args string) error {
 	if err != nil {
 		return err
 	}
-	r, err := image.FitPatchPCA(x, n, image.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1], Out: numbers[2]})
+	r, err := preprocess.FitPatchPCA(x, n, preprocess.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1], Out: numbers[2]})
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
@@ -93,7 +95,7 @@ func (sc *Scaling) gray() error {
 	if err := sc.images("gray"); err != nil {
 		return err
 	}
-	r := image.Gray{Shape: sc.image}
+	r := preprocess.Gray{Shape: sc.image}
 	if err := sc.mix(r); err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (sc *Scaling) whiten() error {
 	if err := sc.images("whiten"); err != nil {
 		return err
 	}
-	return sc.mix(image.Whiten{Shape: sc.image})
+	return sc.mix(preprocess.Whiten{Shape: sc.image})
 }
 
 // hog gives gradients, which are not images.
@@ -113,7 +115,7 @@ func (sc *Scaling) hog() error {
 	if err := sc.images("hog"); err != nil {
 		return err
 	}
-	r := image.HoG{Shape: sc.image, Cell: hogCell, Orientations: hogOrientations}
-	sc.image = image.Shape{}
+	r := preprocess.HoG{Shape: sc.image, Cell: hogCell, Orientations: hogOrientations}
+	sc.image = preprocess.ImageShape{}
 	return sc.mix(r)
 }

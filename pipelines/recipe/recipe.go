@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -23,7 +23,7 @@ type Recipe struct {
 	Dim    int     // number of features
 	Width  float64 // of the kernel; 0 if it has none
 	Name   string  // for people: "gaussian kernel, width 7"
-	// Recodes tells that training rows have other encodings than rows to predict: see columns.Recoder.
+	// Recodes tells that training rows have other encodings than rows to predict: see preprocess.TargetEncoder.
 	Recodes bool
 	Reach   float64 // limit of features as a multiple of the grid's bound; 0 is 1
 	// Files are further files that a model directory needs for the recipe.
@@ -49,7 +49,7 @@ func Choose(k kernel.Options, chain []string, encode Encoding, seed uint64, sche
 	if r.Scaling, err = chooseScale(chain, encode, schema, p, sum); err != nil {
 		return r, err
 	}
-	r.Recodes = columns.RecoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil
+	r.Recodes = preprocess.TargetEncoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil
 	r.data = r.Scaling.data(p.Rows, seed)
 	if r.Choice, err = r.Of(k); err != nil {
 		return r, err

@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/image"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -31,7 +30,7 @@ type Scaling struct {
 	known  bool
 	normed bool // rows have length 1 after the last step
 
-	image  image.Shape                            // of the rows so far; height 0 if they are not images
+	image  preprocess.ImageShape                  // of the rows so far; height 0 if they are not images
 	Sample func() (x []float32, n int, err error) // sample of rows after the chain so far
 }
 
@@ -133,7 +132,7 @@ func (sc *Scaling) add(word string) error {
 	if err != nil {
 		return exit.Usage("--scale: %q is not a number", word)
 	}
-	sc.Steps = append(sc.Steps, scale.Divide{In: sc.Dim, By: c})
+	sc.Steps = append(sc.Steps, preprocess.Divide{In: sc.Dim, By: c})
 	sc.affine(func(int) (shift, divide float64) { return 0, c })
 	return nil
 }
@@ -151,7 +150,7 @@ func (sc *Scaling) mix(r features.Recipe) error {
 	return nil
 }
 
-func (sc *Scaling) unit() error { return sc.mix(scale.Unit{In: sc.Dim}) }
+func (sc *Scaling) unit() error { return sc.mix(preprocess.Unit{In: sc.Dim}) }
 
 var errStatistics = exit.Usage("--scale: standard and minmax need statistics of the columns of the files; put them before unit and other steps that mix columns")
 
@@ -160,7 +159,7 @@ func (sc *Scaling) standard() error {
 		return errStatistics
 	}
 	mean, variance := sc.toScale(sc.mean, 0), sc.toScale(sc.variance, 1)
-	sc.Steps = append(sc.Steps, scale.NewStandard(mean, variance))
+	sc.Steps = append(sc.Steps, preprocess.NewStandard(mean, variance))
 	sc.affine(func(j int) (shift, divide float64) { return mean[j], math.Sqrt(variance[j]) })
 	return nil
 }
@@ -169,7 +168,7 @@ func (sc *Scaling) minmax() error {
 	if !sc.known {
 		return errStatistics
 	}
-	m := scale.MinMax{}
+	m := preprocess.MinMax{}
 	low, high := sc.toScale(sc.low, 0), sc.toScale(sc.high, 1)
 	for j := range low {
 		m.Low, m.High = append(m.Low, float32(low[j])), append(m.High, float32(high[j]))

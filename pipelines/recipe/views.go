@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/search"
@@ -17,7 +17,7 @@ const (
 	// clipAt is where the view "clipped" cuts standardised columns.
 	clipAt = 3
 	// knots is the number of quantiles of the view "normal scores".
-	knots = scale.MaxKnots
+	knots = preprocess.MaxKnots
 )
 
 // Views returns the ways to see the columns of a recipe's rows, that of the recipe first. Unless
@@ -35,7 +35,7 @@ func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int)
 	}
 	standard := sc.Steps[sc.encoded:]
 	if chain[0] == "none" { // the statistics are still those of the numbers
-		standard = []features.Recipe{scale.NewStandard(sc.toScale(sc.mean, 0), sc.toScale(sc.variance, 1))}
+		standard = []features.Recipe{preprocess.NewStandard(sc.toScale(sc.mean, 0), sc.toScale(sc.variance, 1))}
 		views = append(views, search.View{Name: "standard", Steps: standard})
 	}
 	unscaled := func(j int) bool { return sc.unscaled != nil && sc.unscaled[j] }
@@ -46,8 +46,8 @@ func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int)
 		}
 	}
 	return append(views,
-		search.View{Name: "clipped", Steps: append(slices.Clip(standard), scale.Clip{At: at})},
-		search.View{Name: "normal scores", Steps: []features.Recipe{scale.NewNormalScores(x, n, sc.Dim, knots, unscaled)}},
+		search.View{Name: "clipped", Steps: append(slices.Clip(standard), preprocess.Clip{At: at})},
+		search.View{Name: "normal scores", Steps: []features.Recipe{preprocess.NewNormalScores(x, n, sc.Dim, knots, unscaled)}},
 	)
 }
 

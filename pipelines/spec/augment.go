@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -18,7 +18,7 @@ import (
 var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true, "saturation": true}
 
 // Augmentation parses the steps of --augment, without the data.
-func Augmentation(words []string) (a image.Augment, crops bool, err error) {
+func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) {
 	for _, word := range words {
 		name, text, has := strings.Cut(word, ":")
 		numbered, known := augmentWords[name]
@@ -70,9 +70,9 @@ func Augmented(words []string, schema dataset.Schema, r recipe.Recipe, seed uint
 	}
 	if crops {
 		chain, _ := whole.(features.Chain)
-		middle, ok := image.Crop{}, false
+		middle, ok := preprocess.Crop{}, false
 		if len(chain.Steps) > 1 {
-			middle, ok = chain.Steps[0].(image.Crop)
+			middle, ok = chain.Steps[0].(preprocess.Crop)
 		}
 		if !ok {
 			return nil, exit.Usage("--augment crop uses the size of the crop in --scale, which must begin with one, as in --scale crop:24,255")

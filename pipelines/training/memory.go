@@ -2,7 +2,7 @@ package training
 
 import (
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/pipelines/spec"
 )
 
@@ -23,8 +23,8 @@ func (t *Training) Memory(components int) spec.Memory {
 		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
 	}
 	if table := t.Data.Schema.Table; table != nil {
-		_, _, f.Levels = columns.Bound(table, t.opts.Encode, 1)
-		f.Summed = columns.Summed(table, t.opts.Encode)
+		_, _, f.Levels = preprocess.ColumnBounds(table, t.opts.Encode, 1)
+		f.Summed = preprocess.SummedLevels(table, t.opts.Encode)
 	}
 	if t.by != nil {
 		stored := spec.FoldingOf(&t.by.Rule)

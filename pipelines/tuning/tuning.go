@@ -11,9 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -155,7 +154,7 @@ func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 // texts that share buckets, if rows are too long to be searched otherwise, and levels with fewer than two rows in the
 // mean. What options or the table say of encodings is kept. It returns the names of those columns, and a function
 // that undoes it; nil if there are none.
-func Shorten(t *schema.Table, o columns.Options, rows int64, length int) (names []string, undo func()) {
+func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int) (names []string, undo func()) {
 	if t == nil || o.Encode != "" {
 		return nil, nil
 	}
@@ -164,7 +163,7 @@ func Shorten(t *schema.Table, o columns.Options, rows int64, length int) (names 
 		c := &t.Columns[i]
 		rare := c.Buckets == 0 && rows < 2*int64(len(c.Levels))
 		if c.Type == schema.Category && c.Encode == "" && (rare || c.Buckets > 0 && length > longest) {
-			c.Encode = string(columns.Counts)
+			c.Encode = string(preprocess.Counts)
 			changed, names = append(changed, c), append(names, c.Name)
 		}
 	}
@@ -243,8 +242,8 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	var files []storage.File
 	if found.Metric != nil {
-		files = append(files, storage.File{Name: metric.FileName, Data: found.Metric})
-		if err := s.Share(ctx, files[0], models.SumFile(metric.FileName, found.Metric).SHA256); err != nil {
+		files = append(files, storage.File{Name: preprocess.MetricFile, Data: found.Metric})
+		if err := s.Share(ctx, files[0], models.SumFile(preprocess.MetricFile, found.Metric).SHA256); err != nil {
 			return nil, "", err
 		}
 	}
@@ -283,7 +282,7 @@ func categories(s *prepare.Session, of []int) (names []string) {
 	all := s.Data.Schema.Columns
 	if t := s.Data.Schema.Table; t != nil {
 		all = nil
-		if encoding, typed := s.Recipe.Scaling.Steps[0].(columns.Recipe); typed {
+		if encoding, typed := s.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
 			all = encoding.Names(t)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -27,16 +27,16 @@ func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
 		}}
 	}
 	for _, c := range []struct {
-		o      columns.Options
+		o      preprocess.ColumnOptions
 		rows   int64
 		length int
 		want   []string
 	}{
-		{columns.Options{}, 100, 100, []string{"rare"}},
-		{columns.Options{}, 100, longest + 1, []string{"rare", "hashed"}},
-		{columns.Options{}, 120, longest + 1, []string{"hashed"}},
-		{columns.Options{}, 120, longest, nil},
-		{columns.Options{Encode: columns.Indicators}, 100, longest + 1, nil},
+		{preprocess.ColumnOptions{}, 100, 100, []string{"rare"}},
+		{preprocess.ColumnOptions{}, 100, longest + 1, []string{"rare", "hashed"}},
+		{preprocess.ColumnOptions{}, 120, longest + 1, []string{"hashed"}},
+		{preprocess.ColumnOptions{}, 120, longest, nil},
+		{preprocess.ColumnOptions{Encode: preprocess.Indicators}, 100, longest + 1, nil},
 	} {
 		of := table()
 		got, undo := Shorten(of, c.o, c.rows, c.length)

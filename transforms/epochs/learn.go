@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/rounds"
@@ -35,8 +35,8 @@ type Pass struct {
 // Augment says how the training rows are changed at random, differently in each round,
 // and gives the recipe that maps them to features then.
 type Augment struct {
-	Images image.Augment   `json:"images"`
-	Recipe features.Sealed `json:"recipe"`
+	Images preprocess.Augment `json:"images"`
+	Recipe features.Sealed    `json:"recipe"`
 }
 
 // Learner is a learner as plain data: its kind and its options.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -36,7 +36,7 @@ func Copies(reports []Report) ([]folds.Content, error) {
 
 // copies are frequent rows with the number of their copies in each fold.
 type copies struct {
-	recoder  *columns.Recoder
+	recoder  *preprocess.TargetEncoder
 	contents []folds.Content
 	of       [][]group // of each content
 }

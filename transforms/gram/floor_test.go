@@ -6,9 +6,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/join"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
@@ -18,9 +17,9 @@ import (
 // common λ is fitted on 8 bits, one far below is not.
 func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	const n, d = 600, 3
-	m, err := join.Recipe{Parts: []features.Recipe{
+	m, err := preprocess.Join{Parts: []features.Recipe{
 		fourier.Gaussian{In: d, Out: 1024, Width: 1, Seed: 1},
-		bins.Recipe{In: d, Hats: true, Weight: 0.03, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{0, 0.25, 0.5, 0.75, 1}}}},
+		preprocess.Bins{In: d, Hats: true, Weight: 0.03, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0, 0.25, 0.5, 0.75, 1}}}},
 	}}.New()
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -29,7 +29,7 @@ type Summer struct {
 	stripe   stripes.Stripe
 	folds    []*folder // nil for folds of which the stripe has no part
 	assigner *folds.Assigner
-	recoder  *columns.Recoder
+	recoder  *preprocess.TargetEncoder
 	apart    *folds.Apart
 	hashes   []uint64
 	rest     []int

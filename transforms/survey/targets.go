@@ -5,39 +5,39 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[columns.Targets]("targets", sumTargets) }
+func init() { transforms.RegisterSum[preprocess.Targets]("targets", sumTargets) }
 
 // Targets is a pass that sums the labels of training rows, or counts the rows, by the levels of categories, for target
 // statistics and counts. It has a target.
 type Targets struct {
 	transforms.Pass
-	Cut        columns.Cut        `json:"cut"`
-	Categories []columns.Category `json:"categories"`
-	Weights    *weight.Grid       `json:"weights,omitempty"` // of rows; nil if they have none
-	Counts     bool               `json:"counts,omitempty"`  // count rows, whatever their labels
+	Cut        preprocess.Cut        `json:"cut"`
+	Categories []preprocess.Category `json:"categories"`
+	Weights    *weight.Grid          `json:"weights,omitempty"` // of rows; nil if they have none
+	Counts     bool                  `json:"counts,omitempty"`  // count rows, whatever their labels
 }
 
 // Empty returns sums without rows. It is an error if they take too much memory.
-func (p *Targets) Empty() (*columns.Targets, error) {
+func (p *Targets) Empty() (*preprocess.Targets, error) {
 	classes := 0
 	if p.Target.Classes != nil && !p.Counts {
 		classes = len(p.Target.Classes.Classes)
 	}
-	t, err := columns.NewTargets(p.Cut, classes, p.Categories)
+	t, err := preprocess.NewTargets(p.Cut, classes, p.Categories)
 	if err == nil && p.Weights != nil {
 		t.Unit = p.Weights.Unit
 	}
 	return t, err
 }
 
-// Sum reads all rows and returns one encoded columns.Targets, and a JSON dataset.Report for each
+// Sum reads all rows and returns one encoded preprocess.Targets, and a JSON dataset.Report for each
 // shard.
 func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")

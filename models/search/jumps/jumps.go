@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/features/bins"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
@@ -28,7 +28,7 @@ func MostLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
 
 // Levels returns column j of rows of d numbers with a cut below each of its values but the least; false if they are too few, too
 // many, or have too few rows.
-func Levels(x []float32, d, j, most int) (bins.Column, bool) {
+func Levels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 	n := len(x) / d
 	values := make([]float32, n)
 	for i := range values {
@@ -38,14 +38,14 @@ func Levels(x []float32, d, j, most int) (bins.Column, bool) {
 	some := slices.Clone(values[:min(n, RowsEach*most)])
 	slices.Sort(some)
 	if rows := len(some); RowsEach*len(slices.Compact(some)) > rows {
-		return bins.Column{}, false
+		return preprocess.BinColumn{}, false
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
 	if len(values) < fewLevels || len(values) > most || RowsEach*len(values) > n {
-		return bins.Column{}, false
+		return preprocess.BinColumn{}, false
 	}
-	return bins.Column{Index: j, Cuts: values[1:]}, true
+	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true
 }
 
 // Residuals returns, for each output, what a linear fit to the first rows of x, of d numbers, leaves of their codes, and which share of
@@ -136,7 +136,7 @@ func squares(of []float64) (sum float64) {
 // Of returns which share of the variance of the residuals is that of their means on the levels of a column, as
 // far as a line between the means of the levels beside them does not tell them, and by how many standard errors that
 // is above what chance makes. Of numbers that measure, neighbours are alike; of those that name things, they are not.
-func Of(left [][]float64, x []float32, d int, column bins.Column) (share, sure float64) {
+func Of(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
 	n, most := len(left[0]), len(column.Cuts)+1
 	level := make([]int, n)
 	rows, at := make([]float64, most), make([]float64, most)

@@ -5,7 +5,7 @@ package radial
 import (
 	"math"
 
-	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
@@ -49,7 +49,7 @@ type Distances struct {
 }
 
 // NewDistances computes the distances of some rows of x, of dim numbers each.
-func NewDistances(x []float32, dim int, rows *Rows, of bandwidth.Distance, threads int) *Distances {
+func NewDistances(x []float32, dim int, rows *Rows, of kernel.Distance, threads int) *Distances {
 	n := len(rows.rows)
 	d := &Distances{Rows: rows, N: n, between: make([]float32, Triangle(n))}
 	some := rows.Of(x, dim)
@@ -57,9 +57,9 @@ func NewDistances(x []float32, dim int, rows *Rows, of bandwidth.Distance, threa
 	parallel.Ranges(n, 8, threads, func(lo, hi int) {
 		sums := make([]float64, n)
 		for i := n - hi; i < n-lo; i++ {
-			blas.Distances(sums[:i], some[i*dim:(i+1)*dim], some, of == bandwidth.L1)
+			blas.Distances(sums[:i], some[i*dim:(i+1)*dim], some, of == kernel.L1)
 			for j, v := range sums[:i] {
-				if of == bandwidth.Euclidean {
+				if of == kernel.Euclidean {
 					v = math.Sqrt(v)
 				}
 				d.between[Triangle(i)+j] = float32(v)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
 )
 
 // Matrices of some rows are those of the kernels of recipes, plus inner products.
@@ -25,7 +25,7 @@ func TestKernelsOfDistancesAreThoseOfTheRecipes(t *testing.T) {
 		fourier.Gaussian{In: d, Out: 2, Width: 1.3}, fourier.Laplace{In: d, Out: 2, Width: 1.3},
 		fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 1.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 2.5},
 	} {
-		of := r.(interface{ Distance() bandwidth.Distance }).Distance()
+		of := r.(interface{ Distance() kernel.Distance }).Distance()
 		m := NewMatrix(Of(r), NewDistances(x, d, some, of, 2), 1.3, make([]float64, Triangle(2*n/3)))
 		m.AddProducts(some.Of(x, d), d)
 		for i := range n {

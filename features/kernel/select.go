@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// middle returns the two middle ones of the numbers above 0 of v in ascending order; they are the same for an
+// odd number of them, and 0 for none. No number of v is below 0. It overwrites v.
+//
+// Numbers are counted by their first bits, in the order of their sizes, and only those that share them with the middle ones
+// are looked at again.
+func middle(v []float64) (low, high float64) {
+	const shift = 48 // leaves the exponent and 4 bits
+	counts := make([]int, 1<<(63-shift))
+	n := len(v)
+	for _, x := range v {
+		counts[math.Float64bits(x)>>shift]++
+		if x == 0 {
+			n--
+		}
+	}
+	if n == 0 {
+		return 0, 0
+	}
+	skip := len(v) - n // zeros, the smallest
+	first, before := 0, 0
+	find := func(rank int) (bucket int) {
+		for before+counts[first] <= rank {
+			before += counts[first]
+			first++
+		}
+		return first
+	}
+	from := find(skip + (n-1)/2)
+	below := before
+	upTo := find(skip + n/2)
+	near := v[:0]
+	for _, x := range v {
+		if b := int(math.Float64bits(x) >> shift); from <= b && b <= upTo {
+			near = append(near, x)
+		}
+	}
+	k := skip + n/2 - below
+	smallest(near, k)
+	if high = near[k]; n%2 == 1 {
+		return high, high
+	}
+	return slices.Max(near[:k]), high
+}
+
+// smallest moves the k smallest numbers of v to its front and the next one to v[k]
+// (Hoare 1961, with the median of three as pivot). If many rounds show that the pivots
+// are bad, it sorts.
+func smallest(v []float64, k int) {
+	for rounds := 2 * bits.Len(uint(len(v))); len(v) > 16 && rounds > 0; rounds-- {
+		a, b, c := v[0], v[len(v)/2], v[len(v)-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		i, j := 0, len(v)-1
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i++
+				j--
+			}
+		}
+		switch { // v[:j+1] ≤ pivot ≤ v[i:], and the elements between equal the pivot
+		case k <= j:
+			v = v[:j+1]
+		case k >= i:
+			v, k = v[i:], k-i
+		default:
+			return
+		}
+	}
+	slices.Sort(v)
+}

@@ -1,0 +1,46 @@
+package learned
+
+import (
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// HarmonicOptions are the options of the kernel of spherical harmonics. The zero value chooses
+// kernel.DefaultFeatures harmonics.
+type HarmonicOptions struct {
+	Frequencies string       `flag:"frequencies" help:"Directory with the features that bochner align learned, for --kernel learned or harmonic. It includes the preprocessing."`
+	Width       kernel.Width `flag:"width"`
+	Gamma       float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features    int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+}
+
+var _ kernel.Found = (*HarmonicOptions)(nil)
+
+// Directory returns the directory of harmonics that were chosen earlier, "" to choose them.
+func (o *HarmonicOptions) Directory() string { return o.Frequencies }
+
+// Start returns the options of a Gaussian kernel with as many features. Reports include
+// its width.
+func (o *HarmonicOptions) Start() kernel.Options {
+	return &fourier.GaussianOptions{Width: o.Width, Gamma: o.Gamma, Features: o.Features, Form: fourier.Offset}
+}
+
+// Count returns the number of harmonics to choose.
+func (o *HarmonicOptions) Count() int { return kernel.Count(o.Features) }
+
+// Validate returns an error that names the invalid option.
+func (o *HarmonicOptions) Validate() error {
+	if o.Frequencies != "" {
+		return nil // the directory determines the rest
+	}
+	return o.Start().Validate()
+}
+
+// Size returns the size of the features.
+func (o *HarmonicOptions) Size(in int) kernel.Size {
+	n := int64(o.Count())
+	return kernel.Size{Features: int(n), Map: 200 * n, Row: 4 * n}
+}
+
+// Choose chooses the kernel that the search starts from.
+func (o *HarmonicOptions) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.Start().Choose(d) }

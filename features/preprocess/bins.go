@@ -1,0 +1,189 @@
+package preprocess
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// MaxBinFeatures is the largest number of features of a recipe.
+const MaxBinFeatures = 1 << 20
+
+// Bins is the recipe of features of columns, column by column in the order of Columns. With the cuts
+// c_1 < … < c_k of a column its features are Weight times
+//
+//	1 if c_i ≤ x < c_{i+1}, else 0,   0 ≤ i ≤ k, c_0 = −∞, c_{k+1} = ∞      (bins; k+1 features)
+//	1 if x ≥ c_1, else 0                                                    (bins, k = 1: one feature)
+//	h_i(x),   1 ≤ i ≤ k                                                     (hats; k features)
+//
+// where h_i is 1 at c_i, 0 at the other cuts, linear between them and constant beyond them. The
+// features of a column sum to Weight, but for a single cut. Those of NaN are NaN.
+//
+// It is Fixed: its kernel is the inner product of the features. For bins that is Weight² times the
+// number of columns in which the rows share the interval.
+type Bins struct {
+	In      int         `json:"in"` // row length
+	Columns []BinColumn `json:"columns"`
+	Weight  float32     `json:"weight"` // > 0
+	Hats    bool        `json:"hats,omitempty"`
+}
+
+// BinColumn is a column of the rows that has features. A column may be there several times.
+type BinColumn struct {
+	Index int             `json:"index"` // from 0
+	Cuts  features.Floats `json:"cuts"`  // strictly ascending; at least one, for hats two
+}
+
+var _ features.Fixed = Bins{}
+
+func init() { features.Register("bins", features.Decode[Bins]) }
+
+// size returns the number of features of a column.
+func (r *Bins) size(c BinColumn) int {
+	if r.Hats || len(c.Cuts) == 1 {
+		return len(c.Cuts)
+	}
+	return len(c.Cuts) + 1
+}
+
+// Validate returns an error that names the invalid field and column.
+func (r Bins) Validate() error {
+	if r.In < 1 || r.In > rows.MaxDim {
+		return fmt.Errorf("bins: in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	}
+	if !(r.Weight >= 0x1p-60 && r.Weight <= 0x1p60) {
+		return fmt.Errorf("bins: weight must be a number > 0 within float32 (have %v)", r.Weight)
+	}
+	least, out := 1, 0
+	if r.Hats {
+		least = 2
+	}
+	for i, c := range r.Columns {
+		if c.Index < 0 || c.Index >= r.In {
+			return fmt.Errorf("bins: columns: item %d: index must be 0 to %d (have %d)", i+1, r.In-1, c.Index)
+		}
+		if len(c.Cuts) < least {
+			return fmt.Errorf("bins: columns: item %d: %d cuts, want at least %d", i+1, len(c.Cuts), least)
+		}
+		for k, v := range c.Cuts {
+			if !rows.Finite(v) || k > 0 && !(v > c.Cuts[k-1]) {
+				return fmt.Errorf("bins: columns: item %d: cut %d must be finite and above the one before it (have %v)", i+1, k+1, v)
+			}
+		}
+		out += r.size(c)
+	}
+	if out < 1 || out > MaxBinFeatures {
+		return fmt.Errorf("bins: there must be 1 to %d features (have %d)", MaxBinFeatures, out)
+	}
+	return nil
+}
+
+// Dims returns the row length and the number of features.
+func (r Bins) Dims() (in, out int) {
+	for _, c := range r.Columns {
+		out += r.size(c)
+	}
+	return r.In, out
+}
+
+// Kernel returns the inner product of the features.
+func (r Bins) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (Bins) Fixed() {}
+
+// New returns the map. It is Ranged.
+func (r Bins) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	r.Columns = slices.Clone(r.Columns)
+	for i := range r.Columns {
+		r.Columns[i].Cuts = slices.Clone(r.Columns[i].Cuts)
+	}
+	_, out := r.Dims()
+	m := &BinMap{Bins: r, out: out, centre: make([]float64, out), half: make([]float64, out)}
+	for i := range m.half {
+		m.half[i] = float64(r.Weight)
+	}
+	return m, nil
+}
+
+// BinMap is the map of Recipe. It is immutable and safe for concurrent use.
+type BinMap struct {
+	Bins
+	out          int
+	centre, half []float64
+}
+
+var _ features.Ranged = (*BinMap)(nil)
+
+// Dims returns the row length and the number of features.
+func (m *BinMap) Dims() (in, out int) { return m.In, m.out }
+
+// Apply stores the features of the n rows of x in dst. It panics if a slice is too short.
+func (m *BinMap) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.In || len(dst) < n*m.out {
+		panic("bins: Apply: slice too short")
+	}
+	clear(dst[:n*m.out])
+	for i := range n {
+		row, to := x[i*m.In:(i+1)*m.In], dst[i*m.out:(i+1)*m.out]
+		for _, c := range m.Columns {
+			size := m.size(c)
+			m.column(to[:size], row[c.Index], c.Cuts)
+			to = to[size:]
+		}
+	}
+}
+
+// column stores the features of one value, of which to has the zeros.
+func (m *BinMap) column(to []float32, v float32, cuts []float32) {
+	if v != v {
+		for i := range to {
+			to[i] = v
+		}
+		return
+	}
+	below := sort.Search(len(cuts), func(i int) bool { return cuts[i] > v }) // cuts that are ≤ v
+	switch {
+	case m.Hats && below == 0:
+		to[0] = m.Weight
+	case m.Hats && below == len(cuts):
+		to[below-1] = m.Weight
+	case m.Hats:
+		a, b := float64(cuts[below-1]), float64(cuts[below])
+		right := (float64(v) - a) / (b - a)
+		to[below-1] = float32((1 - right) * float64(m.Weight))
+		to[below] = float32(right * float64(m.Weight))
+	case len(cuts) == 1:
+		if below == 1 {
+			to[0] = m.Weight
+		}
+	default:
+		to[below] = m.Weight
+	}
+}
+
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. Only NaN is out of
+// bounds; it becomes 0 and is counted. It panics if x is too short.
+func (m *BinMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+	return features.OnGrid(m, dst, x, n, threads, m.Weight)
+}
+
+// Ranges returns ranges from −Weight to Weight.
+func (m *BinMap) Ranges() (centre, half []float64) { return m.centre, m.half }
+
+// Step returns Weight/127 for hats, and 0 for bins, which are points of every grid.
+func (m *BinMap) Step() float64 {
+	if m.Hats {
+		return float64(m.Weight) / features.ByteSteps
+	}
+	return 0
+}
+
+// Wide returns false.
+func (m *BinMap) Wide() bool { return false }

@@ -1,0 +1,328 @@
+package preprocess
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Encoding is how categories become numbers.
+type Encoding string
+
+const (
+	// Indicators is a number for each level: see OneHot.
+	Indicators Encoding = "onehot"
+	// Counts is one number, the logarithm of how many rows have the level; of rows that are not held out if there are
+	// any, because rows to predict are not counted either.
+	Counts Encoding = "count"
+	// Means is what the labels of other rows with the level say: the share of each class, or the
+	// mean target. See Targets.
+	Means Encoding = "target"
+)
+
+// MarshalText returns the name.
+func (e Encoding) MarshalText() ([]byte, error) { return []byte(e), nil }
+
+// UnmarshalText takes any name; Options.Validate checks it.
+func (e *Encoding) UnmarshalText(text []byte) error {
+	*e = Encoding(text)
+	return nil
+}
+
+// DefaultTextWeight is the weight of categories unless another is given.
+const DefaultTextWeight = 0.7
+
+// ColumnOptions are the options of encodings. The zero value means one-hot with DefaultWeight.
+type ColumnOptions struct {
+	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
+	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 0.7."`
+}
+
+// Validate returns an error that names the invalid option.
+func (o ColumnOptions) Validate() error {
+	switch o.Encode {
+	case "", Indicators, Counts, Means:
+	default:
+		return option.Errorf("encode", "must be onehot, count or target (have %q)", string(o.Encode))
+	}
+	if w := float32(o.Weight); o.Weight != 0 && (!(w > 0x1p-60) || !(w < 0x1p60)) {
+		return option.Errorf("category_weight", "must be a number > 0 within float32 (have %v)", o.Weight)
+	}
+	return nil
+}
+
+func (o ColumnOptions) weight() float32 {
+	if o.Weight == 0 {
+		return DefaultTextWeight
+	}
+	return float32(o.Weight)
+}
+
+// of returns the encoding of a category: its own, if it has one.
+func (o ColumnOptions) of(c *schema.Column) Encoding {
+	if c.Encode != "" {
+		return Encoding(c.Encode)
+	}
+	return o.Encode
+}
+
+// ColumnStatistics describe a slot of the rows of a data set.
+type ColumnStatistics struct {
+	Rows, Missing int64
+	Share         float64 // of the rows, by their weights, that miss the value
+	// Of the values that are not missing; 0 for categories.
+	Mean, Variance float64
+	Low, High      float32
+	// Fill, unless nil, is what is in place of a missing number; nil is the mean.
+	Fill *float32
+	// Levels is how many rows have each value of a category.
+	Levels []int64
+}
+
+// Column describes a number that the recipe makes, over the same rows.
+type Column struct {
+	Mean, Variance float64
+	Low, High      float32
+	// Unscaled tells that scalings of columns do not apply, because the number is a weight.
+	Unscaled bool
+}
+
+// ChooseColumns returns the recipe for rows of a table with those statistics of its slots, and the
+// description of its numbers. The number in place of a missing value is the mean of the others unless
+// the statistics say otherwise; where
+// training rows miss values of a column of numbers there is an indicator, and of a category or
+// boolean a level. If no row has a text that is not a level, such a text has no number either.
+// Labels are needed if NeedsTargets says so, and otherwise nil. Counts has the rows of the levels of the categories that
+// are encoded by Counts; nil are those of the statistics.
+func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels, counts *Targets) (Columns, []Column, error) {
+	if err := o.Validate(); err != nil {
+		return Columns{}, nil, err
+	}
+	if len(slots) != t.Width() {
+		return Columns{}, nil, fmt.Errorf("columns: statistics of %d slots for rows of %d", len(slots), t.Width())
+	}
+	if NeedsTargets(t, o) && labels == nil {
+		return Columns{}, nil, errors.New("columns: target statistics need the labels of rows")
+	}
+	c := chooser{ColumnOptions: o, w: o.weight(), labels: labels, counts: counts}
+	at := 0
+	for i := range t.Columns {
+		column := &t.Columns[i]
+		of := slots[at : at+column.Width()]
+		at += len(of)
+		if n := column.Values(); n > 0 && n != len(of[0].Levels) {
+			return Columns{}, nil, fmt.Errorf("columns: column %q: counts of %d values for %d", column.Name, len(of[0].Levels), n)
+		}
+		c.column(column, of)
+	}
+	r := Columns{Slots: c.slots}
+	if NeedsTargets(t, o) {
+		r.Cut = &labels.cut
+	}
+	if err := r.Validate(); err != nil {
+		return Columns{}, nil, err
+	}
+	var columns []Column
+	r.order(func(i int) { columns = append(columns, c.columns[i]...) })
+	return r, columns, nil
+}
+
+// ColumnBounds returns how many numbers a row of the table has at most, how many in its short form (see
+// features.Compact; 0 if that does not pay), and how many values its categories have.
+// Labels have that many outputs.
+func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short, levels int) {
+	groups, hot := 0, 0
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		levels += c.Values()
+		switch {
+		case c.Type == schema.Category && o.of(c) == Counts:
+			numbers++
+		case c.Type == schema.Category && o.of(c) == Means:
+			numbers += outputs
+		case c.Type == schema.Category:
+			groups, hot = groups+1, hot+c.Values()+1
+		case c.Type == schema.Boolean:
+			groups, hot = groups+1, hot+3
+		default:
+			numbers += c.Width() + 1
+		}
+	}
+	form := features.Compact{Dense: numbers, Groups: groups, Hot: make([]float32, hot)}
+	if hot > 0 && form.Worth() {
+		short, _ = form.Row()
+	}
+	return numbers + hot, short, levels
+}
+
+// NeedsTargets reports whether encodings of the table are learned from labels.
+func NeedsTargets(t *schema.Table, o ColumnOptions) bool {
+	return len(Categories(t, o, Means)) > 0
+}
+
+// chooser collects the slots of a recipe.
+type chooser struct {
+	ColumnOptions
+	w       float32
+	labels  *Targets
+	counts  *Targets
+	slots   []Slot
+	columns [][]Column // of each slot
+}
+
+// add adds a slot whose numbers are described so.
+func (c *chooser) add(s Slot, columns ...Column) {
+	c.slots, c.columns = append(c.slots, s), append(c.columns, columns)
+}
+
+func (c *chooser) column(column *schema.Column, of []ColumnStatistics) {
+	switch s := of[0]; {
+	case column.Type == schema.Category && c.of(column) == Counts:
+		c.count(s)
+	case column.Type == schema.Category && c.of(column) == Means:
+		c.means(s)
+	case column.Type == schema.Category:
+		c.oneHot(s)
+	case column.Type == schema.Boolean && s.Missing > 0:
+		// False, true and missing are three levels.
+		yes := int64(math.Round(float64(s.Mean * float64(s.Rows-s.Missing))))
+		s.Levels = []int64{s.Rows - s.Missing - yes, yes}
+		c.oneHot(s)
+	case column.Type == schema.Boolean:
+		c.boolean(s)
+	default:
+		// A time has several slots, which are missing together: one indicator is enough.
+		for i, s := range of {
+			c.number(s, i == 0)
+		}
+	}
+}
+
+// number adds a number, and an indicator if some are missing.
+func (c *chooser) number(s ColumnStatistics, indicate bool) {
+	n := Number{Fill: float32(s.Mean)}
+	if s.Fill != nil {
+		n.Fill = *s.Fill
+	}
+	if !rows.Finite(n.Fill) {
+		n.Fill = 0
+	}
+	share := s.Share
+	if s.Missing > 0 && indicate {
+		n.Missing = c.w
+	}
+	fill := float64(n.Fill)
+	if s.Missing == s.Rows {
+		s.Mean, s.Variance, s.Low, s.High = fill, 0, n.Fill, n.Fill
+	}
+	mean := float64((1-share)*s.Mean) + float64(share*fill)
+	d, e := s.Mean-mean, fill-mean
+	variance := float64((1-share)*(s.Variance+float64(d*d))) + float64(share*float64(e*e))
+	column := Column{Mean: mean, Variance: variance, Low: s.Low, High: s.High}
+	if s.Missing > 0 {
+		column.Low, column.High = min(column.Low, n.Fill), max(column.High, n.Fill)
+	}
+	columns := []Column{column}
+	if n.Missing != 0 {
+		columns = append(columns, c.indicator(s.Missing, s.Rows))
+	}
+	c.add(Slot{Number: &n}, columns...)
+}
+
+// boolean adds one number for a boolean without missing values: 0 and √2·w, whose distance is that
+// of two levels.
+func (c *chooser) boolean(s ColumnStatistics) {
+	top := float32(math.Sqrt2 * float64(c.w))
+	unit := float64(top)
+	c.add(Slot{Table: &Table{Values: 2, Out: 1, Numbers: features.Floats{0, top, top / 2}}}, Column{
+		Mean: float64(unit * s.Mean), Variance: float64(float64(unit*unit) * s.Variance),
+		Low: top * s.Low, High: top * s.High, Unscaled: true,
+	})
+}
+
+// oneHot adds a number for each level, without the last ones if no row has them: mostly that of
+// all texts that are not levels.
+func (c *chooser) oneHot(s ColumnStatistics) {
+	levels := s.Levels
+	for len(levels) > 1 && levels[len(levels)-1] == 0 {
+		levels = levels[:len(levels)-1]
+	}
+	var columns []Column
+	for _, n := range levels {
+		columns = append(columns, c.indicator(n, s.Rows))
+	}
+	if s.Missing > 0 {
+		columns = append(columns, c.indicator(s.Missing, s.Rows))
+	}
+	c.add(Slot{OneHot: &OneHot{Values: len(levels), Weight: c.w, Missing: s.Missing > 0}}, columns...)
+}
+
+// indicator describes a number that is w in n of all rows and 0 in the others.
+func (c *chooser) indicator(n, all int64) Column {
+	p, w := float64(n)/float64(max(all, 1)), float64(c.w)
+	column := Column{Mean: float64(p * w), Variance: float64(float64(w*w) * float64(p*(1-p))), Unscaled: true}
+	if n > 0 {
+		column.High = c.w
+	}
+	if n == all {
+		column.Low = c.w
+	}
+	return column
+}
+
+// count adds the logarithm of how many rows have the level, 0 for levels that no row has.
+func (c *chooser) count(s ColumnStatistics) {
+	t := &Table{Values: len(s.Levels), Out: 1, Numbers: make(features.Floats, len(s.Levels)+1)}
+	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
+	if c.counts != nil {
+		counts = c.counts.rows(c.counts.of(len(c.slots)))
+	}
+	for level, n := range counts {
+		if n > 0 {
+			t.Numbers[level] = float32(stream.Log(float64(n)))
+		}
+	}
+	c.add(Slot{Table: t}, t.describe(s, 0))
+}
+
+// means adds what labels say about the level.
+func (c *chooser) means(s ColumnStatistics) {
+	t := c.labels.table(c.labels.of(len(c.slots)))
+	columns := make([]Column, t.Out)
+	for j := range columns {
+		columns[j] = t.describe(s, j)
+		for i := j; i < len(t.Numbers); i += t.Out { // those of training rows differ
+			columns[j].Low, columns[j].High = min(columns[j].Low, t.Numbers[i]), max(columns[j].High, t.Numbers[i])
+		}
+	}
+	c.add(Slot{Table: t}, columns...)
+}
+
+// describe describes number j of the table over rows with those counts of levels.
+func (t *Table) describe(s ColumnStatistics, j int) Column {
+	var column Column
+	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
+	first := true
+	for level, n := range counts {
+		v := t.Numbers[level*t.Out+j]
+		if n == 0 {
+			continue
+		}
+		if first {
+			column.Low, column.High, first = v, v, false
+		}
+		column.Low, column.High = min(column.Low, v), max(column.High, v)
+		column.Mean += float64(float64(n) / float64(s.Rows) * float64(v))
+	}
+	for level, n := range counts {
+		d := float64(t.Numbers[level*t.Out+j]) - column.Mean
+		column.Variance += float64(float64(n) / float64(s.Rows) * float64(d*d))
+	}
+	return column
+}

@@ -1,0 +1,128 @@
+package preprocess
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+)
+
+// ColumnMap makes numbers of slots. It is immutable and safe for concurrent use.
+type ColumnMap struct {
+	in, out int
+	slots   []step
+	dense   int        // numbers before those of one-hot slots
+	hot     []float32  // number i of one-hot slots, where it is not 0
+	short   *ColumnMap // to the short form of rows; nil in that map itself
+}
+
+var _ features.Compacting = (*ColumnMap)(nil)
+
+// step makes the numbers of one slot.
+type step struct {
+	values        int       // of a category; 0 for a number
+	table         []float32 // indices×width of a category; nil for a one-hot slot
+	indices       int       // of parts and levels
+	at            int       // index of the first number
+	width         int       // how many there are
+	fill, missing float32   // of a number
+
+	hot   float32 // the number of the row's level
+	own   bool    // a missing value has a level of its own
+	first int     // index of the first level among those of all one-hot slots
+	index bool    // the only number is the index of the level among those
+}
+
+func newMap(r Columns) *ColumnMap {
+	m, short := &ColumnMap{slots: make([]step, len(r.Slots))}, &ColumnMap{slots: make([]step, len(r.Slots))}
+	m.in, m.out = r.Dims()
+	short.in = m.in
+	r.order(func(i int) {
+		slot := &r.Slots[i]
+		s := step{at: m.dense + len(m.hot), width: slot.width()}
+		brief := &short.slots[i]
+		switch {
+		case slot.Number != nil:
+			s.fill, s.missing = slot.Number.Fill, slot.Number.Missing
+		case slot.Table != nil:
+			s.values, s.table = slot.Table.Values, slices.Clone(slot.Table.Numbers)
+			s.indices = (slot.Table.Parts + 1) * (s.values + 1)
+		default:
+			s.values, s.hot, s.own, s.first = slot.OneHot.Values, slot.OneHot.Weight, slot.OneHot.Missing, len(m.hot)
+			m.hot = append(m.hot, slices.Repeat([]float32{s.hot}, s.width)...)
+			*brief = s
+			brief.at, brief.width, brief.index = short.out, 1, true
+			short.out++
+			m.slots[i] = s
+			return
+		}
+		m.dense += s.width
+		short.out += s.width
+		m.slots[i], *brief = s, s
+	})
+	if len(m.hot) > 0 {
+		m.short = short
+	}
+	return m
+}
+
+// Compact returns the map to rows of the numbers before those of one-hot slots, and then an index for
+// each of these slots; nil if there are none.
+func (m *ColumnMap) Compact() (features.Map, *features.Compact) {
+	if m.short == nil {
+		return nil, nil
+	}
+	return m.short, &features.Compact{Dense: m.dense, Groups: m.short.out - m.dense, Hot: m.hot}
+}
+
+// Dims returns the number of slots and of numbers.
+func (m *ColumnMap) Dims() (in, out int) { return m.in, m.out }
+
+// TakesMissing is true: NaN is a missing value.
+func (m *ColumnMap) TakesMissing() bool { return true }
+
+// Apply stores the numbers of the n rows of x in dst, which may not be x. It panics if a slice is
+// too short.
+func (m *ColumnMap) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("columns: Apply: slice too short")
+	}
+	for i := range n {
+		m.row(dst[i*m.out:(i+1)*m.out], x[i*m.in:(i+1)*m.in])
+	}
+}
+
+func (m *ColumnMap) row(dst, x []float32) {
+	for i, v := range x {
+		s := &m.slots[i]
+		to := dst[s.at:][:s.width]
+		switch {
+		case s.values == 0:
+			to[0] = v
+			if v != v {
+				to[0] = s.fill
+			}
+			if s.width == 2 {
+				to[1] = 0
+				if v != v {
+					to[1] = s.missing
+				}
+			}
+		case s.table != nil:
+			level := levelOf(v, s.indices)
+			if level == s.indices {
+				level = s.values
+			}
+			copy(to, s.table[level*s.width:])
+		case s.index:
+			to[0] = -1
+			if level := levelOf(v, s.values); level < s.values || s.own && v != v {
+				to[0] = float32(s.first + level)
+			}
+		default:
+			clear(to)
+			if level := levelOf(v, s.values); level < s.values || s.own && v != v {
+				to[level] = s.hot
+			}
+		}
+	}
+}

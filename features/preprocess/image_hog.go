@@ -1,0 +1,155 @@
+package preprocess
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// HoG is the recipe of the histograms of oriented gradients of an image (Dalal &
+// Triggs, "Histograms of oriented gradients for human detection", CVPR 2005),
+// one for each cell of Cell×Cell pixels, each normalised separately (blocks of 1×1 cells).
+// It follows the conventions of scikit-image's feature.hog:
+//
+//   - The gradient is the difference of the two neighbours, g_x = v(y, x+1) −
+//     v(y, x−1), and 0 across the border: g_x in the first and last column, g_y in
+//     the first and last row.
+//   - A pixel votes with the length of its gradient for one of Orientations equal
+//     parts of the half circle, [k, k+1)·180°/Orientations, by the angle of
+//     (g_x, g_y) without its sense. There is no interpolation between bins or cells.
+//   - A number h_k of a cell's histogram is the sum of its votes over Cell².
+//   - Normalisation is L2-Hys: h/√(‖h‖² + ε²), clipped at 0.2, and normalised
+//     again; ε = 10⁻⁵, in the units of the pixels.
+//
+// Pixels right of and below the last whole cell are only used as neighbours. The
+// features are ordered cell by cell, row after row, orientations side by side,
+// in both layouts. All are between 0 and 1. The cells that a NaN or infinity
+// touches become NaN.
+//
+// A colour image is converted to grey first, as by Gray; Dalal and Triggs use the channel
+// of the longest gradient instead. With 8 orientations and cells of 4×4, an image
+// of 32×32 pixels has 512 features, the length of Bullins, Zhang & Zhang,
+// "Not-so-random features", ICLR 2018, §5.
+type HoG struct {
+	Shape        ImageShape `json:"shape"`        // of one channel or three
+	Cell         int        `json:"cell"`         // pixels, 1 to the lesser of height and width
+	Orientations int        `json:"orientations"` // 1 to 180
+}
+
+var _ features.Fixed = HoG{}
+
+// hogScratch is the working memory of one image.
+type hogScratch struct {
+	gray  []float32
+	votes []float64 // cells×orientations
+}
+
+// New returns the map.
+func (r HoG) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	in, out := r.Dims()
+	bounds := bounds(r.Orientations)
+	pool := sync.Pool{New: func() any {
+		s := &hogScratch{votes: make([]float64, out)}
+		if r.Shape.Channels == 3 {
+			s.gray = make([]float32, r.Shape.Height*r.Shape.Width)
+		}
+		return s
+	}}
+	return &ImageMap{in: in, out: out, row: func(dst, x []float32) {
+		s := pool.Get().(*hogScratch)
+		defer pool.Put(s)
+		if r.Shape.Channels == 3 {
+			gray(s.gray, x, r.Shape)
+			x = s.gray
+		}
+		clear(s.votes)
+		r.vote(s.votes, x, bounds)
+		scale := float64(r.Cell * r.Cell)
+		for lo := 0; lo < out; lo += r.Orientations {
+			normalize(dst[lo:lo+r.Orientations], s.votes[lo:lo+r.Orientations], scale)
+		}
+	}}, nil
+}
+
+// vote adds the votes of the pixels of x, a grey image, to those of their cells.
+func (r HoG) vote(votes []float64, x []float32, bounds []direction) {
+	h, w := r.Shape.Height, r.Shape.Width
+	down, across := h/r.Cell, w/r.Cell
+	for i := range down * r.Cell {
+		here := x[i*w : (i+1)*w]
+		above, below := here, here // their difference is 0 across the border
+		if i > 0 && i < h-1 {
+			above, below = x[(i-1)*w:i*w], x[(i+1)*w:(i+2)*w]
+		}
+		row := votes[i/r.Cell*across*r.Orientations:]
+		for c := range across {
+			cell := row[c*r.Orientations:][:r.Orientations]
+			for j := c * r.Cell; j < (c+1)*r.Cell; j++ {
+				gx, gy := 0.0, float64(below[j])-float64(above[j])
+				if j > 0 && j < w-1 {
+					gx = float64(here[j+1]) - float64(here[j-1])
+				}
+				cell[bin(bounds, gx, gy)] += math.Sqrt(float64(gx*gx) + float64(gy*gy))
+			}
+		}
+	}
+}
+
+// normalize stores votes/scale in dst, normalised by L2-Hys. It overwrites votes.
+func normalize(dst []float32, votes []float64, scale float64) {
+	const eps, most = 1e-5, 0.2
+	var squares float64
+	for k, v := range votes {
+		v /= scale
+		votes[k] = v
+		squares += float64(v * v)
+	}
+	norm := math.Sqrt(squares + eps*eps)
+	squares = 0
+	for k, v := range votes {
+		v = min(v/norm, most)
+		votes[k] = v
+		squares += float64(v * v)
+	}
+	norm = math.Sqrt(squares + eps*eps)
+	for k, v := range votes {
+		dst[k] = float32(v / norm)
+	}
+}
+
+// Validate returns an error that names the invalid field.
+func (r HoG) Validate() error {
+	if err := r.Shape.check("HoG"); err != nil {
+		return err
+	}
+	if r.Shape.Channels != 1 && r.Shape.Channels != 3 {
+		return fmt.Errorf("image: HoG: shape.channels must be 1 or 3 (have %d)", r.Shape.Channels)
+	}
+	if most := min(r.Shape.Height, r.Shape.Width); r.Cell < 1 || r.Cell > most {
+		return fmt.Errorf("image: HoG: cell must be 1 to %d (have %d)", most, r.Cell)
+	}
+	if r.Orientations < 1 || r.Orientations > 180 {
+		return fmt.Errorf("image: HoG: orientations must be 1 to 180 (have %d)", r.Orientations)
+	}
+	if _, out := r.Dims(); out > rows.MaxDim {
+		return fmt.Errorf("image: HoG: %d features, limit is %d; use larger cells or fewer orientations", out, rows.MaxDim)
+	}
+	return nil
+}
+
+// Dims returns the length of the image and the number of features.
+func (r HoG) Dims() (in, out int) {
+	return r.Shape.Len(), (r.Shape.Height / r.Cell) * (r.Shape.Width / r.Cell) * r.Orientations
+}
+
+// Kernel returns the inner product of the features.
+func (r HoG) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (HoG) Fixed() {}

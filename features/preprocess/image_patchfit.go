@@ -1,0 +1,170 @@
+package preprocess
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// PatchFit holds the parameters of FitPatchPCA.
+type PatchFit struct {
+	Shape  ImageShape
+	Patch  int // pixels, 1 to the lesser of height and width
+	Stride int // pixels, ≥ 1
+	Out    int // directions to keep, 1 to the length of a patch
+
+	// Whiten divides the projection on a direction by √(its variance + Epsilon),
+	// so that with Epsilon = 0 all have variance 1. Epsilon is ≥ 0, in the squared
+	// units of the pixels; a small value damps the noise of the last directions.
+	Whiten  bool
+	Epsilon float64
+}
+
+// Validate returns an error that names the invalid field.
+func (f PatchFit) Validate() error {
+	if err := checkPatches("PatchFit", f.Shape, f.Patch, f.Stride, f.Out); err != nil {
+		return err
+	}
+	if length := f.length(); f.Out > length {
+		return fmt.Errorf("image: PatchFit: out must be 1 to %d, the length of a patch (have %d)", length, f.Out)
+	}
+	if !(f.Epsilon >= 0 && f.Epsilon <= math.MaxFloat32) {
+		return fmt.Errorf("image: PatchFit: epsilon must be ≥ 0 and finite (have %v)", f.Epsilon)
+	}
+	return nil
+}
+
+// length returns the number of values of a patch.
+func (f PatchFit) length() int { return f.Patch * f.Patch * f.Shape.Channels }
+
+// FitPatchPCA returns the principal directions of the patches of the n images,
+// from the largest variance down, each with its component of largest magnitude
+// (the first of several) positive, and the mean of the patches. A sample of
+// images suffices: a thousand images of 32×32 pixels contain 729,000 patches of 6×6.
+//
+// Mean and covariance are sums in float64 in the order of images and patches.
+// The recipe does not depend on the number of threads. On another
+// architecture the eigenvectors can differ in the last bits of float64, which is why the
+// recipe stores the basis. Directions of equal variance are an arbitrary basis of the space they span.
+//
+// It is an error if a field of f is invalid, if there are no images, if a pixel is not
+// finite, or if a direction to be whitened has variance 0 up to rounding. FitPatchPCA panics if images is too short.
+func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
+	if err := f.Validate(); err != nil {
+		return PatchPCA{}, err
+	}
+	if n < 0 || len(images)/f.Shape.Len() < n {
+		panic("image: FitPatchPCA: slice too short")
+	}
+	if n == 0 {
+		return PatchPCA{}, errors.New("image: FitPatchPCA: no images; give a sample of the rows")
+	}
+	for i, v := range images[:n*f.Shape.Len()] {
+		if !rows.Finite(v) {
+			return PatchPCA{}, fmt.Errorf("image: FitPatchPCA: image %d: value %d is %v; clean the data first",
+				i/f.Shape.Len()+1, i%f.Shape.Len()+1, v)
+		}
+	}
+	r := PatchPCA{Shape: f.Shape, Patch: f.Patch, Stride: f.Stride, Out: f.Out}
+	r.Mean = f.mean(images, n)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(mat.NewSymDense(f.length(), f.covariance(images, n, r.Mean)), true) {
+		return PatchPCA{}, errors.New("image: FitPatchPCA: the eigenvalues of the covariance did not converge")
+	}
+	var err error
+	r.Basis, err = f.basis(&eigen)
+	if err != nil {
+		return PatchPCA{}, err
+	}
+	return r, r.Validate()
+}
+
+// eachPatch calls use with each patch of the n images. It reuses the slice.
+func (f PatchFit) eachPatch(images []float32, n int, use func(p []float32)) {
+	p, to := make([]float32, f.length()), projected(f.Shape, f.Patch, f.Stride, f.Out)
+	for i := range n {
+		x := images[i*f.Shape.Len() : (i+1)*f.Shape.Len()]
+		for y := range to.Height {
+			for j := range to.Width {
+				patch(p, x, f.Shape, y*f.Stride, j*f.Stride, f.Patch)
+				use(p)
+			}
+		}
+	}
+}
+
+// mean returns the mean of the patches.
+func (f PatchFit) mean(images []float32, n int) []float32 {
+	sum, patches := make([]float64, f.length()), 0.0
+	f.eachPatch(images, n, func(p []float32) {
+		for j, v := range p {
+			sum[j] += float64(v)
+		}
+		patches++
+	})
+	mean := make([]float32, len(sum))
+	for j, s := range sum {
+		mean[j] = float32(s / patches)
+	}
+	return mean
+}
+
+// covariance returns the upper triangle of the covariance of the patches about
+// the rounded mean, in a full row-major square.
+func (f PatchFit) covariance(images []float32, n int, mean []float32) []float64 {
+	length, patches := f.length(), 0.0
+	sum, centred := make([]float64, length*length), make([]float64, length)
+	f.eachPatch(images, n, func(p []float32) {
+		for j, v := range p {
+			centred[j] = float64(v) - float64(mean[j])
+		}
+		for j, d := range centred {
+			to, from := sum[j*length+j:(j+1)*length], centred[j:]
+			for k := range to {
+				to[k] += float64(d * from[k])
+			}
+		}
+		patches++
+	})
+	for i := range sum {
+		sum[i] /= patches
+	}
+	return sum
+}
+
+// basis returns the directions of the largest eigenvalues in the layout of PatchPCA.
+func (f PatchFit) basis(eigen *mat.EigenSym) ([]float32, error) {
+	length := f.length()
+	variance := eigen.Values(nil) // ascending
+	var vectors mat.Dense         // one a column
+	eigen.VectorsTo(&vectors)
+	// Rounding makes eigenvalues of 0 about as large as this.
+	noise := float64(length) * 0x1p-52 * variance[length-1]
+	basis := make([]float32, 0, f.Out*length)
+	for k := range f.Out {
+		column := length - 1 - k
+		scale := 1.0
+		if f.Whiten {
+			v := max(variance[column], 0) + f.Epsilon
+			if !(v > noise) {
+				return nil, fmt.Errorf("image: FitPatchPCA: direction %d of the patches has variance %.3g, which is 0 up to rounding, so it cannot be whitened; lower out or raise epsilon", k+1, variance[column])
+			}
+			scale = 1 / math.Sqrt(v)
+		}
+		largest := 0.0
+		for j := range length {
+			if v := vectors.At(j, column); math.Abs(v) > math.Abs(largest) {
+				largest = v
+			}
+		}
+		scale = math.Copysign(scale, largest)
+		for j := range length {
+			basis = append(basis, float32(scale*vectors.At(j, column)))
+		}
+	}
+	return basis, nil
+}

@@ -1,0 +1,311 @@
+package preprocess
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Join is the recipe of φ(x) = [φ_1(x) | φ_2(x) | …], whose kernel is the sum
+//
+//	K(x, z) = K_1(x, z) + K_2(x, z) + …
+//
+// A part may be a chain, so that parts see the row in different scalings. What a map stands for
+// beside another depends on the sizes of their features: ridge regression with features scaled by a
+// has the kernel a²K.
+//
+// Each part keeps its own grid: the map is Ranged, and features of a part span the whole of their grid
+// however large those of the other parts are. Put a map of many features first, and give it a
+// multiple of 16 features: it then writes its numbers to their place.
+type Join struct {
+	Parts []features.Recipe
+}
+
+func init() { features.Register("join", features.Decode[Join]) }
+
+// MaxJoinParts is the largest number of parts.
+const MaxJoinParts = 16
+
+// Validate returns an error unless all parts are valid and take rows of the same length.
+func (r Join) Validate() error {
+	if len(r.Parts) < 1 || len(r.Parts) > MaxJoinParts {
+		return fmt.Errorf("join: there must be 1 to %d parts (have %d)", MaxJoinParts, len(r.Parts))
+	}
+	length, total := 0, 0
+	for i, p := range r.Parts {
+		if p == nil {
+			return fmt.Errorf("join: part %d: the recipe is missing", i+1)
+		}
+		last := p
+		if c, ok := p.(features.Chain); ok && len(c.Steps) > 0 {
+			last = c.Steps[len(c.Steps)-1]
+		}
+		if _, ok := last.(Join); ok {
+			return fmt.Errorf("join: part %d: a join inside a join; list its parts here", i+1)
+		}
+		in, out, err := features.Dims(p)
+		if err != nil {
+			return fmt.Errorf("join: part %d: %w", i+1, err)
+		}
+		if i > 0 && in != length {
+			return fmt.Errorf("join: part %d: takes rows of %d values, part 1 rows of %d", i+1, in, length)
+		}
+		if out > math.MaxInt32-total {
+			return fmt.Errorf("join: part %d: more than %d features in all", i+1, math.MaxInt32)
+		}
+		length, total = in, total+out
+	}
+	return nil
+}
+
+// Dims returns the row length and the number of features of all parts.
+func (r Join) Dims() (in, out int) {
+	for _, p := range r.Parts {
+		d, n, _ := features.Dims(p)
+		in, out = d, out+n
+	}
+	return in, out
+}
+
+// Kernel returns the sum of the kernels of the parts.
+func (r Join) Kernel(x, z []float32) (sum float64) {
+	for _, p := range r.Parts {
+		sum += p.Kernel(x, z)
+	}
+	return sum
+}
+
+// New draws the maps. The result is Ranged if all of them are Gridded.
+func (r Join) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	parts := make([]features.Map, len(r.Parts))
+	for i, p := range r.Parts {
+		var err error
+		if parts[i], err = p.New(); err != nil {
+			return nil, fmt.Errorf("join: part %d: %w", i+1, err)
+		}
+	}
+	return joinMaps(parts), nil
+}
+
+// Gather draws the map of rows in the short form of c; parts that have none get the whole rows. It is
+// nil if all parts need them.
+func (r Join) Gather(c *features.Compact) (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	parts, found := make([]features.Map, len(r.Parts)), false
+	for i, p := range r.Parts {
+		var err error
+		if g, ok := p.(features.Gathering); ok {
+			if parts[i], err = g.Gather(c); err != nil {
+				return nil, fmt.Errorf("join: part %d: %w", i+1, err)
+			}
+		}
+		if parts[i] != nil {
+			found = true
+			continue
+		}
+		whole, err := p.New()
+		if err != nil {
+			return nil, fmt.Errorf("join: part %d: %w", i+1, err)
+		}
+		parts[i] = features.Widen(c, whole)
+	}
+	if !found {
+		return nil, nil
+	}
+	return joinMaps(parts), nil
+}
+
+// joinJSON is the JSON form of a Recipe.
+type joinJSON struct {
+	Parts []features.Sealed `json:"parts"`
+}
+
+// MarshalJSON returns {"parts": [sealed recipes]}.
+func (r Join) MarshalJSON() ([]byte, error) {
+	j := joinJSON{Parts: make([]features.Sealed, len(r.Parts))}
+	for i, p := range r.Parts {
+		s, err := features.Seal(p)
+		if err != nil {
+			return nil, fmt.Errorf("part %d: %w", i+1, err)
+		}
+		j.Parts[i] = s
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads the output of MarshalJSON.
+func (r *Join) UnmarshalJSON(data []byte) error {
+	var j joinJSON
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&j); err != nil {
+		return err
+	}
+	parts := make([]features.Recipe, len(j.Parts))
+	for i, s := range j.Parts {
+		if err := shallow(s); err != nil { // checked before opening, so that input cannot choose the recursion depth
+			return fmt.Errorf("part %d: %w", i+1, err)
+		}
+		p, err := s.Open()
+		if err != nil {
+			return fmt.Errorf("part %d: %w", i+1, err)
+		}
+		parts[i] = p
+	}
+	r.Parts = parts
+	return nil
+}
+
+// shallow returns an error if the sealed recipe contains a join.
+func shallow(s features.Sealed) error {
+	inside := errors.New("a join inside a join")
+	if s.Kind == "join" {
+		return inside
+	}
+	if s.Kind != "chain" {
+		return nil
+	}
+	var c struct {
+		Steps []struct {
+			Kind string `json:"kind"`
+		} `json:"steps"`
+	}
+	if err := json.Unmarshal(s.JSON, &c); err != nil {
+		return err
+	}
+	for _, step := range c.Steps {
+		if step.Kind == "join" {
+			return inside
+		}
+	}
+	return nil
+}
+
+// joined is the map of a Recipe.
+type joined struct {
+	parts   []features.Map
+	in, out int
+	scratch sync.Pool // of *[]float32
+}
+
+func joinMaps(parts []features.Map) features.Map {
+	m := &joined{parts: parts}
+	for _, p := range parts {
+		in, out := p.Dims()
+		m.in, m.out = in, m.out+out
+	}
+	r := &ranged{joined: m}
+	for _, p := range parts {
+		g, ok := p.(features.Gridded)
+		if !ok {
+			return m
+		}
+		r.grids = append(r.grids, g)
+		r.step = max(r.step, g.Step())
+		if own, ok := p.(features.Ranged); ok {
+			centre, half := own.Ranges()
+			r.centre, r.half = append(r.centre, centre...), append(r.half, half...)
+			continue
+		}
+		_, out := p.Dims()
+		for range out {
+			r.centre, r.half = append(r.centre, 0), append(r.half, float64(g.Step()*features.ByteSteps))
+		}
+	}
+	return r
+}
+
+// Dims returns the row length and the number of features of all parts.
+func (m *joined) Dims() (in, out int) { return m.in, m.out }
+
+// TakesMissing reports whether all parts take NaN.
+func (m *joined) TakesMissing() bool {
+	for _, p := range m.parts {
+		if !features.TakesMissing(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// Apply stores the features of the n rows of x in dst. It panics if a slice is too short.
+func (m *joined) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("join: Apply: slice too short")
+	}
+	z, _ := m.scratch.Get().(*[]float32)
+	if z == nil {
+		z = new([]float32)
+	}
+	defer m.scratch.Put(z)
+	const most = 96 // rows at a time: a multiple of what maps take at once
+	for lo := 0; lo < n; lo += most {
+		rows, first := min(most, n-lo), 0
+		for _, p := range m.parts {
+			_, out := p.Dims()
+			if cap(*z) < rows*out {
+				*z = blas.Make[float32](rows * out)
+			}
+			of := (*z)[:rows*out]
+			p.Apply(of, x[lo*m.in:], rows)
+			for i := range rows {
+				copy(dst[(lo+i)*m.out+first:][:out], of[i*out:])
+			}
+			first += out
+		}
+	}
+}
+
+// ranged is the map of a Recipe whose parts are all Gridded.
+type ranged struct {
+	*joined
+	grids        []features.Gridded
+	centre, half []float64
+	step         float64
+}
+
+var _ features.Ranged = (*ranged)(nil)
+
+// Quantize stores the features of n ≤ features.MaxRows rows of x, each part on its own grid. It panics
+// if x is too short.
+func (m *ranged) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+	if dst.D() != m.out {
+		panic("join: Quantize: the grid has a different number of features")
+	}
+	dst.Resize(n)
+	first := 0
+	for _, g := range m.grids {
+		_, out := g.Dims()
+		dst.Columns(first, out, func(part *features.Grid) { saturated += g.Quantize(part, x, n, threads) })
+		first += out
+	}
+	return saturated
+}
+
+// Step returns the largest step of a part.
+func (m *ranged) Step() float64 { return m.step }
+
+// Wide reports whether all parts are Wide. Terms of columns beside many random features need no finer
+// grid than those.
+func (m *ranged) Wide() bool {
+	for _, g := range m.grids {
+		if r, ok := g.(features.Ranged); !ok || !r.Wide() {
+			return false
+		}
+	}
+	return true
+}
+
+// Ranges returns the centres and half lengths of the features' ranges.
+func (m *ranged) Ranges() (centre, half []float64) { return m.centre, m.half }

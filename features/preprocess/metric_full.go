@@ -1,0 +1,87 @@
+package preprocess
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// FullMetric is the recipe of x ↦ Ax. Sums of products are in float32, in the order of package blas.
+type FullMetric struct {
+	Dim    int    `json:"dim"`    // d
+	SHA256 string `json:"sha256"` // of the file of A, in hexadecimal
+}
+
+var _ features.Fixed = FullMetric{}
+
+// MetricOf provides the file of a metric and returns its recipe.
+func MetricOf(data []byte) (FullMetric, error) {
+	sum, err := ProvideMetric(data)
+	if err != nil {
+		return FullMetric{}, err
+	}
+	return FullMetric{Dim: provided.Get(sum).Dim, SHA256: sum}, nil
+}
+
+// Validate returns an error that names the invalid field. It does not check that the file is
+// provided.
+func (r FullMetric) Validate() error {
+	if r.Dim < 1 || r.Dim > MaxMetricDim {
+		return fmt.Errorf("metric: Full: dim must be 1 to %d (have %d)", MaxMetricDim, r.Dim)
+	}
+	if err := features.CheckSum(r.SHA256); err != nil {
+		return fmt.Errorf("metric: Full: %w", err)
+	}
+	return nil
+}
+
+// Matrix returns A. It returns an error if the file has not been provided or has another size.
+func (r FullMetric) Matrix() (*MetricMatrix, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	m := provided.Get(r.SHA256)
+	if m == nil {
+		return nil, fmt.Errorf("metric: the metric with SHA-256 %.12s… is not available; provide %s of the model", r.SHA256, MetricFile)
+	}
+	if m.Dim != r.Dim {
+		return nil, fmt.Errorf("metric: the file has a matrix of %d×%[1]d, the recipe one of %d×%[2]d", m.Dim, r.Dim)
+	}
+	return m, nil
+}
+
+// New returns the map. It returns an error if a field is invalid or the file has not been provided.
+func (r FullMetric) New() (features.Map, error) {
+	m, err := r.Matrix()
+	if err != nil {
+		return nil, err
+	}
+	return &full{r.Dim, blas.Pack(m.A, nil, r.Dim, r.Dim)}, nil
+}
+
+// Dims returns the number of columns, twice.
+func (r FullMetric) Dims() (in, out int) { return r.Dim, r.Dim }
+
+// Kernel returns Ax·Az, or NaN where New fails.
+func (r FullMetric) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (FullMetric) Fixed() {}
+
+// full is the map of Full.
+type full struct {
+	dim int
+	a   *blas.Weights
+}
+
+// Dims returns the number of columns, twice.
+func (m *full) Dims() (in, out int) { return m.dim, m.dim }
+
+// Apply stores Ax in dst for the n rows of x. It panics if a slice is too short.
+func (m *full) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.dim || len(dst) < n*m.dim {
+		panic("metric: Apply: slice too short")
+	}
+	m.a.Mul(dst, x, n, 1)
+}

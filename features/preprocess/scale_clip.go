@@ -1,0 +1,64 @@
+package preprocess
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Clip is the recipe of x_j ↦ min(max(x_j, −At_j), At_j): no value of a column is further from zero
+// than At. It follows Standard, so that a few values far away do not set the distances of rows. A
+// column whose At is 0 is unchanged, such as the numbers of categories. NaN stays NaN.
+type Clip struct {
+	At []float32 `json:"at"` // one per column, ≥ 0; 0 does not clip
+}
+
+var _ features.Fixed = Clip{}
+
+// New returns the map.
+func (r Clip) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	at := slices.Clone(r.At)
+	return byColumns(len(at), func(first, n int) func(dst, x []float32) {
+		at := at[first : first+n]
+		return func(dst, x []float32) {
+			dst, at := dst[:len(x)], at[:len(x)]
+			for j, v := range x {
+				switch a := at[j]; {
+				case a == 0:
+				case v > a:
+					v = a
+				case v < -a:
+					v = -a
+				}
+				dst[j] = v
+			}
+		}
+	}), nil
+}
+
+// Validate returns an error that names the invalid field and column.
+func (r Clip) Validate() error {
+	if err := checkDim("Clip: at", len(r.At)); err != nil {
+		return err
+	}
+	for j, a := range r.At {
+		if !(a >= 0) || !rows.Finite(a) {
+			return fmt.Errorf("scale: Clip: at of column %d must be ≥ 0 and finite (have %v)", j+1, a)
+		}
+	}
+	return nil
+}
+
+// Dims returns the number of columns, twice.
+func (r Clip) Dims() (in, out int) { return len(r.At), len(r.At) }
+
+// Kernel returns the inner product of the clipped rows.
+func (r Clip) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (Clip) Fixed() {}

@@ -1,0 +1,57 @@
+package preprocess
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// MinMax is the recipe of x_j ↦ (x_j − Low_j) / (High_j − Low_j): columns from 0
+// to 1 where Low and High are the extremes of the data. Values beyond them
+// map beyond 0 and 1; nothing is clipped. A column with Low = High is divided by 1.
+type MinMax struct {
+	Low  []float32 `json:"low"`  // one per column
+	High []float32 `json:"high"` // one per column, ≥ Low
+}
+
+var _ features.Fixed = MinMax{}
+
+// New returns the map.
+func (r MinMax) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	low, span := slices.Clone(r.Low), make([]float32, len(r.Low))
+	for j, h := range r.High {
+		span[j] = h - low[j]
+	}
+	zeroToOne(span)
+	return byColumns(len(low), shiftDivide(low, span)), nil
+}
+
+// Validate returns an error that names the invalid field and column.
+func (r MinMax) Validate() error {
+	if err := checkDim("MinMax: low", len(r.Low)); err != nil {
+		return err
+	}
+	if len(r.High) != len(r.Low) {
+		return fmt.Errorf("scale: MinMax: %d lows and %d highs; give one of each per column", len(r.Low), len(r.High))
+	}
+	for j, l := range r.Low {
+		if h := r.High[j]; !rows.Finite(l) || !rows.Finite(h) || !(h >= l) || !rows.Finite(h-l) {
+			return fmt.Errorf("scale: MinMax: low and high of column %d must be in order, and they and their difference finite in float32 (have %v, %v)", j+1, l, h)
+		}
+	}
+	return nil
+}
+
+// Dims returns the number of columns, twice.
+func (r MinMax) Dims() (in, out int) { return len(r.Low), len(r.Low) }
+
+// Kernel returns the inner product of the scaled rows.
+func (r MinMax) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (MinMax) Fixed() {}

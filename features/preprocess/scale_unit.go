@@ -1,0 +1,51 @@
+package preprocess
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+)
+
+// Unit is the recipe of x ↦ x / ‖x‖₂, so that every row has length 1. A row of
+// zeros is unchanged.
+//
+// The squares are exact in float64 and summed there in the order of the
+// columns; each x_j is divided by the root in float64 and rounded to float32.
+type Unit struct {
+	In int `json:"in"` // row length
+}
+
+var _ features.Fixed = Unit{}
+
+// New returns the map.
+func (r Unit) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	return &ScaleMap{dim: r.In, row: func(dst, x []float32) {
+		var squares float64
+		for _, v := range x {
+			// The square of a float32 fits a float64: fused or not, the sum is the same.
+			squares += float64(v) * float64(v)
+		}
+		norm := math.Sqrt(squares)
+		if norm == 0 {
+			norm = 1
+		}
+		for j, v := range x {
+			dst[j] = float32(float64(v) / norm)
+		}
+	}}, nil
+}
+
+// Validate returns an error if the row length is out of range.
+func (r Unit) Validate() error { return checkDim("Unit: in", r.In) }
+
+// Dims returns the row length, twice.
+func (r Unit) Dims() (in, out int) { return r.In, r.In }
+
+// Kernel returns the cosine of the angle between x and z, 0 if one is zero.
+func (r Unit) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (Unit) Fixed() {}

@@ -1,0 +1,329 @@
+package preprocess
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// Cut says how rows are cut into parts for target statistics: by the hash that folds are chosen by.
+// Rows of the first of Held folds are in part 0, which enters no statistics; with Held 0 no row is.
+// The others are in parts 1 to Parts, about equal.
+type Cut struct {
+	Held  int `json:"held,omitempty"`
+	Parts int `json:"parts"`
+}
+
+// Limits of a Cut.
+const (
+	maxHeld  = 1 << 16
+	maxParts = 64
+)
+
+func (c *Cut) validate() error {
+	if c.Held < 0 || c.Held > maxHeld || c.Held == 1 || c.Parts < 2 || c.Parts > maxParts {
+		return fmt.Errorf("cut: held must be 0 or 2 to %d, and parts 2 to %d (have %d, %d)", maxHeld, maxParts, c.Held, c.Parts)
+	}
+	return nil
+}
+
+// Part returns the part of a row with that hash.
+func (c *Cut) Part(hash uint64) int {
+	if c.Held > 0 {
+		if hash%uint64(c.Held) == 0 {
+			return 0
+		}
+		hash /= uint64(c.Held)
+	}
+	return 1 + int(hash%uint64(c.Parts))
+}
+
+// TargetEncoder changes the slots of training rows so that their categories have the statistics of other
+// rows. It is safe for concurrent use.
+type TargetEncoder struct {
+	cut    Cut
+	slots  []int
+	values []int
+}
+
+// TargetEncoderOf returns the Recoder of a recipe, or of a chain's first step; nil if rows need none.
+func TargetEncoderOf(r features.Recipe) *TargetEncoder {
+	if c, ok := r.(features.Chain); ok && len(c.Steps) > 0 {
+		r = c.Steps[0]
+	}
+	own, ok := r.(Columns)
+	if !ok || own.Cut == nil {
+		return nil
+	}
+	rc := &TargetEncoder{cut: *own.Cut}
+	for i := range own.Slots {
+		if t := own.Slots[i].Table; t != nil && t.Parts > 0 {
+			rc.slots, rc.values = append(rc.slots, i), append(rc.values, t.Values)
+		}
+	}
+	return rc
+}
+
+// Block changes the slots of a block of training rows, given the hashes that their folds are chosen
+// by. A nil Recoder changes nothing.
+func (rc *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
+	if rc == nil {
+		return
+	}
+	for i := range b.N {
+		rc.Row(b.Row(i), hashes[i])
+	}
+}
+
+// Part returns a number that is equal for hashes with which equal rows stay equal; 0 for a nil
+// Recoder.
+func (rc *TargetEncoder) Part(hash uint64) int {
+	if rc == nil {
+		return 0
+	}
+	return rc.cut.Part(hash)
+}
+
+// Row changes the slots of a training row, given the hash that its fold is chosen by. A nil Recoder
+// changes nothing.
+func (rc *TargetEncoder) Row(row []float32, hash uint64) {
+	part := rc.Part(hash)
+	if part == 0 {
+		return
+	}
+	for i, slot := range rc.slots {
+		values := rc.values[i]
+		row[slot] = float32(part*(values+1) + levelOf(row[slot], values))
+	}
+}
+
+// Category is a slot of a row that is a category of that many values.
+type Category struct {
+	Slot   int `json:"slot"`
+	Values int `json:"values"`
+}
+
+// Categories returns the categories of a table, which may be nil, that have that encoding.
+func Categories(t *schema.Table, o ColumnOptions, by Encoding) (all []Category) {
+	if t == nil {
+		return nil
+	}
+	slot := 0
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if n := c.Values(); n > 0 && o.of(c) == by {
+			all = append(all, Category{slot, n})
+		}
+		slot += c.Width()
+	}
+	return all
+}
+
+// SummedLevels returns how many levels the categories have that are encoded by Means.
+func SummedLevels(t *schema.Table, o ColumnOptions) (levels int) {
+	for _, c := range Categories(t, o, Means) {
+		levels += c.Values
+	}
+	return levels
+}
+
+// Targets are sums of labels by part, category and level: of each class how many rows, or, without
+// classes, how many rows and the sum of their targets as whole numbers; rows by their weights. All
+// are exact, so they are the same for any order of the rows. Create one with NewTargets.
+type Targets struct {
+	Unit float64 // how many rows a weight of 1 stands for; 0 is 1
+
+	cut        Cut
+	classes    int // 0 for targets
+	categories []Category
+	sums       [][]int64 // of each category: Parts × (Values+1) × width
+}
+
+// maxTargets is the largest number of sums: 1 GiB.
+const maxTargets = 1 << 27
+
+// NewTargets returns empty sums for labels of that many classes; 0 are whole numbers as targets. It
+// returns an error if they take too much memory.
+func NewTargets(cut Cut, classes int, categories []Category) (*Targets, error) {
+	if err := cut.validate(); err != nil {
+		return nil, fmt.Errorf("columns: %w", err)
+	}
+	t := &Targets{cut: cut, classes: classes, categories: slices.Clone(categories)}
+	if classes < 0 || classes == 1 || classes > rows.MaxDim {
+		return nil, fmt.Errorf("columns: target statistics of %d classes", classes)
+	}
+	all := 0
+	for _, c := range categories {
+		if c.Slot < 0 || c.Slot >= rows.MaxDim || c.Values < 1 || c.Values > MaxValues {
+			return nil, fmt.Errorf("columns: target statistics of %d levels in slot %d", c.Values, c.Slot)
+		}
+		// No product overflows: 2²⁰·2⁶·2²⁰.
+		if all += cut.Parts * (c.Values + 1) * t.width(); all > maxTargets {
+			return nil, fmt.Errorf("columns: target statistics of so many levels and classes take more than %d numbers; hash categories to fewer buckets, or encode them otherwise", maxTargets)
+		}
+	}
+	for _, c := range categories {
+		t.sums = append(t.sums, make([]int64, cut.Parts*(c.Values+1)*t.width()))
+	}
+	return t, nil
+}
+
+// width is the number of sums of a level.
+func (t *Targets) width() int {
+	if t.classes == 0 {
+		return 2
+	}
+	return t.classes
+}
+
+// Add adds a row with that hash, label and weight ≥ 0. The label is the index of its class, or its
+// target as a whole number below 2²⁰ in magnitude.
+func (t *Targets) Add(row []float32, hash uint64, label int, weight int64) {
+	part := t.cut.Part(hash)
+	if part == 0 {
+		return
+	}
+	for i, c := range t.categories {
+		at := ((part-1)*(c.Values+1) + levelOf(row[c.Slot], c.Values)) * t.width()
+		if t.classes > 0 {
+			t.sums[i][at+label] += weight
+			continue
+		}
+		t.sums[i][at] += weight
+		t.sums[i][at+1] += weight * int64(label)
+	}
+}
+
+// Merge adds the sums of u, which has the same cut, classes and categories.
+func (t *Targets) Merge(u *Targets) {
+	if t.cut != u.cut || t.classes != u.classes || !slices.Equal(t.categories, u.categories) {
+		panic("columns: merge of other target statistics")
+	}
+	for i, sums := range u.sums {
+		for j, v := range sums {
+			t.sums[i][j] += v
+		}
+	}
+}
+
+// Code codes the cut, the classes, the categories and the sums.
+func (t *Targets) Code(c *wire.Coder) {
+	cut := Cut{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
+	classes, categories, all := c.Int(t.classes, rows.MaxDim), t.categories, 0
+	wire.Each(c, &categories, math.MaxInt32, func(e *Category) {
+		e.Slot, e.Values = c.Int(e.Slot, rows.MaxDim), c.Int(e.Values, MaxValues)
+		all += cut.Parts * (e.Values + 1) * max(classes, 2)
+		c.Check(all <= c.Left()) // a sum takes at least a byte
+	})
+	if c.Check(all <= c.Left()); c.Reading() {
+		u, err := NewTargets(cut, classes, categories)
+		if c.Check(err == nil); err != nil {
+			return
+		}
+		*t = *u
+	}
+	for _, sums := range t.sums {
+		for i := range sums {
+			zigzag := c.Uvarint(uint64(sums[i])<<1^uint64(sums[i]>>63), math.MaxUint64)
+			sums[i] = int64(zigzag>>1) ^ -int64(zigzag&1)
+		}
+	}
+}
+
+// smoothing is the number of rows that the mean of all rows counts in a level: a level of so many rows
+// is half way between its own mean and that.
+const smoothing = 10
+
+// table returns the statistics of category i: of each level the share of each class, or of the
+// second of two, or the mean target; first those of all parts, then without each part.
+func (t *Targets) table(i int) *Table {
+	c, width := t.categories[i], t.width()
+	out := 1
+	if t.classes > 2 {
+		out = t.classes
+	}
+	size := (c.Values + 1) * width
+	tab := &Table{Values: c.Values, Out: out, Parts: t.cut.Parts, Numbers: make(features.Floats, 0, (c.Values+1)*out*(t.cut.Parts+1))}
+	sums, level := make([]int64, size), make([]float64, out)
+	for without := range t.cut.Parts + 1 {
+		clear(sums)
+		for part := range t.cut.Parts {
+			if part+1 == without {
+				continue
+			}
+			for j, v := range t.sums[i][part*size : (part+1)*size] {
+				sums[j] += v
+			}
+		}
+		whole := make([]int64, width)
+		for j, v := range sums {
+			whole[j%width] += v
+		}
+		prior := make([]float64, out)
+		t.means(prior, whole, 0, nil)
+		for l := range c.Values + 1 {
+			t.means(level, sums[l*width:(l+1)*width], smoothing, prior)
+			for _, v := range level {
+				tab.Numbers = append(tab.Numbers, float32(v))
+			}
+		}
+	}
+	return tab
+}
+
+// means stores in dst the means of labels with those sums and of more rows with the means prior.
+func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float64) {
+	n := sums[0]
+	if t.classes > 0 {
+		n = 0
+		for _, v := range sums {
+			n += v
+		}
+	}
+	unit := cmp.Or(t.Unit, 1)
+	rows := float64(float64(n)*unit) + more
+	for j := range dst {
+		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // the last one, or all
+		if more > 0 {
+			sum += float64(more * prior[j])
+		}
+		dst[j] = 0
+		if rows > 0 {
+			dst[j] = sum / rows
+		}
+	}
+}
+
+// rows returns how many rows each level of category i has in all parts, of sums without classes, and at the end those
+// with a missing value.
+func (t *Targets) rows(i int) []int64 {
+	n := t.categories[i].Values + 1
+	counts := make([]int64, n)
+	for j, v := range t.sums[i] {
+		if j%2 == 0 {
+			counts[j/2%n] += v
+		}
+	}
+	return counts
+}
+
+// of returns the index of the category in that slot; -1 if there is none.
+func (t *Targets) of(slot int) int {
+	return slices.IndexFunc(t.categories, func(c Category) bool { return c.Slot == slot })
+}
+
+// levelOf returns the level whose index is v, and values for NaN and any number that is not an index.
+func levelOf(v float32, values int) int {
+	if v >= 0 && v < float32(values) {
+		if level := int(v); float32(level) == v {
+			return level
+		}
+	}
+	return values
+}
