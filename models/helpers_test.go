@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -60,7 +60,7 @@ func classifier(t testing.TB) *Model {
 				{Lambda: 0, Failed: "not positive definite (pivot 2 of 5)"},
 			}},
 			Input:       Input{Format: "csv", Dim: 2, Columns: []string{"width <cm>", "höhe"}, Label: "kind", Options: json.RawMessage(`{"comma":";"}`)},
-			Vocabulary:  labels.New([]string{"ant", "bee", "cow"}),
+			Vocabulary:  schema.NewVocabulary([]string{"ant", "bee", "cow"}),
 			Rows:        Rows{Read: 120, Used: 118, SetAside: 2},
 			Profile:     Profile{ClassCounts: []int64{40, 40, 38}, Width: 1.5},
 			Scores:      map[string]float64{"accuracy": 0.975, "auc": 0.99},

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -82,7 +82,7 @@ type Manifest struct {
 	// Threshold, unless nil, decides between two classes.
 	Threshold  *Threshold         `json:"threshold,omitempty"`
 	Input      Input              `json:"input"`
-	Vocabulary *labels.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
+	Vocabulary *schema.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
 	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
 
 	Rows        Rows               `json:"rows"`

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/folds"
 )
 
@@ -169,7 +169,7 @@ func TestBlocksArriveInOrder(t *testing.T) {
 	p := &Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.Stop}
 	next := 0
 	lane := laneOf(t, 1, 0)
-	err := lane.Each(context.Background(), p, labels.ParseTarget, func(_ folds.Place, b *rows.Block) error {
+	err := lane.Each(context.Background(), p, schema.ParseTarget, func(_ folds.Place, b *rows.Block) error {
 		for range 3 {
 			runtime.Gosched()
 			for i := range b.N {

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -64,7 +64,7 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	common := transforms.Pass{
-		Data: *d, Shards: d.Shards(40_000), Mode: dataset.Aside, Seed: 1, Target: &transforms.Target{Classes: labels.New([]string{"0", "1"})},
+		Data: *d, Shards: d.Shards(40_000), Mode: dataset.Aside, Seed: 1, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})},
 	}
 	for name, execute := range prismtest.Runners {
 		lanes := 3

@@ -26,7 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	_ "github.com/bochner-ml/bochner/internal/account" // before Beam asks for the user
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -70,7 +70,7 @@ type File struct {
 // Target says how a label becomes a number: the index of its class, or, without classes,
 // the number itself.
 type Target struct {
-	Classes *labels.Vocabulary `json:"classes,omitempty"`
+	Classes *schema.Vocabulary `json:"classes,omitempty"`
 	Grid    linear.Grids       `json:"grid,omitempty"` // that a pass of sums puts numbers on
 	// Within says that numbers beyond the grid cannot be used; otherwise there are none.
 	Within bool `json:"within,omitempty"`
@@ -224,7 +224,7 @@ func (t *Target) Label() dataset.Label {
 	case t.Classes == nil && t.Within:
 		return t.within
 	case t.Classes == nil:
-		return labels.ParseTarget
+		return schema.ParseTarget
 	}
 	return func(token []byte) (float64, string) {
 		i, ok := t.Classes.Index(token)
@@ -235,9 +235,9 @@ func (t *Target) Label() dataset.Label {
 	}
 }
 
-// within is labels.ParseTarget for numbers that the grid must contain.
+// within is schema.ParseTarget for numbers that the grid must contain.
 func (t *Target) within(token []byte) (float64, string) {
-	y, reason := labels.ParseTarget(token)
+	y, reason := schema.ParseTarget(token)
 	if g := t.Grid[0]; reason == "" && !g.Contains(y) {
 		reason = fmt.Sprintf("the label %g is beyond the grid of targets of the recipe, %g to %g; a recipe with more room for targets takes it", y, g.Low, g.High)
 	}

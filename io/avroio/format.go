@@ -8,18 +8,17 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 func init() {
 	dataset.Register(dataset.Format{
 		Name:   "avro",
 		Traits: dataset.Traits{Columns: true, Exact: true},
-		Layout: func() dataset.Layout { return new(table.Layout) }, LayoutKey: "avro",
+		Layout: func() dataset.Layout { return new(dataset.TableLayout) }, LayoutKey: "avro",
 		Sniff: func(head []byte, _ int64) dataset.Likeness {
 			return dataset.Certain.If(bytes.HasPrefix(head, []byte(magic)))
 		},
-		Begin: begin, Join: join, Agree: table.Agree, Read: read,
+		Begin: begin, Join: join, Agree: dataset.AgreeColumns, Read: read,
 		Range: start, Seeks: true,
 	})
 }
@@ -40,7 +39,7 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	if err != nil {
 		return o.Error(o.First, err)
 	}
-	return table.BeginStored(o, h.columns())
+	return dataset.BeginStored(o, h.columns())
 }
 
 // join returns the columns of a file if they differ from those of the first one.
@@ -52,9 +51,9 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	if err != nil {
 		return nil, o.Error(i, err)
 	}
-	return table.JoinStored(o, i, h.columns(), func(c int) error {
+	return dataset.JoinStored(o, i, h.columns(), func(c int) error {
 		if f := &h.schema.fields[c]; f.node.nested() {
-			return fmt.Errorf("column %s: %s; flatten it, or drop the column", table.Quote(f.name), isNested)
+			return fmt.Errorf("column %s: %s; flatten it, or drop the column", dataset.Quote(f.name), isNested)
 		}
 		return nil
 	})

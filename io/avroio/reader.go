@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 const magic = "Obj\x01"
@@ -70,7 +69,7 @@ func parseHeader(head []byte) (h header, err error) {
 
 // reader reads the records of a shard.
 type reader struct {
-	*table.Record
+	*dataset.Record
 	header
 	in      *bufio.Reader
 	at      int64 // in the file, of what in reads next
@@ -117,11 +116,11 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		first = io.MultiReader(bytes.NewReader(rest), first)
 	}
 	r.in = bufio.NewReaderSize(first, 1<<16)
-	layout := in.Layout().(*table.Layout)
+	layout := in.Layout().(*dataset.TableLayout)
 	if err := layout.Unchanged(r.columns()); err != nil {
 		return nil, err
 	}
-	r.Record = table.NewRecord(table.NewFields(in, layout))
+	r.Record = dataset.NewRecord(dataset.NewFields(in, layout))
 	return r, nil
 }
 

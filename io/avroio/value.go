@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/bochner-ml/bochner/io/table"
+	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 // maxValue is the largest number of bytes of a value.
@@ -115,7 +115,7 @@ func (d *decoder) skipItems(n *node, depth int) {
 }
 
 // value passes a value to its target and returns the reason why it cannot be used.
-func (d *decoder) value(n *node, to *table.Target, row []float32) (reason string) {
+func (d *decoder) value(n *node, to *dataset.Target, row []float32) (reason string) {
 	for range maxDepth {
 		if n.kind != union {
 			break
@@ -173,12 +173,12 @@ var perSecond = map[string]int64{
 }
 
 // passInteger passes an integer, or the date or time that it stands for.
-func passInteger(n *node, to *table.Target, row []float32, v int64) string {
+func passInteger(n *node, to *dataset.Target, row []float32, v int64) string {
 	if n.logical == "" {
 		return to.Int(row, v)
 	}
 	if n.logical == "date" {
-		return to.Time(row, time.Unix(v*86400, 0), table.Date)
+		return to.Time(row, time.Unix(v*86400, 0), dataset.DateLayout)
 	}
 	per := perSecond[n.logical]
 	if per == 0 {
@@ -186,13 +186,13 @@ func passInteger(n *node, to *table.Target, row []float32, v int64) string {
 	}
 	t := time.Unix(v/per, v%per*(1e9/per))
 	if n.logical[:5] == "time-" {
-		return to.Time(row, t, table.Clock)
+		return to.Time(row, t, dataset.ClockLayout)
 	}
-	return to.Time(row, t, table.Stamp)
+	return to.Time(row, t, dataset.StampLayout)
 }
 
 // passBytes passes a text, or the number that bytes stand for.
-func passBytes(n *node, to *table.Target, row []float32, b []byte) string {
+func passBytes(n *node, to *dataset.Target, row []float32, b []byte) string {
 	switch {
 	case n.logical == "decimal" && n.kind != text:
 		return to.Decimal(row, b, n.scale)

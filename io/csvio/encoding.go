@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"github.com/bochner-ml/bochner/io/table"
+	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 // Encoding is how the text of a file is stored. The zero value is what a model says, or UTF8.
@@ -70,7 +70,7 @@ func inUTF8(text []byte) bool {
 
 // notUTF8 returns the reason why a text cannot be used if it is not UTF-8.
 func notUTF8(b []byte) string {
-	if reason := table.NotUTF8(b); reason != "" {
+	if reason := dataset.NotUTF8(b); reason != "" {
 		return reason + "; read Latin-1 and Windows-1252 with --encoding latin1, or convert the file to UTF-8"
 	}
 	return ""

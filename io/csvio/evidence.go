@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/schema/times"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // evidenceRecords and evidenceLen limit how many records, and bytes, below the first record are compared with it.
@@ -116,8 +116,8 @@ func isTime(b []byte) bool {
 	if len(b) == 0 || b[0]-'0' > 9 {
 		return false
 	}
-	for i := range times.Layouts {
-		if _, ok := times.Layouts[i].Parse(b); ok {
+	for i := range schema.TimeLayouts {
+		if _, ok := schema.TimeLayouts[i].Parse(b); ok {
 			return true
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/table"
+	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 // under writes a first line and n rows below it.
@@ -42,7 +42,7 @@ func TestFirstRecordIsARowIfItsTextsAreValues(t *testing.T) {
 		{"whole numbers", under("7,2,5", 9, func(i int) string { return fmt.Sprintf("%d,%d,%d", i, 2*i, 9-i) }), "", false, ""},
 		{"an unknown word for a missing number", under("e,c,unknown", 20, func(i int) string { return letters(i)[:4] + "1" }), "1", false, "--header yes"},
 	} {
-		l, doubt, err := readLayout(strings.NewReader(c.text), Hints{Choice: table.Choice{Label: c.label}})
+		l, doubt, err := readLayout(strings.NewReader(c.text), Hints{Choice: dataset.Choice{Label: c.label}})
 		if err != nil || l.Header != c.header || !strings.Contains(doubt, c.doubt) || (doubt == "") != (c.doubt == "") {
 			t.Errorf("%s: header %v, doubt %q, %v", c.name, l.Header, doubt, err)
 		}
@@ -54,7 +54,7 @@ func TestRepeatedHeadersAreNotRows(t *testing.T) {
 	if err != nil || !l.Header {
 		t.Fatal(err)
 	}
-	l.Layout, err = table.Choice{Label: "1"}.Layout(l.Columns, true)
+	l.TableLayout, err = dataset.Choice{Label: "1"}.Layout(l.Columns, true)
 	if err != nil {
 		t.Fatal(err)
 	}

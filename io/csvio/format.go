@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // The names of the formats: comma, semicolon or tab between fields, and tab.
@@ -32,7 +31,7 @@ func format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.For
 		Traits:  dataset.Traits{Text: true, Written: true, Columns: true, Exact: true},
 		Options: func() dataset.FormatOptions { return new(Options) },
 		Layout:  func() dataset.Layout { return new(Layout) }, LayoutKey: "csv",
-		Sniff: sniff, Begin: begin, Join: join, Agree: table.Agree, Read: readShard,
+		Sniff: sniff, Begin: begin, Join: join, Agree: dataset.AgreeColumns, Read: readShard,
 	}
 }
 
@@ -97,20 +96,20 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	if err != nil {
 		return o.Error(o.First, err)
 	}
-	table.Begin(o, &layout)
+	dataset.BeginTable(o, &layout)
 	return nil
 }
 
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	options := dataset.OptionsOf[Options](o.Options)
-	table.SetPath(o)
-	hints := Hints{Choice: table.ChoiceOf(o.Options), Header: options.Header, Encoding: options.Encoding}
+	dataset.SetPath(o)
+	hints := Hints{Choice: dataset.ChoiceOf(o.Options), Header: options.Header, Encoding: options.Encoding}
 	hints.Comma, _ = options.comma() // valid
 	hints.Path = o.Path
 	if o.Data.Schema.Format == TSV && hints.Comma == 0 {
 		hints.Comma = '\t'
 	}
-	like := table.Like(o)
+	like := dataset.SameLayout(o)
 	if like != nil {
 		hints.Choice = hints.Choice.Apart() // the features are those of the model
 	}
@@ -126,13 +125,13 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:
 		// The model's column names are a header, whatever they look like.
-		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding, Choice: table.Choice{Path: o.Path}}); err == nil && like.Table().NamedIn(named.Columns) {
+		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding, Choice: dataset.Choice{Path: o.Path}}); err == nil && like.Table().NamedIn(named.Columns) {
 			hints.Header = Present
 		}
 	}
 	layout, doubt, err := readLayout(bytes.NewReader(head), hints)
 	if err == nil && like != nil {
-		layout.Layout, err = like.Table().Match(&layout.Layout, like.Named() && layout.Header)
+		layout.TableLayout, err = like.Table().Match(&layout.TableLayout, like.Named() && layout.Header)
 		if err != nil && layout.Header && hints.Header == Auto {
 			err = fmt.Errorf("%w; if the first line is a row, not a header, set header to no", err)
 		}
@@ -158,19 +157,19 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 		return nil, nil
 	}
 	if err := checkFirstLine(head); err != nil {
-		return nil, table.Differs(o, i, err)
+		return nil, dataset.ErrDiffers(o, i, err)
 	}
 	if !layout.Header {
 		return nil, nil
 	}
-	other, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: table.Choice{Path: o.Path}})
+	other, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: dataset.Choice{Path: o.Path}})
 	if err != nil {
-		return nil, table.Differs(o, i, err)
+		return nil, dataset.ErrDiffers(o, i, err)
 	}
-	differ, err := table.Join(o, other.Stored())
+	differ, err := dataset.JoinColumns(o, other.Stored())
 	switch {
 	case err != nil:
-		return nil, table.Differs(o, i, err)
+		return nil, dataset.ErrDiffers(o, i, err)
 	case !differ:
 		return nil, nil
 	}
@@ -193,7 +192,7 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	}
 	sink, describes := in.Sink()
 	if !in.Labels && !describes {
-		layout.Layout = layout.Unlabeled() // labels are not read, so they may be anything
+		layout.TableLayout = layout.Unlabeled() // labels are not read, so they may be anything
 	}
 	r := NewReader(text, layout)
 	r.path = layout.PathTexts(in.File)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // Layout describes the fields of a file's records. It is plain data and part of a
@@ -17,10 +16,10 @@ type Layout struct {
 	Header bool `json:"header"` // the first record names the columns
 	// Encoding is that of the text.
 	Encoding Encoding `json:"encoding,omitempty"`
-	table.Layout
+	dataset.TableLayout
 }
 
-var _ table.Of = (*Layout)(nil)
+var _ dataset.Tabular = (*Layout)(nil)
 
 // Validate checks that a Layout can be used.
 func (l *Layout) Validate() error {
@@ -30,15 +29,15 @@ func (l *Layout) Validate() error {
 	if err := l.Encoding.Validate(); err != nil {
 		return err
 	}
-	return l.Layout.Validate()
+	return l.TableLayout.Validate()
 }
 
 // Named reports whether the file has a header.
 func (l *Layout) Named() bool { return l.Header }
 
 // With returns a copy with other columns.
-func (l *Layout) With(t table.Layout) dataset.Layout {
-	return &Layout{Comma: l.Comma, Header: l.Header, Encoding: l.Encoding, Layout: t}
+func (l *Layout) With(t dataset.TableLayout) dataset.Layout {
+	return &Layout{Comma: l.Comma, Header: l.Header, Encoding: l.Encoding, TableLayout: t}
 }
 
 // checkComma rejects a separator that can be part of a number or of quoting.

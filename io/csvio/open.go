@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // Header says whether the first record of a file names its columns.
@@ -26,7 +26,7 @@ type Hints struct {
 	Comma    byte   // field separator; 0 to detect it
 	Header   Header // whether there is a header; Auto to detect it
 	Encoding Encoding
-	table.Choice
+	dataset.Choice
 }
 
 // ErrEmpty is ReadLayout's error for a file without any record.
@@ -77,15 +77,15 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 	switch {
 	case reason != "":
 		return Layout{}, "", fmt.Errorf("csvio: first record: field %d %s", at+1, reason)
-	case n > table.MaxColumns:
-		return Layout{}, "", fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, table.MaxColumns)
+	case n > dataset.MaxColumns:
+		return Layout{}, "", fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, dataset.MaxColumns)
 	}
 	l.Columns = names(l.Encoding.decode(new([]byte), rec), l.Comma, n)
 	switch {
 	case o.Header == Present, o.Header == Auto && o.ByName():
 		l.Header = true
 	case o.Header == Auto:
-		label, err := table.Position(o.Label, n)
+		label, err := dataset.ColumnPosition(o.Label, n)
 		if err != nil {
 			label = -1
 		}
@@ -105,7 +105,7 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 			return Layout{}, "", fmt.Errorf("csvio: header: column %d: %s", f+1, notUTF8([]byte(name)))
 		}
 	}
-	if l.Layout, err = o.Layout(l.Columns, l.Header); err != nil && n == 1 {
+	if l.TableLayout, err = o.Layout(l.Columns, l.Header); err != nil && n == 1 {
 		err = spaced(head, err)
 	}
 	return l, doubt, err

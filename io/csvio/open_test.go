@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bochner-ml/bochner/io/table"
+	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 func TestReadLayoutFindsSeparatorHeaderAndLabel(t *testing.T) {
@@ -19,42 +19,42 @@ func TestReadLayoutFindsSeparatorHeaderAndLabel(t *testing.T) {
 		opts       Hints
 		want       Layout
 	}{
-		{"label by name", "a, y ,b\n1,cat,2\n", Hints{Choice: table.Choice{Label: "y"}},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "y", "b"}, Label: 1, Features: []int{0, 2}}}},
-		{"name above numbers in the header", "1990,y,1991\n1,cat,2\n", Hints{Choice: table.Choice{Label: "y"}},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"1990", "y", "1991"}, Label: 1, Features: []int{0, 2}}}},
-		{"name that is a number wins over a position", "a,b,1\n5,6,7\n", Hints{Choice: table.Choice{Label: "1"}, Header: Present},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "b", "1"}, Label: 2, Features: []int{0, 1}}}},
-		{"position from the end", "5,6,cat\n7,8,dog\n", Hints{Choice: table.Choice{Label: "-1"}},
-			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"c1", "c2", "c3"}, Label: 2, Features: []int{0, 1}}}},
-		{"position from the beginning, TSV", "cat\t6\n\n dog \t8\n", Hints{Choice: table.Choice{Label: "1"}},
-			Layout{Comma: '\t', Layout: table.Layout{Columns: []string{"c1", "c2"}, Label: 0, Features: []int{1}}}},
+		{"label by name", "a, y ,b\n1,cat,2\n", Hints{Choice: dataset.Choice{Label: "y"}},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "y", "b"}, Label: 1, Features: []int{0, 2}}}},
+		{"name above numbers in the header", "1990,y,1991\n1,cat,2\n", Hints{Choice: dataset.Choice{Label: "y"}},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"1990", "y", "1991"}, Label: 1, Features: []int{0, 2}}}},
+		{"name that is a number wins over a position", "a,b,1\n5,6,7\n", Hints{Choice: dataset.Choice{Label: "1"}, Header: Present},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b", "1"}, Label: 2, Features: []int{0, 1}}}},
+		{"position from the end", "5,6,cat\n7,8,dog\n", Hints{Choice: dataset.Choice{Label: "-1"}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"c1", "c2", "c3"}, Label: 2, Features: []int{0, 1}}}},
+		{"position from the beginning, TSV", "cat\t6\n\n dog \t8\n", Hints{Choice: dataset.Choice{Label: "1"}},
+			Layout{Comma: '\t', TableLayout: dataset.TableLayout{Columns: []string{"c1", "c2"}, Label: 0, Features: []int{1}}}},
 		{"no label, no header", "5;6\n7;8\n", Hints{},
-			Layout{Comma: ';', Layout: table.Layout{Columns: []string{"c1", "c2"}, Label: -1, Features: []int{0, 1}}}},
-		{"header by text over numbers", "\xef\xbb\xbfa,b,class\n5,6,cat\n7,8,dog\n", Hints{Choice: table.Choice{Label: "-1"}},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "b", "class"}, Label: 2, Features: []int{0, 1}}}},
+			Layout{Comma: ';', TableLayout: dataset.TableLayout{Columns: []string{"c1", "c2"}, Label: -1, Features: []int{0, 1}}}},
+		{"header by text over numbers", "\xef\xbb\xbfa,b,class\n5,6,cat\n7,8,dog\n", Hints{Choice: dataset.Choice{Label: "-1"}},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b", "class"}, Label: 2, Features: []int{0, 1}}}},
 		{"header without name over the index", ",a,a b\n0,1,2\n", Hints{},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"c1", "a", "a b"}, Label: -1, Features: []int{0, 1, 2}}}},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"c1", "a", "a b"}, Label: -1, Features: []int{0, 1, 2}}}},
 		{"header alone", "a,b", Hints{},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}},
-		{"text label is not a header", "5,6,cat\n7,8,1\n9,9,dog\n", Hints{Choice: table.Choice{Label: "3"}},
-			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"c1", "c2", "c3"}, Label: 2, Features: []int{0, 1}}}},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}},
+		{"text label is not a header", "5,6,cat\n7,8,1\n9,9,dog\n", Hints{Choice: dataset.Choice{Label: "3"}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"c1", "c2", "c3"}, Label: 2, Features: []int{0, 1}}}},
 		{"text throughout a column is not a header", "Private,5\nState-gov,6\n", Hints{},
-			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"c1", "c2"}, Label: -1, Features: []int{0, 1}}}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"c1", "c2"}, Label: -1, Features: []int{0, 1}}}},
 		{"missing values are not a header", "NA,5,?\n4,6,7\n", Hints{},
-			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"c1", "c2", "c3"}, Label: -1, Features: []int{0, 1, 2}}}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"c1", "c2", "c3"}, Label: -1, Features: []int{0, 1, 2}}}},
 		{"years, header stated", "1990,1991\n5,6\n", Hints{Header: Present},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"1990", "1991"}, Label: -1, Features: []int{0, 1}}}},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"1990", "1991"}, Label: -1, Features: []int{0, 1}}}},
 		{"text, stated to be a row", "a,b\n5,6\n", Hints{Header: Absent},
-			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"c1", "c2"}, Label: -1, Features: []int{0, 1}}}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"c1", "c2"}, Label: -1, Features: []int{0, 1}}}},
 		{"quoted header over two lines", "\"a\n(m)\",\"b;c\"\n5,6\n", Hints{},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a\n(m)", "b;c"}, Label: -1, Features: []int{0, 1}}}},
-		{"same names, label elsewhere", "a,a,y\n5,6,7\n", Hints{Choice: table.Choice{Label: "y"}},
-			Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "a", "y"}, Label: 2, Features: []int{0, 1}}}},
-		{"own separator", "5|6,1\n", Hints{Comma: '|', Choice: table.Choice{Label: "2"}},
-			Layout{Comma: '|', Layout: table.Layout{Columns: []string{"c1", "c2"}, Label: 1, Features: []int{0}}}},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a\n(m)", "b;c"}, Label: -1, Features: []int{0, 1}}}},
+		{"same names, label elsewhere", "a,a,y\n5,6,7\n", Hints{Choice: dataset.Choice{Label: "y"}},
+			Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "a", "y"}, Label: 2, Features: []int{0, 1}}}},
+		{"own separator", "5|6,1\n", Hints{Comma: '|', Choice: dataset.Choice{Label: "2"}},
+			Layout{Comma: '|', TableLayout: dataset.TableLayout{Columns: []string{"c1", "c2"}, Label: 1, Features: []int{0}}}},
 		{"one column", "5\n6\n", Hints{},
-			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"c1"}, Label: -1, Features: []int{0}}}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"c1"}, Label: -1, Features: []int{0}}}},
 	} {
 		got, err := ReadLayout(iotest.HalfReader(strings.NewReader(c.text)), c.opts)
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
@@ -77,17 +77,17 @@ func TestReadLayoutErrorsSayWhatToDo(t *testing.T) {
 		opts Hints
 		want string
 	}{
-		{"age,height\n1,2\n", Hints{Choice: table.Choice{Label: "hieght"}}, `no column "hieght" (did you mean "height"?); have age, height`},
-		{"age,height\n1,2\n", Hints{Choice: table.Choice{Label: "AGE"}}, `(did you mean "age"?)`},
-		{"age,height\n1,2\n", Hints{Choice: table.Choice{Label: "income"}}, `label: no column "income"; have age, height`},
-		{"1,2\n", Hints{Choice: table.Choice{Label: "y"}, Header: Absent}, `label "y" is a name, but the file has no header; give the position, 1 to 2 or -1 for the last`},
-		{"1,2\n", Hints{Choice: table.Choice{Label: "3"}}, `label "3" is outside the columns 1 to 2`},
-		{"1,2\n", Hints{Choice: table.Choice{Label: "0"}}, `label "0" is outside`},
-		{"1,2\n", Hints{Choice: table.Choice{Label: "-3"}}, `label "-3" is outside`},
-		{"1,2\n", Hints{Choice: table.Choice{Label: "99999999999999999999"}, Header: Absent}, `is outside`},
-		{"y,a,y\n1,2,3\n", Hints{Choice: table.Choice{Label: "y"}}, `label "y": columns 1 and 3 have that name; give the position`},
-		{"y\n1\n", Hints{Choice: table.Choice{Label: "y"}}, `the label is the only column`},
-		{"label,0,1\n7,5,6\n", Hints{Choice: table.Choice{Label: "1"}}, `field 1 is text above numbers, but field 3 is a number; set header to yes or no`},
+		{"age,height\n1,2\n", Hints{Choice: dataset.Choice{Label: "hieght"}}, `no column "hieght" (did you mean "height"?); have age, height`},
+		{"age,height\n1,2\n", Hints{Choice: dataset.Choice{Label: "AGE"}}, `(did you mean "age"?)`},
+		{"age,height\n1,2\n", Hints{Choice: dataset.Choice{Label: "income"}}, `label: no column "income"; have age, height`},
+		{"1,2\n", Hints{Choice: dataset.Choice{Label: "y"}, Header: Absent}, `label "y" is a name, but the file has no header; give the position, 1 to 2 or -1 for the last`},
+		{"1,2\n", Hints{Choice: dataset.Choice{Label: "3"}}, `label "3" is outside the columns 1 to 2`},
+		{"1,2\n", Hints{Choice: dataset.Choice{Label: "0"}}, `label "0" is outside`},
+		{"1,2\n", Hints{Choice: dataset.Choice{Label: "-3"}}, `label "-3" is outside`},
+		{"1,2\n", Hints{Choice: dataset.Choice{Label: "99999999999999999999"}, Header: Absent}, `is outside`},
+		{"y,a,y\n1,2,3\n", Hints{Choice: dataset.Choice{Label: "y"}}, `label "y": columns 1 and 3 have that name; give the position`},
+		{"y\n1\n", Hints{Choice: dataset.Choice{Label: "y"}}, `the label is the only column`},
+		{"label,0,1\n7,5,6\n", Hints{Choice: dataset.Choice{Label: "1"}}, `field 1 is text above numbers, but field 3 is a number; set header to yes or no`},
 		{"5.1,3.5,1.2.3\n4,5,6\n", Hints{}, `cannot tell whether the first line is a header`},
 		{"a,\"b\n", Hints{}, `first record: 1:2: the quote opened in this field is never closed`},
 		{"a,b\"\n", Hints{}, `first record: field 2 has a quote in an unquoted field`},
@@ -104,7 +104,7 @@ func TestReadLayoutErrorsSayWhatToDo(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "\n \r\n", "\xef\xbb\xbf"} {
-		if _, err := ReadLayout(strings.NewReader(text), Hints{Choice: table.Choice{Label: "y"}}); !errors.Is(err, ErrEmpty) {
+		if _, err := ReadLayout(strings.NewReader(text), Hints{Choice: dataset.Choice{Label: "y"}}); !errors.Is(err, ErrEmpty) {
 			t.Errorf("%q: error is %v", text, err)
 		}
 	}
@@ -139,7 +139,7 @@ func TestSniffChoosesTheSeparatorThatGivesARectangle(t *testing.T) {
 
 func TestReadLayoutSeesWideFirstRecord(t *testing.T) {
 	text := strings.Repeat("0.123456789;", 100_000) + "cat\n" + strings.Repeat("1;", 100_000) + "dog\n"
-	l, err := ReadLayout(strings.NewReader(text), Hints{Choice: table.Choice{Label: "-1"}})
+	l, err := ReadLayout(strings.NewReader(text), Hints{Choice: dataset.Choice{Label: "-1"}})
 	if err != nil || len(l.Features) != 100_000 || l.Comma != ';' || l.Header || l.Label != 100_000 {
 		t.Errorf("%d features by %q, header %v, label %d, %v", len(l.Features), l.Comma, l.Header, l.Label, err)
 	}

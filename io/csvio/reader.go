@@ -8,11 +8,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // The use of a field that is not a feature.
@@ -84,10 +84,10 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 		d.uses[f] = label - int32(i)
 		d.labels = append(d.labels, []byte{})
 	}
-	if f := l.Role(table.Weight); f >= 0 {
+	if f := l.Role(dataset.WeightRole); f >= 0 {
 		d.uses[f], d.weight = weight, []byte{}
 	}
-	if f := l.Role(table.ID); f >= 0 {
+	if f := l.Role(dataset.IDRole); f >= 0 {
 		d.id = d.keep(f)
 	}
 	return d
@@ -270,7 +270,7 @@ func (r *Reader) begin() error {
 	}
 	for f, name := range names(rec, r.layout.Comma, n) {
 		if want := r.layout.Columns[f]; name != want {
-			return fmt.Errorf("csvio: header: column %d is %s, want %s", f+1, table.Quote(name), table.Quote(want))
+			return fmt.Errorf("csvio: header: column %d is %s, want %s", f+1, dataset.Quote(name), dataset.Quote(want))
 		}
 	}
 	return nil
@@ -383,12 +383,12 @@ func (r *Reader) bad(rec []byte, f int, reason string) *rows.BadRow {
 		e.Reason = fmt.Sprintf("has 1 field, want %d (separated by %q)", want, rune(r.layout.Comma))
 		return e
 	case n != want:
-		e.Reason = fmt.Sprintf("has %d %s, want %d", n, table.Plural(n, "field"), want)
+		e.Reason = fmt.Sprintf("has %d %s, want %d", n, dataset.Plural(n, "field"), want)
 		return e
 	}
 	e.Column = f + 1
 	if f < want || broken == "" && f < len(r.uses) {
-		reason = table.InColumn(r.layout.Columns[f], reason)
+		reason = dataset.InColumn(r.layout.Columns[f], reason)
 	}
 	e.Reason = reason
 	return e

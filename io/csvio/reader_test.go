@@ -14,9 +14,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -56,7 +56,7 @@ func open(in io.Reader, l Layout) *Reader {
 
 // columns returns a layout without a header.
 func columns(comma byte, n, label int) Layout {
-	l := Layout{Comma: comma, Layout: table.Layout{Label: label}}
+	l := Layout{Comma: comma, TableLayout: dataset.TableLayout{Label: label}}
 	for f := range n {
 		l.Columns = append(l.Columns, generated(f))
 		if f != label {
@@ -80,12 +80,12 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 		{columns(';', 2, 1), "1;a,b\n", []row{{X: []float32{1}, Label: "a,b"}}},
 		{columns(',', 1, -1), "0.1\n", []row{{X: []float32{0.1}}}},
 		{ // the label's text is not that of a later field
-			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"y", "a", "b"}, Label: 0, Features: []int{2}}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"y", "a", "b"}, Label: 0, Features: []int{2}}},
 			"\"c\"\"d\",\"e\"\"f\",1\n", []row{{X: []float32{1}, Label: "c\"d"}},
 		},
 		{columns('\t', 1, -1), "\"\t5\"\n", []row{{Bad: `1:1: column "c1": "\t5" is not a number`}}},
 		{ // order of features is the layout's, and the third field is anything
-			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"a", "b", "c", "d"}, Label: 1, Features: []int{3, 0}}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"a", "b", "c", "d"}, Label: 1, Features: []int{3, 0}}},
 			"1,y,any thing,4\n1,y,,4\n1,y,\"x,\"\"y\",4\n",
 			[]row{{X: []float32{4, 1}, Label: "y"}, {X: []float32{4, 1}, Label: "y"}, {X: []float32{4, 1}, Label: "y"}},
 		},
@@ -98,7 +98,7 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 }
 
 func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
-	l := Layout{Comma: ',', Layout: table.Layout{Columns: []string{"age", "work class", "y"}, Label: 2, Features: []int{0, 1}}}
+	l := Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"age", "work class", "y"}, Label: 2, Features: []int{0, 1}}}
 	for _, c := range []struct{ rec, want string }{
 		{"1,1.2.3,y", `1:2: column "work class": "1.2.3" is not a number`},
 		{"abc,1,y", `1:1: column "age": "abc" is not a number`},
@@ -136,7 +136,7 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 
 func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 	text := "\xef\xbb\xbf\n\"a\",b\n1,2\n3,4\n"
-	l := Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}
+	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}
 	want := []row{{X: []float32{1, 2}}, {X: []float32{3, 4}}}
 	for cut := int64(5); cut <= int64(len(text)); cut++ {
 		o := lines.Options{End: cut, Quote: true, Comma: ','}
@@ -153,7 +153,7 @@ func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 }
 
 func TestForeignHeaderIsRefused(t *testing.T) {
-	l := Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}
+	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}
 	for text, want := range map[string]string{
 		"b,a\n1,2\n":   `csvio: header: column 1 is "b", want "a"`,
 		"a,b,c\n1,2\n": `csvio: header: has 3 columns, want 2`,
@@ -301,15 +301,15 @@ func TestInvalidLayoutsAreRefused(t *testing.T) {
 	}
 	for _, l := range []Layout{
 		{},
-		{Comma: ',', Layout: table.Layout{Label: -1}},
-		{Comma: '"', Layout: table.Layout{Label: -1, Columns: []string{"a"}, Features: []int{0}}},
-		{Comma: ',', Layout: table.Layout{Label: 1, Columns: []string{"a"}, Features: []int{0}}},
-		{Comma: ',', Layout: table.Layout{Label: -2, Columns: []string{"a"}, Features: []int{0}}},
-		{Comma: ',', Layout: table.Layout{Label: 0, Columns: []string{"a"}, Features: []int{0}}},
-		{Comma: ',', Layout: table.Layout{Label: -1, Columns: []string{"a"}, Features: []int{1}}},
-		{Comma: ',', Layout: table.Layout{Label: -1, Columns: []string{"a"}, Features: []int{-1}}},
-		{Comma: ',', Layout: table.Layout{Label: -1, Columns: []string{"a"}, Features: []int{0, 0}}},
-		{Comma: ',', Layout: table.Layout{Label: -1, Columns: []string{"a"}}},
+		{Comma: ',', TableLayout: dataset.TableLayout{Label: -1}},
+		{Comma: '"', TableLayout: dataset.TableLayout{Label: -1, Columns: []string{"a"}, Features: []int{0}}},
+		{Comma: ',', TableLayout: dataset.TableLayout{Label: 1, Columns: []string{"a"}, Features: []int{0}}},
+		{Comma: ',', TableLayout: dataset.TableLayout{Label: -2, Columns: []string{"a"}, Features: []int{0}}},
+		{Comma: ',', TableLayout: dataset.TableLayout{Label: 0, Columns: []string{"a"}, Features: []int{0}}},
+		{Comma: ',', TableLayout: dataset.TableLayout{Label: -1, Columns: []string{"a"}, Features: []int{1}}},
+		{Comma: ',', TableLayout: dataset.TableLayout{Label: -1, Columns: []string{"a"}, Features: []int{-1}}},
+		{Comma: ',', TableLayout: dataset.TableLayout{Label: -1, Columns: []string{"a"}, Features: []int{0, 0}}},
+		{Comma: ',', TableLayout: dataset.TableLayout{Label: -1, Columns: []string{"a"}}},
 	} {
 		if l.Validate() == nil {
 			t.Errorf("%+v is accepted", l)
@@ -332,7 +332,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("\"a\"\"b\",1\n,"), "1", byte(','), false)
 	f.Add([]byte("ville,y\nGen\xe8ve,1\n\x93B\xe2le\x94,2\n"), "y", byte(','), true)
 	f.Fuzz(func(t *testing.T, text []byte, label string, comma byte, latin1 bool) {
-		hints := Hints{Comma: comma, Choice: table.Choice{Label: label}}
+		hints := Hints{Comma: comma, Choice: dataset.Choice{Label: label}}
 		if latin1 {
 			hints.Encoding = Latin1
 		}
@@ -357,7 +357,7 @@ func FuzzCSV(f *testing.F) {
 					}
 				}
 			}
-			if m, err := l.Match(&l.Layout, l.Header); err != nil || !cmp.Equal(m, l.Layout) {
+			if m, err := l.Match(&l.TableLayout, l.Header); err != nil || !cmp.Equal(m, l.TableLayout) {
 				t.Fatalf("%+v does not match itself: %+v, %v", l, m, err)
 			}
 		}

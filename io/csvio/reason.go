@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // kind is the kind of a field's text.
@@ -58,7 +58,7 @@ func reason(b []byte) string {
 	if len(b) == 0 {
 		return "is empty"
 	}
-	q := table.Quote(string(b[:min(len(b), 200)]))
+	q := dataset.Quote(string(b[:min(len(b), 200)]))
 	if v, ok := decimal.Parse(b); ok {
 		return q + " is " + rows.CheckFinite(v)
 	}

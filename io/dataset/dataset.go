@@ -4,6 +4,9 @@
 // No row is lost silently. The Report of a shard records what its reader saw. Tile
 // checks that the shards of a file join exactly, and Count that every row was either
 // used or set aside with position and reason.
+//
+// Formats with columns share a TableLayout: the names of the columns, which of them are features, labels,
+// the weight, the id and the time of a row, and how the columns of other files are matched.
 package dataset
 
 import (
@@ -13,7 +16,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/bochner-ml/bochner/io/keys"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -94,7 +97,7 @@ type Dataset struct {
 	Weighted bool `json:"weighted,omitempty"`
 
 	// Key, unless nil, says how the keys of rows are made, which readers then store in Block.Keys.
-	Key *keys.Key `json:"key,omitempty"`
+	Key *schema.Key `json:"key,omitempty"`
 
 	// Only, unless nil, chooses the rows that are read.
 	Only *Only `json:"only,omitempty"`

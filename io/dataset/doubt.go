@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/bochner-ml/bochner/io/dataset/internal/shards"
 )
 
 // doubt adds notes on signs that files are missing or read twice.
@@ -36,10 +34,10 @@ func (d *Dataset) doubt(files []Seen) {
 	for i := range d.Files {
 		names = append(names, d.Files[i].Name)
 	}
-	if twice := shards.Compressed(names); len(twice) > 0 {
+	if twice := CompressedTwice(names); len(twice) > 0 {
 		d.Notes = append(d.Notes, "compressed files stand beside files of the same name, so rows may count twice: "+SomeOf(twice))
 	}
-	d.Notes = append(d.Notes, shards.Missing(names, mostNamed)...)
+	d.Notes = append(d.Notes, MissingShards(names, mostNamed)...)
 }
 
 // mostNamed is the number of names that a note lists.

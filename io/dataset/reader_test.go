@@ -13,8 +13,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/csvio"
 	. "github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 func inf() float32 { return float32(math.Inf(1)) }
@@ -119,7 +119,7 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 		}
 		d := open(t, Options{Data: []string{write(t, t.TempDir(), "d", []byte(text.String()))}, Format: "libsvm"})
 		at := 0
-		r := d.Read(context.Background(), Whole(0), labels.ParseTarget, Stop)
+		r := d.Read(context.Background(), Whole(0), schema.ParseTarget, Stop)
 		var b rows.Block
 		for r.Next(&b) {
 			if len(b.X) != b.N*b.D || len(b.Y) != b.N {
@@ -155,7 +155,7 @@ func TestALongRowAmongShortOnesDoesNotBlowUpTheBlock(t *testing.T) {
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d", []byte(text))}})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := d.Read(context.Background(), Whole(0), labels.ParseTarget, Stop)
+	r := d.Read(context.Background(), Whole(0), schema.ParseTarget, Stop)
 	defer r.Close()
 	var b rows.Block
 	var n, twos int

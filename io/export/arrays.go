@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/io/npyio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
@@ -72,8 +71,8 @@ func writeColumn(w io.Writer, c Column, n int, values any) error {
 	return fmt.Errorf("export: npy: column %s of %T", c.Name, values)
 }
 
-func writeNPY[T npyio.Number](w io.Writer, v []T, shape []int) error {
-	out, err := npyio.NewWriter[T](w, shape...)
+func writeNPY[T safetensors.Number](w io.Writer, v []T, shape []int) error {
+	out, err := safetensors.NewNPYWriter[T](w, shape...)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/npyio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
@@ -62,10 +61,10 @@ func TestEveryFormatHoldsTheSameTable(t *testing.T) {
 	b := &Block{N: 2, Values: []any{x, y}}
 
 	npy := write(t, "npy", columns, b)
-	if h, v, err := npyio.Read[float32](npy[".npy"]); err != nil || !slices.Equal(h.Shape, []int{2, 2}) || !slices.Equal(v, x) {
+	if h, v, err := safetensors.ReadNPY[float32](npy[".npy"]); err != nil || !slices.Equal(h.Shape, []int{2, 2}) || !slices.Equal(v, x) {
 		t.Errorf("npy: %v %v %v", h, v, err)
 	}
-	if h, v, err := npyio.Read[int32](npy["-labels.npy"]); err != nil || !slices.Equal(h.Shape, []int{2}) || !slices.Equal(v, y) {
+	if h, v, err := safetensors.ReadNPY[int32](npy["-labels.npy"]); err != nil || !slices.Equal(h.Shape, []int{2}) || !slices.Equal(v, y) {
 		t.Errorf("npy labels: %v %v %v", h, v, err)
 	}
 	data := write(t, "safetensors", columns, b)[".safetensors"]

@@ -11,7 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 func init() {
@@ -26,7 +25,7 @@ func init() {
 
 // Layout describes the objects of the files.
 type Layout struct {
-	table.Layout
+	dataset.TableLayout
 	// Others means that keys which are not columns are ignored, because the features are
 	// chosen by name. Otherwise such an object is not a row.
 	Others bool `json:"others,omitempty"`
@@ -34,10 +33,12 @@ type Layout struct {
 	first *keys // of the first file, while a Dataset is opened
 }
 
-var _ table.Of = (*Layout)(nil)
+var _ dataset.Tabular = (*Layout)(nil)
 
 // With returns a copy with other columns.
-func (l *Layout) With(t table.Layout) dataset.Layout { return &Layout{Layout: t, Others: l.Others} }
+func (l *Layout) With(t dataset.TableLayout) dataset.Layout {
+	return &Layout{TableLayout: t, Others: l.Others}
+}
 
 // Sniff reports whether the text that begins with head is JSON lines: its first line is an
 // object, or what begins like one.
@@ -88,23 +89,23 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 			all.merge(k)
 		}
 	}
-	if len(all.names) > table.MaxColumns {
-		return o.Error(o.First, fmt.Errorf("the files have more than %d keys", table.MaxColumns))
+	if len(all.names) > dataset.MaxColumns {
+		return o.Error(o.First, fmt.Errorf("the files have more than %d keys", dataset.MaxColumns))
 	}
-	layout := Layout{Others: table.Like(o) != nil || len(o.Options.Columns) > 0}
+	layout := Layout{Others: dataset.SameLayout(o) != nil || len(o.Options.Columns) > 0}
 	var err error
-	layout.Layout, err = table.First(o, all.order())
+	layout.TableLayout, err = dataset.FirstLayout(o, all.order())
 	if err != nil {
 		return o.Error(o.First, err)
 	}
-	table.Begin(o, &layout)
+	dataset.BeginTable(o, &layout)
 	for i, f := range files {
 		k, ok := f.What.(*keys)
 		if !ok && i == o.First {
 			k, ok = first, true
 		}
 		if ok {
-			if err := flat(&layout.Layout, k); err != nil {
+			if err := flat(&layout.TableLayout, k); err != nil {
 				return &dataset.Error{Format: o.Data.Schema.Format, Name: o.Data.Files[i].Name, Err: err}
 			}
 		}
@@ -113,12 +114,12 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 }
 
 // flat returns an error if a used column has nested values.
-func flat(l *table.Layout, k *keys) error {
+func flat(l *dataset.TableLayout, k *keys) error {
 	for f, uses := range l.Uses() {
 		name := l.Columns[f]
 		i, ok := k.index[name]
 		if line := k.nested[i]; ok && line > 0 && uses {
-			return fmt.Errorf("line %d: column %s: %s; flatten it, or drop the column", line, table.Quote(name), isNested)
+			return fmt.Errorf("line %d: column %s: %s; flatten it, or drop the column", line, dataset.Quote(name), isNested)
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // keys are the keys of objects, and what is known of their order.
@@ -46,8 +45,8 @@ func keysOf(head []byte) (*keys, error) {
 			break
 		}
 		k.object(&s, line, r.Line())
-		if len(k.names) > table.MaxColumns {
-			return nil, fmt.Errorf("has more than %d keys", table.MaxColumns)
+		if len(k.names) > dataset.MaxColumns {
+			return nil, fmt.Errorf("has more than %d keys", dataset.MaxColumns)
 		}
 	}
 	if len(k.names) == 0 {

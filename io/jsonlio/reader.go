@@ -7,12 +7,11 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // reader reads the rows of one shard.
 type reader struct {
-	*table.Record
+	*dataset.Record
 	lines  *lines.Reader
 	layout *Layout
 	index  map[string]int // of each column
@@ -24,7 +23,7 @@ var _ rows.Reader = (*reader)(nil)
 
 func newReader(text *lines.Reader, in *dataset.Input, l *Layout) *reader {
 	r := &reader{lines: text, layout: l, index: make(map[string]int, len(l.Columns))}
-	r.Record = table.NewRecord(table.NewFields(in, &l.Layout))
+	r.Record = dataset.NewRecord(dataset.NewFields(in, &l.TableLayout))
 	for f, name := range l.Stored() {
 		r.index[name] = f
 	}
@@ -67,7 +66,7 @@ func (r *reader) object(line []byte) (reason string) {
 					continue
 				}
 				return fmt.Sprintf("has the key %s, which is not at the beginning of a file (its first %d bytes); choose the columns by name to ignore others",
-					table.Quote(string(r.member.key)), dataset.HeadBytes)
+					dataset.Quote(string(r.member.key)), dataset.HeadBytes)
 			}
 		}
 		if r.To[f].Sink != nil {
@@ -88,7 +87,7 @@ func (r *reader) value(f int) {
 	case m.kind == null:
 		reason = to.Null(row)
 	default:
-		if reason = table.NotUTF8(m.text); reason != "" {
+		if reason = dataset.NotUTF8(m.text); reason != "" {
 			reason += "; convert the file to UTF-8, for instance with iconv"
 			break
 		}

@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/compress"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // columnReader reads the values of a column, page by page.
 type columnReader struct {
 	*column
 	field    int // of the layout
-	to       *table.Target
+	to       *dataset.Target
 	put      put
 	codecs   *compress.Blocks
 	scratch  *scratch
@@ -60,7 +60,7 @@ func (c *columnReader) begin(ch *chunk) error {
 }
 
 func (c *columnReader) errorf(format string, args ...any) error {
-	return fmt.Errorf("column %s: "+format, append([]any{table.Quote(c.name)}, args...)...)
+	return fmt.Errorf("column %s: "+format, append([]any{dataset.Quote(c.name)}, args...)...)
 }
 
 // next begins the next page with values.
@@ -300,7 +300,7 @@ type dictionary struct {
 }
 
 // remember makes the dictionary remember what its entries store.
-func (d *dictionary) remember(to *table.Target) {
+func (d *dictionary) remember(to *dataset.Target) {
 	if d.decoder = to.Decoder(); d.decoder != nil {
 		d.from = d.decoder.Slot(to.Column)
 		d.width = d.decoder.SlotWidth(to.Column)

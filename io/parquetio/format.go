@@ -15,16 +15,15 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 func init() {
 	dataset.Register(dataset.Format{
 		Name:   "parquet",
 		Traits: dataset.Traits{Columns: true, Exact: true},
-		Layout: func() dataset.Layout { return new(table.Layout) }, LayoutKey: "parquet",
+		Layout: func() dataset.Layout { return new(dataset.TableLayout) }, LayoutKey: "parquet",
 		Sniff: func(head []byte, _ int64) dataset.Likeness { return dataset.Certain.If(sniff(head)) },
-		Begin: begin, Join: join, Agree: table.Agree, Read: read,
+		Begin: begin, Join: join, Agree: dataset.AgreeColumns, Read: read,
 		Range: func(f *dataset.File, _ dataset.Shard) (off, n int64) { return tailRange(f.Size) },
 	})
 }
@@ -72,7 +71,7 @@ func begin(ctx context.Context, o *dataset.Opening, _ []byte) error {
 	if err != nil {
 		return err
 	}
-	return table.BeginStored(o, f.names())
+	return dataset.BeginStored(o, f.names())
 }
 
 // join notes where a file can be cut, and returns its columns if they differ from those of
@@ -98,9 +97,9 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		}
 		file.Cuts = append(file.Cuts, cut)
 	}
-	first := o.Data.Schema.Layout.(*table.Layout)
+	first := o.Data.Schema.Layout.(*dataset.TableLayout)
 	file.Memory = f.memory(first.Used()) + 4*int64(len(first.Features))*int64(rows.Rows(len(first.Features)))
-	return table.JoinStored(o, i, f.names(), func(c int) error {
+	return dataset.JoinStored(o, i, f.names(), func(c int) error {
 		_, err := f.columns[c].put()
 		return err
 	})

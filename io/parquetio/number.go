@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/bochner-ml/bochner/io/table"
+	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 // number says how a column of numbers is stored in rows without a call for each value.
@@ -22,7 +22,7 @@ const (
 )
 
 // set finds out whether the numbers of a column can be stored so.
-func (n *number) set(e *element, to *table.Target) {
+func (n *number) set(e *element, to *dataset.Target) {
 	d := to.Decoder()
 	if d == nil {
 		return

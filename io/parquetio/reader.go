@@ -9,12 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // reader reads the rows of some row groups, a batch at a time: column by column.
 type reader struct {
-	*table.Fields
+	*dataset.Fields
 	source  *source
 	columns []*columnReader
 	groups  []group // that are left
@@ -39,11 +38,11 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	layout := in.Layout().(*table.Layout)
+	layout := in.Layout().(*dataset.TableLayout)
 	if err := layout.Unchanged(f.names()); err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: table.NewFields(in, layout), bad: map[int]*rows.BadRow{}}
+	r := &reader{Fields: dataset.NewFields(in, layout), bad: map[int]*rows.BadRow{}}
 	r.source = &source{ctx: ctx, object: object, last: last}
 	scratch, codecs := new(scratch), new(compress.Blocks)
 	for _, field := range r.Used {

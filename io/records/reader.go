@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/table"
 )
 
 // Options says what to read of rows besides the columns of a schema.
@@ -28,7 +27,7 @@ type Options struct {
 
 // Reader reads rows to blocks. It is not safe for concurrent use.
 type Reader struct {
-	record  *table.Record
+	record  *dataset.Record
 	in      *dataset.Input
 	options Options
 	columns []string // of the rows; nil if they have no names
@@ -54,7 +53,7 @@ func New(s *dataset.Schema, o Options) *Reader {
 			r.columns = append(r.columns, c.Name)
 		}
 	}
-	l := &table.Layout{Columns: slices.Clone(r.columns), Label: -1}
+	l := &dataset.TableLayout{Columns: slices.Clone(r.columns), Label: -1}
 	for i := len(l.Columns); i < s.Dim && r.columns == nil; i++ {
 		l.Columns = append(l.Columns, fmt.Sprintf("c%d", i+1))
 	}
@@ -76,12 +75,12 @@ func New(s *dataset.Schema, o Options) *Reader {
 	}
 	if o.Weighted {
 		r.weight = add(o.WeightColumn)
-		l.Roles = map[string]int{table.Weight: r.weight}
+		l.Roles = map[string]int{dataset.WeightRole: r.weight}
 	}
 	r.in = d.InMemory(dataset.Request{Label: o.Label, Mode: dataset.Aside, Lines: true, Reject: func(line int64, reason string) {
 		r.reject(int(line)-1, reason)
 	}})
-	r.record = table.NewRecord(table.NewFields(r.in, l))
+	r.record = dataset.NewRecord(dataset.NewFields(r.in, l))
 	return r
 }
 
@@ -111,7 +110,7 @@ func (r *Reader) Read(b *rows.Block, items []reflect.Value, reject func(item int
 
 // source is the rows.Reader of the items.
 type source struct {
-	*table.Record
+	*dataset.Record
 	*Reader
 }
 
@@ -160,7 +159,7 @@ func (r *Reader) row(row *Row) (reason string) {
 	} else {
 		for j, name := range r.columns {
 			if !r.named(j, name, row) {
-				return table.InColumn(name, "is not in the row; a missing value is NaN, or an empty text")
+				return dataset.InColumn(name, "is not in the row; a missing value is NaN, or an empty text")
 			}
 		}
 		if r.columns == nil {

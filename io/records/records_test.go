@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/records"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -35,7 +34,7 @@ func houses() (*dataset.Schema, records.Options) {
 	}}
 	s := &dataset.Schema{Format: "csv", Centre: []float64{0, 10, 0}}
 	s.SetTable(t)
-	return s, records.Options{Label: labels.ParseTarget, LabelColumns: []string{"price"}, Weighted: true, WeightColumn: "seen"}
+	return s, records.Options{Label: schema.ParseTarget, LabelColumns: []string{"price"}, Weighted: true, WeightColumn: "seen"}
 }
 
 // read reads items, and returns the block and the reasons by item.
@@ -194,7 +193,7 @@ type prices struct {
 
 func TestSeveralTargetsAreColumnsByName(t *testing.T) {
 	s := &dataset.Schema{Format: "csv", Dim: 1, Columns: []string{"area"}}
-	r := records.New(s, records.Options{Label: labels.ParseTarget, LabelColumns: []string{"price", "rent"}})
+	r := records.New(s, records.Options{Label: schema.ParseTarget, LabelColumns: []string{"price", "rent"}})
 	n := 7
 	b, bad := read(t, r,
 		prices{Area: 1, Rent: 2.5, Price: &n},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // Sink takes the fields of records from the reader of a format. Columns count from 0 as in the Table; row holds the values of the
@@ -46,7 +45,7 @@ type decoding struct {
 	*Column
 	slot   int // index of its first value
 	levels map[string]int32
-	layout *times.Layout
+	layout *TimeLayout
 	centre float64
 }
 
@@ -56,7 +55,7 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 	d := &Decoder{missing: newMissing(t.Missing), decimal: t.Decimal, thousands: t.Thousands}
 	slot := 0
 	for i := range t.Columns {
-		c := decoding{Column: &t.Columns[i], slot: slot, layout: times.Of(t.Columns[i].Layout)}
+		c := decoding{Column: &t.Columns[i], slot: slot, layout: TimeLayoutOf(t.Columns[i].Layout)}
 		if centre != nil && c.Type == Number {
 			c.centre = centre[slot]
 		}

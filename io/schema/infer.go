@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/bochner-ml/bochner/io/labels"
-	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // Hints are what the user says about a table. Columns are identified by their positions, from 0.
@@ -141,7 +138,7 @@ func (in *inference) decideType(i int) error {
 	case Time:
 		if layout == "" {
 			return fmt.Errorf("schema: column %d (%.60q): texts such as %s have no known layout of times; known are %s",
-				i+1, f.Name, quote([]byte(s.odd)), strings.Join(times.Names(), ", "))
+				i+1, f.Name, quote([]byte(s.odd)), strings.Join(TimeLayoutNames(), ", "))
 		}
 		f.Layout = layout
 		switch n := s.Texts - s.Times[layout]; {
@@ -153,14 +150,14 @@ func (in *inference) decideType(i int) error {
 			in.note(i, doubtMonth, "read as %s, not %s", layout, other)
 		case s.zone(layout) == ZoneSome:
 			in.note(i, doubtZones, "%d of %d with a zone", s.tally.of(isZoned), s.Texts)
-		case layout == times.Digits && !asked:
+		case layout == DigitsLayout && !asked:
 			in.note(i, doubtDigits, "%.0f to %.0f", s.Min, s.Max)
 		case !asked:
 			in.note(i, doubtTime, "layout %s", layout)
 		}
 	case Category:
 		in.decideLevels(i, asked)
-		if alike := labels.Alike(s.texts()); alike != "" {
+		if alike := Alike(s.texts()); alike != "" {
 			in.note(i, doubtAlike, "%s", alike)
 		}
 	default:
@@ -199,14 +196,14 @@ func (s *Summary) texts() (all []string) {
 
 // dates reports whether all texts are whole numbers that are dates.
 func (s *Summary) dates() bool {
-	return s.Distinct > 2 && s.Times[times.Digits] == s.Texts && s.Numbers == s.Texts
+	return s.Distinct > 2 && s.Times[DigitsLayout] == s.Texts && s.Numbers == s.Texts
 }
 
 // datelike reports whether nearly all texts look like dates or times.
 func (s *Summary) datelike() bool {
 	var n int64
 	for _, l := range s.Levels {
-		if times.Like([]byte(l.Text)) {
+		if LikeTime([]byte(l.Text)) {
 			n += l.Rows
 		}
 	}

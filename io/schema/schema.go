@@ -5,6 +5,11 @@
 // A number is a float32, and NaN if it is missing. A category is the index of its level; what
 // these indices become as features is decided by package preprocess of features. A schema is
 // plain data and part of a model, so the same field has the same value in every job.
+//
+// A Description is what people edit: ReadDescription and AppendDescription read and write it as YAML.
+// A Vocabulary has the classes of labels in their order. A TimeLayout is a way to write times. A Key says
+// from which columns the key of a row is made, by which it is assigned to a fold. Cells count numbers in
+// intervals, as many as memory allows, for their quantiles.
 package schema
 
 import (
@@ -16,7 +21,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // Type is how the fields of a column become numbers.
@@ -232,8 +236,8 @@ func (c *Column) validate() error {
 	case Category:
 		return c.validateLevels()
 	case Time:
-		if times.Of(c.Layout) == nil {
-			return fmt.Errorf("unknown layout of times %.40q; want one of %s", c.Layout, strings.Join(times.Names(), ", "))
+		if TimeLayoutOf(c.Layout) == nil {
+			return fmt.Errorf("unknown layout of times %.40q; want one of %s", c.Layout, strings.Join(TimeLayoutNames(), ", "))
 		}
 	default:
 		return fmt.Errorf("unknown type %.40q; want number, boolean, category or time", c.Type)

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
-	"github.com/bochner-ml/bochner/io/schema/cells"
-	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // Level is a text and the number of fields that have it.
@@ -76,7 +74,7 @@ func (s *Survey) Column(column int) *Summary {
 		}
 	}
 	all := c.rest
-	var numbers []cells.Piece
+	var numbers []Piece
 	if c.cells.Len() > 0 {
 		numbers = c.cells.Pieces(c.rest.min, c.rest.max)
 	}
@@ -94,7 +92,7 @@ func (s *Survey) Column(column int) *Summary {
 		}
 		all.add(is, value, stored, e.size, e.n)
 		if is&isNumber != 0 {
-			numbers = append(numbers, cells.Piece{From: value, To: value, N: e.n})
+			numbers = append(numbers, Piece{From: value, To: value, N: e.n})
 			continue
 		}
 		sum.others++
@@ -114,7 +112,7 @@ func (s *Survey) Column(column int) *Summary {
 	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.of(isNumber), all.of(isWhole), all.of(hasZeros), all.of(isBoolean)
 	sum.tally = all
 	slices.Sort(sum.absent)
-	sum.Times, sum.Units = all.named(firstLayout, times.Names()), all.named(firstUnit, decimal.Units[:])
+	sum.Times, sum.Units = all.named(firstLayout, TimeLayoutNames()), all.named(firstUnit, decimal.Units[:])
 	for u, n := range sum.Units { // numbers with another unit than most are other texts
 		if u == sum.unit() {
 			continue
@@ -128,7 +126,7 @@ func (s *Survey) Column(column int) *Summary {
 	}
 	if sum.Numbers > 0 {
 		sum.Min, sum.Max = all.min, all.max
-		sum.Median, sum.Within = cells.Quantile(numbers, 0.5)
+		sum.Median, sum.Within = Quantile(numbers, 0.5)
 	}
 	if sum.odd == "" {
 		sum.odd = all.odd
@@ -201,7 +199,7 @@ func (s *Summary) repeats() float64 {
 // layout returns the layout that most texts have, the share of texts that have it, and another one that as many have.
 func (s *Summary) layout() (name string, share float64, other string) {
 	var most int64
-	for _, l := range times.Layouts {
+	for _, l := range TimeLayouts {
 		switch n := s.Times[l.Name]; {
 		case n > most:
 			most, name, other = n, l.Name, ""
@@ -214,7 +212,7 @@ func (s *Summary) layout() (name string, share float64, other string) {
 
 // Span returns the texts of the first and the last time of a layout; not ok unless all texts were told apart and some have the layout.
 func (s *Summary) Span(layout string) (first, last string, ok bool) {
-	l := times.Of(layout)
+	l := TimeLayoutOf(layout)
 	if l == nil || !s.Exact {
 		return "", "", false
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/schema/cells"
 )
 
 // Bounds on the memory of a Survey, in units of about 50 bytes: a text takes one, and one more for each 32 bytes.
@@ -52,8 +51,8 @@ type survey struct {
 	weight int64 // of levels
 	// Levels are the texts whose hash has zeros leading zero bits; with 0 all.
 	zeros uint
-	rest  tally       // of other texts
-	cells cells.Cells // of the numbers among them
+	rest  tally // of other texts
+	cells Cells // of the numbers among them
 }
 
 // NewSurvey returns an empty Survey of a table with so many columns, at most rows.MaxDim+1.

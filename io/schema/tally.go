@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // traits are what a text can be read as, one bit each. The bits from firstLayout on are those of
@@ -27,7 +26,7 @@ const (
 	firstUnit   = firstForm + formCount
 	unitCount   = len(decimal.Units)
 	firstLayout = firstUnit + unitCount
-	layoutCount = len(times.Layouts)
+	layoutCount = len(TimeLayouts)
 	traitCount  = firstLayout + layoutCount
 )
 
@@ -109,8 +108,8 @@ func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 		}
 	}
 	if c := text[0]; c-'0' < 10 || (c|0x20)-'a' < 26 {
-		for i := range times.Layouts {
-			if l := &times.Layouts[i]; is&isNumber != 0 && l.Name != times.Digits {
+		for i := range TimeLayouts {
+			if l := &TimeLayouts[i]; is&isNumber != 0 && l.Name != DigitsLayout {
 				continue
 			} else if _, ok := l.Parse(text); ok {
 				if is |= 1 << (firstLayout + i); l.Zoned(text) {

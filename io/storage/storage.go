@@ -5,6 +5,11 @@
 // Output of this package is never partly visible: a file appears under its name when it
 // is complete, a directory when all of its files are. Buckets have no directories: on
 // gs:// a directory exists once its last file does, the manifest.
+//
+// A Watch finds files as they appear under patterns. It has no state that lasts: the files that the work
+// has left tell what is done. In memory it has the names that match now or did in the last ten minutes,
+// and no others. So a file whose name is gone for longer and comes back is returned again, and whoever
+// does the work asks first whether it is done.
 package storage
 
 import (

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -50,7 +49,7 @@ func SchemaOf(in models.Input, d *dataset.Dataset) *Schema {
 	if err := json.Unmarshal(in.Options, like); err != nil {
 		return nil // opening the data has checked it
 	}
-	was, ok := like.Layout.(table.Of)
+	was, ok := like.Layout.(dataset.Tabular)
 	if !ok || !was.Named() || len(d.Fields) == 0 {
 		return nil
 	}

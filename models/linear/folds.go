@@ -3,8 +3,8 @@ package linear
 import (
 	"fmt"
 
-	"github.com/bochner-ml/bochner/io/keys"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/folds"
 )
 
@@ -17,7 +17,7 @@ func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 	var rule *folds.Rule
 	if d.Groups != nil && k > 1 {
 		for _, group := range d.Groups {
-			b.Keys = append(b.Keys, keys.Group([]byte(group)))
+			b.Keys = append(b.Keys, schema.GroupKey([]byte(group)))
 		}
 		counts := new(folds.Keys)
 		used := &rows.Block{} // rows of weight 0 are in no file

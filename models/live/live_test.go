@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/gcstest"
 	_ "github.com/bochner-ml/bochner/io/formats"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/models"
@@ -429,7 +429,7 @@ func TestWhichModelsFit(t *testing.T) {
 		return m
 	}
 	classes := func(names ...string) func(*models.Manifest) {
-		return func(m *models.Manifest) { m.Task, m.Vocabulary = models.Classification, labels.New(names) }
+		return func(m *models.Manifest) { m.Task, m.Vocabulary = models.Classification, schema.NewVocabulary(names) }
 	}
 	unnamed := func(m *models.Manifest) { m.Input.Columns = nil }
 	for _, test := range []struct {

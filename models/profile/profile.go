@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/weight"
 )
 
@@ -36,7 +36,7 @@ type Sum struct {
 	norm2   float64   // the largest squared norm of a row
 	counts  [][]int64 // rows of each level, for columns that are categories; see NewTable
 	sample  sample
-	labels  labels.Counts
+	labels  schema.LabelCounts
 	targets []Range // of several labels
 	weights weighted
 }
@@ -203,7 +203,7 @@ func (s *Sum) widen(target int, by Range) {
 }
 
 // Labels returns the labels counted so far, which the caller must not change.
-func (s *Sum) Labels() *labels.Counts { return &s.labels }
+func (s *Sum) Labels() *schema.LabelCounts { return &s.labels }
 
 // Merge adds what t has collected, and does not change t. It panics if their options
 // or categories differ.
@@ -250,7 +250,7 @@ type Profile struct {
 	// Weights is nil if rows have none. Means and deviations are weighted otherwise.
 	Weights *weight.Weights `json:"weights,omitempty"`
 	// Labels is nil if the data have none, or several for each row.
-	Labels *labels.Summary `json:"labels,omitempty"`
+	Labels *schema.LabelSummary `json:"labels,omitempty"`
 	// Targets has the range of each of several labels.
 	Targets []Range `json:"targets,omitempty"`
 }

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 const seed = 42
@@ -196,7 +196,7 @@ func twin(tab table) Profile {
 		}
 		p.MaxNorm = max(p.MaxNorm, math.Sqrt(n))
 	}
-	var l labels.Counts
+	var l schema.LabelCounts
 	for _, s := range tab.labels {
 		l.Add([]byte(s))
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -35,9 +35,9 @@ type Classes struct {
 type totals struct{ truth, predicted, hits int64 }
 
 // NewClasses returns an empty count for classes 0, …, k−1. It panics unless
-// 1 ≤ k ≤ labels.MaxClasses.
+// 1 ≤ k ≤ schema.MaxClasses.
 func NewClasses(k int) *Classes {
-	if k < 1 || k > labels.MaxClasses {
+	if k < 1 || k > schema.MaxClasses {
 		panic("score: number of classes out of range")
 	}
 	c := &Classes{k: k}
@@ -326,7 +326,7 @@ func ratio(a, b int64) float64 {
 
 // Code codes the number of classes and the counts.
 func (c *Classes) Code(w *wire.Coder) {
-	k := w.Int(c.k, labels.MaxClasses)
+	k := w.Int(c.k, schema.MaxClasses)
 	if w.Check(k >= 1 && w.Left() >= 16*k); w.Reading() {
 		*c = *NewClasses(k)
 	}

@@ -3,7 +3,7 @@ package score
 import (
 	"strconv"
 
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -44,9 +44,9 @@ func Margin(scores []float32, class int) float32 {
 // NewRanking returns an empty count for classes 0, …, k−1, with about that many cells in
 // all, at most MaxCells. Of two classes positive, 0 or 1, is the one that is ranked; with
 // probabilities, its probability is counted in as many cells. It panics unless
-// 2 ≤ k ≤ labels.MaxClasses and there are cells for every class.
+// 2 ≤ k ≤ schema.MaxClasses and there are cells for every class.
 func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
-	if k < 2 || k > labels.MaxClasses || positive < 0 || positive > 1 {
+	if k < 2 || k > schema.MaxClasses || positive < 0 || positive > 1 {
 		panic("score: number of classes out of range")
 	}
 	r := &Ranking{k: k, positive: positive}
@@ -266,7 +266,7 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 
 // Code codes the number of classes, the positive one, the number of ranks, the counts of rows, in all and of each class, and the ranks.
 func (r *Ranking) Code(c *wire.Coder) {
-	r.k = c.Int(r.k, labels.MaxClasses)
+	r.k = c.Int(r.k, schema.MaxClasses)
 	r.positive = c.Int(r.positive, 1)
 	ranks := c.Int(len(r.ranks), MaxRanked)
 	c.Check(r.k == 2 && (ranks == 1 || ranks == 2) || r.k > 2 && r.k <= MaxRanked && ranks == r.k || r.k > MaxRanked && ranks == 0)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/loss"
 )
@@ -44,9 +44,9 @@ type slice struct {
 }
 
 // NewSlices returns no slices of a classifier of that many classes, or of a regression for
-// 0. It panics unless 0 ≤ classes ≤ labels.MaxClasses.
+// 0. It panics unless 0 ≤ classes ≤ schema.MaxClasses.
 func NewSlices(classes int) *Slices {
-	if classes < 0 || classes > labels.MaxClasses {
+	if classes < 0 || classes > schema.MaxClasses {
 		panic("score: number of classes out of range")
 	}
 	return &Slices{classes: classes, parts: make(map[string]*slice)}
@@ -277,7 +277,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 // Code codes the number of classes, whether there are too many values, and for each value,
 // ascending, its text and its sums.
 func (s *Slices) Code(c *wire.Coder) {
-	if s.classes = c.Int(s.classes, labels.MaxClasses); c.Reading() {
+	if s.classes = c.Int(s.classes, schema.MaxClasses); c.Reading() {
 		*s = *NewSlices(s.classes)
 	}
 	if c.Bool(&s.many); s.many {

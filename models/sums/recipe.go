@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -34,7 +34,7 @@ type Recipe struct {
 	Learner string          `json:"learner"`
 	Input   models.Input    `json:"input"`
 	// Classes of a classification; parts may have more.
-	Classes *labels.Vocabulary `json:"classes,omitempty"`
+	Classes *schema.Vocabulary `json:"classes,omitempty"`
 	// TargetGrid is that of a regression. Targets beyond it cannot be used.
 	TargetGrid linear.Grids `json:"target_grid,omitempty"`
 	Rule       Rule         `json:"rule"`
@@ -77,7 +77,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		TargetGrid: m.TargetGrid, Rule: *p.Rule,
 	}
 	if m.Task == models.Classification {
-		r.Classes = labels.New(p.Classes)
+		r.Classes = schema.NewVocabulary(p.Classes)
 	}
 	for _, f := range m.Files {
 		if f.Name == models.WeightsFile {
@@ -217,7 +217,7 @@ func (r *Recipe) Shape(classes int) ridge.Shape {
 
 // Union returns the classes of the recipe and others. The error says which others cannot be
 // classes beside those of the recipe.
-func (r *Recipe) Union(others []string) (*labels.Vocabulary, error) {
+func (r *Recipe) Union(others []string) (*schema.Vocabulary, error) {
 	var more []string
 	for _, name := range others {
 		if _, known := r.Classes.Index([]byte(name)); !known {
@@ -230,10 +230,10 @@ func (r *Recipe) Union(others []string) (*labels.Vocabulary, error) {
 	if r.Rule.Weights != nil && r.Rule.Weights.Classes != nil {
 		return nil, fmt.Errorf("the label %.40q is not a class of the recipe, which has weights for its %d classes; train a new recipe", more[0], len(r.Classes.Classes))
 	}
-	v := labels.New(slices.Concat(r.Classes.Classes, more))
+	v := schema.NewVocabulary(slices.Concat(r.Classes.Classes, more))
 	if v.Numeric != r.Classes.Numeric {
 		for _, name := range more {
-			if !labels.New([]string{name}).Numeric {
+			if !schema.NewVocabulary([]string{name}).Numeric {
 				return nil, fmt.Errorf("the label %.40q is not a number, and the classes of the recipe are numbers; drop such rows, or train a new recipe", name)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/npyio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
@@ -31,10 +30,10 @@ func manifestOf(t *testing.T, dir string) (a about) {
 }
 
 // arrays returns the numbers of all files of that place in the parts.
-func arrays[T npyio.Number](t *testing.T, dir string, place int) (all []T) {
+func arrays[T safetensors.Number](t *testing.T, dir string, place int) (all []T) {
 	t.Helper()
 	for _, part := range manifestOf(t, dir).Parts {
-		h, v, err := npyio.Read[T]([]byte(read(t, dir, part.Names[place])))
+		h, v, err := safetensors.ReadNPY[T]([]byte(read(t, dir, part.Names[place])))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -83,8 +82,8 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 
 // timeLayout returns the layout of the column of that name if it has the times of rows.
 func timeLayout(d *dataset.Dataset, name string) string {
-	if of, ok := d.Schema.Layout.(table.Of); ok {
-		if t := of.Table(); t.Role(table.Time) >= 0 && t.Columns[t.Role(table.Time)] == name {
+	if of, ok := d.Schema.Layout.(dataset.Tabular); ok {
+		if t := of.Table(); t.Role(dataset.TimeRole) >= 0 && t.Columns[t.Role(dataset.TimeRole)] == name {
 			return t.TimeLayout
 		}
 	}

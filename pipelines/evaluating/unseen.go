@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
@@ -23,13 +23,13 @@ const maxUnseen = 100
 
 // unseenLabels returns the most frequent unseen labels; equal counts are in the order of a
 // vocabulary. If there are too many to count one by one, it returns one entry for all.
-func unseenLabels(c *labels.Counts) []UnseenLabel {
+func unseenLabels(c *schema.LabelCounts) []UnseenLabel {
 	s := c.Summary()
 	if s.Rows == 0 {
 		return nil
 	}
 	if s.Vocabulary == nil {
-		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", labels.MaxClasses, labels.MaxLabel), Rows: s.Rows}}
+		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", schema.MaxClasses, schema.MaxLabel), Rows: s.Rows}}
 	}
 	var list []UnseenLabel
 	for i, label := range s.Vocabulary.Classes {
@@ -57,7 +57,7 @@ func someUnseen(list []UnseenLabel) string {
 
 // labelHint says how all unseen labels differ from classes of the model, if they differ in the
 // same way, and which flag makes them equal; "" otherwise. A flag is not named if it would merge labels of the data.
-func labelHint(c *labels.Counts, scores []score.ClassScore) string {
+func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	s := c.Summary()
 	if s.Rows == 0 || s.Vocabulary == nil {
 		return ""
@@ -109,11 +109,11 @@ func labelHint(c *labels.Counts, scores []score.ClassScore) string {
 	}
 	looks := map[string]string{}
 	for _, class := range classes {
-		looks[labels.Look(class)] = class
+		looks[schema.Look(class)] = class
 	}
 	var alike []string
 	for _, l := range unseen {
-		if class, is := looks[labels.Look(l)]; is && !strings.EqualFold(l, class) && len(alike) < 5 {
+		if class, is := looks[schema.Look(l)]; is && !strings.EqualFold(l, class) && len(alike) < 5 {
 			alike = append(alike, fmt.Sprintf("%+q looks like the class %+q", l, class))
 		}
 	}
@@ -130,7 +130,7 @@ func merges(labels []string, change func(string) string) bool {
 }
 
 func isNumber(label string) bool {
-	_, reason := labels.ParseTarget([]byte(label))
+	_, reason := schema.ParseTarget([]byte(label))
 	return reason == ""
 }
 

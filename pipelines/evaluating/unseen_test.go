@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -34,7 +34,7 @@ func TestHintsAboutLabels(t *testing.T) {
 		{[]string{"A", "a"}, []string{"b", "c"}, ""},
 		{[]string{"a", "b"}, []string{"a.", "b.", ".a."}, ""},
 	} {
-		var counts labels.Counts
+		var counts schema.LabelCounts
 		for _, l := range c.unseen {
 			counts.Add([]byte(l))
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/schema/schemafile"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -126,7 +125,7 @@ func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Datase
 	r.description, r.Notes = found, schema.Sentences(doubts)
 	for i := range found.Fields {
 		f := &found.Fields[i]
-		r.Columns = append(r.Columns, ColumnReport{f.Name, f.Role, f.Type, f.Layout, schemafile.Levels(f), f.Buckets, f.Summary})
+		r.Columns = append(r.Columns, ColumnReport{f.Name, f.Role, f.Type, f.Layout, schema.SortedLevels(f), f.Buckets, f.Summary})
 	}
 	if o.WriteSchema != "" {
 		r.Schema = o.WriteSchema

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/effects"
 	"github.com/bochner-ml/bochner/models/score"
@@ -62,7 +62,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 	if err != nil {
 		return nil, err
 	}
-	if of, ok := s.Layout.(table.Of); ok {
+	if of, ok := s.Layout.(dataset.Tabular); ok {
 		r.roles = of.Table().RoleNames()
 	}
 	return r, nil

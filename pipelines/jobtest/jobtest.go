@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -93,7 +93,7 @@ func WantError(t *testing.T, what string, err error, code int, words ...string) 
 
 // Classifier is the manifest of a classifier with that many classes.
 func Classifier(k int, probabilities bool) *models.Manifest {
-	m := &models.Manifest{Task: models.Classification, Outputs: k, Vocabulary: labels.New([]string{"a", "b"})}
+	m := &models.Manifest{Task: models.Classification, Outputs: k, Vocabulary: schema.NewVocabulary([]string{"a", "b"})}
 	if probabilities {
 		m.Probabilities = &models.Probabilities{Kind: models.Softmax}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -33,7 +32,7 @@ func WithWeights(ctx context.Context, model string, o dataset.Options) (dataset.
 // labelsOf returns what gives the labels of a model in options.
 func labelsOf(m *models.Manifest) string {
 	if len(m.Input.Labels) > 0 {
-		return table.List(m.Input.Labels)
+		return dataset.JoinNames(m.Input.Labels)
 	}
 	return m.Input.Label
 }

@@ -6,10 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -44,7 +42,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
 	g.Weighted, g.Unnamed = d.Weighted, !d.Schema.Traits().Columns
-	var labels labels.Counts
+	var labels schema.LabelCounts
 	count := func(token []byte) (float64, string) {
 		labels.Add(token)
 		return 0, ""
@@ -139,7 +137,7 @@ func (g *preview) encoded(o training.Options, t *schema.Table) {
 // describe finds the types of columns from some of the rows. It returns the size of a survey of all of them.
 func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surveyed int64, err error) {
 	found, _, err := o.Types.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
-		s := schema.NewSurvey(len(table.DescribedBy(d)), rules)
+		s := schema.NewSurvey(len(dataset.DescribedBy(d)), rules)
 		var stored, all int64
 		var b rows.Block
 		for _, shard := range o.Job.Shards(d) {
@@ -163,7 +161,7 @@ func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surv
 }
 
 // target decides the task from the labels in the preview.
-func (g *preview) target(o training.Options, d *dataset.Dataset, seen labels.Summary) error {
+func (g *preview) target(o training.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
 	if g.Outputs = 1; g.Components > 0 {
 		return nil
 	}

@@ -3,7 +3,6 @@ package predicting
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/io/arrivals"
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -28,11 +27,11 @@ type found struct {
 	unsettled int // more than 0: there may be more soon
 	waited    bool
 
-	files arrivals.Found // of a stream of files
+	files storage.Found // of a stream of files
 }
 
 // files is the feed of files that appear.
-type files struct{ *arrivals.Watch }
+type files struct{ *storage.Watch }
 
 func (f files) next(ctx context.Context, n int) (found, error) {
 	all, err := f.Next(context.WithoutCancel(ctx), n)

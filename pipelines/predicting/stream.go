@@ -10,7 +10,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/io/arrivals"
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/live"
@@ -35,8 +34,8 @@ type StreamOptions struct {
 	Dead   string        // directory of the dead letters; "" is Out with -dead added
 	Reload time.Duration // how often the model is looked up; 0 is never
 	Poll   time.Duration // how often the patterns are listed, at least 1 ms
-	Settle time.Duration // arrivals.Watch.Settle
-	MaxAge time.Duration // arrivals.Watch.MaxAge
+	Settle time.Duration // storage.Watch.Settle
+	MaxAge time.Duration // storage.Watch.MaxAge
 	// PerRound is the largest number of files that are taken at a time, at least 1. The model that
 	// is in use, the log and the state of files are looked at between rounds.
 	PerRound  int
@@ -248,7 +247,7 @@ func (s *streaming) feed(ctx context.Context) (feed, error) {
 	if s.o.receives() {
 		return s.receive(ctx)
 	}
-	return files{&arrivals.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
+	return files{&storage.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
 }
 
 // unit names what the stream does.
@@ -362,7 +361,7 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 		}
 		for _, f := range results {
 			if f.Changed && r.Changed < 5 { // others are counted
-				s.note("%s", arrivals.ChangedNote(f.Path))
+				s.note("%s", storage.ChangedNote(f.Path))
 			}
 			if f.Retry != "" {
 				feed.again(f.Path)

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -96,7 +96,7 @@ func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, 
 		if _, others, counted = p.Sum.Labels().In(r.Classes); !counted {
 			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d", len(r.Classes.Classes)))
 		}
-		if err := labels.New(others).Check(); err != nil {
+		if err := schema.NewVocabulary(others).Check(); err != nil {
 			return nil, refuse(err)
 		}
 	}

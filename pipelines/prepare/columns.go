@@ -5,18 +5,17 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
 // SurveyColumns runs the pass that surveys the columns of data whose format has columns. The
-// columns of the survey are those of table.DescribedBy.
+// columns of the survey are those of dataset.DescribedBy.
 func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, rules schema.Rules) (*schema.Survey, job.Counts, error) {
 	pass := &survey.Columns{
 		Pass:    transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad)},
-		Columns: len(table.DescribedBy(d)), Rules: rules,
+		Columns: len(dataset.DescribedBy(d)), Rules: rules,
 	}
 	var found schema.Survey
 	reports, err := j.ScanSum(ctx, pass, "columns", &found)

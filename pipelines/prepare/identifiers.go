@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
@@ -15,7 +15,7 @@ const fewRows = 10
 
 // NotIdentifiers refuses classes of one row each, as a column of identifiers has them, unless the
 // user asked for classes: none of them can be judged by rows that training has not seen.
-func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Target, l *labels.Summary) error {
+func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Target, l *schema.LabelSummary) error {
 	if t.Classes == nil || task == string(models.Classification) || l.Rows <= fewRows || int64(len(t.Classes.Classes)) < l.Rows {
 		return nil
 	}
@@ -27,7 +27,7 @@ func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Target, l *lab
 }
 
 // oneEach says that all labels differ.
-func oneEach(l *labels.Summary) string {
+func oneEach(l *schema.LabelSummary) string {
 	return fmt.Sprintf("each of the %s rows has a label of its own, such as %q, as in a column of identifiers", report.Groups(l.Rows), l.Vocabulary.Classes[0])
 }
 
@@ -40,7 +40,7 @@ func otherLabel(d *dataset.Dataset) string {
 }
 
 // identifiers returns a note on labels that look like identifiers; "" if they do not.
-func identifiers(task string, d *dataset.Dataset, l *labels.Summary) string {
+func identifiers(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if l == nil || l.Rows <= fewRows {
 		return ""
 	}

@@ -10,9 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/schema/schemafile"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 )
@@ -32,11 +30,11 @@ func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
 	if o.flags() || data.Weight != "" || data.ID != "" || data.Time != "" || len(data.Columns)+len(data.Drop) > 0 {
 		return exit.Usage("--schema %s says which columns there are and what they are, so that only --label can be given with it", o.Schema)
 	}
-	text, err := storage.ReadFile(ctx, o.Schema, schemafile.MaxFile)
+	text, err := storage.ReadFile(ctx, o.Schema, schema.MaxFile)
 	if err != nil {
 		return err
 	}
-	if o.file, err = schemafile.Read(text); err != nil {
+	if o.file, err = schema.ReadDescription(text); err != nil {
 		return refuseSchema(o.Schema, err)
 	}
 	names := given(o.file)
@@ -59,14 +57,14 @@ func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
 		}
 	}
 	if data.Label == "" {
-		data.Label = table.List(labels)
+		data.Label = dataset.JoinNames(labels)
 	}
 	return nil
 }
 
 // refuseSchema returns the error of a schema file.
 func refuseSchema(name string, err error) error {
-	var at *schemafile.FileError
+	var at *schema.FileError
 	if errors.As(err, &at) {
 		return &exit.DataError{Err: fmt.Errorf("schema: %s:%d: %w", name, at.Line, at.Err)}
 	}
@@ -92,7 +90,7 @@ func given(d *schema.Description) []string {
 	return names
 }
 
-// complete returns the description of the schema file for the columns of table.DescribedBy,
+// complete returns the description of the schema file for the columns of dataset.DescribedBy,
 // which the survey has seen.
 func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Description, []schema.Note, error) {
 	at := map[string][]int{} // columns of the file by name and, but for features, role
@@ -102,7 +100,7 @@ func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Descript
 	}
 	found := &schema.Description{Rules: o.file.Rules}
 	var columns []int
-	for i, c := range table.DescribedBy(d) {
+	for i, c := range dataset.DescribedBy(d) {
 		role := schema.Feature
 		if c.Role != "" {
 			role = schema.Role(c.Role)
@@ -125,9 +123,9 @@ func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Descript
 }
 
 // WriteSchema creates a schema file of the columns of the files, in their order: those of
-// table.DescribedBy as found, and others as not used.
+// dataset.DescribedBy as found, and others as not used.
 func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, found *schema.Description) error {
-	l := d.Schema.Layout.(table.Of).Table()
+	l := d.Schema.Layout.(dataset.Tabular).Table()
 	all := &schema.Description{Rules: found.Rules, Fields: make([]schema.Field, len(l.Columns))}
 	for i, name := range l.Columns {
 		all.Fields[i] = schema.Field{Column: schema.Column{Name: name}, Role: schema.Ignore}
@@ -135,5 +133,5 @@ func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, found *sc
 	for i, f := range l.Described() {
 		all.Fields[f] = found.Fields[i]
 	}
-	return storage.WriteFile(ctx, name, schemafile.Append(nil, all))
+	return storage.WriteFile(ctx, name, schema.AppendDescription(nil, all))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/schema/times"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -152,7 +151,7 @@ func (l *Prepared) HeldOutText() string {
 	}
 	from := fmt.Sprintf("%g", l.Rule.Latest())
 	if key := l.Data.Key; key != nil && key.Layout != "" {
-		from = times.Text(l.Rule.Latest())
+		from = schema.TimeText(l.Rule.Latest())
 	}
 	return fmt.Sprintf("the latest rows, by %s, from %s on; earlier parts are judged by rows before them", columns, from)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -23,7 +22,7 @@ const (
 
 // AreClasses tells whether labels are classes by default: texts, up to 10 distinct whole numbers, and up to 100 that number
 // classes, which is from 0 or 1 on with a gap in ten at most. Ages and counts begin elsewhere, or leave gaps.
-func AreClasses(l *labels.Summary) bool {
+func AreClasses(l *schema.LabelSummary) bool {
 	switch {
 	case !l.Numeric:
 		return true
@@ -37,7 +36,7 @@ func AreClasses(l *labels.Summary) bool {
 
 // Target decides from the labels what is learned. Without a task, they are classes if AreClasses says so, and otherwise
 // targets of a regression.
-func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Target, error) {
+func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Target, error) {
 	fail := func(format string, args ...any) (transforms.Target, error) {
 		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
 	}
@@ -71,7 +70,7 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 	}
 	switch {
 	case l.Vocabulary == nil:
-		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s", labels.MaxClasses, labels.MaxLabel, hint(d, l))
+		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s", schema.MaxClasses, schema.MaxLabel, hint(d, l))
 	case l.Rows == 1:
 		return fail("only one row is used; classification needs at least two classes%s", elsewhere(d))
 	case len(l.Vocabulary.Classes) < 2 && l.Same != nil:
@@ -96,7 +95,7 @@ func normal(low, high float64) error {
 
 // written reports whether labels seem to be numbers with a decimal comma or with thousands apart, too
 // many of them to be the names of classes.
-func written(l *labels.Summary) bool {
+func written(l *schema.LabelSummary) bool {
 	if l.Numeric {
 		return false
 	}
@@ -110,7 +109,7 @@ func written(l *labels.Summary) bool {
 	number := func(text string) bool {
 		for _, r := range []schema.Rules{{}, {Decimal: ','}, {Decimal: ',', Thousands: '.'}, {Thousands: ','}} {
 			plain, reason := r.Number(&scratch, []byte(text))
-			if _, why := labels.ParseTarget(plain); reason == "" && why == "" {
+			if _, why := schema.ParseTarget(plain); reason == "" && why == "" {
 				return true
 			}
 		}
@@ -120,7 +119,7 @@ func written(l *labels.Summary) bool {
 }
 
 // seemNumbers says so of labels that are written, and what to do.
-func seemNumbers(d *dataset.Dataset, l *labels.Summary) string {
+func seemNumbers(d *dataset.Dataset, l *schema.LabelSummary) string {
 	next := "--decimal and --thousands say how these are written"
 	if !d.Schema.Traits().Written {
 		next = "write them as numbers"
@@ -155,7 +154,7 @@ func (o Spec) roomy(grids linear.Grids) linear.Grids {
 // Doubt returns a note on what --task auto decided for labels that may well be something else,
 // and how to change that; "" if there is no doubt or the task was given. Whole numbers are ages
 // and counts as often as names of classes. Labels that look like identifiers are noted for every task.
-func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
+func Doubt(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if l != nil && written(l) {
 		return seemNumbers(d, l)
 	}
@@ -188,30 +187,30 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 }
 
 // alike returns a note on classes that look the same; "" if there are none.
-func alike(l *labels.Summary) string {
+func alike(l *schema.LabelSummary) string {
 	if l == nil || l.Vocabulary == nil || l.Numeric {
 		return ""
 	}
-	note := labels.Alike(l.Vocabulary.Classes)
+	note := schema.Alike(l.Vocabulary.Classes)
 	if note == "" {
 		return ""
 	}
 	note = "classes differ only in case, in spaces, in Unicode form or in invisible characters: " + note + "; write each in one way"
 	lower := strings.Split(strings.ToLower(strings.Join(l.Vocabulary.Classes, "\x00")), "\x00")
-	if len(labels.New(lower).Classes) < len(lower) {
+	if len(schema.NewVocabulary(lower).Classes) < len(lower) {
 		note += "; --label_case lower ignores case"
 	}
 	return note
 }
 
 // named reports whether whole numbers surely name classes: those of images, and two neighbours, or two signs.
-func named(d *dataset.Dataset, l *labels.Summary) bool {
+func named(d *dataset.Dataset, l *schema.LabelSummary) bool {
 	traits := d.Schema.Traits()
 	two := len(l.Vocabulary.Classes) == 2 && (l.Max-l.Min == 1 || l.Min == -l.Max)
 	return two || !traits.Text && !traits.Columns
 }
 
-func hint(d *dataset.Dataset, l *labels.Summary) string {
+func hint(d *dataset.Dataset, l *schema.LabelSummary) string {
 	if l.Numeric {
 		return "; numbers can be learned with --task regression"
 	}

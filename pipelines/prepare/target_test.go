@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
-func summary(texts ...string) *labels.Summary {
-	var c labels.Counts
+func summary(texts ...string) *schema.LabelSummary {
+	var c schema.LabelCounts
 	for _, l := range texts {
 		c.Add([]byte(l))
 	}
@@ -36,7 +36,7 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 	counts := slices.Repeat(numbered(150, "%d"), 10)
 	for _, c := range []struct {
 		name, task string
-		labels     *labels.Summary
+		labels     *schema.LabelSummary
 		want       string
 	}{
 		{"52 whole numbers", "auto", summary(ages...), "labels are 52 distinct whole numbers from 0 to 51, treated as classes; --task regression predicts them as numbers"},
@@ -64,11 +64,11 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 		{"texts, hardly any twice", "auto", summary(append(numbered(30, "c%d"), numbered(25, "c%d")...)...), "55 rows have 30 different labels, so most classes have one row; " + other},
 		{"texts, of which more are twice", "auto", summary(append(numbered(30, "c%d"), numbered(30, "c%d")...)...), ""},
 		{"fractions as classes, none twice", "classification", summary(numbered(52, "%d.5")...), "each of the 52 rows has a label of its own"},
-		{"too many", "auto", summary(numbered(labels.MaxClasses+1, "%d")...), fmt.Sprintf("labels are whole numbers from 0 to 10,000 on 10,001 rows, as if they numbered the rows; %s", other)},
+		{"too many", "auto", summary(numbered(schema.MaxClasses+1, "%d")...), fmt.Sprintf("labels are whole numbers from 0 to 10,000 on 10,001 rows, as if they numbered the rows; %s", other)},
 		{"too many, of a sample", "auto", summary(numbered(12_000, "%d1")[1:]...), ""},
 		{"too many, with gaps", "auto", summary(append(numbered(11_999, "%d"), "14000")...), "labels are whole numbers from 0 to 14,000 on 12,000 rows"},
-		{"too many, some twice", "auto", summary(append(numbered(labels.MaxClasses+1, "%d"), numbered(9_000, "%d")...)...), ""},
-		{"too many fractions", "auto", summary(numbered(labels.MaxClasses+1, "%d.5")...), ""},
+		{"too many, some twice", "auto", summary(append(numbered(schema.MaxClasses+1, "%d"), numbered(9_000, "%d")...)...), ""},
+		{"too many fractions", "auto", summary(numbered(schema.MaxClasses+1, "%d.5")...), ""},
 		{"decimal commas, none twice", "auto", summary(numbered(20, "%d,5")...), `labels such as "0,5" seem to be numbers; --decimal and --thousands say how these are written`},
 		{"decimal commas as classes", "classification", summary(numbered(20, "%d,5")...), `labels such as "0,5" seem to be numbers`},
 		{"no labels", "auto", nil, ""},
@@ -128,10 +128,10 @@ func TestClassesOfOneRowAreRefused(t *testing.T) {
 
 func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 	d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
-	many := numbered(labels.MaxClasses+1, "%d")
+	many := numbered(schema.MaxClasses+1, "%d")
 	for _, c := range []struct {
 		name, task string
-		labels     *labels.Summary
+		labels     *schema.LabelSummary
 		want       string // classes, "low…high", or the error
 	}{
 		{"text", "", summary("b", "a", "b"), "classes a b"},
@@ -142,7 +142,7 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 		{"fractions", "", summary("0.5", "1", "2"), "numbers 0.5…2"},
 		{"whole numbers as targets", "regression", summary("1", "2"), "numbers 1…2"},
 		{"fractions as classes", "classification", summary("0.5", "0.25"), "classes 0.25 0.5"},
-		{"too many for classes", "", summary(many...), fmt.Sprintf("numbers 0…%d", labels.MaxClasses)},
+		{"too many for classes", "", summary(many...), fmt.Sprintf("numbers 0…%d", schema.MaxClasses)},
 		{"one text among numbers", "", summary("1", "2", "NA"), `error: "NA" is not a number, but most labels are`},
 		{"half text", "", summary("1", "NA"), "classes 1 NA"},
 		{"text asked to be classes", "classification", summary("1", "2", "NA"), "classes 1 2 NA"},
@@ -151,10 +151,10 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 		{"one class", "", summary("a", "a"), `error: all 2 rows have the label "a"`},
 		{"one number", "", summary("7", "7"), `error: all 2 rows have the label "7"`},
 		{"too many classes", "classification", summary(many...), "error: --task regression"},
-		{"too many texts", "", summary(numbered(labels.MaxClasses+1, "c%d")...), "error: too many for classes"},
+		{"too many texts", "", summary(numbered(schema.MaxClasses+1, "c%d")...), "error: too many for classes"},
 		{"decimal commas", "", summary(numbered(11, "%d,5")...), `error: labels such as "0,5" seem to be numbers; --decimal`},
 		{"thousands apart", "", summary(append(numbered(99, "%d"), numbered(101, "%d,000.5")[1:]...)...), `error: labels such as "1,000.5" seem to be numbers`},
-		{"too many decimal commas", "", summary(numbered(labels.MaxClasses+1, "%d,5")...), "error: seem to be numbers"},
+		{"too many decimal commas", "", summary(numbered(schema.MaxClasses+1, "%d,5")...), "error: seem to be numbers"},
 		{"decimal commas asked to be classes", "classification", summary(numbered(11, "%d,5")...), "11 classes"},
 		{"few decimal commas", "", summary("0,5", "1", "1,5"), "classes 0,5 1 1,5"},
 		{"versions", "", summary(numbered(11, "1.%d.2")...), "11 classes"},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 )
@@ -76,7 +75,7 @@ func (o Types) rules() (schema.Rules, error) {
 // hints returns what the options say about the columns of a dataset.
 func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
 	h = schema.Hints{Roles: map[int]schema.Role{}, Types: map[int]schema.Type{}, MaxLevels: o.MaxLevels, Fill: o.Fill}
-	for i, c := range table.DescribedBy(d) {
+	for i, c := range dataset.DescribedBy(d) {
 		h.Names = append(h.Names, c.Name)
 		if c.Role != "" {
 			h.Roles[i] = schema.Role(c.Role)
@@ -87,7 +86,7 @@ func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
 		given []string
 		is    schema.Type
 	}{{"numeric", o.Numeric, schema.Number}, {"categorical", o.Categorical, schema.Category}} {
-		found, err := table.Find(d, of.flag, of.given)
+		found, err := dataset.FindColumns(d, of.flag, of.given)
 		if err != nil {
 			return h, &exit.UsageError{Err: err}
 		}
@@ -110,7 +109,7 @@ func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset, max
 	})
 }
 
-// DescribeBy is Describe with a survey of the columns of table.DescribedBy.
+// DescribeBy is Describe with a survey of the columns of dataset.DescribedBy.
 func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description, []schema.Note, error) {
 	if o.file != nil {
 		found, err := survey(o.file.Rules)
@@ -144,7 +143,7 @@ func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema
 // all columns are plain numbers.
 func SetTypes(d *dataset.Dataset, found *schema.Description) {
 	n := 0
-	for _, c := range table.DescribedBy(d) {
+	for _, c := range dataset.DescribedBy(d) {
 		if c.Feature >= 0 {
 			n++
 		}
@@ -155,9 +154,9 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 			keep = append(keep, i)
 		}
 	}
-	table.Keep(d, keep)
+	dataset.KeepFeatures(d, keep)
 	for _, i := range found.With(schema.When) {
-		table.SetTimeLayout(d, found.Fields[i].Layout)
+		dataset.SetTimeLayout(d, found.Fields[i].Layout)
 	}
 	if found.Decimal == ',' || found.Thousands != 0 {
 		d.Schema.Numbers = &schema.Rules{Decimal: found.Decimal, Thousands: found.Thousands}

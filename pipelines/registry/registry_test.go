@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/internal/disktest"
 	"github.com/bochner-ml/bochner/internal/gcstest"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/models"
@@ -37,7 +37,7 @@ func files(t testing.TB, seed uint64) []storage.File {
 		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
 		Manifest: &models.Manifest{
 			Program: "test", Task: models.Classification, Recipe: recipe, Seed: seed, Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
-			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &labels.Vocabulary{Classes: []string{"no", "yes"}},
+			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
 		},
 	})
 	if err != nil {

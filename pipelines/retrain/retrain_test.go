@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/internal/disktest"
 	"github.com/bochner-ml/bochner/internal/gcstest"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/models"
@@ -89,7 +89,7 @@ func modelOf(rows multiset, recipe string) ([]storage.File, error) {
 		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
 		Manifest: &models.Manifest{
 			Program: recipe, Task: models.Classification, Recipe: sealed, Seed: rows.hash(recipe), Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
-			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &labels.Vocabulary{Classes: []string{"no", "yes"}},
+			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
 			Fingerprint: strings.Join(slices.Sorted(maps.Keys(rows)), " "),
 		},
 	})

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/machine"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
@@ -203,7 +203,7 @@ func (f *Facts) mappedRow(size kernel.Size) int {
 func (f *Facts) labels() int64 {
 	n := int64(f.Outputs)
 	if f.Regression {
-		n = f.bound(labels.MaxClasses)
+		n = f.bound(schema.MaxClasses)
 	}
 	return 160 * n
 }

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -108,7 +108,7 @@ func (t *total) classes(names []string, counts map[string]int64) error {
 			others = append(others, name)
 		}
 	}
-	v, err := t.recipe.Union(labels.New(others).Classes)
+	v, err := t.recipe.Union(schema.NewVocabulary(others).Classes)
 	if err != nil {
 		return exit.Refuse("pipelines: %w", err)
 	}

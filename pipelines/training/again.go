@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -107,7 +107,7 @@ func (a Again) session(ctx context.Context, out string) (*Training, error) {
 // Added describes rows whose sums were added up by earlier jobs.
 type Added struct {
 	Rows        models.Rows
-	Classes     *labels.Vocabulary // nil if there are none
+	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
 	Copies      []folds.Content // the rows counted apart
 }
@@ -130,7 +130,7 @@ func (a Again) BeginAdded(ctx context.Context, out string, of Added) (*Training,
 	var others []string
 	if of.Classes != nil {
 		others = of.Classes.Classes
-		t.Profile.Labels = &labels.Summary{Rows: of.Rows.Used, Vocabulary: of.Classes, Counts: of.ClassCounts}
+		t.Profile.Labels = &schema.LabelSummary{Rows: of.Rows.Used, Vocabulary: of.Classes, Counts: of.ClassCounts}
 	}
 	if err := t.Prepared.Take(r, others); err != nil {
 		return nil, t.Close(ctx, exit.Refuse("pipelines: %w", err))

@@ -1,7 +1,7 @@
 package training
 
 import (
-	"github.com/bochner-ml/bochner/io/table"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -58,7 +58,7 @@ func (t *Training) rowWeights() *models.RowWeights {
 	if t.Profile.Weights == nil {
 		return nil
 	}
-	w := &models.RowWeights{Column: table.RoleName(t.Data, table.Weight), Weights: *t.Profile.Weights}
+	w := &models.RowWeights{Column: dataset.RoleName(t.Data, dataset.WeightRole), Weights: *t.Profile.Weights}
 	if !w.Equal() {
 		w.Grid = t.grid
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
@@ -265,11 +265,11 @@ func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
 	if s.Spec.Types.Schema != "" || !s.Data.Schema.Traits().Columns {
 		return nil, nil
 	}
-	given, err := table.Find(s.Data, "numeric", s.Spec.Types.Numeric)
+	given, err := dataset.FindColumns(s.Data, "numeric", s.Spec.Types.Numeric)
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	described := table.DescribedBy(s.Data)
+	described := dataset.DescribedBy(s.Data)
 	var kept []string
 	for _, i := range given {
 		kept = append(kept, described[i].Name)

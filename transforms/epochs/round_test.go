@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/internal/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -125,7 +125,7 @@ func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, ro
 	}
 	p := &Pass{
 		Pass: transforms.Pass{
-			Data: *d, Mode: dataset.Stop, Seed: 3, Target: &transforms.Target{Classes: &labels.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
+			Data: *d, Mode: dataset.Stop, Seed: 3, Target: &transforms.Target{Classes: &schema.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
 		},
 		Learner: Learner{Kind: "witness", Options: json.RawMessage(learner)}, Recipe: recipe,
 		Assignments: d.Assign(d.Shards(shardBytes), partitions), Rows: rowsThere, Folds: 4,

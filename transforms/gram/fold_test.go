@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/prismtest"
 	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -65,7 +65,7 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 		t.Fatal(err)
 	}
 	p := &Pass{
-		Pass: transforms.Pass{Data: *d, Mode: dataset.Stop, Seed: 11, Target: &transforms.Target{Classes: labels.New([]string{"0", "1", "2"})}},
+		Pass: transforms.Pass{Data: *d, Mode: dataset.Stop, Seed: 11, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
 		Fold: Fold{Recipe: sealed, Outputs: 3, Folds: 4, Steps: 127, Lambda: []float64{1e-3, 1e-2}},
 	}
 	if regression {

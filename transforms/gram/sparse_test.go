@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/idxio"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -66,7 +66,7 @@ func TestLanesCutALargeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Pass{
-		Pass: transforms.Pass{Data: *d, Shards: d.Shards(32 << 20), Seed: 11, Target: &transforms.Target{Classes: labels.New([]string{"0", "1", "2"})}},
+		Pass: transforms.Pass{Data: *d, Shards: d.Shards(32 << 20), Seed: 11, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
 		Fold: Fold{Recipe: sealed, Outputs: 3, Folds: 2, Steps: 127},
 	}
 	if want := n * row / (32 << 20); len(p.Shards) < want || len(p.Shards) > want+1+want/100 {

@@ -11,9 +11,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/records"
 	block "github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/live"
@@ -143,7 +143,7 @@ func (b *applying) use(m *models.Model, fill, labeled bool) error {
 		if m.Embeds() {
 			return errors.New("rows: the model is an embedding, which predicts no labels, so it has no scores")
 		}
-		o.Label, o.LabelColumns = labels.ParseTarget, m.Manifest.Input.Labels
+		o.Label, o.LabelColumns = schema.ParseTarget, m.Manifest.Input.Labels
 		if len(o.LabelColumns) == 0 {
 			o.LabelColumns = []string{m.Manifest.Input.Label}
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/prismtest"
 	_ "github.com/bochner-ml/bochner/io/formats"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/rows"
@@ -130,7 +130,7 @@ func made(t *testing.T, dir string, number int, g fourier.Gaussian, columns ...s
 	m := &models.Model{
 		Manifest: &models.Manifest{
 			Program: "test", Task: models.Classification, Recipe: recipe, Learner: models.Learner{Kind: "sgd", Folds: 1},
-			Input: models.Input{Format: "csv", Dim: g.In, Columns: columns}, Vocabulary: labels.New([]string{"in", "out"}),
+			Input: models.Input{Format: "csv", Dim: g.In, Columns: columns}, Vocabulary: schema.NewVocabulary([]string{"in", "out"}),
 			Probabilities: &models.Probabilities{Kind: models.Softmax},
 		},
 		Linear: &models.Linear{K: 2, D: g.Out, B: make([]float32, 2)},

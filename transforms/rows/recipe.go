@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/records"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -99,7 +99,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 }
 
 // classes returns the classes of sums; nil if there are none.
-func (r *recipe) classes() *labels.Vocabulary {
+func (r *recipe) classes() *schema.Vocabulary {
 	if r.pass.Target == nil {
 		return nil
 	}

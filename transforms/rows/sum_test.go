@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
@@ -30,7 +30,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 		t.Fatal(err)
 	}
 	r := &recipe{Recipe: &sums.Recipe{
-		Task: models.Classification, Recipe: sealed, Dim: 16, Input: models.Input{Dim: 2, Label: "l"}, Classes: labels.New([]string{"a", "b"}),
+		Task: models.Classification, Recipe: sealed, Dim: 16, Input: models.Input{Dim: 2, Label: "l"}, Classes: schema.NewVocabulary([]string{"a", "b"}),
 		Rule: sums.Rule{Folds: 3, Steps: 127}, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}},
 	}}
 	r.pass.Target = &transforms.Target{Classes: r.Classes}

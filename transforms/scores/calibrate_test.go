@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
@@ -64,7 +64,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	count := func(size int64, lanes int, sum string) (*calibrate.Counts, error) {
 		p := &Calibration{
 			Pass: transforms.Pass{
-				Data: *d, Shards: d.Shards(size), Mode: dataset.Stop, Seed: seed, Target: &transforms.Target{Classes: labels.New([]string{"0", "1"})},
+				Data: *d, Shards: d.Shards(size), Mode: dataset.Stop, Seed: seed, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})},
 			},
 			HeldOut: HeldOut{Folds: k, Recipe: recipe, Outputs: 2, Weights: weights, SHA256: sum},
 		}

@@ -1,8 +1,8 @@
 package scores
 
 import (
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -20,9 +20,9 @@ type ClassScores struct {
 	// Probabilities do then; nil if they have none.
 	Weighted *score.Classes
 	Ranking  score.Ranking
-	Unseen   labels.Counts  // labels that are not classes of the model
-	Slices   []score.Slices // of the columns of Score.Slices
-	Groups   []paired.Sum   // errors by groups; one sum, nil without groups
+	Unseen   schema.LabelCounts // labels that are not classes of the model
+	Slices   []score.Slices     // of the columns of Score.Slices
+	Groups   []paired.Sum       // errors by groups; one sum, nil without groups
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *calibrate.Reliability
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -51,7 +51,7 @@ type Compared struct {
 	paired.Sum
 	Slices []paired.Slices // of the columns of Compare.Slices
 	// Champion and Challenger are labels that are not classes of that model.
-	Champion, Challenger labels.Counts
+	Champion, Challenger schema.LabelCounts
 }
 
 // Merge adds the rows of d, of the same pass.
@@ -141,7 +141,7 @@ func (s *side) label() dataset.Label {
 	if s.classes {
 		return s.labels.index
 	}
-	return labels.ParseTarget
+	return schema.ParseTarget
 }
 
 func (c *comparing) fold(at folds.Place, b *rows.Block) error {
@@ -186,7 +186,7 @@ func (c *comparing) fold(at folds.Place, b *rows.Block) error {
 }
 
 // of returns the losses of row i with that label, and counts the label if it is not a class.
-func (s *side) of(said models.Applied, y float64, i int, unseen *labels.Counts) []float64 {
+func (s *side) of(said models.Applied, y float64, i int, unseen *schema.LabelCounts) []float64 {
 	if !s.classes {
 		e := (said.Targets[i] - y) / s.unit
 		s.losses[0], s.losses[1] = float64(e*e), math.Abs(e)

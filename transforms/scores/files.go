@@ -11,14 +11,12 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/arrivals"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -101,7 +99,7 @@ type Arrival struct {
 }
 
 // ArrivalOf returns a file that has appeared.
-func ArrivalOf(f arrivals.File) Arrival {
+func ArrivalOf(f storage.ArrivedFile) Arrival {
 	return Arrival{Path: f.Path, URI: f.URI, Version: f.Version, Size: f.Size, Modified: f.Modified}
 }
 
@@ -361,7 +359,7 @@ func WithMissing(m *models.Manifest, d *dataset.Dataset) {
 		return
 	}
 	t := &schema.Table{Missing: schema.DefaultMissing}
-	for _, c := range table.DescribedBy(d) {
+	for _, c := range dataset.DescribedBy(d) {
 		if c.Feature >= 0 {
 			t.Columns = append(t.Columns, schema.Column{Name: c.Name, Type: schema.Number})
 		}
@@ -371,8 +369,8 @@ func WithMissing(m *models.Manifest, d *dataset.Dataset) {
 
 // IDColumn returns the name of the column that identifies the rows, or "".
 func IDColumn(d *dataset.Dataset) string {
-	for _, c := range table.DescribedBy(d) {
-		if c.Role == table.ID {
+	for _, c := range dataset.DescribedBy(d) {
+		if c.Role == dataset.IDRole {
 			return c.Name
 		}
 	}

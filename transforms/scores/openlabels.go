@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // openLabels gives labels the index of their class, and gives numbers below 0 to those
@@ -14,7 +14,7 @@ import (
 //
 // Labels are read in one goroutine and scored in another.
 type openLabels struct {
-	known *labels.Vocabulary
+	known *schema.Vocabulary
 	lower map[string]int // classes in lower case, of labels in lower case; −1 if two are equal
 
 	mu     sync.Mutex
@@ -24,7 +24,7 @@ type openLabels struct {
 
 // newOpenLabels returns the labels of a model. Labels that are read in lower case are
 // compared with its classes in lower case.
-func newOpenLabels(known *labels.Vocabulary, text *dataset.LabelText) *openLabels {
+func newOpenLabels(known *schema.Vocabulary, text *dataset.LabelText) *openLabels {
 	l := &openLabels{known: known}
 	if text == nil || !text.Lower {
 		return l
@@ -40,9 +40,9 @@ func newOpenLabels(known *labels.Vocabulary, text *dataset.LabelText) *openLabel
 	return l
 }
 
-// maxUnseen is how many labels are distinguished: one more than labels.Counts, which then
+// maxUnseen is how many labels are distinguished: one more than schema.LabelCounts, which then
 // counts them without their names.
-const maxUnseen = labels.MaxClasses + 1
+const maxUnseen = schema.MaxClasses + 1
 
 // index is a dataset.Label.
 func (l *openLabels) index(token []byte) (float64, string) {
@@ -52,8 +52,8 @@ func (l *openLabels) index(token []byte) (float64, string) {
 	if i, ok := l.lower[string(token)]; ok && i >= 0 {
 		return float64(i), ""
 	}
-	if len(token) > labels.MaxLabel {
-		token = token[:labels.MaxLabel+1] // Counts does not name longer ones
+	if len(token) > schema.MaxLabel {
+		token = token[:schema.MaxLabel+1] // Counts does not name longer ones
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/export"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/transforms"
@@ -29,7 +29,7 @@ func modelOf(classes ...string) *models.Model {
 	m := &models.Model{Manifest: &models.Manifest{Task: models.Regression, Outputs: 1, TargetGrid: linear.Grids{{Low: -1, High: 1}}}}
 	k := max(1, len(classes))
 	if len(classes) > 0 {
-		m.Manifest.Task, m.Manifest.Outputs, m.Manifest.Vocabulary = models.Classification, k, labels.New(classes)
+		m.Manifest.Task, m.Manifest.Outputs, m.Manifest.Vocabulary = models.Classification, k, schema.NewVocabulary(classes)
 	}
 	m.Map = plainMap{k}
 	m.Linear = &models.Linear{K: k, D: k, W: make([]float32, k*k), B: make([]float32, k)}

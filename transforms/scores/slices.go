@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/io/schema/times"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
@@ -54,7 +53,7 @@ func (s *Slice) text(b *rows.Block, i int) string {
 		}
 		return string(schema.AppendFloat(nil, wide))
 	case s.Column.Type == schema.Time:
-		return times.Month(b.Row(i)[s.Value:])
+		return schema.Month(b.Row(i)[s.Value:])
 	case s.Column.Type == schema.Boolean:
 		return strconv.FormatBool(v != 0)
 	case s.Column.Buckets > 0:
@@ -70,7 +69,7 @@ func (s *Slice) identified(id string) string {
 	if s.Layout == "" {
 		return id
 	}
-	month, ok := times.MonthOf([]byte(id), s.Layout)
+	month, ok := schema.MonthOf([]byte(id), s.Layout)
 	if !ok {
 		return noTimeText
 	}

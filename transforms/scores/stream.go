@@ -12,7 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/periodic"
 
-	"github.com/bochner-ml/bochner/io/arrivals"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/live"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -57,7 +57,7 @@ func (f *Files) Arrive(s beam.Scope, w Arriving, threads int) beam.PCollection {
 	return beam.ParDo(s, f.fn(threads), beam.Reshuffle(s, found))
 }
 
-// Arriving says how files are found in a pipeline that does not end; see arrivals.Watch.
+// Arriving says how files are found in a pipeline that does not end; see storage.Watch.
 type Arriving struct {
 	Patterns []string
 	Poll     time.Duration
@@ -164,7 +164,7 @@ var watches = struct {
 
 type watched struct {
 	sync.Mutex
-	arrivals.Watch
+	storage.Watch
 }
 
 // listFn lists the patterns and emits what is new.
@@ -184,7 +184,7 @@ func (f *listFn) Setup() error {
 	watches.Lock()
 	defer watches.Unlock()
 	if f.bundle = watches.by[key]; f.bundle == nil {
-		f.bundle = &watched{Watch: arrivals.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done, Recheck: recheck}}
+		f.bundle = &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done, Recheck: recheck}}
 		watches.by[key] = f.bundle
 	}
 	return nil

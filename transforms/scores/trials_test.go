@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
@@ -63,8 +63,8 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		target        *transforms.Target
 		losses        *logloss.Losses
 	}{
-		{classes, 2, 2, &transforms.Target{Classes: labels.New([]string{"0", "1"})}, nil},
-		{classes, 2, 2, &transforms.Target{Classes: labels.New([]string{"0", "1"})}, losses},
+		{classes, 2, 2, &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})}, nil},
+		{classes, 2, 2, &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})}, losses},
 		{targets, 3, 1, &transforms.Target{Grid: grid}, nil},
 	} {
 		weights := filepath.Join(dir, fmt.Sprint("weights", c.fits))

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -58,7 +57,7 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 	switch t := p.Target; {
 	case t == nil:
 	case len(p.Data.Targets) > 0:
-		label = labels.ParseTarget // their ranges are all that is needed
+		label = schema.ParseTarget // their ranges are all that is needed
 	default:
 		parse := t.Label()
 		label = func(token []byte) (float64, string) {

@@ -1,0 +1,271 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// BeginTable completes the schema from the layout of the first file with content, matched with
+// the model that the data is for, if any.
+func BeginTable(o *Opening, layout Tabular) {
+	d, t := o.Data, layout.Table()
+	d.Schema.Layout, d.Schema.Dim = layout, len(t.Features)
+	d.Fields, d.Labeled = t.Columns, t.Label >= 0
+	if d.Labeled {
+		d.Label = t.Columns[t.Label]
+	}
+	d.Targets = t.names(t.Targets)
+	d.Weighted = t.Role(WeightRole) >= 0
+	if by := o.Options.Keys; by != "" {
+		if d.Key = (&schema.Key{By: by}); by == TimeRole {
+			d.Key.Layout = t.TimeLayout
+		}
+		for _, role := range roles {
+			if f := t.Role(role); f >= 0 && (role == by || by == GroupRole && slices.Contains(groups, role)) {
+				d.Key.Columns = append(d.Key.Columns, t.Columns[f])
+			}
+		}
+	}
+	if layout.Named() {
+		d.Schema.Columns = t.Names()
+	}
+}
+
+// FirstLayout returns the layout of the first file with content, whose columns have names: that of
+// the options, or that which matches the model.
+func FirstLayout(o *Opening, columns []string) (TableLayout, error) {
+	SetPath(o)
+	choice, like := ChoiceOf(o.Options), SameLayout(o)
+	choice.Path = o.Path
+	if like == nil {
+		return choice.Layout(columns, true)
+	}
+	layout, err := choice.Apart().Layout(columns, true)
+	if err != nil {
+		return layout, err
+	}
+	return like.Table().Match(&layout, like.Named())
+}
+
+// SameLayout returns the layout of the model that the data is for; nil if there is none, or its
+// format has no columns.
+func SameLayout(o *Opening) Tabular {
+	if o.Options.Like == nil {
+		return nil
+	}
+	l, _ := o.Options.Like.Layout.(Tabular)
+	return l
+}
+
+// JoinColumns compares the columns of another file, which have names, with those of the first one.
+// It reports whether they differ, and returns an error if a position in the options does not
+// mean the same column.
+func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
+	first := o.Data.Schema.Layout.(Tabular).Table().Stored()
+	if slices.Equal(columns, first) {
+		return false, nil
+	}
+	return true, ChoiceOf(o.Options).SamePlaces(first, columns)
+}
+
+// ErrDiffers returns the error of file i, whose columns do not match the first file's.
+func ErrDiffers(o *Opening, i int, err error) error {
+	return o.Error(i, fmt.Errorf("its columns differ from those of %s: %s", o.Data.Files[o.First].Name, Cause(err)))
+}
+
+// AgreeColumns makes files with different columns, which have names, yield the same rows: columns
+// are matched by name. Seen.What is the layout of a file, an Of, or nil if it has the
+// columns of the first one. The rows do not depend on the order of the files:
+//
+//   - The columns of a row are those that all files have. At least one file must have
+//     no others; otherwise a file that lacks a column is reported, not one that has more.
+//   - Their order is that of the file whose names sort first.
+//
+// With a model, the model's columns make the row, and labels are read if all files have them.
+func AgreeColumns(o *Opening, files []Seen) error {
+	d := o.Data
+	base := d.Schema.Layout.(Tabular)
+	if !slices.ContainsFunc(files, func(f Seen) bool { return f.What != nil }) {
+		return nil
+	}
+	schema := *base.Table()
+	if SameLayout(o) == nil {
+		common(o, &schema, files)
+	}
+	layouts := make([]Layout, len(files))
+	for i := range files {
+		if files[i].Blank {
+			continue
+		}
+		of := layoutOf(files[i], base)
+		if slices.Equal(of.Table().Columns, schema.Columns) && of.Table().Path == schema.Path {
+			continue
+		}
+		layout, err := schema.Match(&TableLayout{Columns: of.Table().Columns, Path: of.Table().Path, Label: -1}, true) // columns of the schema's names
+		if err == nil {
+			err = found(o, i, &schema, &layout)
+		}
+		if err != nil {
+			return ErrDiffers(o, i, err)
+		}
+		layouts[i] = of.With(layout)
+	}
+	d.Schema.Layout, d.Schema.Dim, d.Schema.Columns = base.With(schema), len(schema.Features), schema.Names()
+	for i, l := range layouts {
+		if l != nil {
+			d.Files[i].Layout = l
+		}
+	}
+	forget(d, &schema)
+	return nil
+}
+
+// found checks that file i has the label and the roles of the schema. Without a model they
+// are required; with one, what a file lacks is not read from any.
+func found(o *Opening, i int, schema, layout *TableLayout) error {
+	d := o.Data
+	lacks := func(f int, role, ignored string) error {
+		if o.Options.Like == nil {
+			return fmt.Errorf("column %q, the %s, is missing", schema.Columns[f], role)
+		}
+		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %s are not read", schema.Columns[f], role, d.Files[i].Name, ignored))
+		return nil
+	}
+	if schema.Label >= 0 && layout.Label < 0 && d.Labeled {
+		missing := slices.IndexFunc(schema.Labels(), func(f int) bool { return !slices.Contains(layout.Columns, schema.Columns[f]) })
+		if err := lacks(schema.Labels()[max(missing, 0)], label, "labels"); err != nil {
+			return err
+		}
+		d.Labeled = false
+	}
+	for _, role := range roles {
+		if f := schema.Role(role); f >= 0 && layout.Role(role) < 0 {
+			if keyed := role == FoldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
+				if err := lacks(f, role, role+"s"); err != nil {
+					return err
+				}
+			}
+			*schema = schema.without(role)
+			d.Weighted = d.Weighted && role != WeightRole
+		}
+	}
+	return nil
+}
+
+// layoutOf returns the layout of a file.
+func layoutOf(f Seen, base Tabular) Tabular {
+	if l, ok := f.What.(Tabular); ok {
+		return l
+	}
+	return base
+}
+
+// common reduces the schema to the columns that all files have.
+func common(o *Opening, schema *TableLayout, files []Seen) {
+	base := o.Data.Schema.Layout.(Tabular)
+	have := map[string]int{} // number of files that have a column
+	var different [][]string
+	with := 0
+	for i := range files {
+		if files[i].Blank {
+			continue
+		}
+		with++
+		columns := layoutOf(files[i], base).Table().Columns
+		for _, name := range columns {
+			have[name]++
+		}
+		if i == o.First || files[i].What != nil {
+			different = append(different, columns)
+		}
+	}
+	some := func(name string) bool { return have[name] != with }
+	if !slices.ContainsFunc(different, func(columns []string) bool { return !slices.ContainsFunc(columns, some) }) {
+		return // a file lacks a column of the first one, which Match reports, or names a column twice
+	}
+	// The smallest of the orders of the common columns.
+	var order []string
+	for _, columns := range different {
+		names := slices.DeleteFunc(slices.Clone(columns), some)
+		if order == nil || slices.Compare(names, order) < 0 {
+			order = names
+		}
+	}
+	if reduced, ok := schema.keep(order); ok {
+		*schema = reduced
+	} else {
+		return // Match reports what is missing
+	}
+	var extra []string
+	for name, n := range have {
+		if n != with {
+			extra = append(extra, fmt.Sprintf("%q (in %d of %d)", name, n, with))
+		}
+	}
+	if slices.Sort(extra); len(extra) > 0 {
+		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are ignored: "+SomeOf(extra))
+	}
+}
+
+// keep returns the layout with only the columns of an order, each of which it has once; not
+// ok if the label, a role or all features are missing.
+func (l *TableLayout) keep(order []string) (TableLayout, bool) {
+	k := TableLayout{Columns: order}
+	labels := make([]int, len(l.Labels()))
+	found := 0
+	at := make(map[string]int, len(l.Columns))
+	for f, name := range l.Columns {
+		at[name] = f
+	}
+	feature := make([]bool, len(l.Columns))
+	for _, f := range l.Features {
+		feature[f] = true
+	}
+	for f, name := range order {
+		switch old := at[name]; {
+		case l.isLabel(old):
+			labels[slices.Index(l.Labels(), old)] = f
+			found++
+		case feature[old]:
+			k.Features = append(k.Features, f)
+		default:
+			for role, r := range l.Roles {
+				if r == old {
+					if k.Roles == nil {
+						k.Roles = make(map[string]int)
+					}
+					k.Roles[role] = f
+				}
+			}
+		}
+	}
+	k.setLabels(labels)
+	return k, len(k.Features) > 0 && found == len(labels) && len(k.Roles) == len(l.Roles)
+}
+
+// forget turns off in all files what is not read from some: labels, and roles that the
+// schema does not have.
+func forget(d *Dataset, schema *TableLayout) {
+	less := func(l Layout) Layout {
+		of, ok := l.(Tabular)
+		if !ok {
+			return l
+		}
+		t := *of.Table()
+		if !d.Labeled {
+			t = t.Unlabeled()
+		}
+		for _, role := range roles {
+			if schema.Role(role) < 0 {
+				t = t.without(role)
+			}
+		}
+		return of.With(t)
+	}
+	d.Schema.Layout = less(d.Schema.Layout)
+	for i := range d.Files {
+		d.Files[i].Layout = less(d.Files[i].Layout)
+	}
+}

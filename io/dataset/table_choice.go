@@ -1,0 +1,315 @@
+package dataset
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Choice says which columns have which role. Columns are given by name or, where no column
+// has that name, by position: 1 is the first, −1 the last.
+type Choice struct {
+	// Label gives the label, or several, separated by commas; they may be patterns. "" is none.
+	Label            string
+	Weight, ID, Time string   // "" if there is none
+	Fold             string   // likewise
+	Group            []string // what a row belongs to, of all columns together
+	Columns          []string // features; may be patterns, in which * is any text. Empty: all other columns
+	Drop             []string // not features; likewise
+	Path             []string // columns in the path of a file that has names
+}
+
+// ChoiceOf returns the choice in the options of a Dataset.
+func ChoiceOf(o Options) Choice {
+	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Fold: o.Fold, Group: o.Group, Columns: o.Columns, Drop: o.Drop}
+}
+
+// Apart returns the choice of the columns that are not features.
+func (c Choice) Apart() Choice {
+	c.Columns, c.Drop = nil, nil
+	return c
+}
+
+// labels returns what gives each label: all of Label if a column has that name, else its
+// fields as a record of CSV.
+func (c Choice) labels(columns []string) []string {
+	if c.Label == "" {
+		return nil
+	}
+	if slices.Contains(columns, c.Label) {
+		return []string{c.Label}
+	}
+	parts, err := csv.NewReader(strings.NewReader(c.Label)).Read()
+	if err != nil {
+		return []string{c.Label} // which no column has
+	}
+	return parts
+}
+
+// JoinNames returns a text that gives several columns, as Choice.Label takes it.
+func JoinNames(names []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	w.Write(names)
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// given returns all texts of the choice, for some columns.
+func (c Choice) given(columns []string) []string {
+	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time, c.Fold}, c.Group, c.Columns, c.Drop),
+		func(s string) bool { return s == "" })
+}
+
+// ByName reports whether a column is given by what cannot be a position, nor the name that a column without one gets, such as c2.
+func (c Choice) ByName() bool {
+	return slices.ContainsFunc(c.given(nil), func(s string) bool {
+		_, err := strconv.Atoi(strings.TrimPrefix(s, "c"))
+		return err != nil && !errors.Is(err, strconv.ErrRange) && strings.Trim(s, "*") != ""
+	})
+}
+
+// Layout returns the layout of records with the columns, which have names or generated ones, and with those of
+// the path if they have names. Features are in the order of the columns.
+func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
+	l := TableLayout{Columns: columns, Label: -1}
+	if named {
+		l.Columns, l.Path = withPath(columns, c.Path)
+		columns = l.Columns
+	}
+	p := placesOf(columns, named)
+	p.stored = len(l.Stored())
+	what := make([]string, len(columns)) // the role of a column
+	if err := c.layLabels(&l, p); err != nil {
+		return TableLayout{}, err
+	}
+	for _, f := range l.Labels() {
+		what[f] = label
+	}
+	given := []struct{ name, given string }{{WeightRole, c.Weight}, {IDRole, c.ID}, {TimeRole, c.Time}, {FoldRole, c.Fold}}
+	if len(c.Group) > len(groups) {
+		return TableLayout{}, fmt.Errorf("table: %d group columns; the limit is %d", len(c.Group), len(groups))
+	}
+	for i, column := range c.Group {
+		given = append(given, struct{ name, given string }{groups[i], column})
+	}
+	for _, role := range given {
+		if role.given == "" {
+			continue
+		}
+		f, err := p.find(role.name, role.given)
+		if err != nil {
+			return TableLayout{}, err
+		}
+		if what[f] != "" && !(isName(what[f]) && isName(role.name)) {
+			return TableLayout{}, fmt.Errorf("table: column %s is given as both %s and %s", Quote(columns[f]), what[f], role.name)
+		}
+		what[f] = role.name
+		if l.Roles == nil {
+			l.Roles = make(map[string]int)
+		}
+		l.Roles[role.name] = f
+	}
+	const feature, dropped = "feature", "dropped"
+	for _, given := range c.Columns {
+		found, pattern, err := p.all("column", given)
+		if err != nil {
+			return TableLayout{}, err
+		}
+		for _, f := range found {
+			switch {
+			case what[f] == "" || what[f] == feature:
+				what[f] = feature
+			case !pattern:
+				return TableLayout{}, fmt.Errorf("table: column %s is the %s, so it cannot be a feature", Quote(columns[f]), what[f])
+			}
+		}
+	}
+	for _, given := range c.Drop {
+		found, _, err := p.all("drop", given)
+		if err != nil {
+			return TableLayout{}, err
+		}
+		for _, f := range found {
+			if what[f] == "" || what[f] == feature {
+				what[f] = dropped
+			}
+		}
+	}
+	for f, w := range what {
+		if w == feature || w == "" && len(c.Columns) == 0 {
+			l.Features = append(l.Features, f)
+		}
+	}
+	switch d := len(l.Features); {
+	case d == 0 && len(c.Drop) > 0:
+		return TableLayout{}, errors.New("table: no column is left to be a feature")
+	case d == 0 && len(l.Roles) > 0:
+		return TableLayout{}, errors.New("table: no column besides the label, the weight, the id and the time")
+	case d == 0:
+		return TableLayout{}, errors.New("table: the label is the only column")
+	case d > rows.MaxDim:
+		return TableLayout{}, fmt.Errorf("table: %d feature columns; the limit is %d", d, rows.MaxDim)
+	}
+	return l, nil
+}
+
+// layLabels sets the labels of l.
+func (c Choice) layLabels(l *TableLayout, p *places) error {
+	var fields []int
+	for _, given := range c.labels(l.Columns) {
+		found, pattern, err := p.all(label, given)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			switch twice := slices.Contains(fields, f); {
+			case !twice:
+				fields = append(fields, f)
+			case !pattern:
+				return fmt.Errorf("table: column %s is given twice as label", Quote(l.Columns[f]))
+			}
+		}
+	}
+	names := l.names(fields)
+	for i, name := range names {
+		if k := slices.Index(names[:i], name); k >= 0 {
+			return fmt.Errorf("table: columns %d and %d, two of the labels, have the name %s; rename one", fields[k]+1, fields[i]+1, Quote(name))
+		}
+	}
+	l.setLabels(fields)
+	return nil
+}
+
+// SamePlaces returns an error if the choice gives a position that means another column in
+// another file, so that the result would depend on the order of the files. Both have names.
+func (c Choice) SamePlaces(first, other []string) error {
+	here, there := placesOf(other, true), placesOf(first, true)
+	labels := c.labels(first)
+	for _, given := range c.given(first) {
+		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
+			continue
+		}
+		what := "column"
+		if slices.Contains(labels, given) {
+			what = label
+		}
+		f, err := there.find(what, given)
+		if err != nil {
+			return err
+		}
+		g, err := here.find(what, given)
+		if err != nil {
+			return err
+		}
+		if first[f] != other[g] {
+			return fmt.Errorf("%s %s is column %q here and %q there; give its name", what, given, other[g], first[f])
+		}
+	}
+	return nil
+}
+
+// places finds columns.
+type places struct {
+	columns []string
+	named   bool
+	stored  int            // columns that have positions
+	at      map[string]int // the first field with a name
+}
+
+func placesOf(columns []string, named bool) *places {
+	p := &places{columns: columns, named: named, stored: len(columns), at: make(map[string]int, len(columns))}
+	for f := len(columns) - 1; f >= 0; f-- {
+		p.at[columns[f]] = f
+	}
+	return p
+}
+
+// all returns the fields that a name, position or pattern means.
+func (p *places) all(what, given string) (fields []int, pattern bool, err error) {
+	if _, exact := p.at[given]; exact || !strings.Contains(given, "*") {
+		f, err := p.find(what, given)
+		return []int{f}, false, err
+	}
+	for f, name := range p.columns {
+		if matches(given, name) {
+			fields = append(fields, f)
+		}
+	}
+	if len(fields) == 0 {
+		err = fmt.Errorf("table: %s: no column matches %s; have %s", what, Quote(given), list(p.columns))
+	}
+	return fields, true, err
+}
+
+// matches reports whether a name is the pattern with any text for each *.
+func matches(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	name, ok := strings.CutPrefix(name, parts[0])
+	last := parts[len(parts)-1]
+	if !ok || len(name) < len(last) || !strings.HasSuffix(name, last) {
+		return false
+	}
+	name = name[:len(name)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(part):]
+	}
+	return true
+}
+
+// find returns the field that a name or a position means.
+func (p *places) find(what, given string) (int, error) {
+	n := len(p.columns)
+	if f, ok := p.at[given]; ok {
+		if len(p.at) < n {
+			if g := slices.Index(p.columns[f+1:], given); g >= 0 {
+				return 0, fmt.Errorf("table: %s %s: columns %d and %d have that name; give the position", what, Quote(given), f+1, f+g+2)
+			}
+		}
+		return f, nil
+	}
+	n = p.stored
+	f, err := ColumnPosition(given, n)
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, errOutside):
+		return 0, fmt.Errorf("table: %s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what, Quote(given), n, n)
+	case !p.named:
+		return 0, fmt.Errorf("table: %s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what, Quote(given), n)
+	}
+	hint := ""
+	if s := spell.Nearest(given, p.columns); s != "" {
+		hint = fmt.Sprintf(" (did you mean %s?)", Quote(s))
+	}
+	return 0, fmt.Errorf("table: %s: no column %s%s; have %s", what, Quote(given), hint, list(p.columns))
+}
+
+var errOutside = errors.New("position is outside the row")
+
+// ColumnPosition returns the field, from 0, that a 1-based position means in a record of n
+// fields; −1 is the last.
+func ColumnPosition(s string, n int) (int, error) {
+	i, err := strconv.Atoi(s)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errOutside
+	case err != nil:
+		return 0, err
+	case i >= 1 && i <= n:
+		return i - 1, nil
+	case i <= -1 && i >= -n:
+		return n + i, nil
+	}
+	return 0, errOutside
+}

@@ -1,0 +1,136 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Described returns the fields that a sink takes when it describes columns, in the order of
+// its columns: the features, and then the labels, the Weight, the ID and the Time, where there are any.
+func (l *TableLayout) Described() []int {
+	fields := slices.Concat(l.Features, l.Labels())
+	for _, role := range []string{WeightRole, IDRole, TimeRole} {
+		if f := l.Role(role); f >= 0 {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// Described is what Layout.Described lists, by names and roles: "" is a feature.
+type Described struct {
+	Name, Role string
+	Feature    int // index of a feature, −1 for other columns
+}
+
+// DescribedBy returns the columns that describe the rows of a dataset whose format has columns,
+// in the order of a sink that describes them; nil for other formats.
+func DescribedBy(d *Dataset) (columns []Described) {
+	of, ok := d.Schema.Layout.(Tabular)
+	if !ok {
+		return nil
+	}
+	l := of.Table()
+	for i, f := range l.Described() {
+		c := Described{Name: l.Columns[f], Feature: -1}
+		switch {
+		case i < len(l.Features):
+			c.Feature = i
+		case l.isLabel(f):
+			c.Role = label
+		default:
+			c.Role = roles[slices.IndexFunc(roles, func(role string) bool { return l.Role(role) == f })]
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// RoleName returns the name of the column of a dataset with a role; "" if there is none.
+func RoleName(d *Dataset, role string) string {
+	if of, ok := d.Schema.Layout.(Tabular); ok {
+		if l := of.Table(); l.Role(role) >= 0 {
+			return l.Columns[l.Role(role)]
+		}
+	}
+	return ""
+}
+
+// KeepFeatures makes a dataset whose format has columns keep only some features, by their ascending
+// indices.
+func KeepFeatures(d *Dataset, features []int) {
+	if len(features) == len(d.Schema.Layout.(Tabular).Table().Features) {
+		return
+	}
+	change(d, func(t *TableLayout) {
+		all := t.Features
+		t.Features = nil
+		for _, i := range features {
+			t.Features = append(t.Features, all[i])
+		}
+	})
+	d.Schema.Dim = len(features)
+	if t := d.Schema.Layout.(Tabular); t.Named() {
+		d.Schema.Columns = t.Table().Names()
+	}
+}
+
+// SetTimeLayout says how the times of the Time of a dataset whose format has columns are written.
+func SetTimeLayout(d *Dataset, name string) {
+	if d.Key != nil && d.Key.By == TimeRole {
+		d.Key = &schema.Key{By: TimeRole, Columns: d.Key.Columns, Layout: name}
+	}
+	change(d, func(t *TableLayout) { t.TimeLayout = name })
+}
+
+// change changes the layouts of the dataset and its files, each a copy.
+func change(d *Dataset, to func(t *TableLayout)) {
+	changed := func(l Layout) Layout {
+		o, ok := l.(Tabular)
+		if !ok {
+			return l
+		}
+		t := *o.Table()
+		to(&t)
+		return o.With(t)
+	}
+	d.Schema.Layout = changed(d.Schema.Layout)
+	for i := range d.Files {
+		d.Files[i].Layout = changed(d.Files[i].Layout)
+	}
+}
+
+// FindColumns returns the indices, as of DescribedBy, of columns given by name, position or pattern.
+// Columns that are not described, such as dropped ones, are passed over if a pattern matches
+// them and otherwise an error.
+func FindColumns(d *Dataset, what string, given []string) (columns []int, err error) {
+	of, ok := d.Schema.Layout.(Tabular)
+	if !ok {
+		return nil, fmt.Errorf("table: %s: %s data have no columns", what, d.Schema.Format)
+	}
+	l := of.Table()
+	at := make(map[int]int)
+	for i, f := range l.Described() {
+		at[f] = i
+	}
+	p := placesOf(l.Columns, of.Named())
+	p.stored = len(l.Stored())
+	for _, text := range given {
+		fields, pattern, err := p.all(what, text)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			i, ok := at[f]
+			switch {
+			case ok:
+				columns = append(columns, i)
+			case !pattern:
+				return nil, fmt.Errorf("table: %s: column %s is not used", what, Quote(l.Columns[f]))
+			}
+		}
+	}
+	return columns, nil
+}

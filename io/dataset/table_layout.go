@@ -1,0 +1,251 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// MaxColumns is the largest number of fields of a record.
+const MaxColumns = rows.MaxDim + 1
+
+// isName tells that the texts of a column with the role name a row or what it belongs to. They are kept as they are, beside
+// what else the column may be for a model.
+func isName(role string) bool { return role == IDRole || slices.Contains(groups, role) }
+
+// The roles of columns that are neither features nor the label.
+const (
+	WeightRole = "weight" // how much the row counts
+	IDRole     = "id"     // copied to predictions
+	TimeRole   = "time"   // when the row was; rows can be scored apart by it
+	FoldRole   = "fold"   // the number of the row's fold
+	GroupRole  = "group"  // what the row belongs to; of several columns the others are group2, group3 and so on
+)
+
+const label = "label" // the role of a label
+
+var roles = append([]string{WeightRole, IDRole, TimeRole, FoldRole}, groups...)
+
+// groups are the roles of columns that together say what a row belongs to.
+var groups = []string{GroupRole, GroupRole + "2", GroupRole + "3", GroupRole + "4"}
+
+// TableLayout says what the fields of a record are. It is plain data and part of a model; call
+// Validate on a Layout read from a file. It is the layout of formats in which all columns
+// have names; other formats embed it.
+type TableLayout struct {
+	Columns []string `json:"columns"` // names of all fields; c1, c2, … for fields without a name
+	// Path is the number of columns, the last ones, that are not in the file but in its path.
+	Path  int `json:"path,omitempty"`
+	Label int `json:"label"` // 0-based field of the label; −1 if there is none
+	// Targets holds the 0-based fields of all labels, where there are several: Label is the first.
+	Targets  []int `json:"targets,omitempty"`
+	Features []int `json:"features"` // 0-based fields of the features, in the order of the row
+	// Roles holds the 0-based fields of a Weight, an ID and a Time, where there are any.
+	Roles map[string]int `json:"roles,omitempty"`
+	// TimeLayout is how the texts of the Time are written, as in schema.Column; "" if they are
+	// numbers, or not known.
+	TimeLayout string `json:"time_layout,omitempty"`
+}
+
+// Tabular is a layout of a format with columns.
+type Tabular interface {
+	Layout
+	// Table returns the columns.
+	Table() *TableLayout
+	// Named reports whether the columns have names, not only positions.
+	Named() bool
+	// With returns a copy with other columns.
+	With(t TableLayout) Layout
+}
+
+var _ Tabular = (*TableLayout)(nil)
+
+// Table returns l.
+func (l *TableLayout) Table() *TableLayout { return l }
+
+// Named returns true.
+func (l *TableLayout) Named() bool { return true }
+
+// With returns t.
+func (l *TableLayout) With(t TableLayout) Layout { return &t }
+
+// RowLen returns the number of features.
+func (l *TableLayout) RowLen() int { return len(l.Features) }
+
+// Names returns the names of the features.
+func (l *TableLayout) Names() []string { return l.names(l.Features) }
+
+// Labels returns the fields of all labels.
+func (l *TableLayout) Labels() []int {
+	switch {
+	case l.Label < 0:
+		return nil
+	case len(l.Targets) > 0:
+		return l.Targets
+	}
+	return []int{l.Label}
+}
+
+// setLabels sets the fields of all labels.
+func (l *TableLayout) setLabels(fields []int) {
+	l.Label, l.Targets = -1, nil
+	if len(fields) > 0 {
+		l.Label = fields[0]
+	}
+	if len(fields) > 1 {
+		l.Targets = fields
+	}
+}
+
+// isLabel reports whether a field is a label.
+func (l *TableLayout) isLabel(f int) bool { return slices.Contains(l.Labels(), f) }
+
+// names returns the names of fields.
+func (l *TableLayout) names(fields []int) (names []string) {
+	for _, f := range fields {
+		names = append(names, l.Columns[f])
+	}
+	return names
+}
+
+// Role returns the field with a role, or −1.
+func (l *TableLayout) Role(role string) int {
+	if f, ok := l.Roles[role]; ok {
+		return f
+	}
+	return -1
+}
+
+// KeyFields returns the fields that the keys of a dataset's rows are made of.
+func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
+	switch {
+	case d.Key == nil:
+	case d.Key.By == GroupRole:
+		for _, role := range groups[:len(d.Key.Columns)] {
+			fields = append(fields, l.Role(role))
+		}
+	default:
+		fields = append(fields, l.Role(d.Key.By))
+	}
+	return fields
+}
+
+// RoleNames returns the columns that are neither features nor labels, each after its role.
+func (l *TableLayout) RoleNames() (names []string) {
+	for _, role := range roles {
+		f := l.Role(role)
+		if f < 0 {
+			continue
+		}
+		text := role + " " + shorten(l.Columns[f])
+		if role == TimeRole && l.TimeLayout != "" {
+			text += " (" + l.TimeLayout + ")"
+		}
+		names = append(names, text)
+	}
+	return names
+}
+
+// Uses returns for each field whether it is a feature, the label or has a role.
+func (l *TableLayout) Uses() []bool {
+	uses := make([]bool, len(l.Columns))
+	for _, f := range l.Features {
+		uses[f] = true
+	}
+	for _, f := range l.Roles {
+		uses[f] = true
+	}
+	for _, f := range l.Labels() {
+		uses[f] = true
+	}
+	return uses
+}
+
+// Used returns the names of the columns that are used.
+func (l *TableLayout) Used() map[string]bool {
+	used := map[string]bool{}
+	for f, uses := range l.Uses() {
+		if uses {
+			used[l.Columns[f]] = true
+		}
+	}
+	return used
+}
+
+// Validate checks that a Layout can be used.
+func (l *TableLayout) Validate() error {
+	n := len(l.Columns)
+	if n == 0 || n > MaxColumns {
+		return fmt.Errorf("table: layout: %d columns; there must be 1 to %d", n, MaxColumns)
+	}
+	if l.Path < 0 || l.Path >= n {
+		return fmt.Errorf("table: layout: %d of %d columns in the path", l.Path, n)
+	}
+	if l.Label < -1 || l.Label >= n {
+		return fmt.Errorf("table: layout: label %d is outside 0 to %d", l.Label, n-1)
+	}
+	if len(l.Features) == 0 || len(l.Features) > rows.MaxDim {
+		return fmt.Errorf("table: layout: %d features; there must be 1 to %d", len(l.Features), rows.MaxDim)
+	}
+	if k := len(l.Targets); k > 0 && (k == 1 || l.Targets[0] != l.Label) {
+		return fmt.Errorf("table: layout: label %d is not the first of %d targets, of which there must be several", l.Label, k)
+	}
+	used := make([]string, n)
+	for _, f := range l.Labels() {
+		switch {
+		case f < 0 || f >= n:
+			return fmt.Errorf("table: layout: label %d is outside 0 to %d", f, n-1)
+		case used[f] != "":
+			return fmt.Errorf("table: layout: field %d is two labels", f)
+		}
+		used[f] = label
+	}
+	for _, role := range slices.Sorted(maps.Keys(l.Roles)) {
+		f := l.Roles[role]
+		switch {
+		case !slices.Contains(roles, role):
+			return fmt.Errorf("table: layout: unknown role %.40q", role)
+		case f < 0 || f >= n:
+			return fmt.Errorf("table: layout: %s %d is outside 0 to %d", role, f, n-1)
+		case used[f] != "" && !(isName(used[f]) && isName(role)):
+			return fmt.Errorf("table: layout: field %d is both %s and %s", f, used[f], role)
+		}
+		used[f] = role
+	}
+	if l.TimeLayout != "" && !slices.Contains(schema.TimeLayoutNames(), l.TimeLayout) {
+		return fmt.Errorf("table: layout: unknown layout of times %.40q", l.TimeLayout)
+	}
+	for i, f := range l.Features {
+		switch {
+		case f < 0 || f >= n:
+			return fmt.Errorf("table: layout: feature %d is field %d, outside 0 to %d", i, f, n-1)
+		case used[f] == "feature":
+			return fmt.Errorf("table: layout: field %d is used by two features", f)
+		case used[f] != "" && !isName(used[f]):
+			return fmt.Errorf("table: layout: feature %d is the %s, field %d", i, used[f], f)
+		}
+		used[f] = "feature"
+	}
+	return nil
+}
+
+// Unlabeled returns a copy without labels.
+func (l *TableLayout) Unlabeled() TableLayout {
+	c := *l
+	c.setLabels(nil)
+	return c
+}
+
+// without returns a copy without a role.
+func (l *TableLayout) without(role string) TableLayout {
+	c := *l
+	c.Roles = maps.Clone(l.Roles)
+	delete(c.Roles, role)
+	if len(c.Roles) == 0 {
+		c.Roles = nil
+	}
+	return c
+}

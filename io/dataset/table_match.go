@@ -1,0 +1,188 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Match returns the layout with which another file yields the same rows. l is a valid
+// layout, usually the model's, and file is that of the other file.
+//
+// If both are named, features are found by name: their order may differ, and further columns
+// are ignored. Otherwise they are found by position, and file must have all of l's
+// columns, or all but the labels. The labels are those of file if it has any, else l's; the
+// result has none if file does not hold them all. The same holds for each role.
+func (l *TableLayout) Match(file *TableLayout, named bool) (TableLayout, error) {
+	m := TableLayout{Columns: file.Columns, Path: file.Path, Roles: maps.Clone(file.Roles), TimeLayout: l.TimeLayout}
+	m.setLabels(file.Labels())
+	if named {
+		m.orderLabels(l)
+		same := slices.Equal(l.Columns, file.Columns) && (m.Label < 0 || slices.Equal(m.Labels(), l.Labels()))
+		for role, f := range m.Roles {
+			same = same && l.Role(role) == f
+		}
+		if !same {
+			return l.matchNames(m)
+		}
+	}
+	if m.Label < 0 && len(m.Columns) == len(l.Columns) && !slices.ContainsFunc(l.Labels(), m.hasRole) {
+		m.setLabels(l.Labels())
+	}
+	return l.matchPositions(m)
+}
+
+// orderLabels puts the labels in the order of those of l, if they have the same names.
+func (m *TableLayout) orderLabels(l *TableLayout) {
+	mine, fields := m.names(m.Labels()), make([]int, 0, len(m.Targets))
+	for _, name := range l.names(l.Labels()) {
+		if i := slices.Index(mine, name); i >= 0 {
+			fields = append(fields, m.Labels()[i])
+		}
+	}
+	if len(fields) == len(mine) {
+		m.setLabels(fields)
+	}
+}
+
+// matchPositions completes m, which has no names.
+func (l *TableLayout) matchPositions(m TableLayout) (TableLayout, error) {
+	if len(m.Columns) == len(l.Columns) && (m.Label < 0 || slices.Equal(m.Labels(), l.Labels())) {
+		m.Features = slices.Clone(l.Features)
+		return m, l.matchRoles(&m, func(f int) int { return f })
+	}
+	var free, others []int // fields except the labels
+	for f := range m.Columns {
+		if !m.isLabel(f) {
+			free = append(free, f)
+		}
+	}
+	for f := range l.Columns {
+		if !l.isLabel(f) {
+			others = append(others, f)
+		}
+	}
+	if len(free) != len(others) {
+		// The file may have the features only.
+		others = slices.Sorted(slices.Values(l.Features))
+	}
+	if len(free) != len(others) {
+		return TableLayout{}, fmt.Errorf("table: %d %s of numbers, want %d%s",
+			len(free), Plural(len(free), "column"), len(l.Columns)-len(l.Labels()), l.labelPlace())
+	}
+	at := func(f int) int {
+		if rank, ok := slices.BinarySearch(others, f); ok {
+			return free[rank]
+		}
+		return -1
+	}
+	for _, f := range l.Features {
+		m.Features = append(m.Features, at(f))
+	}
+	return m, l.matchRoles(&m, at)
+}
+
+// matchRoles gives m the roles of l that it does not have, where at finds their fields.
+func (l *TableLayout) matchRoles(m *TableLayout, at func(f int) int) error {
+	for _, role := range roles {
+		f, ok := l.Roles[role]
+		if _, given := m.Roles[role]; !ok || given {
+			continue
+		}
+		if f = at(f); f >= 0 && !m.isLabel(f) && !m.hasRole(f) && !slices.Contains(m.Features, f) {
+			if m.Roles == nil {
+				m.Roles = make(map[string]int)
+			}
+			m.Roles[role] = f
+		}
+	}
+	for _, role := range roles {
+		if f, ok := m.Roles[role]; ok && !isName(role) && slices.Contains(m.Features, f) {
+			return fmt.Errorf("table: column %s is the %s here, but a feature of the model", Quote(m.Columns[f]), role)
+		}
+	}
+	return nil
+}
+
+// hasRole reports whether a field has a role.
+func (l *TableLayout) hasRole(f int) bool {
+	for _, at := range l.Roles {
+		if at == f {
+			return true
+		}
+	}
+	return false
+}
+
+// NamedIn reports whether another file has columns with the names of all features.
+func (l *TableLayout) NamedIn(columns []string) bool {
+	there := make(map[string]bool, len(columns))
+	for _, name := range columns {
+		there[name] = true
+	}
+	return !slices.ContainsFunc(l.Features, func(f int) bool { return !there[l.Columns[f]] })
+}
+
+// labelPlace describes the positions of labels in a file without a header.
+func (l *TableLayout) labelPlace() string {
+	switch {
+	case l.Label < 0:
+		return ""
+	case len(l.Targets) > 0:
+		return fmt.Sprintf(", or %d with the %d labels", len(l.Columns), len(l.Targets))
+	}
+	return fmt.Sprintf(", or %d with the label as column %d", len(l.Columns), l.Label+1)
+}
+
+// matchNames completes m, whose columns have names.
+func (l *TableLayout) matchNames(m TableLayout) (TableLayout, error) {
+	const twice = -2
+	field := make(map[string]int, len(m.Columns))
+	for f, name := range m.Columns {
+		if _, ok := field[name]; ok {
+			f = twice
+		}
+		field[name] = f
+	}
+	known := make(map[string]bool, len(l.Features))
+	var missing []string
+	for _, f := range l.Features {
+		name := l.Columns[f]
+		at, ok := field[name]
+		switch {
+		case !ok:
+			missing = append(missing, name)
+			continue
+		case at == twice || known[name]:
+			return TableLayout{}, fmt.Errorf("table: column %s occurs twice, and the columns are in another order than the model's; rename one", Quote(name))
+		case m.isLabel(at):
+			return TableLayout{}, fmt.Errorf("table: column %s is the label here, but a feature of the model", Quote(name))
+		}
+		known[name] = true
+		m.Features = append(m.Features, at)
+	}
+	if len(missing) > 0 {
+		return TableLayout{}, fmt.Errorf("table: missing %s %s; have %s", Plural(len(missing), "column"), list(missing), list(m.Columns))
+	}
+	if m.Label < 0 {
+		var labels []int
+		for _, name := range l.names(l.Labels()) {
+			at, ok := field[name]
+			switch {
+			case ok && at == twice:
+				return TableLayout{}, fmt.Errorf("table: column %s, the label, occurs twice; give its position", Quote(name))
+			case ok && !slices.Contains(m.Features, at) && !m.hasRole(at):
+				labels = append(labels, at)
+			}
+		}
+		if len(labels) == len(l.Labels()) {
+			m.setLabels(labels)
+		}
+	}
+	return m, l.matchRoles(&m, func(f int) int {
+		if at, ok := field[l.Columns[f]]; ok {
+			return at
+		}
+		return -1
+	})
+}

@@ -1,0 +1,82 @@
+package dataset
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// hiveMissing is what Hive and its followers write for a missing value.
+const hiveMissing = "__HIVE_DEFAULT_PARTITION__"
+
+// pathValues returns the values of the directories of a path that are written as name=value.
+func pathValues(path string) map[string]string {
+	values := map[string]string{}
+	parts := strings.Split(path, "/")
+	for _, part := range parts[:len(parts)-1] {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok || name == "" {
+			continue
+		}
+		for _, text := range []*string{&name, &value} {
+			if plain, err := url.PathUnescape(*text); err == nil {
+				*text = plain
+			}
+		}
+		if value == hiveMissing {
+			value = ""
+		}
+		values[name] = value
+	}
+	return values
+}
+
+// SetPath finds the columns whose values are in the paths of all files: those of the model that the data is for;
+// without a model, those that an option names, and those that have several values and are not to be ignored.
+func SetPath(o *Opening) {
+	first := pathValues(o.Data.Files[0].Name)
+	several := map[string]bool{}
+	for i := range o.Data.Files {
+		if len(first) == 0 {
+			break
+		}
+		values := pathValues(o.Data.Files[i].Name)
+		for name, value := range first {
+			other, ok := values[name]
+			if several[name] = several[name] || other != value; !ok {
+				delete(first, name)
+			}
+		}
+	}
+	named := ChoiceOf(o.Options).given(nil)
+	o.Path = slices.DeleteFunc(slices.Sorted(maps.Keys(first)), func(name string) bool {
+		if o.Options.Like == nil {
+			return (!several[name] || slices.Contains(o.Options.Ignore, name)) && !slices.Contains(named, name)
+		}
+		like := SameLayout(o)
+		return like == nil || !like.Named() || !slices.Contains(like.Table().Columns, name)
+	})
+}
+
+// withPath returns the columns of a file, those that are stored in it before those of its path, and how many
+// the latter are. A stored column wins.
+func withPath(stored, path []string) (columns []string, inPath int) {
+	more := slices.DeleteFunc(slices.Clone(path), func(name string) bool { return slices.Contains(stored, name) })
+	return slices.Concat(stored, more), len(more)
+}
+
+// Stored returns the names of the columns that are stored in the file, not in its path.
+func (l *TableLayout) Stored() []string { return l.Columns[:len(l.Columns)-l.Path] }
+
+// PathTexts returns the values of the columns that are in the path of a file.
+func (l *TableLayout) PathTexts(f *File) (texts [][]byte) {
+	if l.Path == 0 {
+		return nil // f may be nil, as that of rows in memory
+	}
+	values := pathValues(f.Name)
+	for _, name := range l.Columns[len(l.Columns)-l.Path:] {
+		texts = append(texts, []byte(values[name]))
+	}
+	return texts
+}

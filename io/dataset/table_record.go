@@ -1,0 +1,172 @@
+package dataset
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Fields says where the fields of a shard's records go.
+type Fields struct {
+	To    []Target // of each field
+	Used  []int    // fields that are read, ascending
+	Width int      // values of a row
+	Plain bool     // rows are plain numbers: missing values and texts cannot be used
+
+	Labels       []*Texts // of the labels; nil if they are not read
+	Weights, IDs *Texts   // of the columns with these roles; likewise
+	Keys         []*Texts // of the columns that keys are made of; likewise
+
+	columns []string
+	Path    [][]byte // values of the last fields, which are in the path of the file
+}
+
+// NewFields returns where the fields of a layout go.
+func NewFields(in *Input, l *TableLayout) *Fields {
+	f := &Fields{To: make([]Target, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
+	sink, describes := in.Sink()
+	switch {
+	case describes:
+	case sink != nil:
+		f.Width = sink.(*schema.Decoder).Width()
+	default:
+		sink, f.Plain, f.Width = newPlain(l, in.Data.Schema.Centre), true, len(l.Features)
+	}
+	texts := func(at int, wanted bool) *Texts {
+		if at < 0 || !wanted {
+			return nil
+		}
+		t, shared := f.To[at].Sink.(*Texts)
+		if !shared {
+			t = &Texts{next: f.To[at]}
+			f.To[at] = Target{Sink: t}
+		}
+		return t
+	}
+	if describes {
+		for i, at := range l.Described() {
+			f.To[at] = Target{Sink: sink, Column: i}
+		}
+	} else {
+		for i, at := range l.Features {
+			f.To[at] = Target{Sink: sink, Column: i}
+		}
+		if in.Labels {
+			for _, at := range l.Labels() {
+				f.Labels = append(f.Labels, texts(at, true))
+			}
+		}
+		f.Weights = texts(l.Role(WeightRole), in.Data.Weighted)
+		if f.IDs = texts(l.Role(IDRole), in.IDs); f.IDs != nil {
+			f.IDs.null, f.To[l.Role(IDRole)].whole = rows.NoID, true
+		}
+		for _, at := range l.KeyFields(in.Data) {
+			f.Keys = append(f.Keys, texts(at, true))
+		}
+	}
+	for at, to := range f.To[:len(l.Stored())] {
+		if to.Sink != nil {
+			f.Used = append(f.Used, at)
+		}
+	}
+	return f
+}
+
+// SetPath stores what is in the path of the file in a row, and calls bad for what cannot be used.
+func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
+	for i, text := range f.Path {
+		if at := len(f.To) - len(f.Path) + i; f.To[at].Sink != nil {
+			bad(at, f.To[at].Text(row, text))
+		}
+	}
+}
+
+// ResetTexts forgets the texts of all columns that are not features.
+func (f *Fields) ResetTexts() {
+	for _, t := range slices.Concat(f.Labels, f.Keys, []*Texts{f.Weights, f.IDs}) {
+		if t != nil {
+			t.Reset()
+		}
+	}
+}
+
+// Label returns text i of a label column, or nil if it is not read.
+func (f *Fields) Label(column, i int) []byte {
+	if len(f.Labels) == 0 {
+		return nil
+	}
+	return f.Labels[column].At(i)
+}
+
+// Bad returns the error of a record whose field cannot be used for a reason.
+func (f *Fields) Bad(line int64, field int, reason string) *rows.BadRow {
+	return &rows.BadRow{Line: line, Column: field + 1, Reason: InColumn(f.columns[field], reason), NotNumber: f.Plain}
+}
+
+// Record takes the fields of one record after another, in any order. It implements
+// rows.Extras.
+type Record struct {
+	*Fields
+	marks  []int64   // for each field, the number of the last record that had it
+	number int64     // of this record
+	x      []float32 // with the record's values at its end
+	row    []float32 // these values
+	field  int       // of the first reason
+	reason string
+}
+
+var _ rows.Extras = (*Record)(nil)
+
+// NewRecord returns a Record for the fields.
+func NewRecord(f *Fields) *Record { return &Record{Fields: f, marks: make([]int64, len(f.To))} }
+
+// Begin starts a record.
+func (r *Record) Begin(x []float32) {
+	r.number++
+	r.reason = ""
+	r.x = slices.Grow(x, r.Width)[:len(x)+r.Width]
+	r.row = r.x[len(x):]
+	r.ResetTexts()
+}
+
+// Field starts a field that is used and returns where it goes and its row. Not ok means that
+// the record has had it.
+func (r *Record) Field(field int) (to *Target, row []float32, ok bool) {
+	ok = r.marks[field] != r.number
+	r.marks[field] = r.number
+	return &r.To[field], r.row, ok
+}
+
+// Check notes a reason why the record cannot be used, unless it is empty; the first one counts.
+func (r *Record) Check(field int, reason string) {
+	if reason != "" && r.reason == "" {
+		r.field, r.reason = field, reason
+	}
+}
+
+// End returns what rows.Reader.Append does for the x that Begin got. A field that the record did not have is missing.
+func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {
+	for _, field := range r.Used {
+		if r.marks[field] != r.number {
+			r.Check(field, r.To[field].Null(r.row))
+		}
+	}
+	r.SetPath(r.row, r.Check)
+	if r.reason != "" {
+		return x, nil, r.Bad(line, r.field, r.reason)
+	}
+	return r.x, r.Label(0, 0), nil
+}
+
+// Target returns the text of a label of the record.
+func (r *Record) Target(i int) []byte { return r.Label(i, 0) }
+
+// Weight returns the text of the record's weight.
+func (r *Record) Weight() []byte { return r.Weights.At(0) }
+
+// Key returns text i of those that the record's key is made of.
+func (r *Record) Key(i int) []byte { return r.Keys[i].Key(0) }
+
+// ID returns the text of the record's identifier.
+func (r *Record) ID() []byte { return r.IDs.At(0) }

@@ -1,0 +1,194 @@
+package dataset
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Target is where the values of a column go; a nil Sink means that they are not read.
+type Target struct {
+	Sink   schema.Sink
+	Column int
+	whole  bool // texts keep the spaces around them
+}
+
+// Decoder returns what stores the values in rows; nil if something else takes them.
+func (t *Target) Decoder() *schema.Decoder {
+	switch s := t.Sink.(type) {
+	case *schema.Decoder:
+		return s
+	case plain:
+		return s.Decoder
+	}
+	return nil
+}
+
+// exactInteger is the largest integer up to which float64 has all.
+const exactInteger = 1 << 53
+
+// Text passes a text, from which spaces are cut unless it is an identifier.
+func (t *Target) Text(row []float32, text []byte) (reason string) {
+	if !t.whole {
+		text = trim(text)
+	}
+	return t.Sink.Text(row, t.Column, text)
+}
+
+// Null passes a missing value.
+func (t *Target) Null(row []float32) (reason string) { return t.Sink.Null(row, t.Column) }
+
+// Float passes a number.
+func (t *Target) Float(row []float32, v float64) (reason string) {
+	return t.Sink.Float(row, t.Column, v)
+}
+
+// Float32 passes a number that is stored as float32: the one with the shortest decimal
+// digits that are rounded to it.
+func (t *Target) Float32(row []float32, v float32) (reason string) {
+	wide := float64(v)
+	if wide != math.Trunc(wide) || math.Abs(wide) >= 1<<24 {
+		var text [32]byte
+		wide, _ = strconv.ParseFloat(string(strconv.AppendFloat(text[:0], wide, 'g', -1, 32)), 64)
+	}
+	return t.Sink.Float(row, t.Column, wide)
+}
+
+// Int passes an integer: as a number if float64 can hold it exactly, otherwise as text.
+func (t *Target) Int(row []float32, v int64) (reason string) {
+	if -exactInteger <= v && v <= exactInteger {
+		return t.Sink.Float(row, t.Column, float64(v))
+	}
+	var text [20]byte
+	return t.Sink.Text(row, t.Column, strconv.AppendInt(text[:0], v, 10))
+}
+
+// Uint passes an integer like Int.
+func (t *Target) Uint(row []float32, v uint64) (reason string) {
+	if v <= exactInteger {
+		return t.Sink.Float(row, t.Column, float64(v))
+	}
+	var text [20]byte
+	return t.Sink.Text(row, t.Column, strconv.AppendUint(text[:0], v, 10))
+}
+
+var truth = [2][]byte{[]byte("false"), []byte("true")}
+
+// Bool passes true or false as text.
+func (t *Target) Bool(row []float32, v bool) (reason string) {
+	if v {
+		return t.Sink.Text(row, t.Column, truth[1])
+	}
+	return t.Sink.Text(row, t.Column, truth[0])
+}
+
+// trim cuts spaces and tabs from both ends, as readers of text do.
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// Texts is a Sink that keeps the texts of a column, one after another, and passes values on if they have a further
+// target.
+type Texts struct {
+	null string // in place of a missing text
+	text []byte
+	ends []int
+	next Target
+}
+
+var _ schema.Sink = (*Texts)(nil)
+
+// Reset forgets all texts.
+func (t *Texts) Reset() { t.text, t.ends = t.text[:0], t.ends[:0] }
+
+// Text keeps a text.
+func (t *Texts) Text(row []float32, _ int, text []byte) string {
+	t.text = append(t.text, text...)
+	t.ends = append(t.ends, len(t.text))
+	if t.next.Sink != nil {
+		return t.next.Text(row, text)
+	}
+	return ""
+}
+
+// Float keeps the text that stands for a number; NaN is missing.
+func (t *Texts) Float(row []float32, _ int, v float64) string {
+	if v != v {
+		return t.Null(row, 0)
+	}
+	t.text = schema.AppendFloat(t.text, v)
+	t.ends = append(t.ends, len(t.text))
+	if t.next.Sink != nil {
+		return t.next.Float(row, v)
+	}
+	return ""
+}
+
+// Null keeps the text of what is missing, which is empty except for identifiers.
+func (t *Texts) Null(row []float32, _ int) string {
+	t.text = append(t.text, t.null...)
+	t.ends = append(t.ends, len(t.text))
+	if t.next.Sink != nil {
+		return t.next.Null(row)
+	}
+	return ""
+}
+
+// At returns text i; nil, which means no column, only if t is nil.
+func (t *Texts) At(i int) []byte {
+	if t == nil {
+		return nil
+	}
+	from := 0
+	if i > 0 {
+		from = t.ends[i-1]
+	}
+	if from == t.ends[i] {
+		return []byte{}
+	}
+	return t.text[from:t.ends[i]:t.ends[i]]
+}
+
+// Key returns text i as part of a key, which may also be an identifier.
+func (t *Texts) Key(i int) []byte {
+	if text := t.At(i); t.null == "" || string(text) != t.null {
+		return trim(text)
+	}
+	return nil
+}
+
+// plain is the Sink of rows of plain numbers.
+type plain struct{ *schema.Decoder }
+
+func newPlain(l *TableLayout, centre []float64) schema.Sink {
+	t := new(schema.Table)
+	for _, name := range l.Names() {
+		t.Columns = append(t.Columns, schema.Column{Name: name, Type: schema.Number})
+	}
+	return plain{schema.NewDecoder(t, centre)}
+}
+
+const isMissing = "is missing"
+
+func (p plain) Text(row []float32, column int, text []byte) string {
+	if len(text) == 0 {
+		return isMissing
+	}
+	return p.Decoder.Text(row, column, text)
+}
+
+func (p plain) Float(row []float32, column int, v float64) string {
+	if v != v {
+		return isMissing
+	}
+	return p.Decoder.Float(row, column, v)
+}
+
+func (p plain) Null([]float32, int) string { return isMissing }

@@ -1,0 +1,197 @@
+package schema
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// Cells count numbers in intervals, all of the same width on the scale of orderOf. They are
+// as narrow as a bound on their number allows. Which these are depends on the numbers alone,
+// because numbers that are added only make intervals wider.
+type Cells struct {
+	shift uint   // an interval has 1<<shift float64
+	table []cell // by hash of the key; a power of two of them, more than half of them empty
+	used  int
+}
+
+// cell is an interval: the numbers whose order, shifted, is key. It is empty if n is 0.
+type cell struct {
+	key uint64
+	n   int64
+}
+
+// Add counts a number n times, in at most limit intervals.
+func (c *Cells) Add(v float64, n int64, limit int) {
+	c.count(orderOf(v)>>c.shift, n)
+	c.bound(limit)
+}
+
+// count adds to an interval.
+func (c *Cells) count(key uint64, n int64) {
+	if 2*c.used >= len(c.table) {
+		c.rebuild(max(32, 2*len(c.table)), 0)
+	}
+	mask := uint64(len(c.table) - 1)
+	for at := key * 0x9e3779b97f4a7c15 >> 32 & mask; ; at = (at + 1) & mask {
+		switch e := &c.table[at]; {
+		case e.n == 0:
+			*e = cell{key, n}
+			c.used++
+			return
+		case e.key == key:
+			e.n += n
+			return
+		}
+	}
+}
+
+// rebuild makes a table of so many places, with intervals 1<<more times as wide.
+func (c *Cells) rebuild(size int, more uint) {
+	old := c.table
+	c.table, c.used, c.shift = make([]cell, size), 0, c.shift+more
+	for _, e := range old {
+		if e.n > 0 {
+			c.count(e.key>>more, e.n)
+		}
+	}
+}
+
+// bound widens intervals until there are at most limit of them.
+func (c *Cells) bound(limit int) {
+	for c.used > limit && c.shift < 63 {
+		c.rebuild(len(c.table), 1)
+	}
+}
+
+// Merge adds the numbers of d, which is not changed.
+func (c *Cells) Merge(d *Cells, limit int) {
+	if d.used == 0 {
+		return
+	}
+	if d.shift > c.shift {
+		c.rebuild(max(32, len(c.table)), d.shift-c.shift)
+	}
+	for _, e := range d.table {
+		if e.n > 0 {
+			c.count(e.key>>(c.shift-d.shift), e.n)
+		}
+	}
+	c.bound(limit)
+}
+
+// sorted returns the intervals in ascending order.
+func (c *Cells) sorted() []cell {
+	all := slices.DeleteFunc(slices.Clone(c.table), func(e cell) bool { return e.n == 0 })
+	slices.SortFunc(all, func(a, b cell) int { return cmp.Compare(a.key, b.key) })
+	return all
+}
+
+// orderOf maps numbers to whole numbers in the same order.
+func orderOf(v float64) uint64 {
+	b := math.Float64bits(v + 0)
+	if b>>63 != 0 {
+		return ^b
+	}
+	return b | 1<<63
+}
+
+// numberAt is the inverse of orderOf.
+func numberAt(k uint64) float64 {
+	if k>>63 != 0 {
+		return math.Float64frombits(k &^ (1 << 63))
+	}
+	return math.Float64frombits(^k)
+}
+
+// Piece is an interval with the number of values in it.
+type Piece struct {
+	From, To float64
+	N        int64
+}
+
+// Pieces returns the intervals in ascending order, within [lo, hi], which holds all numbers.
+func (c *Cells) Pieces(lo, hi float64) []Piece {
+	var all []Piece
+	for _, e := range c.sorted() {
+		p := Piece{numberAt(e.key << c.shift), numberAt(e.key<<c.shift | (1<<c.shift - 1)), e.n}
+		// The ends of an interval beyond all numbers may be no numbers at all.
+		if !(p.From >= lo) {
+			p.From = lo
+		}
+		if !(p.To <= hi) {
+			p.To = hi
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// Quantile returns the value below which a share q of the numbers lies, and the most that it
+// may be off.
+func Quantile(all []Piece, q float64) (value, within float64) {
+	slices.SortFunc(all, func(a, b Piece) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	var total int64
+	for _, p := range all {
+		total += p.N
+	}
+	rank := int64(math.Floor(q * float64(total-1))) // of the value, from 0
+	for _, p := range all {
+		if rank < p.N {
+			return p.From/2 + p.To/2, p.To/2 - p.From/2
+		}
+		rank -= p.N
+	}
+	return 0, 0
+}
+
+// Len returns the number of intervals.
+func (c *Cells) Len() int { return c.used }
+
+// AppendBinary appends an encoding that depends on the numbers alone.
+func (c *Cells) AppendBinary(b []byte) []byte {
+	b = append(b, byte(c.shift))
+	b = binary.AppendUvarint(b, uint64(c.used))
+	for _, e := range c.sorted() {
+		b = binary.AppendUvarint(b, e.key)
+		b = binary.AppendUvarint(b, uint64(e.n))
+	}
+	return b
+}
+
+// CellSource reads an encoding. After an error everything is zero.
+type CellSource interface {
+	Byte() byte
+	Uvarint(most uint64) uint64 // at most most
+	Count(least int) int        // of items that take at least so many bytes each
+	Fail()
+	Failed() bool
+}
+
+// Decode reads the intervals of so many numbers, at most limit, into empty Cells.
+func (c *Cells) Decode(r CellSource, limit int, numbers uint64) {
+	c.shift = uint(r.Byte())
+	n := r.Count(2)
+	if r.Failed() || c.shift > 63 || n == 0 || n > limit {
+		r.Fail()
+		return
+	}
+	var last uint64
+	for i := range n {
+		k := r.Uvarint(math.MaxUint64 >> c.shift)
+		count := r.Uvarint(numbers)
+		if r.Failed() || i > 0 && k <= last || count == 0 {
+			r.Fail()
+			return
+		}
+		c.count(k, int64(count))
+		last = k
+		numbers -= count
+	}
+	if numbers != 0 {
+		r.Fail()
+	}
+}

@@ -1,0 +1,69 @@
+package schema
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestCellsDependOnTheNumbersAlone(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	wide := 0
+	for range 300 {
+		limit := 2 + r.IntN(40)
+		spread := float64(r.IntN(300))
+		var numbers []float64
+		for range 1 + r.IntN(300) {
+			v := r.NormFloat64() * math.Exp2(spread*(r.Float64()-0.5))
+			if r.IntN(4) == 0 {
+				v = float64(r.IntN(5) - 2)
+			}
+			numbers = append(numbers, v)
+		}
+		var whole Cells
+		parts := make([]Cells, 1+r.IntN(5))
+		for _, v := range numbers {
+			whole.Add(v, 1, limit)
+			parts[r.IntN(len(parts))].Add(v, 1, limit)
+		}
+		for len(parts) > 1 {
+			last := parts[len(parts)-1]
+			parts = parts[:len(parts)-1]
+			parts[r.IntN(len(parts))].Merge(&last, limit)
+		}
+		if parts[0].shift != whole.shift || !slices.Equal(parts[0].sorted(), whole.sorted()) {
+			t.Fatalf("cut and merged: %v, want %v", parts[0].sorted(), whole.sorted())
+		}
+		if whole.used > limit {
+			t.Fatalf("%d intervals, want at most %d", whole.used, limit)
+		}
+		if whole.shift > 0 {
+			wide++
+		}
+		slices.Sort(numbers)
+		lo, hi := numbers[0], numbers[len(numbers)-1]
+		for _, q := range []float64{0, 0.1, 0.5, 0.9, 1} {
+			want := numbers[int(math.Floor(q*float64(len(numbers)-1)))]
+			got, within := Quantile(whole.Pieces(lo, hi), q)
+			if e := math.Abs(got - want); !(e <= within*(1+1e-12)+1e-300) {
+				t.Fatalf("quantile %g is %g ± %g, want %g", q, got, within, want)
+			}
+		}
+	}
+	if wide < 100 {
+		t.Errorf("intervals were widened only %d times", wide)
+	}
+}
+
+func TestOrderOfNumbersIsInvertible(t *testing.T) {
+	numbers := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -5e-324, 0, 5e-324, 1, 1.5, math.MaxFloat64, math.Inf(1)}
+	for i, v := range numbers {
+		if numberAt(orderOf(v)) != v || i > 0 && orderOf(v) <= orderOf(numbers[i-1]) {
+			t.Errorf("%g has order %d", v, orderOf(v))
+		}
+	}
+	if orderOf(math.Copysign(0, -1)) != orderOf(0) {
+		t.Error("zeros differ")
+	}
+}

@@ -1,0 +1,390 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// MaxFile is the size of the largest file that Read reads.
+const MaxFile = 1 << 28
+
+// FileError is a mistake in a schema file.
+type FileError struct {
+	Line int // from 1
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *FileError) Unwrap() error { return e.Err }
+
+// ReadDescription reads a description from a schema file, in the part of YAML that Append writes:
+// mappings and lists in lines, lists in brackets on one line, plain and quoted texts on one
+// line, comments. Levels may be in any order. A category without levels and buckets is
+// complete only after schema.Description.Complete has found them in the data, and so is a time without layout.
+// Errors are of type *FileError.
+//
+// The YAML library takes 500 bytes for each byte of text, so that it is not used for files
+// whose size grows with the data.
+func ReadDescription(data []byte) (*Description, error) {
+	if len(data) > MaxFile {
+		return nil, &FileError{1, fmt.Errorf("the file has %d bytes; at most %d are possible", len(data), MaxFile)}
+	}
+	r := &reader{rest: string(data), d: new(Description)}
+	r.next()
+	if err := r.file(); err != nil {
+		return nil, &FileError{r.at(), err}
+	}
+	return r.d, nil
+}
+
+// reader reads a file line by line.
+type reader struct {
+	rest   string
+	number int    // of the line
+	indent int    // of the line; −1 at the end
+	text   string // of the line, without the indentation
+	bad    error  // of the line
+	line   int    // of the last error, if it is not that of the line
+	d      *Description
+}
+
+// at returns the line of an error.
+func (r *reader) at() int {
+	if r.line > 0 {
+		return r.line
+	}
+	return r.number
+}
+
+// next goes to the next line that is not blank or a comment.
+func (r *reader) next() {
+	for r.rest != "" {
+		line, rest, _ := strings.Cut(r.rest, "\n")
+		r.rest = rest
+		r.number++
+		line = strings.TrimSuffix(line, "\r")
+		if r.number == 1 {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		text := strings.TrimLeft(line, " ")
+		if text == "" || text[0] == '#' || r.number == 1 && text == "---" {
+			continue
+		}
+		r.indent, r.text, r.bad = len(line)-len(text), text, nil
+		switch {
+		case !utf8.ValidString(text):
+			r.bad = fmt.Errorf("is not valid UTF-8")
+		case text[0] == '\t':
+			r.bad = fmt.Errorf("lines are indented by spaces, not by tabs")
+		}
+		return
+	}
+	r.number++
+	r.indent, r.text, r.bad = -1, "", nil
+}
+
+// key splits the line into a key and what follows, and advances to what follows.
+func (r *reader) key() (key, value string, err error) {
+	if r.bad != nil {
+		return "", "", r.bad
+	}
+	key, value, ok := strings.Cut(r.text, ":")
+	if !ok || value != "" && value[0] != ' ' {
+		return "", "", fmt.Errorf("%s is not a key with a value, such as type: number", quoteFile(r.text))
+	}
+	value = strings.TrimLeft(value, " ")
+	if strings.HasPrefix(value, "#") {
+		value = ""
+	}
+	return key, value, nil
+}
+
+// unknown returns the error of an unknown word.
+func unknown(what, word string, known ...string) error {
+	hint := ""
+	if s := spell.Nearest(word, known); s != "" {
+		hint = fmt.Sprintf(" (did you mean %s?)", s)
+	}
+	return fmt.Errorf("unknown %s %s%s; want one of %s", what, quoteFile(word), hint, strings.Join(known, ", "))
+}
+
+func (r *reader) file() error {
+	seen := map[string]bool{}
+	for r.indent >= 0 {
+		if r.indent != 0 && r.bad == nil {
+			return fmt.Errorf("indented by %d spaces; want 0", r.indent)
+		}
+		key, value, err := r.key()
+		if err == nil && seen[key] {
+			err = fmt.Errorf("key %s occurs twice", key)
+		}
+		if err != nil {
+			return err
+		}
+		seen[key] = true
+		switch key {
+		case "missing":
+			if r.d.Missing, err = r.list(value, 0, MaxCodes); err != nil {
+				return err
+			}
+		case "decimal", "thousands":
+			to := &r.d.Decimal
+			if key == "thousands" {
+				to = &r.d.Thousands
+			}
+			var text string
+			if err := r.value(value, &text); err != nil {
+				return err
+			}
+			if len(text) > 1 {
+				return fmt.Errorf("%s %s is not one character", key, quoteFile(text))
+			}
+			if *to = 0; text != "" {
+				*to = text[0]
+			}
+			if err := r.d.Rules.Validate(); err != nil {
+				return cause(err)
+			}
+			r.next()
+		case "columns":
+			if value != "" {
+				return fmt.Errorf("columns are a list in the lines that follow")
+			}
+			if err := r.columns(); err != nil {
+				return err
+			}
+		default:
+			return unknown("key", key, "missing", "decimal", "thousands", "columns")
+		}
+	}
+	if len(r.d.Fields) == 0 {
+		return fmt.Errorf("there are no columns")
+	}
+	return cause(r.d.Check())
+}
+
+// cause returns an error without the name of the package.
+func cause(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "schema: "))
+}
+
+func (r *reader) columns() error {
+	r.next()
+	indent := r.indent
+	for r.indent == indent && (r.text == "-" || strings.HasPrefix(r.text, "- ")) {
+		if len(r.d.Fields) > rows.MaxDim {
+			return fmt.Errorf("more than %d columns", rows.MaxDim+1)
+		}
+		if r.bad != nil {
+			return r.bad
+		}
+		begin := r.number
+		rest := strings.TrimLeft(r.text[1:], " ")
+		if rest == "" || rest[0] == '#' {
+			r.next()
+			if r.indent <= indent {
+				r.line = begin
+				return fmt.Errorf("a column without keys")
+			}
+		} else {
+			r.indent += len(r.text) - len(rest)
+			r.text = rest
+		}
+		if err := r.field(indent); err != nil {
+			return err
+		}
+		f := &r.d.Fields[len(r.d.Fields)-1]
+		if err := f.Check(); err != nil {
+			r.line = begin
+			return fmt.Errorf("column %s: %w", quoteFile(f.Name), err)
+		}
+	}
+	if r.indent > 0 {
+		return fmt.Errorf("%s is not a column of the list: columns begin with \"- name:\"", quoteFile(r.text))
+	}
+	return r.bad
+}
+
+// field reads a column whose keys are indented by more than indent.
+func (r *reader) field(indent int) error {
+	r.d.Fields = append(r.d.Fields, Field{Role: Feature})
+	f := &r.d.Fields[len(r.d.Fields)-1]
+	seen := map[string]bool{}
+	for keys := r.indent; r.indent == keys; {
+		key, value, err := r.key()
+		if err == nil && seen[key] {
+			err = fmt.Errorf("key %s occurs twice", key)
+		}
+		if err != nil {
+			return err
+		}
+		seen[key] = true
+		var text string
+		switch key {
+		case "levels":
+			if f.Levels, err = r.list(value, keys, MaxLevels); err != nil {
+				return err
+			}
+			begin := r.number
+			slices.Sort(f.Levels)
+			for i, l := range f.Levels {
+				if i > 0 && l == f.Levels[i-1] {
+					r.line = begin - 1
+					return fmt.Errorf("level %s occurs twice in the list that ends here", quoteFile(l))
+				}
+			}
+			continue
+		case "name", "role", "type", "layout", "buckets", "encode", "fill", "unit":
+			if err := r.value(value, &text); err != nil {
+				return err
+			}
+		default:
+			return unknown("key", key, "name", "role", "type", "layout", "buckets", "levels", "encode", "fill", "unit")
+		}
+		switch key {
+		case "name":
+			if f.Name = text; len(text) > MaxLevelText {
+				return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), MaxLevelText)
+			}
+		case "role":
+			if f.Role = Role(text); !slices.Contains(Roles, f.Role) {
+				return unknown("role", text, "feature", "label", "weight", "id", "time", "ignore")
+			}
+		case "type":
+			if f.Type = Type(text); !slices.Contains(Types, f.Type) {
+				return unknown("type", text, "number", "boolean", "category", "time")
+			}
+		case "layout":
+			if f.Layout = text; !slices.Contains(TimeLayoutNames(), text) {
+				return unknown("layout of times", text, TimeLayoutNames()...)
+			}
+		case "encode":
+			if f.Encode = text; !slices.Contains(Encodings, text) {
+				return unknown("encoding", text, Encodings...)
+			}
+		case "fill":
+			f.Fill = text
+			if _, ok := f.FillNumber(); !ok && text != Mean && text != Median {
+				return fmt.Errorf("fill: want mean, median or a number, have %s", quoteFile(text))
+			}
+		case "unit":
+			if f.Unit = text; !slices.Contains(decimal.Units[:], text) {
+				return unknown("unit", text, decimal.Units[:]...)
+			}
+		case "buckets":
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 || n > MaxLevels {
+				return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, quoteFile(text))
+			}
+			f.Buckets = n
+		}
+		r.next()
+	}
+	if r.indent > indent {
+		return fmt.Errorf("indented by %d spaces, unlike the other keys of the column", r.indent)
+	}
+	if !seen["name"] {
+		return fmt.Errorf("the column before this line has no name; a column without one has the name \"\"")
+	}
+	return nil
+}
+
+// value reads the text of a key.
+func (r *reader) value(value string, to *string) error {
+	text, rest, err := scalar(value, false)
+	if err != nil {
+		return err
+	}
+	*to = text
+	return end(rest)
+}
+
+// end returns an error unless only a comment follows.
+func end(rest string) error {
+	if text := strings.TrimLeft(rest, " "); text != "" && text[0] != '#' {
+		return fmt.Errorf("%s after the end of the text", quoteFile(text))
+	}
+	return nil
+}
+
+// list reads a list of texts: in brackets, or in the lines that follow and are indented by at
+// least as much as the key. It goes to the line after the list.
+func (r *reader) list(value string, indent, most int) (texts []string, err error) {
+	if value != "" {
+		if value[0] != '[' {
+			return nil, fmt.Errorf("want a list such as [a, b], or lines that begin with -")
+		}
+		if texts, err = flow(value[1:], most); err == nil {
+			r.next()
+		}
+		return texts, err
+	}
+	r.next()
+	texts = []string{}
+	for at := r.indent; r.indent == at && at >= indent && strings.HasPrefix(r.text+" ", "- "); r.next() {
+		if r.bad != nil {
+			return nil, r.bad
+		}
+		if len(texts) == most {
+			return nil, fmt.Errorf("a list of more than %d texts", most)
+		}
+		text, rest, err := scalar(strings.TrimLeft(r.text[1:], " "), false)
+		if err == nil {
+			err = end(rest)
+		}
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+// flow reads a list in brackets after the first one.
+func flow(text string, most int) (texts []string, err error) {
+	texts = []string{}
+	for {
+		text = strings.TrimLeft(text, " ")
+		if strings.HasPrefix(text, "]") {
+			return texts, end(text[1:])
+		}
+		if text == "" {
+			return nil, fmt.Errorf("a list that is not closed on its line")
+		}
+		if len(texts) == most {
+			return nil, fmt.Errorf("a list of more than %d texts", most)
+		}
+		value, rest, err := scalar(text, true)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, value)
+		text = strings.TrimLeft(rest, " ")
+		if strings.HasPrefix(text, ",") {
+			text = text[1:]
+		} else if text != "" && text[0] != ']' {
+			return nil, fmt.Errorf("want a comma or ] after %s", quoteFile(value))
+		}
+	}
+}
+
+// quoteFile quotes a text, of which it keeps the first 40 characters.
+func quoteFile(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > 40 {
+			return strconv.Quote(text[:i] + "…")
+		}
+	}
+	return strconv.Quote(text)
+}

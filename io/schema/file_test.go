@@ -1,0 +1,211 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// hostile are texts that are easily misread in YAML.
+var hostile = []string{
+	"", " ", "a", "a b", "a ", " a", "null", "True", "no", "~", "1", "1.5", "-", "- a", "a: b", "a:b", "a #b", "#b", "&a", "*a", "!a", "|", ">", "%",
+	"@", "`", "{a}", "[a]", "a,b", "a, b]", `"`, `'`, `\`, "\n", "a\nb", "\r\n", "\t", "\x00", "\u0085", "\u2028", "\ufeff", "ü", "日本", "🙂", "?", "? a", "<=50K",
+	">50K", "n/a", "2024-01-01", "---", "...", "=", "<<", "0x1f", "1_000", "é\u0301", "\u200b", "a'b", `a"b`, `\n`, ".inf", "-1", "+", "y", "off",
+}
+
+// described describes records, whose fields are made by functions of the row.
+func described(t testing.TB, n int, h Hints, columns ...func(i int) string) *Description {
+	t.Helper()
+	s := NewSurvey(len(columns), Rules{Missing: DefaultMissing})
+	for i := range n {
+		for j, c := range columns {
+			s.Text(nil, j, []byte(c(i)))
+		}
+	}
+	d, _, err := Infer(s, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func cycleFile(texts ...string) func(int) string {
+	return func(i int) string { return texts[i%len(texts)] }
+}
+
+func reals(i int) string { return fmt.Sprintf("%d.5", i) }
+
+// bare returns a description without summaries.
+func bare(d *Description) *Description {
+	b := &Description{Rules: d.Rules}
+	for _, f := range d.Fields {
+		f.Summary = nil
+		b.Fields = append(b.Fields, f)
+	}
+	return b
+}
+
+func TestAnUneditedFileIsTheSameDescription(t *testing.T) {
+	columns := []func(int) string{
+		reals, cycleFile("a", "b"), reals, cycleFile("yes", "No"), cycleFile("1.2.2024", "NA"), func(i int) string { return fmt.Sprint("x", i%2000) },
+		cycleFile(hostile...), cycleFile("1", "2", ""), cycleFile("same"),
+	}
+	var names []string
+	for i := range columns {
+		names = append(names, hostile[(7*i)%len(hostile)])
+	}
+	d := described(t, 6000, Hints{Names: names, Roles: map[int]Role{0: ID, 1: Label, 2: Ignore}}, columns...)
+	if d.Fields[5].Buckets == 0 || d.Fields[4].Layout == "" || len(d.Fields[6].Levels) < len(hostile)-4 || d.Fields[8].Role != Ignore {
+		t.Fatalf("the table is not of all kinds: %v", bare(d))
+	}
+	d.Thousands = '\''
+	d.Fields[2].Type, d.Fields[2].Levels, d.Fields[2].Buckets = "", nil, 0
+	text := AppendDescription(nil, d)
+	back, err := ReadDescription(text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if want := bare(d); !reflect.DeepEqual(back, want) {
+		t.Errorf("read %v\nwant %v\nof\n%s", back, want, text)
+	}
+}
+
+func TestFilesAreYAML(t *testing.T) {
+	d := described(t, 300, Hints{Names: []string{"a: b", "#"}}, cycleFile(hostile...), reals)
+	var v struct {
+		Missing []string
+		Columns []struct {
+			Name, Role, Type string
+			Levels           []string
+		}
+	}
+	if err := yaml.UnmarshalWithOptions(AppendDescription(nil, d), &v, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	levels := slices.Sorted(slices.Values(v.Columns[0].Levels))
+	if !slices.Equal(levels, d.Fields[0].Levels) || v.Columns[0].Name != "a: b" || v.Columns[1].Name != "#" || !slices.Equal(v.Missing, d.Missing) {
+		t.Errorf("another reader reads %q\nwant %q", levels, d.Fields[0].Levels)
+	}
+}
+
+func TestEditedFilesAreRead(t *testing.T) {
+	d, err := ReadDescription([]byte("\ufeff---\r\n# by hand\r\nmissing:\r\n- '?'\r\n-   \"-\"  # dash\r\ndecimal: ','\r\nthousands: \"\"\r\n\r\n" +
+		"columns:\r\n- name: a b\r\n  type: category\r\n  levels: [z, 'it''s', \"\\u00fc\", 1]\r\n" +
+		"-\r\n  type: time\r\n  name: t\r\n- {}\r\n"))
+	if err == nil || !strings.Contains(err.Error(), `line 16: "{}" is not a key`) {
+		t.Fatal(d, err)
+	}
+	d, err = ReadDescription([]byte("missing:\n- '?'\n-   \"-\"  # dash\ndecimal: ','\ncolumns:\n- name: a b\n  type: category\n  levels: [z, 'it''s', \"\\u00fc\", 1]\n" +
+		"-\n  type: time\n  name: t\n- name: c\n  type: category\n  levels: # few\n  - y\n  - x\n  role: feature\n- name: d\n  role: ignore\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Description{Rules: Rules{Missing: []string{"?", "-"}, Decimal: ','}, Fields: []Field{
+		{Column: Column{Name: "a b", Type: Category, Levels: []string{"1", "it's", "z", "ü"}}, Role: Feature},
+		{Column: Column{Name: "t", Type: Time}, Role: Feature},
+		{Column: Column{Name: "c", Type: Category, Levels: []string{"x", "y"}}, Role: Feature},
+		{Column: Column{Name: "d"}, Role: Ignore},
+	}}
+	if !reflect.DeepEqual(d, want) {
+		t.Errorf("read %v, want %v", d, want)
+	}
+	if open := d.Open(); !slices.Equal(open, []int{1}) {
+		t.Errorf("open columns %v", open)
+	}
+}
+
+func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
+	column := "columns:\n  - name: a\n    type: number\n"
+	for text, want := range map[string]string{
+		"":                                  "line 1: there are no columns",
+		"# nothing\n":                       "line 2: there are no columns",
+		"colums:\n":                         `line 1: unknown key "colums" (did you mean columns?)`,
+		"a\n":                               `line 1: "a" is not a key with a value`,
+		" missing: []\n":                    "line 1: indented by 1 spaces; want 0",
+		"\tmissing: []\n":                   "line 1: lines are indented by spaces, not by tabs",
+		"missing: [a\n":                     "line 1: a list that is not closed",
+		"missing: [a b] c\n":                `line 1: "c" after the end`,
+		"missing: [a, 'b]\n":                "line 1: a quote is not closed",
+		"missing: [\"\\q\"]\n":              `line 1: unknown escape \q`,
+		"missing: [[a]]\n":                  "must be quoted",
+		"missing: a\n":                      "line 1: want a list such as",
+		"missing:\n  - - a\n":               "line 2: a list in a list",
+		"missing: []\nmissing: []\n":        "line 2: key missing occurs twice",
+		"decimal: ';'\n":                    "line 1: the fraction of a number begins with a point or a comma",
+		"thousands: '.,'\n":                 `line 1: thousands ".," is not one character`,
+		column + "    typ: number\n":        `line 4: unknown key "typ" (did you mean type?)`,
+		column + "    role: lable\n":        `line 4: unknown role "lable" (did you mean label?)`,
+		column + "    role: label\n":        "no column has the role feature",
+		column + "   role: label\n":         "line 4: indented by 3 spaces, unlike the other keys",
+		column + "    type: number\n":       "line 4: key type occurs twice",
+		column + "    levels: [x]\n":        `line 2: column "a": a number has no levels`,
+		column + "    layout: iso\n":        `line 2: column "a": a number has no layout`,
+		column + "    buckets: -1\n":        "line 4: buckets: want a whole number from 1 to 1048576",
+		column + "      role: feature\n":    "line 4: indented by 6 spaces, unlike the other keys",
+		column + "  - type: number\n":       "line 5: the column before this line has no name",
+		column + "  - name: b\n":            `line 4: column "b": has no type`,
+		column + "  - name: b: c\n":         "line 4: a text with a colon before a space must be quoted",
+		column + "  - name: |\n":            `line 4: a text that begins with "|" must be quoted`,
+		column + "  - name: *a\n":           "must be quoted",
+		column + "  - name: \xff\n":         "line 4: is not valid UTF-8",
+		column + "  - name:\n":              "line 4: nothing where a text should be",
+		column + "  - name: b\n    type: x": `line 5: unknown type "x"; want one of number`,
+		column + "  - name: b\n    type: time\n    layout: dmy":                              `line 6: unknown layout of times "dmy"; want one of iso`,
+		column + "  - name: b\n    type: category\n    levels:\n    - x\n    - y\n    - x\n": `line 9: level "x" occurs twice`,
+		column + "  - name: b\n    type: category\n    levels: [x]\n    buckets: 5\n":        `line 4: column "b": has both levels and buckets`,
+		column + "  - name: b\n    role: weight\n  - name: c\n    role: weight\n":            "columns 2 and 3 both have the role weight",
+	} {
+		_, err := ReadDescription([]byte(text))
+		var at *FileError
+		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestLargeFilesTakeLittleMemory(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("columns:\n- name: a\n  type: category\n  levels:\n")
+	for i := range 300_000 {
+		fmt.Fprintf(&b, "  - %x\n", i*7919)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := ReadDescription(b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(8*b.Len()+64<<20) {
+		t.Errorf("%d MB for a file of %d", took>>20, b.Len()>>20)
+	}
+}
+
+func FuzzReadDescription(f *testing.F) {
+	f.Add([]byte("missing: ['?', \"a\\n\"]\ndecimal: ','\nthousands: '.'\ncolumns:\n  - name: a # x\n    type: category\n    levels:\n      - 'x'\n      - y\n  - name: t\n    type: time\n    # layout: iso\n    role: ignore\n"))
+	f.Add([]byte("columns:\n-\n  name: b\n  type: category\n  buckets: 16\n- name: \"\"\n  type: number\n  role: label\n- name: \"\\U0001f642\"\n  type: boolean\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := ReadDescription(data)
+		if err != nil {
+			return
+		}
+		back, err := ReadDescription(AppendDescription(nil, d))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, AppendDescription(nil, d))
+		}
+		want, _ := json.Marshal(d)
+		if got, _ := json.Marshal(back); !bytes.Equal(got, want) {
+			t.Fatalf("written and read again it is\n%s, not\n%s", got, want)
+		}
+		if len(d.Open()) == 0 && d.Validate() != nil {
+			t.Fatalf("is read, but not valid: %v\n%s", d.Validate(), data)
+		}
+	})
+}

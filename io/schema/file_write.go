@@ -1,0 +1,121 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// AppendDescription appends a description in YAML, as Read reads it. What is known of the columns and
+// levels is in comments.
+func AppendDescription(b []byte, d *Description) []byte {
+	b = append(b, `# Columns, in the order of the files.
+# role: feature, label, weight, id, time or ignore. type: number, boolean, category or time.
+# The levels of a category that lists none, and the layout of a time without one, are found
+# in the data. A category can have encode: onehot, count or target; a number fill: mean, median
+# or a number, for missing values, and a unit: $, €, £, ¥ or %, with which it may be written.
+`...)
+	b = append(b, "missing: ["...)
+	for i, code := range d.Missing {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendScalar(b, code)
+	}
+	b = append(b, "]\n"...)
+	if d.Decimal != 0 {
+		b = fmt.Appendf(b, "decimal: %q\n", string(rune(d.Decimal)))
+	}
+	if d.Thousands != 0 {
+		b = fmt.Appendf(b, "thousands: %q\n", string(rune(d.Thousands)))
+	}
+	b = append(b, "columns:\n"...)
+	for i := range d.Fields {
+		b = appendField(b, &d.Fields[i])
+	}
+	return b
+}
+
+func appendField(b []byte, f *Field) []byte {
+	b = appendScalar(append(b, "  - name: "...), f.Name)
+	b = fmt.Appendf(b, "\n    role: %s\n", f.Role)
+	if f.Type != "" {
+		b = fmt.Appendf(b, "    type: %s", f.Type)
+		if about := about(f); about != "" {
+			b = append(append(b, "  # "...), about...)
+		}
+		b = append(b, '\n')
+	}
+	if f.Layout != "" {
+		b = append(appendScalar(append(b, "    layout: "...), f.Layout), '\n')
+	}
+	if f.Encode != "" {
+		b = fmt.Appendf(b, "    encode: %s\n", f.Encode)
+	}
+	if f.Fill != "" {
+		b = append(appendScalar(append(b, "    fill: "...), f.Fill), '\n')
+	}
+	if f.Unit != "" {
+		b = append(appendScalar(append(b, "    unit: "...), f.Unit), '\n')
+	}
+	if f.Buckets > 0 {
+		b = fmt.Appendf(b, "    buckets: %d\n", f.Buckets)
+	}
+	if len(f.Levels) == 0 {
+		return b
+	}
+	b = append(b, "    levels:\n"...)
+	for _, l := range SortedLevels(f) {
+		b = appendScalar(append(b, "      - "...), l.Text)
+		if l.Rows > 0 {
+			b = append(b, "  # "...)
+			b = strconv.AppendInt(b, l.Rows, 10)
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// SortedLevels returns the levels of a category, the most frequent ones first if counts are known.
+func SortedLevels(f *Field) (levels []Level) {
+	is := make(map[string]bool, len(f.Levels))
+	for _, l := range f.Levels {
+		is[l] = true
+	}
+	if f.Summary != nil {
+		for _, l := range f.Summary.Levels {
+			if is[l.Text] {
+				levels = append(levels, l)
+				delete(is, l.Text)
+			}
+		}
+	}
+	for _, l := range f.Levels {
+		if is[l] {
+			levels = append(levels, Level{Text: l})
+		}
+	}
+	return levels
+}
+
+// about says what is known of the fields of a column.
+func about(f *Field) string {
+	s := f.Summary
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	if s.Numbers > 0 && f.Type == Number {
+		parts = append(parts, fmt.Sprintf("%s to %s, median %s", fileNumber(s.Min), fileNumber(s.Max), fileNumber(s.Median)))
+	}
+	if s.Texts > 0 {
+		parts = append(parts, s.Different()+" different")
+	}
+	if s.Missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d missing", s.Missing))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fileNumber prints a number for people.
+func fileNumber(v float64) string { return strconv.FormatFloat(v, 'g', 7, 64) }

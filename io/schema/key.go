@@ -1,0 +1,88 @@
+package schema
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Key says how the key of a row is made, by which rows are assigned to folds.
+type Key struct {
+	By      string   `json:"by"`      // group, fold or time: the role of the columns
+	Columns []string `json:"columns"` // their names
+	// Layout is how times are written; "" if they are numbers.
+	Layout string `json:"layout,omitempty"`
+	// Unnamed says that rows without the name of a group are a group.
+	Unnamed bool `json:"unnamed,omitempty"`
+}
+
+// mostFold is the largest number of a fold.
+const mostFold = 1 << 30
+
+// Of returns the key of a row from the texts of its columns, or why it has none. That of a group is a
+// hash, in which numbers count by their value; that of a fold its number; that of a time grows with it.
+func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
+	if k.By != "group" {
+		v, reason := k.number(text(0))
+		if reason != "" || k.By == "time" {
+			return rows.OrderedKey(v), reason
+		}
+		if v != math.Trunc(v) || v < 0 || v > mostFold {
+			return 0, fmt.Sprintf("column %q: the number of a fold must be a whole number from 0 to %d (have %.40q)", k.Columns[0], mostFold, text(0))
+		}
+		return uint64(v), ""
+	}
+	var d xxhash.Digest
+	d.Reset()
+	for i := range k.Columns {
+		t := text(i)
+		if len(t) == 0 && !k.Unnamed {
+			return 0, fmt.Sprintf("column %q: the group is missing", k.Columns[i])
+		}
+		addName(&d, t)
+	}
+	return d.Sum64(), ""
+}
+
+// GroupKey returns the key of a group that one column names.
+func GroupKey(text []byte) uint64 {
+	var d xxhash.Digest
+	d.Reset()
+	addName(&d, text)
+	return d.Sum64()
+}
+
+// addName adds the name of a group to a hash: a number as its shortest text, but with all digits of the data from 2⁵³ on.
+func addName(d *xxhash.Digest, text []byte) {
+	var number [32]byte
+	if v, err := strconv.ParseFloat(string(text), 64); err == nil && math.Abs(v) < 1<<53 {
+		text = AppendFloat(number[:0], v+0)
+	} else if err == nil {
+		text = []byte(CanonicalLabel(text))
+	}
+	d.Write(text)
+	d.Write([]byte{0})
+}
+
+// number returns a number, or the seconds of a time since 1970.
+func (k *Key) number(text []byte) (v float64, reason string) {
+	if len(text) == 0 {
+		return 0, fmt.Sprintf("column %q: the %s is missing", k.Columns[0], k.By)
+	}
+	if k.Layout != "" {
+		t, ok := TimeLayoutOf(k.Layout).Parse(text)
+		if !ok {
+			return 0, fmt.Sprintf("column %q: %.40q is not a time (%s)", k.Columns[0], text, k.Layout)
+		}
+		return float64(t.UnixMicro()) / 1e6, ""
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || v-v != 0 {
+		return 0, fmt.Sprintf("column %q: %.40q is not a number", k.Columns[0], text)
+	}
+	return v, ""
+}

@@ -1,0 +1,382 @@
+package schema
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+const (
+	// MaxClasses is the largest number of different labels that are counted.
+	MaxClasses = 10_000
+	// MaxLabel is the maximum length of a class label in bytes.
+	MaxLabel = 256
+	// maxText is the length to which an example of a label is cut.
+	maxText = 64
+)
+
+// LabelCounts collects the labels of a data set as written in its files. It is a function of
+// the labels and their counts alone: parts collected over any cut of the data give the
+// same result, merged in any order. The zero value is empty.
+//
+// Up to MaxClasses different labels of at most MaxLabel bytes are counted separately,
+// because all labels must be known to decide whether they are numbers. Beyond that the
+// table is dropped: such labels are not classes, and only whether they can be targets
+// is recorded.
+type LabelCounts struct {
+	place    map[string]int // index of a label in table
+	table    []count
+	overflow bool
+	tally    labelTally  // labels after an overflow
+	weights  []exact.Sum // of the rows of each label in table, where rows have weights
+}
+
+type count struct {
+	label string
+	n     int64
+}
+
+// labelTally summarises labels without distinguishing them.
+type labelTally struct {
+	rows, numbers, whole, targets int64
+	min, max                      float64 // range of the targets, if any
+	text                          string  // bytewise smallest label that is not a number, truncated
+}
+
+// Add counts one label. It returns the index of the label for AddWeight, −1 if labels are not
+// counted separately.
+func (c *LabelCounts) Add(label []byte) int {
+	if i, ok := c.place[string(label)]; ok {
+		c.table[i].n++
+		return i
+	}
+	return c.add(string(label), 1)
+}
+
+// AddWeight adds the weight of a row whose label Add has counted. It may run while another
+// goroutine calls Add.
+func (c *LabelCounts) AddWeight(i int, w float32) {
+	if i < 0 {
+		return
+	}
+	if n := i + 1 - len(c.weights); n > 0 {
+		c.weights = append(c.weights, make([]exact.Sum, n)...)
+	}
+	c.weights[i].Add(w)
+}
+
+func (c *LabelCounts) add(label string, n int64) int {
+	if !c.overflow {
+		if i, ok := c.place[label]; ok {
+			c.table[i].n += n
+			return i
+		}
+		if len(c.table) < MaxClasses && len(label) <= MaxLabel {
+			if c.place == nil {
+				c.place = make(map[string]int)
+			}
+			c.place[label] = len(c.table)
+			c.table = append(c.table, count{label, n})
+			return len(c.table) - 1
+		}
+		c.spill()
+	}
+	c.tally.add(label, n)
+	return -1
+}
+
+// spill stops counting labels separately.
+func (c *LabelCounts) spill() {
+	c.tally = c.count()
+	c.place, c.table, c.overflow = nil, nil, true
+}
+
+// count returns the tally of all labels.
+func (c *LabelCounts) count() labelTally {
+	t := c.tally
+	for _, e := range c.table {
+		t.add(e.label, e.n)
+	}
+	return t
+}
+
+func (t *labelTally) add(label string, n int64) {
+	u := labelTally{rows: n}
+	if x, ok := labelNumber([]byte(label)); ok {
+		u.numbers = n
+		if whole([]byte(label), x) {
+			u.whole = n
+		}
+		if y, reason := ParseTarget([]byte(label)); reason == "" {
+			u.targets, u.min, u.max = n, y, y
+		}
+	} else {
+		u.text = label[:min(len(label), maxText)]
+	}
+	t.merge(&u)
+}
+
+func (t *labelTally) merge(u *labelTally) {
+	if u.numbers < u.rows && (t.numbers == t.rows || u.text < t.text) {
+		t.text = u.text
+	}
+	if u.targets > 0 {
+		if t.targets == 0 {
+			t.min, t.max = u.min, u.max
+		}
+		t.min, t.max = min(t.min, u.min), max(t.max, u.max)
+	}
+	t.rows += u.rows
+	t.numbers += u.numbers
+	t.whole += u.whole
+	t.targets += u.targets
+}
+
+// Merge adds the labels of d, which is not changed.
+func (c *LabelCounts) Merge(d *LabelCounts) {
+	if d.overflow && !c.overflow {
+		c.spill()
+	}
+	if c.overflow {
+		t := d.count()
+		c.tally.merge(&t)
+		return
+	}
+	for k, e := range d.table {
+		if i := c.add(e.label, e.n); i >= 0 && k < len(d.weights) {
+			c.AddWeight(i, 0)
+			c.weights[i].Merge(&d.weights[k])
+		}
+	}
+}
+
+// LabelSummary describes the labels. It depends only on the labels and how often each occurs.
+type LabelSummary struct {
+	Rows int64 `json:"rows"` // labels counted
+	// Vocabulary lists the classes; nil if there are more than MaxClasses
+	// different labels, or one longer than MaxLabel.
+	Vocabulary *Vocabulary `json:"vocabulary,omitempty"`
+	Counts     []int64     `json:"counts,omitempty"` // rows of each class
+	// Weights is the sum of the weights of the rows of each class, where rows have weights.
+	Weights  []float64 `json:"weights,omitempty"`
+	Overflow bool      `json:"overflow,omitempty"`
+
+	Numeric bool    `json:"numeric"`        // there are labels, and each is a finite decimal number
+	Whole   bool    `json:"whole"`          // and a whole number, from 2⁵³ on in digits
+	Targets int64   `json:"targets"`        // labels that ParseTarget accepts
+	Min     float64 `json:"min"`            // smallest such target
+	Max     float64 `json:"max"`            // largest such target
+	Text    string  `json:"text,omitempty"` // bytewise smallest label that is not a number, truncated to 64 bytes
+	// Same has two labels that are the same number but not the same code, as one has leading zeros; nil without such.
+	Same []string `json:"same,omitempty"`
+}
+
+// Summary returns what has been collected. The labels become classes here:
+// numbers in canonical form by value if all are numbers, otherwise text as written.
+func (c *LabelCounts) Summary() LabelSummary {
+	t := c.count()
+	s := LabelSummary{
+		Rows:     t.rows,
+		Overflow: c.overflow,
+		Numeric:  t.rows > 0 && t.numbers == t.rows,
+		Whole:    t.rows > 0 && t.whole == t.rows,
+		Targets:  t.targets,
+		Min:      t.min,
+		Max:      t.max,
+		Text:     t.text,
+	}
+	if c.overflow || t.rows == 0 {
+		return s
+	}
+	labels := make([]string, len(c.table))
+	for i, e := range c.table {
+		labels[i] = e.label
+	}
+	s.Vocabulary = NewVocabulary(labels)
+	s.Counts = make([]int64, len(s.Vocabulary.Classes))
+	var weights []exact.Sum
+	if len(c.weights) > 0 {
+		weights = make([]exact.Sum, len(s.Counts))
+	}
+	for k, e := range c.table {
+		i, ok := s.Vocabulary.Index([]byte(e.label))
+		if !ok {
+			panic("labels: a counted label is not in the vocabulary")
+		}
+		s.Counts[i] += e.n
+		if class := s.Vocabulary.Classes[i]; s.Numeric && leadingZero(e.label) && slices.Contains(labels, class) && (s.Same == nil || e.label < s.Same[0]) {
+			s.Same = []string{e.label, class}
+		}
+		if k < len(c.weights) {
+			weights[i].Merge(&c.weights[k])
+		}
+	}
+	for i := range weights {
+		s.Weights = append(s.Weights, weights[i].Float64())
+	}
+	return s
+}
+
+// leadingZero reports whether a label is a number with a zero before other digits, as codes have it.
+func leadingZero(label string) bool {
+	digits := strings.TrimLeft(strings.TrimSpace(label), "+-")
+	return len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9'
+}
+
+// In returns how many labels are of each class of v, and the labels, as written, that are of none.
+// It is false if labels are not counted separately.
+func (c *LabelCounts) In(v *Vocabulary) (counts []int64, others []string, ok bool) {
+	counts = make([]int64, len(v.Classes))
+	for _, e := range c.table {
+		if i, known := v.Index([]byte(e.label)); known {
+			counts[i] += e.n
+		} else {
+			others = append(others, e.label)
+		}
+	}
+	return counts, others, !c.overflow
+}
+
+var errCounts = errors.New("labels: damaged encoding of label counts")
+
+// AppendBinary appends the counts to b: a byte 0, the number of labels and then
+// for each, in bytewise order, its length, its bytes and its count; the same after a
+// byte 2, with the sum of the weights of each, where rows have weights; or after an
+// overflow a byte 1 and the tally. Lengths are little-endian uint16, counts
+// uint64. Equal counts have equal encodings. The error is always nil.
+func (c *LabelCounts) AppendBinary(b []byte) ([]byte, error) {
+	le := binary.LittleEndian
+	if c.overflow {
+		t := &c.tally
+		b = append(b, 1)
+		for _, n := range [...]int64{t.rows, t.numbers, t.whole, t.targets} {
+			b = le.AppendUint64(b, uint64(n))
+		}
+		b = le.AppendUint64(b, math.Float64bits(t.min))
+		b = le.AppendUint64(b, math.Float64bits(t.max))
+		b = le.AppendUint16(b, uint16(len(t.text)))
+		return append(b, t.text...), nil
+	}
+	kind := byte(0)
+	if len(c.weights) > 0 {
+		kind = 2
+	}
+	b = append(b, kind)
+	b = le.AppendUint16(b, uint16(len(c.table)))
+	order := make([]int, len(c.table))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int { return strings.Compare(c.table[x].label, c.table[y].label) })
+	for _, i := range order {
+		e := c.table[i]
+		b = le.AppendUint16(b, uint16(len(e.label)))
+		b = append(b, e.label...)
+		b = le.AppendUint64(b, uint64(e.n))
+		if kind == 2 {
+			var sum exact.Sum
+			if i < len(c.weights) {
+				sum = c.weights[i]
+			}
+			b, _ = sum.AppendBinary(b)
+		}
+	}
+	return b, nil
+}
+
+// Decode sets c to the counts encoded at the start of b and returns the bytes after
+// them. It rejects anything that AppendBinary does not write.
+func (c *LabelCounts) Decode(b []byte) (rest []byte, err error) {
+	var d LabelCounts
+	ok := false
+	switch {
+	case len(b) > 0 && (b[0] == 0 || b[0] == 2):
+		rest, ok = d.decodeTable(b[1:], b[0] == 2)
+	case len(b) > 0 && b[0] == 1:
+		d.overflow = true
+		rest, ok = d.tally.decode(b[1:])
+	}
+	if !ok {
+		return nil, errCounts
+	}
+	*c = d
+	return rest, nil
+}
+
+func (c *LabelCounts) decodeTable(b []byte, weights bool) (rest []byte, ok bool) {
+	le := binary.LittleEndian
+	if len(b) < 2 {
+		return nil, false
+	}
+	n := int(le.Uint16(b))
+	b = b[2:]
+	if n > MaxClasses || len(b) < 10*n { // an entry takes at least 10 bytes
+		return nil, false
+	}
+	if n == 0 {
+		return b, !weights
+	}
+	c.table = make([]count, 0, n)
+	c.place = make(map[string]int, n)
+	var total int64
+	for i := range n {
+		if len(b) < 2 {
+			return nil, false
+		}
+		size := int(le.Uint16(b))
+		if size > MaxLabel || len(b) < 2+size+8 {
+			return nil, false
+		}
+		e := count{string(b[2 : 2+size]), int64(le.Uint64(b[2+size:]))}
+		b = b[2+size+8:]
+		if weights {
+			var sum exact.Sum
+			var err error
+			if b, err = sum.Decode(b); err != nil || sum.Sign() < 0 {
+				return nil, false
+			}
+			c.weights = append(c.weights, sum)
+		}
+		total += e.n
+		if e.n <= 0 || total < 0 || i > 0 && c.table[i-1].label >= e.label {
+			return nil, false
+		}
+		c.place[e.label] = i
+		c.table = append(c.table, e)
+	}
+	return b, true
+}
+
+func (t *labelTally) decode(b []byte) (rest []byte, ok bool) {
+	const size = 4*8 + 2*8 + 2
+	le := binary.LittleEndian
+	if len(b) < size {
+		return nil, false
+	}
+	for i, p := range [...]*int64{&t.rows, &t.numbers, &t.whole, &t.targets} {
+		*p = int64(le.Uint64(b[8*i:]))
+	}
+	t.min = math.Float64frombits(le.Uint64(b[32:]))
+	t.max = math.Float64frombits(le.Uint64(b[40:]))
+	n := int(le.Uint16(b[48:]))
+	b = b[size:]
+	if n > maxText || len(b) < n {
+		return nil, false
+	}
+	t.text = string(b[:n])
+	_, isNumber := labelNumber(b[:n])
+	switch negZero := uint64(1 << 63); {
+	case t.rows <= 0, t.numbers > t.rows, t.whole < 0, t.whole > t.numbers, t.targets < 0, t.targets > t.numbers,
+		t.numbers == t.rows && n > 0, n < maxText && isNumber,
+		!rows.Finite(float32(t.min)), !rows.Finite(float32(t.max)), t.min > t.max,
+		t.targets == 0 && (t.min != 0 || t.max != 0),
+		math.Float64bits(t.min) == negZero, math.Float64bits(t.max) == negZero:
+		return nil, false
+	}
+	return b[n:], true
+}

@@ -1,0 +1,193 @@
+package schema
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"time"
+)
+
+// TimeLayout is a way to write times: a date, which a time of day may follow after a space, or a time of day alone. A
+// time of day has 24 hours, or AM or PM after it.
+type TimeLayout struct {
+	Name  string
+	order string // of year, month and day; b is the name of a month; "" is a time of day alone
+	sep   byte   // between them; 0 if nothing is
+	iso   bool   // months and days have two digits; a T may stand for the space; a zone may follow
+	short bool   // a year may have two digits
+}
+
+// TimeLayouts are the known ways to write times. Those that a text may have at the same time are
+// in order of preference.
+var TimeLayouts = [...]TimeLayout{
+	{Name: "iso", order: "ymd", sep: '-', iso: true},
+	{Name: "d.m.y", order: "dmy", sep: '.', short: true},
+	{Name: "m/d/y", order: "mdy", sep: '/', short: true},
+	{Name: "d/m/y", order: "dmy", sep: '/', short: true},
+	{Name: "y/m/d", order: "ymd", sep: '/', short: true},
+	{Name: "d-m-y", order: "dmy", sep: '-', short: true},
+	{Name: "m-d-y", order: "mdy", sep: '-', short: true},
+	{Name: "y-m-d", order: "ymd", sep: '-', short: true},
+	{Name: "d mon y", order: "dby", short: true},
+	{Name: "mon d y", order: "bdy", short: true},
+	{Name: DigitsLayout, order: "ymd"},
+	{Name: "h:m"},
+}
+
+// DigitsLayout is the layout of dates that are also whole numbers, such as 20240229. Their years are from 1900 to 2100.
+const DigitsLayout = "yyyymmdd"
+
+// TimeLayoutNames returns the names of the layouts of times.
+func TimeLayoutNames() (names []string) {
+	for _, l := range TimeLayouts {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// TimeLayoutOf returns the layout with that name, or nil.
+func TimeLayoutOf(name string) *TimeLayout {
+	i := slices.IndexFunc(TimeLayouts[:], func(l TimeLayout) bool { return l.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &TimeLayouts[i]
+}
+
+// Parse returns the time that a text means, and whether it has the layout. A time of day alone is one of 1970-01-01. Years
+// of two digits are those from 1969 to 2068.
+func (l *TimeLayout) Parse(text []byte) (t time.Time, ok bool) {
+	if len(text) < 4 || len(text) > 40 || (text[0]-'0' >= 10) != (l.order == "bdy") {
+		return t, false
+	}
+	c := clock{rest: text}
+	year, month, day := 1970, 1, 1
+	for i := range len(l.order) {
+		if i > 0 && !l.separated(&c) {
+			return t, false
+		}
+		switch l.order[i] {
+		case 'y':
+			year = c.year(l.short)
+		case 'b':
+			month = c.month()
+		case 'm':
+			month = c.digits(l.least(), 2)
+		case 'd':
+			day = c.digits(l.least(), 2)
+		}
+	}
+	if l.Name == DigitsLayout && (year < 1900 || year > 2100) {
+		return t, false
+	}
+	var at [4]int // hour, minute, second and nanosecond
+	east := 0
+	if (len(c.rest) > 0 || l.order == "") && !c.bad {
+		if l.order != "" && !c.skip(' ') && !(l.iso && c.skip('T')) {
+			return t, false
+		}
+		if at = c.timeOfDay(); l.iso {
+			east = c.zone()
+		}
+	}
+	if c.bad || len(c.rest) > 0 || month < 1 || month > 12 || day < 1 || at[0] > 23 || at[1] > 59 || at[2] > 59 {
+		return t, false
+	}
+	t = time.Date(year, time.Month(month), day, at[0], at[1], at[2], at[3], time.UTC)
+	if t.Day() != day { // of the next month
+		return t, false
+	}
+	return t.Add(-time.Duration(east) * time.Second), true
+}
+
+// TimeText returns a time, given in seconds since 1970, as a date, and with its time of day unless that is midnight.
+func TimeText(seconds float64) string {
+	t := time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
+	if t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// separated skips what stands before a part of a date: sep, or next to the name of a month spaces, a hyphen, a
+// point, a slash or a comma.
+func (l *TimeLayout) separated(c *clock) bool {
+	if l.order[0] != 'b' && l.order[1] != 'b' {
+		return l.sep == 0 || c.skip(l.sep)
+	}
+	had := len(c.rest)
+	if !c.skip('-') && !c.skip('/') {
+		c.skip('.')
+		c.skip(',')
+		c.skip(' ')
+	}
+	return len(c.rest) < had
+}
+
+// LikeTime reports whether a text looks like a date or a time, of whatever layout: it has digits, and the name of a month or a year
+// that a hyphen follows.
+func LikeTime(text []byte) bool {
+	if !bytes.ContainsAny(text, "0123456789") {
+		return false
+	}
+	letter := func(c byte) bool { return (c|0x20)-'a' < 26 }
+	for i, c := range text {
+		if letter(c) && (i == 0 || !letter(text[i-1])) {
+			word := clock{rest: text[i:]}
+			if word.month(); !word.bad {
+				return true
+			}
+		}
+	}
+	year := clock{rest: text}
+	return year.digits(4, 4)-1000 < 2000 && year.skip('-') && !year.bad
+}
+
+// Zoned reports whether a text that has the layout names its zone.
+func (l *TimeLayout) Zoned(text []byte) bool {
+	return l.iso && bytes.LastIndexAny(text, "Z+-") > len("2006-01-")
+}
+
+// least returns the least number of digits of months and days.
+func (l *TimeLayout) least() int {
+	if l.iso || l.Name == DigitsLayout {
+		return 2
+	}
+	return 1
+}
+
+// yearMonth is how the month of a time is written.
+const yearMonth = "2006-01"
+
+// MonthOf returns the month of a text of a layout, as 2024-02, and whether the text has the layout.
+func MonthOf(text []byte, layout string) (name string, ok bool) {
+	l := TimeLayoutOf(layout)
+	if l == nil {
+		return "", false
+	}
+	t, ok := l.Parse(text)
+	return t.UTC().Format(yearMonth), ok
+}
+
+// Month returns the month of the TimeParts of a time, as 2024-02.
+func Month(parts []float32) string {
+	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(math.Floor(float64(parts[0]))))
+	if float32(t.Month()) != parts[1] {
+		t = t.AddDate(0, 0, -1) // the last seconds of a month may be rounded to the next
+	}
+	return t.Format(yearMonth)
+}
+
+// Values stores the TimeParts of a time that was read by the layout. A time of day alone has only an hour.
+func (l *TimeLayout) Values(dst []float32, t time.Time) {
+	t = t.UTC()
+	clock := float64(t.Hour()) + float64(t.Minute())/60 + (float64(t.Second())+float64(t.Nanosecond())*1e-9)/3600
+	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	dst[0] = float32(math.Round(float64(midnight.Unix())/86400) + clock/24)
+	dst[1] = float32(t.Month())
+	dst[2] = float32((t.Weekday() + 6) % 7)
+	dst[3] = float32(clock)
+	if l.order == "" {
+		dst[0] = 0
+	}
+}

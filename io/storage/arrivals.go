@@ -1,0 +1,248 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Watch says which files to find. Its methods are for one goroutine at a time.
+type Watch struct {
+	Patterns []string // as storage.List takes them
+	// Settle is how long ago a file on disk must have been written to be whole, because a process may
+	// still write to it; or how long size and time must have been the same, whatever the time says. Use 0
+	// if files are renamed into place. Objects of cloud storage are whole when they appear.
+	Settle time.Duration
+	// MaxAge, unless 0, is how long ago a file may have been written. Older ones are counted as Old.
+	MaxAge time.Duration
+	// Done returns the paths of files whose work is done, with the time of that in nanoseconds since 1970.
+	// It is called by the first Next. Some may be missing: they are returned once more.
+	Done func(context.Context) (map[string]int64, error)
+	// Recheck, unless 0, is how often Done is called. Files that were returned before and are not done
+	// by then are returned again, for a user that may lose files.
+	Recheck time.Duration
+	// Now is the time; nil is time.Now.
+	Now func() time.Time
+
+	base    string            // what all patterns begin with
+	given   map[string]seen   // paths that match and are done or returned; nil before the first Next
+	young   map[string]seen   // paths of files that were not old enough
+	waiting map[string]string // why, for what cannot be read; by name
+	old     int               // Found.Old
+	asked   time.Time         // when Done was called
+}
+
+// seen is how a file was listed.
+type seen struct {
+	size     int64     // -1 for a file of which only Done tells
+	modified int64     // or when it was done
+	since    time.Time // of a young file, how long it has been like that; of others, when it was listed last
+}
+
+// forgetAfter is how long a file is remembered that is no longer listed. If many files vanish for a moment, it would take
+// long to ask again whether each is done.
+const forgetAfter = 10 * time.Minute
+
+// changed tells whether a file is another one than it was.
+func (s seen) changed(o Object, now time.Time) bool {
+	if s.size < 0 {
+		return o.Modified > s.modified && o.Modified <= now.UnixNano()
+	}
+	return o.Size != s.size || o.Modified != s.modified
+}
+
+// ArrivedFile is a file that has appeared.
+type ArrivedFile struct {
+	Object
+	// Path is the name below the directory that all patterns begin with.
+	Path string
+}
+
+// Found is the result of a look at the patterns.
+type Found struct {
+	Files     []ArrivedFile // new and whole, those that were written first before others
+	Backlog   int           // other files that are new and whole
+	Unsettled int           // new files that may not be whole
+	Old       int           // files older than MaxAge whose work is not done
+	Waiting   int           // entries that cannot be read, such as links without a target
+	Changed   int           // files that were written to since they were returned or done
+	// Notes say what is new about entries that wait and files that have changed.
+	Notes []string
+}
+
+// note adds notes of one kind, five at most.
+func (f *Found) note(names []string, text func(name string) string) {
+	slices.Sort(names)
+	for _, name := range names[:min(5, len(names))] {
+		f.Notes = append(f.Notes, text(name))
+	}
+	if more := len(names) - 5; more > 0 {
+		f.Notes[len(f.Notes)-1] += fmt.Sprintf(" (and %d more)", more)
+	}
+}
+
+// ChangedNote says that a file was written to after its work was done.
+func ChangedNote(path string) string {
+	return path + " was written to after it was done, and is not read again: give new rows a file of their own, " +
+		"or remove its predictions or dead letter and start the stream again"
+}
+
+// Next lists the patterns and returns at most n files that it has not returned before and whose work
+// is not done.
+func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
+	var found Found
+	if w.base == "" {
+		base, err := Base(w.Patterns)
+		if err != nil {
+			return found, err
+		}
+		w.base = base
+	}
+	objects, waiting, err := w.list(ctx)
+	if err != nil {
+		return found, err
+	}
+	now := time.Now()
+	if w.Now != nil {
+		now = w.Now()
+	}
+	if err := w.ask(ctx, now); err != nil {
+		return found, err
+	}
+	still, young := map[string]seen{}, map[string]seen{} // of given and w.young
+	var changed, future []string
+	for _, o := range objects {
+		f := ArrivedFile{o, strings.TrimPrefix(strings.TrimPrefix(o.URI, w.base), "/")}
+		age := time.Duration(now.UnixNano() - o.Modified)
+		before, given := w.given[f.Path]
+		switch {
+		case given:
+			still[f.Path] = seen{o.Size, o.Modified, now}
+			if before.changed(o, now) {
+				changed = append(changed, f.Path)
+			}
+		case w.MaxAge > 0 && o.Modified > 0 && age > w.MaxAge:
+			found.Old++
+		case age < w.Settle && !strings.Contains(o.URI, "://"):
+			s, known := w.young[f.Path]
+			if !known || s.changed(o, now) {
+				s = seen{o.Size, o.Modified, now}
+			}
+			if young[f.Path] = s; !known && age < -time.Minute {
+				future = append(future, f.Path)
+			}
+			if now.Sub(s.since) < w.Settle {
+				found.Unsettled++
+				break
+			}
+			fallthrough
+		default:
+			found.Files = append(found.Files, f)
+		}
+	}
+	if len(objects) == 0 { // the directory may be gone for a moment
+		still, young = w.given, w.young
+	}
+	for path, s := range w.given { // or some files may
+		if _, listed := still[path]; !listed && !s.since.IsZero() && now.Sub(s.since) < forgetAfter {
+			still[path] = s
+		}
+	}
+	found.Changed, found.Waiting = len(changed), len(waiting)
+	found.note(changed, ChangedNote)
+	found.note(future, func(path string) string {
+		return fmt.Sprintf("%s has a time in the future: it is read when its size and time have not changed for %v", path, w.Settle)
+	})
+	found.note(slices.DeleteFunc(slices.Collect(maps.Keys(waiting)), func(name string) bool { return w.waiting[name] == waiting[name] }),
+		func(name string) string { return "waiting for " + name + ": " + waiting[name] })
+	if found.Old > w.old {
+		found.Notes = append(found.Notes, fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", found.Old))
+	}
+	w.young, w.waiting, w.old = young, waiting, found.Old
+	slices.SortFunc(found.Files, func(a, b ArrivedFile) int {
+		return cmp.Or(cmp.Compare(a.Modified, b.Modified), strings.Compare(a.Path, b.Path))
+	})
+	if more := len(found.Files) - n; more > 0 {
+		found.Backlog, found.Files = more, found.Files[:n]
+	}
+	for _, f := range found.Files {
+		still[f.Path] = seen{f.Size, f.Modified, now}
+	}
+	w.given = still
+	return found, nil
+}
+
+// ask calls Done if that is due.
+func (w *Watch) ask(ctx context.Context, now time.Time) error {
+	if w.given != nil && (w.Recheck == 0 || now.Sub(w.asked) < w.Recheck) {
+		return nil
+	}
+	done, err := w.Done(ctx)
+	if err != nil {
+		return err
+	}
+	given := make(map[string]seen, len(done))
+	for path, at := range done {
+		s, known := w.given[path]
+		if !known {
+			s = seen{size: -1, modified: at}
+		}
+		if w.given == nil { // the first listings may be of a directory that is being replaced
+			s.since = now
+		}
+		given[path] = s
+	}
+	w.given, w.asked = given, now
+	return nil
+}
+
+// Again has Next return a file again that it has returned.
+func (w *Watch) Again(path string) { delete(w.given, path) }
+
+// list returns the objects that match, by URI, and why others that match cannot be read, by name.
+func (w *Watch) list(ctx context.Context) (all map[string]Object, waiting map[string]string, err error) {
+	all, waiting = map[string]Object{}, map[string]string{}
+	for _, pattern := range w.Patterns {
+		objects, err := ListReadable(ctx, pattern, func(name, why string) { waiting[name] = why })
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, o := range objects {
+			all[o.URI] = o
+		}
+	}
+	return all, waiting, nil
+}
+
+// Base returns the directory that all patterns begin with, as an absolute name.
+func Base(patterns []string) (string, error) {
+	var base []string
+	for i, pattern := range patterns {
+		abs, err := Abs(pattern)
+		if err != nil {
+			return "", err
+		}
+		if at := strings.IndexAny(abs, `*?[\`); at >= 0 {
+			abs = abs[:at] // the last part of which is not the name of a directory
+		}
+		parts := strings.Split(abs[:max(0, strings.LastIndexByte(abs, '/'))], "/")
+		if i == 0 {
+			base = parts
+			continue
+		}
+		n := 0
+		for n < min(len(base), len(parts)) && base[n] == parts[n] {
+			n++
+		}
+		base = base[:n]
+	}
+	dir := strings.Join(base, "/")
+	if strings.HasSuffix(dir, ":/") || dir == "" && len(patterns) > 1 {
+		return "", fmt.Errorf("arrivals: the patterns %q have no directory in common; watch them separately", patterns)
+	}
+	return dir + "/", nil
+}
