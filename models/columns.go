@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // Column holds the values of one column, one for each row, as numbers or as texts.
@@ -99,5 +99,5 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 }
 
 func (m *Model) unknown(name string) error {
-	return &ColumnError{name, fmt.Errorf("%w%s", ErrUnknownColumn, spell.DidYouMean(name, m.names))}
+	return &ColumnError{name, fmt.Errorf("%w%s", ErrUnknownColumn, option.DidYouMean(name, m.names))}
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/calibrate"
 )
 
@@ -58,7 +58,7 @@ func (p *Probabilities) validate(outputs int) error {
 		return c.Validate()
 	}
 	kinds := []string{Softmax, Logistic, calibrate.Platt, calibrate.Isotonic}
-	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, spell.DidYouMean(p.Kind, kinds), strings.Join(kinds, ", "))
+	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, option.DidYouMean(p.Kind, kinds), strings.Join(kinds, ", "))
 }
 
 // Apply stores in dst the probabilities of n rows of scores, both row-major with a

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -63,14 +63,14 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit f
 			err, fitted.Rows = nil, m.Rows.Used
 		}
 	}
-	var data *fault.Fault
+	var data *transforms.Fault
 	switch {
 	case err == nil:
 		emit(fitted)
-	case errors.As(err, &data) && data.Kind == fault.Data:
+	case errors.As(err, &data) && data.Kind == transforms.DataFault:
 		reject(rows.Rejected{Key: of.Place, Reason: data.Message})
 	default:
-		return fault.Of(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", of.Place, err))
+		return transforms.NewFault(transforms.InternalFault, fmt.Errorf("pipelines: the model of %s: %w", of.Place, err))
 	}
 	return nil
 }

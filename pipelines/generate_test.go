@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 func TestGenerateMakesTheFileOrNothing(t *testing.T) {

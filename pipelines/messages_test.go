@@ -16,11 +16,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/bochner-ml/bochner/internal/pubsubtest"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
+	"github.com/bochner-ml/bochner/internal/testing/pubsubtest"
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )

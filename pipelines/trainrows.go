@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/records"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -102,7 +102,7 @@ func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 		}
 	}
 	line, err := f.bundle.JSON(v)
-	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Of(fault.Data, err)
+	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), transforms.NewFault(transforms.DataFault, err)
 }
 
 // lowestFn returns the first lines in order.
@@ -168,5 +168,5 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, of lowest) (dir strin
 		}
 		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)
 	}
-	return o.Model, fault.Of(fault.Data, err)
+	return o.Model, transforms.NewFault(transforms.DataFault, err)
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/models/sgd"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 // trials returns options of a path of a learner, on moons.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 // slides is how often the window of the test moves: as many days are added and subtracted.

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Lane is the work of a pass on one lane, in one worker.
@@ -50,7 +49,7 @@ func RunLane[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTr
 	if err == nil {
 		err = work(l, p)
 	}
-	return fault.Of(fault.Internal, err)
+	return NewFault(InternalFault, err)
 }
 
 func (l *Lane) end(ctx context.Context) {

@@ -3,7 +3,7 @@ package transforms
 import (
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	_ "github.com/bochner-ml/bochner/io/formats"
 )
 

@@ -1,6 +1,7 @@
 // Package transforms holds what all passes over the data share as Beam runs them: lanes,
 // pass files, the worker of a job in a process, sums and their merging, metrics. The
-// passes themselves are in the packages below: survey, gram, epochs, scores and outputs.
+// passes themselves are in the packages below: survey, gram, epochs and scores. The pass that writes
+// features is here, with what all passes that write files for each shard share.
 // None of them knows formats, which package dataset reads, or formulas, which are in the
 // packages of models and features.
 //
@@ -30,7 +31,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Pass is what the workers of any pass need to know. Each kind of pass is a struct that
@@ -181,7 +181,7 @@ func decode(ctx context.Context, uri string, p any) ([]File, error) {
 		return nil, fmt.Errorf("transforms: pass %s: %w", uri, err)
 	}
 	if here := Build(); file.Program != "" && here != "" && file.Program != here {
-		return nil, fault.Of(fault.Data, fmt.Errorf("transforms: the job was started by build %s of bochner, but this worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)", file.Program, here))
+		return nil, NewFault(DataFault, fmt.Errorf("transforms: the job was started by build %s of bochner, but this worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)", file.Program, here))
 	}
 	return file.Files, nil
 }
@@ -197,7 +197,7 @@ func (f *File) provide(ctx context.Context) error {
 		err = errors.New("its checksum does not match")
 	}
 	if err != nil {
-		return fault.Of(fault.BadModel, fmt.Errorf("transforms: %s is damaged: %w", f.URI, err))
+		return NewFault(ModelFault, fmt.Errorf("transforms: %s is damaged: %w", f.URI, err))
 	}
 	return nil
 }

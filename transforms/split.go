@@ -10,7 +10,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/rtrackers/offsetrange"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Splittable is embedded in every DoFn whose elements are lanes of shards. It makes them splittable
@@ -35,7 +34,7 @@ func (f *Splittable) lane(ctx context.Context, element int) (*shardList, []datas
 		return err
 	})
 	if err != nil {
-		return nil, nil, fault.Of(fault.Internal, err)
+		return nil, nil, NewFault(InternalFault, err)
 	}
 	number, _ := f.Scan.of(element)
 	return list, list.lanes[number], nil

@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -188,10 +187,10 @@ func (f *mergeSumsFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	}
 	kind, ok := sumKinds[f.Kind]
 	if !ok {
-		return nil, fault.Of(fault.Internal, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
+		return nil, NewFault(InternalFault, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
 	}
 	out, err := kind.merge(a, b)
-	return out, fault.Of(fault.Internal, err)
+	return out, NewFault(InternalFault, err)
 }
 
 func (f *mergeSumsFn) ExtractOutput(acc []byte) []byte { return acc }

@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/gram"
-	"github.com/bochner-ml/bochner/transforms/outputs"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub"
 	"github.com/bochner-ml/bochner/transforms/rows"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -62,7 +61,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		transforms.WriteLines(s, "written", new(scores.Predict).Write(s, sc))
 	},
 	"featurize": func(s beam.Scope, sc transforms.Scan) {
-		transforms.WriteLines(s, "written", new(outputs.Featurize).Write(s, sc))
+		transforms.WriteLines(s, "written", new(transforms.Featurize).Write(s, sc))
 	},
 	"rows": func(s beam.Scope, _ transforms.Scan) {
 		col := beam.ParDo(s, aRow, beam.Impulse(s))

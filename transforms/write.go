@@ -9,7 +9,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -33,7 +32,7 @@ func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
 type writeLinesFn struct{ URI string }
 
 func (f *writeLinesFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) error {
-	return fault.Of(fault.Internal, StoreLines(ctx, f.URI, Gather(lines)))
+	return NewFault(InternalFault, StoreLines(ctx, f.URI, Gather(lines)))
 }
 
 // StoreLines writes lines as WriteLines does.
@@ -65,5 +64,5 @@ func Write(s beam.Scope, uri string, col beam.PCollection) {
 type writeFn struct{ URI string }
 
 func (f *writeFn) ProcessElement(ctx context.Context, data []byte) error {
-	return fault.Of(fault.Internal, storage.WriteState(ctx, f.URI, data))
+	return NewFault(InternalFault, storage.WriteState(ctx, f.URI, data))
 }

@@ -2,11 +2,12 @@ package fourier
 
 import (
 	"fmt"
-	"github.com/bochner-ml/bochner/features"
 	"math"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/features"
+
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // apart returns two rows of d numbers at distance z, in a general direction or

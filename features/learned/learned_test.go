@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 func numbers(n int, sd float64, index uint64) []float32 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // The statements of Y. Mroueh, S. Rennie and V. Goel, "Random Maxout Features",

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 func number(i int) uint64 { return uint64(i) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // The statements of A. Daniely, R. Frostig, V. Gupta, Y. Singer, "Random

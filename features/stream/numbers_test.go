@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"gonum.org/v1/gonum/mathext"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // Random123's kat_vectors for philox4x32 with 10 rounds.

@@ -1,6 +1,7 @@
 // Package disk is the file system as io/storage uses it: a handful of calls behind
 // one interface. Tests put another file system in its place, one that fails, stops
-// or forgets at a chosen call; the program itself only ever has OS.
+// or forgets at a chosen call; the program itself only ever has OS. A Process tells whether
+// what it holds can be taken over, because it has ended.
 package disk
 
 import (

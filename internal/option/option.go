@@ -9,6 +9,8 @@
 // The default of an option is the value of its field when it is listed. Where the tag
 // help is missing, a type with a method Help() (help string, values []string) has help and
 // values for all its fields. A *Option is a value of a command-line flag (package pflag).
+//
+// NearestName and DidYouMean find the name that a misspelt word most likely stands for.
 package option
 
 import (

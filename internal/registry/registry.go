@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // Registry holds things of one kind. Its methods may be called at the same time.
@@ -82,7 +82,7 @@ func (r *Registry[T]) Lookup(name string, have []string) (T, error) {
 	if ok {
 		return thing, nil
 	}
-	return thing, fmt.Errorf("unknown %s %q%s; have %s", r.kind, name, spell.DidYouMean(name, have), strings.Join(have, ", "))
+	return thing, fmt.Errorf("unknown %s %q%s; have %s", r.kind, name, option.DidYouMean(name, have), strings.Join(have, ", "))
 }
 
 // Of returns the thing whose options have the type of the given ones. It panics if there

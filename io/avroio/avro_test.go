@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
 
+	"github.com/bochner-ml/bochner/internal/testing/datasettest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/dataset/datasettest"
 )
 
 const schemaText = `{"type": "record", "name": "row", "namespace": "a.b", "fields": [

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/bochner-ml/bochner/internal/realdata"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -289,7 +289,7 @@ func (p *places) find(what, given string) (int, error) {
 		return 0, fmt.Errorf("table: %s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what, Quote(given), n)
 	}
 	hint := ""
-	if s := spell.Nearest(given, p.columns); s != "" {
+	if s := option.NearestName(given, p.columns); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", Quote(s))
 	}
 	return 0, fmt.Errorf("table: %s: no column %s%s; have %s", what, Quote(given), hint, list(p.columns))

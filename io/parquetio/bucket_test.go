@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/internal/testing/datasettest"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/dataset/datasettest"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
 

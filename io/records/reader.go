@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -256,7 +256,7 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 		for j, name := range r.columns {
 			index, ok := d.named[name]
 			if !ok {
-				return nil, fmt.Errorf("records: %s has no field for the column %q%s; tag one with `bochner:%[2]q`", d.of, name, spell.DidYouMean(name, d.fields))
+				return nil, fmt.Errorf("records: %s has no field for the column %q%s; tag one with `bochner:%[2]q`", d.of, name, option.DidYouMean(name, d.fields))
 			}
 			if err := add(index, j, name); err != nil {
 				return nil, err
@@ -281,7 +281,7 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 		for i, column := range r.options.LabelColumns[:len(r.labels)] {
 			index, ok := d.named[column]
 			if !ok {
-				return nil, fmt.Errorf("records: %s has no field for the target %q%s; tag one with `bochner:%[2]q`", d.of, column, spell.DidYouMean(column, d.fields))
+				return nil, fmt.Errorf("records: %s has no field for the target %q%s; tag one with `bochner:%[2]q`", d.of, column, option.DidYouMean(column, d.fields))
 			}
 			if err := add(index, r.labels[i], column); err != nil {
 				return nil, err

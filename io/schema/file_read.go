@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -109,7 +109,7 @@ func (r *reader) key() (key, value string, err error) {
 // unknown returns the error of an unknown word.
 func unknown(what, word string, known ...string) error {
 	hint := ""
-	if s := spell.Nearest(word, known); s != "" {
+	if s := option.NearestName(word, known); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", s)
 	}
 	return fmt.Errorf("unknown %s %s%s; want one of %s", what, quoteFile(word), hint, strings.Join(known, ", "))

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/disk"
-	"github.com/bochner-ml/bochner/internal/owner"
 )
 
 // clearUp clears away what killed writers of the name have left.
@@ -108,7 +107,7 @@ func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
 	defer disk.Swap(noting{open: open})()
 	dir := filepath.Join(t.TempDir(), "model")
 	// A process that was killed has left its name.
-	write(t, ClaimName(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, owner.Me().Boot))
+	write(t, ClaimName(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, disk.Me().Boot))
 	first := make(chan *Claim)
 	go func() {
 		c, err := Take(ctx, dir)
@@ -189,8 +188,8 @@ func TestWithoutLocksTheFileItselfIsTheClaim(t *testing.T) {
 		t.Error(err)
 	}
 	// A process that is gone has left its file.
-	write(t, ClaimName(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, owner.Me().Boot))
-	if err := clearUp(dir); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "remove that file") && owner.Me().Boot != "" {
+	write(t, ClaimName(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, disk.Me().Boot))
+	if err := clearUp(dir); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "remove that file") && disk.Me().Boot != "" {
 		t.Errorf("behind a process that is gone: %v", err)
 	}
 }

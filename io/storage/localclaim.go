@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/disk"
-	"github.com/bochner-ml/bochner/internal/owner"
 )
 
 // The owner of a lock may take this long to write its name.
@@ -29,7 +28,7 @@ func (local) hold(p string) (release func(), err error) {
 	if _, err := mkdirAll(filepath.Dir(p), false); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(owner.Me())
+	text, err := json.Marshal(disk.Me())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func holdByName(p string, text []byte) (release func(), err error) {
 	return func() { disk.Now().Remove(p) }, nil
 }
 
-func readOwner(p string) (by owner.Process, err error) {
+func readOwner(p string) (by disk.Process, err error) {
 	f, err := disk.Now().Open(p)
 	if err != nil {
 		return by, err

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/disk"
-	"github.com/bochner-ml/bochner/internal/disktest"
+	"github.com/bochner-ml/bochner/internal/testing/disktest"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 

@@ -12,7 +12,7 @@ package main
 import (
 	"os"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 )
 
 func main() { gcstest.Main(os.Args[1:]) }

@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/bochner-ml/bochner/pipelines/streamtrial"
+	"github.com/bochner-ml/bochner/internal/testing/streamtrial"
 )
 
 func main() {

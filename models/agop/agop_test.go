@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -472,7 +472,7 @@ func TestOtherFeaturesAreRefused(t *testing.T) {
 	gaussian := fourier.Gaussian{In: d, Out: 8, Width: 1}
 	for want, r := range map[string]features.Recipe{
 		"in the offset form":           fourier.Laplace{In: d, Out: 8, Width: 1, Form: fourier.Offset},
-		"of a preprocess.Bins do not":      preprocess.Bins{In: d, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0}}}, Weight: 1},
+		"of a preprocess.Bins do not":  preprocess.Bins{In: d, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0}}}, Weight: 1},
 		"several parts of a join":      preprocess.Join{Parts: []features.Recipe{gaussian, gaussian}},
 		"no part of a join is Fourier": preprocess.Join{Parts: []features.Recipe{preprocess.Unit{In: d}}},
 		"a chain without steps":        features.Chain{},

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/sample"
-	"github.com/bochner-ml/bochner/internal/realdata"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // The experiments of Bullins, Zhang & Zhang (2018), Section 5, with fewer chains and

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -39,7 +39,7 @@ func Check(rows []int64, names []string) error {
 func Fit(c *Counts, method string) (*Calibration, error) {
 	if method != Platt && method != Isotonic {
 		methods := []string{Platt, Isotonic}
-		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, spell.DidYouMean(method, methods), strings.Join(methods, ", "))
+		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, option.DidYouMean(method, methods), strings.Join(methods, ", "))
 	}
 	all := &Calibration{Method: method}
 	for o := range c.outputs {

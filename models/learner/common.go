@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
@@ -164,7 +163,7 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 		}
 		c := slices.Index(classes, text[:at])
 		if c < 0 {
-			return nil, option.Errorf(name, "%q: no row is of class %q%s", text, text[:at], spell.DidYouMean(text[:at], classes))
+			return nil, option.Errorf(name, "%q: no row is of class %q%s", text, text[:at], option.DidYouMean(text[:at], classes))
 		}
 		w, err := strconv.ParseFloat(text[at+1:], 64)
 		if err != nil || !(w > 0) || math.IsInf(w, 0) {

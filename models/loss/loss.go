@@ -19,7 +19,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // Loss is a loss of rows of scores. It is created by Of and is immutable.
@@ -86,7 +86,7 @@ func Of(name string, classes bool, epsilon float64) (*Loss, error) {
 		}
 		return l, nil
 	}
-	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, spell.DidYouMean(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, option.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // Classes reports whether labels are indices of classes. Otherwise they are targets.

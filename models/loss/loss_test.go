@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 var tests = stream.PurposeOf("loss test")

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -29,7 +29,7 @@ func (c Criterion) Validate() error {
 	case ByError, ByF1, ByBalanced:
 		return nil
 	}
-	return fmt.Errorf("score: unknown criterion %.40q%s; have %s", string(c), spell.DidYouMean(string(c), Criteria), strings.Join(Criteria, ", "))
+	return fmt.Errorf("score: unknown criterion %.40q%s; have %s", string(c), option.DidYouMean(string(c), Criteria), strings.Join(Criteria, ", "))
 }
 
 // of returns the criterion for n rows of each kind, of which above are at or above a threshold.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -115,10 +115,10 @@ func (a Options) Game(lambda, width float64, frequencies int, seed uint64) align
 func (a Options) Validate(k kernel.Found) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
-	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": spell.Names(presets), "pick": {"top", "draw"}}
+	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": option.SortedNames(presets), "pick": {"top", "draw"}}
 	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {
 		if list := choices[name]; !slices.Contains(list, have) {
-			return exit.Usage("--%s: unknown value %q%s; have %s", name, have, spell.DidYouMean(have, list), strings.Join(list, ", "))
+			return exit.Usage("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list), strings.Join(list, ", "))
 		}
 	}
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // boundDelta is the probability that a bound fails.
@@ -76,9 +76,9 @@ func (o CompareOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs in
 	}
 	// An error means that there is no such bound, or that its number overflows.
 	if b.PairsFeatures, err = kernel.Features(given, o.Epsilon, boundDelta); err != nil {
-		b.Why = fault.Text(err)
+		b.Why = transforms.FaultText(err)
 	} else if b.UniformFeatures, err = kernel.Features(region, o.Epsilon, boundDelta); err != nil {
-		b.Why = fault.Text(err)
+		b.Why = transforms.FaultText(err)
 	}
 	return b, nil
 }

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
-	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
+	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 // binary is the program as users have it: built statically, once for all tests, or the one

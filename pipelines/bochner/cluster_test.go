@@ -21,7 +21,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/container/pool"
 
-	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 )
 
 // poolVariable tells the test binary to be a pool of worker processes; its value

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/realdata"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // place is where jobs run: a runner, and the processes that belong to it.

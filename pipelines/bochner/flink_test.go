@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
-	"github.com/bochner-ml/bochner/internal/realdata"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // flinkCluster is one that runs on this machine; local/flink starts it and tells

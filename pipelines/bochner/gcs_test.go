@@ -21,8 +21,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
-	"github.com/bochner-ml/bochner/internal/realdata"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/pipelines/registry"

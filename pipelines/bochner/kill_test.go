@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 )
 
 // chore is a job that takes a while, in a directory with the data for it.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 )
 
 // A night whose disk is full names a command that exists: the same one, since retrain has neither --resume nor --work.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bochner-ml/bochner/internal/realdata"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // reliability is what evaluate --json prints of probabilities, as far as the tests

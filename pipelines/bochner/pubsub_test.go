@@ -18,7 +18,7 @@ import (
 	df "google.golang.org/api/dataflow/v1b3"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bochner-ml/bochner/internal/pubsubtest"
+	"github.com/bochner-ml/bochner/internal/testing/pubsubtest"
 )
 
 // forMessages makes a model of the columns a, b and c, and returns a row without its label.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/realdata"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // scores is what evaluate --json prints, as far as the tests look at it.

@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/bochner-ml/bochner/pipelines/streamtrial"
+	"github.com/bochner-ml/bochner/internal/testing/streamtrial"
 )
 
 // Through ten new models, kills of the stream and of its job server, a broken model, a bad file and a bad row, every row

@@ -27,7 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/engine/remote"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Main runs the command with the arguments after the program's name and returns
@@ -65,7 +65,7 @@ func heeded(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all, signal
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			code = crashed(stderr, args, fault.Recovered(r))
+			code = crashed(stderr, args, transforms.FaultOfPanic(r))
 		}
 	}()
 	root := newRoot()
@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	case err == nil:
 		return exit.CodeOK
 	case !errors.As(err, &started):
-		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", help.InOneLine(fault.Text(err)), cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", help.InOneLine(transforms.FaultText(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
 	code = exit.Code(err)
@@ -98,14 +98,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			fmt.Fprintf(stderr, "bochner: stopped\n")
 		}
 	case exit.CodeFailed, exit.CodeStorage:
-		fmt.Fprintf(stderr, "bochner: %s\n", fault.Text(err))
+		fmt.Fprintf(stderr, "bochner: %s\n", transforms.FaultText(err))
 		if _, done := errors.AsType[*exit.DoneError](err); !done && keepsWork(cmd) {
 			fmt.Fprintf(stderr, "the same command with --resume continues from the finished part\n")
 		}
 	case exit.CodeUsage:
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", dashed(err), cmd.CommandPath())
 	default:
-		fmt.Fprintf(stderr, "bochner: %s\n", fault.Text(err))
+		fmt.Fprintf(stderr, "bochner: %s\n", transforms.FaultText(err))
 	}
 	return code
 }
@@ -116,7 +116,7 @@ func dashed(err error) string {
 	if o, ok := errors.AsType[*option.Error](err); ok && err.Error() == o.Error() {
 		return "--" + err.Error()
 	}
-	return fault.Text(err)
+	return transforms.FaultText(err)
 }
 
 // crashed reports that the program failed; with --verbose, where.

@@ -15,7 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/vet"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/job"
 )

@@ -9,7 +9,7 @@ import (
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // logKey is the context key of the function that logs a line for a pipeline's job.
@@ -43,8 +43,8 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 
 // known tells whether a warning only repeats the job's error.
 func known(message string) bool {
-	var reported *fault.Fault
-	return errors.As(fault.Find(errors.New(message)), &reported) ||
+	var reported *transforms.Fault
+	return errors.As(transforms.FindFault(errors.New(message)), &reported) ||
 		slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
 }
 

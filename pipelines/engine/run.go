@@ -14,7 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -83,7 +83,7 @@ func (e Engine) Validate() error {
 		if e.Runner == "prism" {
 			return exit.Usage("--runner prism was removed because its server accepted programs from other machines without authentication; --runner direct is as fast")
 		}
-		return exit.Usage("unknown runner %q%s; have %s", e.Runner, spell.DidYouMean(e.Runner, Runners()), strings.Join(Runners(), ", "))
+		return exit.Usage("unknown runner %q%s; have %s", e.Runner, option.DidYouMean(e.Runner, Runners()), strings.Join(Runners(), ", "))
 	}
 	if *jobopts.Async {
 		return exit.Usage("--async: a job of several pipelines must wait for each of them")

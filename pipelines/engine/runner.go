@@ -15,7 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/registry"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Runner is a way to run pipelines. It changes no result. Register adds one.
@@ -117,7 +117,7 @@ func inProcess(ctx context.Context, run func(context.Context) error) error {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				done <- fault.Recovered(r)
+				done <- transforms.FaultOfPanic(r)
 			}
 		}()
 		done <- run(context.WithoutCancel(ctx)) // prism panics on a deadline
@@ -133,8 +133,8 @@ func inProcess(ctx context.Context, run func(context.Context) error) error {
 // Failure returns the cause of a pipeline's error: the Fault of a worker, or an error of the
 // runner itself.
 func (e Engine) Failure(err error) error {
-	var reported *fault.Fault
-	err = fault.Find(err)
+	var reported *transforms.Fault
+	err = transforms.FindFault(err)
 	switch {
 	case err == nil, errors.As(err, &reported), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err

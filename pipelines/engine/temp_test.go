@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 func TestJobsShareATemporaryDirectoryAndLeaveNone(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
@@ -202,7 +202,7 @@ func ofQuantile(of func(*score.TargetReport) float64) gateScore {
 }
 
 // GateScores returns the names of the scores that gates can name, sorted.
-func GateScores() []string { return spell.Names(gateScores) }
+func GateScores() []string { return option.SortedNames(gateScores) }
 
 // ParseGates reads gates such as accuracy>=0.95, rmse<=3 or rmse:price<=3, which names a target,
 // separated by commas; nil for the empty text.
@@ -230,7 +230,7 @@ func parseGate(text string) (g gate, err error) {
 		name, target, _ := strings.Cut(strings.TrimSpace(name), ":")
 		g = gate{score: name, target: target, least: op == ">="}
 		if _, ok := gateScores[g.score]; !ok {
-			return g, exit.Usage("--gate: unknown score %q%s; have %s", g.score, spell.DidYouMean(g.score, GateScores()), strings.Join(GateScores(), ", "))
+			return g, exit.Usage("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, GateScores()), strings.Join(GateScores(), ", "))
 		}
 		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || math.IsNaN(g.bound) {
 			return g, exit.Usage("--gate: %q is not a number", bound)
@@ -266,7 +266,7 @@ func (g gate) fitTarget(m *models.Manifest) error {
 	case !regresses(m) || g.score == meanR2:
 		return exit.Usage("--gate: %s is not of one target; leave out :%s", g.score, g.target)
 	case !slices.Contains(names, g.target):
-		return exit.Usage("--gate: the model has no target %q%s; it has %s", g.target, spell.DidYouMean(g.target, names), strings.Join(names, ", "))
+		return exit.Usage("--gate: the model has no target %q%s; it has %s", g.target, option.DidYouMean(g.target, names), strings.Join(names, ", "))
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
@@ -69,7 +69,7 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 	}
 	n, err := strconv.Atoi(given)
 	if err != nil {
-		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given, spell.DidYouMean(given, d.Fields), prepare.SomeOf(d.Fields))
+		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given, option.DidYouMean(given, d.Fields), prepare.SomeOf(d.Fields))
 	}
 	if n < 0 {
 		n += len(d.Fields) + 1

@@ -27,7 +27,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // VerifyOptions says which model to verify, and on which data it was trained.
@@ -211,7 +210,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	j.Progress.Phase("verifying", m.Rows.Used)
 	defer j.Progress.Done()
 	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
-		var reported *fault.Fault
+		var reported *transforms.Fault
 		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
 			return exit.Refuse("%s\ndual variables belong to rows by position: give the files of the training, all of them and in the same order", reported.Message)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Exit codes of the command.
@@ -110,9 +110,9 @@ func Done(out string, err error) error {
 
 // Writing tells whether the job failed because a place could not be written to, or access was denied.
 func Writing(err error) bool {
-	var reported *fault.Fault
+	var reported *transforms.Fault
 	if errors.As(err, &reported) {
-		return reported.Kind == fault.Place
+		return reported.Kind == transforms.PlaceFault
 	}
 	var storeErr *storage.Error
 	return errors.As(err, &storeErr) && (storeErr.Writing() || storeErr.Denied())
@@ -121,8 +121,8 @@ func Writing(err error) bool {
 // Damaged tells whether the job failed because state is damaged, so that its part must be done
 // again.
 func Damaged(err error) bool {
-	var reported *fault.Fault
-	return errors.Is(err, storage.ErrDamaged) || errors.As(err, &reported) && reported.Kind == fault.Damaged
+	var reported *transforms.Fault
+	return errors.Is(err, storage.ErrDamaged) || errors.As(err, &reported) && reported.Kind == transforms.DamagedFault
 }
 
 // RunnerError means that a runner failed or lost a worker, for a reason other than the data or
@@ -138,7 +138,7 @@ func (e *RunnerError) Unwrap() error { return e.Err }
 // Code returns the exit code for an error.
 func Code(err error) int {
 	var (
-		reported  *fault.Fault
+		reported  *transforms.Fault
 		usageErr  *UsageError
 		dataErr   *DataError
 		formatErr *dataset.Error
@@ -161,13 +161,13 @@ func Code(err error) int {
 		return CodeModel
 	case errors.As(err, &reported):
 		switch reported.Kind {
-		case fault.Data, fault.Place:
+		case transforms.DataFault, transforms.PlaceFault:
 			return CodeData
-		case fault.Storage, fault.Damaged:
+		case transforms.StorageFault, transforms.DamagedFault:
 			return CodeStorage
-		case fault.BadModel:
+		case transforms.ModelFault:
 			return CodeModel
-		case fault.Crash:
+		case transforms.CrashFault:
 			return CodeCrash
 		}
 		return CodeFailed

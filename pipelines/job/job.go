@@ -28,7 +28,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/workdir"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Options are the options of all jobs over data. None of them changes a result.
@@ -94,7 +93,7 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	j.Worker.Close()
 	if j.scratch != nil {
 		if removeErr := j.scratch(); removeErr != nil {
-			j.Work.Notes = append(j.Work.Notes, fmt.Sprintf("a temporary directory could not be removed: %s", fault.Text(removeErr)))
+			j.Work.Notes = append(j.Work.Notes, fmt.Sprintf("a temporary directory could not be removed: %s", transforms.FaultText(removeErr)))
 		}
 	}
 	for _, note := range j.Work.Notes {

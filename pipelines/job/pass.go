@@ -21,7 +21,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // ShardBytes is the default size of the shards of plain files.
@@ -130,7 +129,7 @@ func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string, buil
 // read whole. A fault of a reader is an error.
 func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
 	_, again = dataset.Tile(reports)
-	if err := fault.OfReports(reports); err != nil {
+	if err := transforms.FaultOfReports(reports); err != nil {
 		return nil, err
 	}
 	for _, file := range again {
@@ -190,7 +189,9 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 }
 
 // Damage notes that a damaged part is done again.
-func (j *Job) Damage(err error) { j.Progress.Note("%s; this part is done again", fault.Text(err)) }
+func (j *Job) Damage(err error) {
+	j.Progress.Note("%s; this part is done again", transforms.FaultText(err))
+}
 
 // Store writes the pass file and returns the scan of the pass.
 func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {

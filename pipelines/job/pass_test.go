@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // reported is the report of a shard with so many rows, and bad ones from a line on.
@@ -142,9 +142,9 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 }
 
 func TestFaultsKeepTheirKind(t *testing.T) {
-	jobtest.WantError(t, "data", fault.OfReports([]dataset.Report{{}, {Fault: "torn"}}), exit.CodeData, "torn")
-	jobtest.WantError(t, "storage", fault.OfReports([]dataset.Report{{Fault: "gone", Storage: true}}), exit.CodeStorage, "gone")
-	if err := fault.OfReports([]dataset.Report{{}}); err != nil {
+	jobtest.WantError(t, "data", transforms.FaultOfReports([]dataset.Report{{}, {Fault: "torn"}}), exit.CodeData, "torn")
+	jobtest.WantError(t, "storage", transforms.FaultOfReports([]dataset.Report{{Fault: "gone", Storage: true}}), exit.CodeStorage, "gone")
+	if err := transforms.FaultOfReports([]dataset.Report{{}}); err != nil {
 		t.Error(err)
 	}
 }

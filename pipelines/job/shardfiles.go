@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/outputs"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -34,7 +33,7 @@ type Part struct {
 // filePass is a pass that writes files for every shard.
 type filePass interface {
 	transforms.Kind
-	// Write returns an outputs.Written for each shard, in JSON.
+	// Write returns an transforms.Written for each shard, in JSON.
 	Write(beam.Scope, transforms.Scan) beam.PCollection
 }
 
@@ -42,7 +41,7 @@ type filePass interface {
 // directory whose name it stores in out. Shards that an earlier run finished are not repeated;
 // found tells that there may be some. It returns what was written, in the order of the rows,
 // and the directory.
-func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *string, found bool) (written []outputs.Written, dir string, err error) {
+func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *string, found bool) (written []transforms.Written, dir string, err error) {
 	// Files are named by the start of their shards, so shards of another size need another
 	// directory.
 	common := pass.Common()
@@ -53,7 +52,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *
 	if p, ok := pass.(*scores.Predict); ok && p.Lines {
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}
-	var done map[dataset.Shard]outputs.Written
+	var done map[dataset.Shard]transforms.Written
 	if found { // otherwise the work directory was empty
 		if done, err = j.finished(ctx, dir, shards); err != nil {
 			return nil, "", err
@@ -63,7 +62,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *
 		}
 	}
 	for {
-		var all []outputs.Written
+		var all []transforms.Written
 		common.Shards = nil
 		for _, s := range shards {
 			if w, ok := done[s]; ok {
@@ -79,7 +78,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *
 			}
 			all = append(all, fresh...)
 		}
-		done = make(map[dataset.Shard]outputs.Written, len(all))
+		done = make(map[dataset.Shard]transforms.Written, len(all))
 		for _, w := range all {
 			done[w.Report.Shard] = w
 		}
@@ -100,7 +99,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *
 }
 
 // writeFresh runs the pass over the unfinished shards.
-func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]outputs.Written, error) {
+func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]transforms.Written, error) {
 	sc, err := j.Store(ctx, pass)
 	if err != nil {
 		return nil, err
@@ -109,7 +108,7 @@ func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]out
 	if err := j.Run(ctx, func(s beam.Scope) { transforms.WriteLines(s, list, pass.Write(s, sc)) }); err != nil {
 		return nil, err
 	}
-	all, err := ReadReports[outputs.Written](ctx, list)
+	all, err := ReadReports[transforms.Written](ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +124,7 @@ const parallelReads = 32
 // finished returns what was written for the shards whose files are all intact; after any error
 // a shard is done again. The directory is listed once, because asking for each shard would take
 // a round trip each.
-func (j *Job) finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]outputs.Written, error) {
+func (j *Job) finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
 	there := map[string]bool{}
 	names, err := storage.Names(ctx, dir)
 	if err != nil {
@@ -135,11 +134,11 @@ func (j *Job) finished(ctx context.Context, dir string, shards []dataset.Shard) 
 		there[name] = true
 	}
 	var mu sync.Mutex
-	done := map[dataset.Shard]outputs.Written{}
+	done := map[dataset.Shard]transforms.Written{}
 	var reads errgroup.Group
 	reads.SetLimit(parallelReads)
 	for _, s := range shards {
-		if !there[outputs.DoneName(s)] {
+		if !there[transforms.DoneName(s)] {
 			continue
 		}
 		reads.Go(func() error {
@@ -161,8 +160,8 @@ func (j *Job) finished(ctx context.Context, dir string, shards []dataset.Shard) 
 // errUnfinished means that a shard must still be done.
 var errUnfinished = errors.New("pipelines: shard is not finished")
 
-func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w outputs.Written, err error) {
-	data, err := storage.ReadState(ctx, storage.Join(dir, outputs.DoneName(s)), transforms.MaxState)
+func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transforms.Written, err error) {
+	data, err := storage.ReadState(ctx, storage.Join(dir, transforms.DoneName(s)), transforms.MaxState)
 	if err != nil {
 		return w, err
 	}
@@ -181,7 +180,7 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w outputs.
 
 // PublishShards writes the shards of a pass and publishes the files. If some of them are
 // damaged by then, they are written again.
-func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out *string, publish func(written []outputs.Written, dir string) error) error {
+func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out *string, publish func(written []transforms.Written, dir string) error) error {
 	const tries = 3
 	for try := 1; ; try++ {
 		written, dir, err := j.writeShards(ctx, pass, name, out, j.Opts.Resume || try > 1)
@@ -196,7 +195,7 @@ func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out
 }
 
 // ReportsOf returns the reports on the shards.
-func ReportsOf(written []outputs.Written) []dataset.Report {
+func ReportsOf(written []transforms.Written) []dataset.Report {
 	reports := make([]dataset.Report, len(written))
 	for i, w := range written {
 		reports[i] = w.Report
@@ -206,7 +205,7 @@ func ReportsOf(written []outputs.Written) []dataset.Report {
 }
 
 // PublishedParts names the files of all parts in the order of the rows.
-func PublishedParts(d *dataset.Dataset, written []outputs.Written, dir string) (parts []Part, files []storage.File) {
+func PublishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []Part, files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
 			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows, Blank: w.Report.Blank + w.Report.Headers}

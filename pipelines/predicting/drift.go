@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/transforms/outputs"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // drifting compares the rows of a job with those that its model was made from.
@@ -62,7 +62,7 @@ func (k *drifting) skip(d *dataset.Dataset) uint64 {
 }
 
 // counted returns the report on the rows of all shards; nil if they were not counted.
-func (k *drifting) counted(written []outputs.Written) (*drift.Report, error) {
+func (k *drifting) counted(written []transforms.Written) (*drift.Report, error) {
 	if k.statistics == nil {
 		return nil, nil
 	}

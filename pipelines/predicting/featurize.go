@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/outputs"
 )
 
 // FeaturizeOptions says which features of which data to write.
@@ -90,7 +89,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	}
 	defer func() { err = j.Close(ctx, err) }()
 
-	pass := &outputs.Featurize{Pass: transforms.Pass{Mode: prepare.Mode(o.MaxBadFraction)}, Format: o.Format}
+	pass := &transforms.Featurize{Pass: transforms.Pass{Mode: prepare.Mode(o.MaxBadFraction)}, Format: o.Format}
 	result = &FeaturizeResult{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}
 	if manifest != nil {
 		pass.Recipe, result.Features = manifest.Recipe, manifest.Features
@@ -115,7 +114,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	pass.Data = *d
 	result.Recipe = pass.Recipe
 	j.Progress.Phase("writing features", 0)
-	err = j.PublishShards(ctx, pass, "features", &pass.Out, func(written []outputs.Written, dir string) error {
+	err = j.PublishShards(ctx, pass, "features", &pass.Out, func(written []transforms.Written, dir string) error {
 		j.Progress.Done()
 		return o.publish(ctx, j, d, result, written, dir)
 	})
@@ -123,7 +122,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 }
 
 // publish creates the directory of features and completes the result.
-func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, result *FeaturizeResult, written []outputs.Written, dir string) (err error) {
+func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, result *FeaturizeResult, written []transforms.Written, dir string) (err error) {
 	if result.Rows, err = job.Count(d, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 		return err
 	}

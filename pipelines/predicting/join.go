@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
-	"github.com/bochner-ml/bochner/transforms/outputs"
+	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -44,7 +44,7 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 	}
 	var files []storage.File
 	result := &PredictResult{Threshold: threshold}
-	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
+	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
 		if result.Rows, err = job.Count(&pass.Data, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -281,7 +281,7 @@ func (f *received) publish(ctx context.Context, topic string, results []scores.F
 		if failed++; first == nil {
 			first = err
 		}
-		results[at[i]].Retry = fault.Text(err)
+		results[at[i]].Retry = transforms.FaultText(err)
 	}
 	if failed == len(results) {
 		return first

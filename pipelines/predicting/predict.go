@@ -20,7 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/outputs"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -149,7 +148,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if o.Join != nil {
 		return o.join(ctx, j, pass, columns, threshold, moved)
 	}
-	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
+	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
 		j.Progress.Done()
 		result, err = o.publish(ctx, j, d, manifest, threshold, moved, written, dir)
 		return err
@@ -158,7 +157,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 }
 
 // publish creates the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *modeldata.Threshold, moved *drifting, written []outputs.Written, dir string) (*PredictResult, error) {
+func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *modeldata.Threshold, moved *drifting, written []transforms.Written, dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -60,7 +60,7 @@ func (r *StreamRound) finish(s *streaming, begun time.Time) {
 	r.Model = s.model.Model(context.Background()).Manifest.SHA256
 	stats := s.model.Stats()
 	if r.Reloads = stats.Swaps; stats.Err != nil {
-		r.ReloadError = fault.Text(stats.Err)
+		r.ReloadError = transforms.FaultText(stats.Err)
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -290,7 +289,7 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 			failed = 0
 		case (code == exit.CodeStorage || code == exit.CodeFailed) && failed < tries:
 			failed++
-			s.retry(fault.Text(err))
+			s.retry(transforms.FaultText(err))
 		default:
 			return nil, err
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
@@ -265,7 +265,7 @@ func (l *Prepared) PositiveClass(given string) (string, error) {
 	classes, counts := l.Target.Classes.Classes, l.Profile.Labels.Counts
 	switch {
 	case given != "" && !slices.Contains(classes, given):
-		return "", exit.Usage("--positive: there is no class %q%s; the classes are %s", given, spell.DidYouMean(given, classes), SomeOf(classes))
+		return "", exit.Usage("--positive: there is no class %q%s; the classes are %s", given, option.DidYouMean(given, classes), SomeOf(classes))
 	case given != "" && len(classes) != 2:
 		return "", exit.Usage("--positive names one of two classes; the data has %d", len(classes))
 	case len(classes) != 2:

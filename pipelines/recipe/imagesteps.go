@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -35,7 +35,7 @@ func validImageStep(name, args string) error {
 func imageNumbers(name, args string) ([]int, error) {
 	want, ok := imageArgs[name]
 	if !ok {
-		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP", name, spell.DidYouMean(name, spell.Names(imageArgs)))
+		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP", name, option.DidYouMean(name, option.SortedNames(imageArgs)))
 	}
 	var numbers []int
 	for _, word := range strings.Split(args, ":") {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -53,7 +53,7 @@ func ValidScale(chain []string) error {
 		}
 		c, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(c > 0) || math.IsInf(c, 0) {
-			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, patchpca:SIZE:STRIDE:KEEP", word, strings.Join(spell.Names(plainSteps), ", "))
+			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, patchpca:SIZE:STRIDE:KEEP", word, strings.Join(option.SortedNames(plainSteps), ", "))
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {

@@ -9,11 +9,11 @@ import (
 
 	_ "github.com/bochner-ml/bochner/io/formats"
 
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 // profileOf returns the profile of n rows of random columns: one far from zero,

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // again retrains by the recipe of the champion: it sums what has no sums yet, refuses what does
@@ -308,7 +308,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.Writing(err) {
 				// Not every sum can be subtracted, such as one without which rows that were
 				// frequent no longer are.
-				n.note("the sums of all partitions are added: %s", fault.Text(err))
+				n.note("the sums of all partitions are added: %s", transforms.FaultText(err))
 				f = n.index.anew(train)
 				f.Model = dir
 				err = n.Fit(ctx, recipe, f)

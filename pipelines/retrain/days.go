@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // anew trains by a recipe of its own on the partitions of the window that are alike.
@@ -45,7 +45,7 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 			return nil, err
 		}
 		if why != nil {
-			n.report.Refused = []Refused{{from[0].Day, fault.Text(why)}}
+			n.report.Refused = []Refused{{from[0].Day, transforms.FaultText(why)}}
 			if exit.Code(why) == exit.CodeUsage {
 				flags = cmp.Or(flags, why)
 			}
@@ -169,7 +169,7 @@ func (n *night) leave(p Partition, why string) {
 // unfit says why data cannot be used; other errors are returned.
 func unfit(err error) (why string, _ error) {
 	if exit.Code(err) == exit.CodeData && !exit.Writing(err) {
-		return fault.Text(err), nil
+		return transforms.FaultText(err), nil
 	}
 	return "", err
 }

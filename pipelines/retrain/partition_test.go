@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/aliases"
 	"github.com/bochner-ml/bochner/pipelines/workdir"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // prune removes the sums that nothing needs, if the options say so, and otherwise counts them. It
@@ -83,7 +83,7 @@ func (n *night) prune(ctx context.Context) error {
 func (n *night) sweep(ctx context.Context) {
 	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"), storage.Join(n.Sums, "*", ".bochner-*")} {
 		if err := workdir.Sweep(ctx, pattern); err != nil {
-			n.note("work directories of earlier runs cannot be removed: %s", fault.Text(err))
+			n.note("work directories of earlier runs cannot be removed: %s", transforms.FaultText(err))
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
@@ -25,7 +25,7 @@ func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) 
 		var amount float64
 		switch {
 		case !known:
-			return a, false, exit.Usage("--augment: unknown word %q%s; have %s", name, spell.DidYouMean(name, spell.Names(augmentWords)), strings.Join(spell.Names(augmentWords), ", "))
+			return a, false, exit.Usage("--augment: unknown word %q%s; have %s", name, option.DidYouMean(name, option.SortedNames(augmentWords)), strings.Join(option.SortedNames(augmentWords), ", "))
 		case numbered != has:
 			return a, false, exit.Usage("--augment: %q: want flip and crop alone, and an amount from 0 to 1 after the others, as in brightness:0.2", word)
 		case has:

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -89,7 +89,7 @@ func (o Options) validateCalibration() error {
 		}
 	default:
 		names := []string{"none", calibrate.Platt, calibrate.Isotonic}
-		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, spell.DidYouMean(o.Calibrate, names))
+		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, option.DidYouMean(o.Calibrate, names))
 	}
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 func TestLambdaPaths(t *testing.T) {

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // clusters
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
@@ -15,7 +15,7 @@ func Searches() []string { return []string{tuning.Auto, tuning.None} }
 
 func (o Options) validateSearch() error {
 	if !slices.Contains(Searches(), o.Search) {
-		return exit.Usage("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search, spell.DidYouMean(o.Search, Searches()))
+		return exit.Usage("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search, option.DidYouMean(o.Search, Searches()))
 	}
 	return nil
 }

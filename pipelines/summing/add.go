@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -142,7 +142,7 @@ func (t *total) write(ctx context.Context, s *training.Summed, threads int) erro
 		tasks.Go(func() error {
 			a := <-adders
 			defer func() { adders <- a }()
-			return fault.Guard(func() error {
+			return transforms.Guard(func() error {
 				return w.Put(ctx, run, func(key int) ([]float64, error) {
 					err := a.add(ctx, key/n, key%n)
 					return a.sum, err

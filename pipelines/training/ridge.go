@@ -25,7 +25,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -227,7 +226,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		saturated += line.Saturated
 	}
 	// Errors in reading rows come before those of the solve.
-	if err := fault.OfReports(reports); err != nil {
+	if err := transforms.FaultOfReports(reports); err != nil {
 		return counts, nil, err
 	}
 	if saturated > 0 {

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Values of the option search.
@@ -225,7 +225,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
 	case err != nil: // what a pilot cannot tell, training on all rows may
-		return nil, fault.Text(err), nil
+		return nil, transforms.FaultText(err), nil
 	case found.Kernel == nil:
 		return nil, "no candidate could be fitted", nil
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Dir is the directory in which a job stores its finished work, so that it can continue after it
@@ -96,7 +96,7 @@ func Open(ctx context.Context, o Options, out string) (_ *Dir, err error) {
 	}
 	err = w.Claim.Clear(ctx)
 	if errors.Is(err, fs.ErrPermission) {
-		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %s", out, fault.Text(err)))
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %s", out, transforms.FaultText(err)))
 		err = nil
 	}
 	return w, err
@@ -216,7 +216,7 @@ func (w *Dir) Close(ctx context.Context, err error) error {
 		return err
 	}
 	if removeErr := w.remove(ctx); removeErr != nil {
-		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %s; remove it by hand (rm -r %[1]s)", w.root, fault.Text(removeErr)))
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %s; remove it by hand (rm -r %[1]s)", w.root, transforms.FaultText(removeErr)))
 	}
 	return err
 }

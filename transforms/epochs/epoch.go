@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // epoch is one lane's part of a round: it distributes the rows of its assignments to
@@ -80,7 +79,7 @@ func (e *epoch) run(ctx context.Context, assignments []dataset.Assignment) (all 
 		wg.Go(func() {
 			defer func() { <-turn }()
 			var out epochReport
-			failed := fault.Guard(func() (err error) { out, err = e.assignment(ctx, a); return err })
+			failed := transforms.Guard(func() (err error) { out, err = e.assignment(ctx, a); return err })
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {
@@ -121,7 +120,7 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 	var wg sync.WaitGroup
 	for _, p := range parts {
 		wg.Go(func() {
-			if err := fault.Guard(func() error { return p.run(ctx, known) }); err != nil {
+			if err := transforms.Guard(func() error { return p.run(ctx, known) }); err != nil {
 				cancel(err)
 				for range p.todo { // so that the reader need not wait
 				}

@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -136,7 +135,7 @@ func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte
 	m := f.Worker.NewMeter()
 	report, err := f.update(ctx, m, transforms.Gather(lines))
 	m.Commit(ctx)
-	return report, fault.Of(fault.Internal, err)
+	return report, transforms.NewFault(transforms.InternalFault, err)
 }
 
 // update combines the partial results of the partitions, and writes the next state. It
@@ -185,18 +184,18 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 	for _, line := range lines {
 		var r epochReport
 		if err := json.Unmarshal(line, &r); err != nil {
-			return fault.Of(fault.Internal, fmt.Errorf("epochs: round %d: %w", f.Round, err))
+			return transforms.NewFault(transforms.InternalFault, fmt.Errorf("epochs: round %d: %w", f.Round, err))
 		}
 		all.Reports = append(all.Reports, r.Reports...)
 		all.Parts = append(all.Parts, r.Parts...)
 	}
 	_, torn := dataset.Tile(all.Reports) // also sorts the reports, with line numbers as in the files
-	if err := fault.OfReports(all.Reports); err != nil {
-		return fault.Of(fault.Internal, err)
+	if err := transforms.FaultOfReports(all.Reports); err != nil {
+		return transforms.NewFault(transforms.InternalFault, err)
 	}
 	for _, r := range all.Reports {
 		if r.Stopped && !slices.Contains(torn, r.Shard.File) {
-			return fault.Of(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
+			return transforms.NewFault(transforms.DataFault, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
 		}
 	}
 	// Shards that were not read, because their features are cached, leave gaps.
@@ -212,15 +211,15 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 		seen[part.Partition] = true
 	}
 	if len(seen) != p.Partitions() {
-		return fault.Of(fault.Internal, fmt.Errorf("epochs: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Partitions()))
+		return transforms.NewFault(transforms.InternalFault, fmt.Errorf("epochs: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Partitions()))
 	}
 	if reads && n != p.Rows {
-		return fault.Of(fault.Data, fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again when they no longer change", f.Round, n, p.Rows))
+		return transforms.NewFault(transforms.DataFault, fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again when they no longer change", f.Round, n, p.Rows))
 	}
 	return nil
 }
 
 // torn is the error of a round if a shard boundary of a file is invalid.
 func (p *Pass) torn(file int) error {
-	return fault.Of(fault.Data, fmt.Errorf("%s: a shard boundary falls inside a quoted field; compress the file, and it is read whole", p.Data.Files[file].Name))
+	return transforms.NewFault(transforms.DataFault, fmt.Errorf("%s: a shard boundary falls inside a quoted field; compress the file, and it is read whole", p.Data.Files[file].Name))
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
-	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -26,7 +26,6 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // witness is a learner whose state is a hash of all that its workers saw, in order.
@@ -207,7 +206,7 @@ func TestARoundThatMissesRowsFails(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: pass, Lanes: 2, Threads: 2}, 0, 1, 0)
 	_, err := beam.Run(context.Background(), "direct", p)
-	if err := fault.Find(err); err == nil || !strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
+	if err := transforms.FindFault(err); err == nil || !strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
 		t.Errorf("error %v", err)
 	}
 	if there, err := storage.Exists(context.Background(), StateFile(pass, 1)); there || err != nil {
@@ -232,7 +231,7 @@ func TestARoundRefusesACutInsideQuotes(t *testing.T) {
 			p, s := beam.NewPipelineWithRoot()
 			Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, 0)
 			_, err := beam.Run(context.Background(), "direct", p)
-			if err = fault.Find(err); (err != nil) != torn || torn && !strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
+			if err = transforms.FindFault(err); (err != nil) != torn || torn && !strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
 				t.Errorf("cut at %d, %d partitions: error %v", cut, partitions, err)
 			}
 		}
@@ -247,7 +246,7 @@ func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
 				p, s := beam.NewPipelineWithRoot()
 				Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: threads}, 0, 1, keep)
 				_, err := beam.Run(context.Background(), "direct", p)
-				if err := fault.Find(err); err == nil || !strings.Contains(err.Error(), "a worker that ") {
+				if err := transforms.FindFault(err); err == nil || !strings.Contains(err.Error(), "a worker that ") {
 					t.Errorf("error %v", err)
 				}
 				if cached := cachedOf(pass); len(cached.parts) != 0 || cached.used != 0 {
@@ -359,7 +358,7 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	graph, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: uri, Lanes: 1, Threads: 2}, 0, 1, 0)
 	_, err = beam.Run(ctx, "direct", graph)
-	if err = fault.Find(err); err == nil || !strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
+	if err = transforms.FindFault(err); err == nil || !strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
 		t.Errorf("error %v", err)
 	}
 }

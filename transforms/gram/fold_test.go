@@ -16,7 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -25,7 +25,6 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // table returns lines of 3 numbers and a label, some of them alike.
@@ -91,7 +90,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.
 	parts, reports := Sums(s, sc, st)
 	transforms.Write(s, st.Fit, Solve(s, sc, st, Index(s, sc, st, Merge(s, sc, st, parts), reports)))
 	if _, err := prismtest.Runners[runner](ctx, pipeline); err != nil {
-		t.Fatal(fault.Find(err))
+		t.Fatal(transforms.FindFault(err))
 	}
 	var all []byte
 	for _, run := range readRuns(t, st, p.Fold.Folds, p.Shape(64)) {

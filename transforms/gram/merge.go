@@ -13,7 +13,6 @@ import (
 
 	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() { beam.RegisterDoFn(reflect.TypeOf((*mergeFn)(nil))) }
@@ -34,7 +33,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 	m := f.Worker.NewMeter()
 	line, err := f.merge(ctx, m, key, transforms.Gather(lines))
 	m.Commit(ctx)
-	return line, fault.Of(fault.Internal, err)
+	return line, transforms.NewFault(transforms.InternalFault, err)
 }
 
 // merge adds the runs of the lines. The run of a single lane, and all rows, are used as they are stored.
@@ -70,7 +69,7 @@ func (f *mergeFn) add(ctx context.Context, runs []stored) ([][]float64, error) {
 	g.SetLimit(max(1, f.Scan.Threads) + 1) // so that one is read while another is added
 	for _, st := range runs {
 		g.Go(func() error {
-			return fault.Guard(func() error {
+			return transforms.Guard(func() error {
 				if len(st.At) != len(runs[0].At) {
 					return fmt.Errorf("gram: runs with one key have %d and %d parts; run again without --resume", len(st.At)-1, len(sum))
 				}

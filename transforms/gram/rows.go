@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/points"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // A pass over few rows stores them as they would be summed, in files of some rows of a fold; nothing is added
@@ -64,7 +64,7 @@ func (s *laneSums) storeSome(ctx context.Context, name string, count func(*point
 	g.SetLimit(max(1, s.lane.Scan.Threads))
 	for i, f := range files {
 		g.Go(func() error {
-			return fault.Guard(func() (err error) {
+			return transforms.Guard(func() (err error) {
 				parts[i], err = storeFile(ctx, s.dir, name, f.fold, withChecksum(s.folds[f.fold].carried.Encode(f.first, f.end), 0))
 				parts[i].Rows = true
 				return err
@@ -110,7 +110,7 @@ func readRows(ctx context.Context, dir string, parts []stored, folds int, shape 
 	g.SetLimit(max(1, threads))
 	for i, part := range parts {
 		g.Go(func() error {
-			return fault.Guard(func() error {
+			return transforms.Guard(func() error {
 				if part.Key < 0 || part.Key >= folds || !part.Rows {
 					return fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", part.File, folds)
 				}

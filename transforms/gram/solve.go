@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/ridge/chain"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() { beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil))) }
@@ -41,7 +40,7 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 	m := f.Worker.NewMeter()
 	report, err := f.solve(ctx, m)
 	m.Commit(ctx)
-	return report, fault.Of(fault.Internal, err)
+	return report, transforms.NewFault(transforms.InternalFault, err)
 }
 
 // FitReport is the content of State.Fit.
@@ -127,13 +126,13 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 				return nil, err
 			}
 			if err := checkHeldOut(head, shape, p.Target.Classes.Classes); err != nil {
-				return nil, fault.Of(fault.Data, err)
+				return nil, transforms.NewFault(transforms.DataFault, err)
 			}
 		}
 		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, m, threads, add, rows)
 	}
 	if err != nil {
-		return nil, fault.Of(fault.Data, err)
+		return nil, transforms.NewFault(transforms.DataFault, err)
 	}
 	report.Floor = p.floor(m, dim)
 	if report.Coarse {

@@ -23,7 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -81,14 +80,14 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 	if f.Stripes > 1 {
 		var err error
 		if of, err = joinReports(of); err != nil {
-			return nil, fault.Of(fault.Internal, err)
+			return nil, transforms.NewFault(transforms.InternalFault, err)
 		}
 	}
 	if err := transforms.StoreLines(ctx, f.State.Reports, of); err != nil {
-		return nil, fault.Of(fault.Internal, err)
+		return nil, transforms.NewFault(transforms.InternalFault, err)
 	}
 	index := bytes.Join(transforms.Gather(lines), []byte("\n"))
-	return nil, fault.Of(fault.Internal, storage.WriteState(ctx, f.State.Sum, index))
+	return nil, transforms.NewFault(transforms.InternalFault, storage.WriteState(ctx, f.State.Sum, index))
 }
 
 // readIndex returns the stored runs in the order of their keys. There must be n parts, one for each key.
@@ -195,7 +194,7 @@ func addAll(ctx context.Context, dir string, runs []stored, threads int, to func
 	g.SetLimit(max(1, threads))
 	for _, st := range runs {
 		g.Go(func() error {
-			return fault.Guard(func() error {
+			return transforms.Guard(func() error {
 				return st.each(ctx, dir, func(key int, part []byte) error { return addTo(to(key), part) })
 			})
 		})

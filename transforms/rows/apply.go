@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/models/live"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -61,7 +60,7 @@ func (f *applyFn) Setup(ctx context.Context) error {
 	f.Fn.Setup()
 	h, err := live.Open(ctx, f.Name, time.Duration(f.Every))
 	if err != nil {
-		return fault.Of(fault.BadModel, err)
+		return transforms.NewFault(transforms.ModelFault, err)
 	}
 	f.bundle = &applying{handle: h}
 	return nil
@@ -114,7 +113,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 	}
 	if m := b.handle.Model(ctx); m != b.model {
 		if err := b.use(m, !f.Featurize, f.Score); err != nil {
-			return fault.Of(fault.BadModel, err)
+			return transforms.NewFault(transforms.ModelFault, err)
 		}
 	}
 	in, _ := b.model.Map.Dims()
@@ -173,7 +172,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	err := b.reader.Read(&b.block, b.items[first:end], reject)
 	stop()
 	if err != nil {
-		return fault.Of(fault.Data, err)
+		return transforms.NewFault(transforms.DataFault, err)
 	}
 	if f.Featurize {
 		f.features(first, emit, reject)

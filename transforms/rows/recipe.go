@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -75,7 +74,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			err = fmt.Errorf("rows: the model %s was replaced since the pipeline was built; start again", r.Dir)
 		}
 		if err != nil {
-			return nil, fault.Of(fault.BadModel, err)
+			return nil, transforms.NewFault(transforms.ModelFault, err)
 		}
 		c := &recipe{Recipe: read}
 		c.pass.Seed = read.Seed
@@ -84,7 +83,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 		case models.Classification:
 			v, err := read.Union(r.Classes)
 			if err != nil {
-				return nil, fault.Of(fault.Data, err)
+				return nil, transforms.NewFault(transforms.DataFault, err)
 			}
 			classes = len(v.Classes)
 			c.pass.Target = &transforms.Target{Classes: v}

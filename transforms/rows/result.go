@@ -9,7 +9,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
 
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 func init() {
@@ -105,7 +105,7 @@ func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject f
 			f.bundle = beam.NewElementDecoder(f.Type.T)
 		}
 		if r.row, err = f.bundle.Decode(bytes.NewReader(r.Row)); err != nil {
-			return fault.Of(fault.Internal, err)
+			return transforms.NewFault(transforms.InternalFault, err)
 		}
 	}
 	use(r.row, r.Prediction)

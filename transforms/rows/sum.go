@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -219,7 +218,7 @@ func (b *summing) read(emit func(summed)) error {
 	err := b.reader.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
-		return fault.Of(fault.Data, err)
+		return transforms.NewFault(transforms.DataFault, err)
 	}
 	b.check(&b.block, reject)
 	l.Add(transforms.RowsRead, int64(len(b.items)))
@@ -285,7 +284,7 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 	} else {
 		s, err := gram.NewSummer(b.lane, &b.recipe.pass)
 		if err != nil {
-			return fault.Of(fault.Internal, err)
+			return transforms.NewFault(transforms.InternalFault, err)
 		}
 		w.sums = s
 	}
@@ -298,7 +297,7 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 			some.Weights = r.Weights[i:end]
 		}
 		if err := w.sums.Add(some); err != nil {
-			return fault.Of(fault.Internal, err)
+			return transforms.NewFault(transforms.InternalFault, err)
 		}
 	}
 	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))

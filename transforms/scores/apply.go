@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Model is a model directory as the state of a pass names it.
@@ -58,10 +57,10 @@ func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error
 func (m Model) applierFrom(ctx context.Context, l *transforms.Lane, cache *transforms.Cache[*models.Model]) (*applier, error) {
 	model, err := cache.Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {
-		return nil, fault.Of(fault.BadModel, err)
+		return nil, transforms.NewFault(transforms.ModelFault, err)
 	}
 	if model.Manifest.SHA256 != m.SHA256 {
-		return nil, fault.Of(fault.BadModel, fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
+		return nil, transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
 	}
 	a := newApplier(l, model)
 	a.Threshold = m.Threshold

@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Files applies the model in use to files, one by one: each is read from its beginning to its end and
@@ -212,31 +211,31 @@ func listed(ctx context.Context, file Arrival) error {
 // cannot be written to.
 func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model, file Arrival) (r FileResult, err error) {
 	r = FileResult{Path: file.Path, Model: m.Manifest.SHA256}
-	err = fault.Guard(func() error { return f.predict(ctx, lane, m, file, &r) })
+	err = transforms.Guard(func() error { return f.predict(ctx, lane, m, file, &r) })
 	if err != nil {
 		why := faultOf(err)
 		r = FileResult{Path: file.Path}
 		gone := listed(ctx, file) // a process writes to the file or has moved it away, so what was read says nothing
 		switch {
-		case why.Kind == fault.Place:
+		case why.Kind == transforms.PlaceFault:
 			return r, err
 		case gone != nil:
-			r.Retry = fault.Text(gone)
+			r.Retry = transforms.FaultText(gone)
 			return r, nil
-		case why.Kind == fault.Data, why.Kind == fault.Crash:
-			r.Bad = fault.Text(why)
+		case why.Kind == transforms.DataFault, why.Kind == transforms.CrashFault:
+			r.Bad = transforms.FaultText(why)
 			err = f.letter(ctx, file, badFile, DeadLetter{Error: r.Bad, Model: m.Manifest.SHA256}, &r)
 			if err != nil {
 				return r, err
 			}
 		default:
-			r.Retry = fault.Text(why)
+			r.Retry = transforms.FaultText(why)
 			return r, nil
 		}
 	}
 	if file.Message != nil {
 		if err := f.replace(ctx, file, r); err != nil {
-			return FileResult{Path: file.Path, Retry: fault.Text(err)}, nil
+			return FileResult{Path: file.Path, Retry: transforms.FaultText(err)}, nil
 		}
 	}
 	if file.Modified > 0 {
@@ -246,15 +245,15 @@ func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model, 
 }
 
 // faultOf returns the kind of an error with its text.
-func faultOf(err error) *fault.Fault {
-	kind := fault.Internal
+func faultOf(err error) *transforms.Fault {
+	kind := transforms.InternalFault
 	var data *dataset.Error
 	if errors.As(err, &data) {
-		kind = fault.Data
+		kind = transforms.DataFault
 	}
-	var f *fault.Fault
-	if !errors.As(fault.Find(fault.Of(kind, err)), &f) {
-		f = &fault.Fault{Kind: kind, Message: err.Error()}
+	var f *transforms.Fault
+	if !errors.As(transforms.FindFault(transforms.NewFault(kind, err)), &f) {
+		f = &transforms.Fault{Kind: kind, Message: err.Error()}
 	}
 	return f
 }
@@ -289,11 +288,11 @@ func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *File
 // predict writes the predictions for a file.
 func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Model, file Arrival, r *FileResult) error {
 	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
-		return fault.Of(fault.BadModel, fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
+		return transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
 	}
 	like := new(dataset.Schema)
 	if err := json.Unmarshal(m.Manifest.Input.Options, like); err != nil {
-		return fault.Of(fault.BadModel, fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
+		return transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
 	}
 	o, err := f.Data.of(file.URI, like)
 	if err != nil {
@@ -316,7 +315,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 		Given: f.Messages.given(file.Message),
 	}
 	if err := p.Distinct(p.Columns(m)); err != nil {
-		return fault.Of(fault.Data, err)
+		return transforms.NewFault(transforms.DataFault, err)
 	}
 	lane.Request.Lines, lane.Request.IDs = p.Lines, p.ID != ""
 	a := newApplier(lane, m)
@@ -333,7 +332,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 				return err
 			}
 		}
-		if err := fault.OfReports([]dataset.Report{report}); err != nil {
+		if err := transforms.FaultOfReports([]dataset.Report{report}); err != nil {
 			return err
 		}
 		r.Rows, r.SetAside = report.Rows, report.Bad
@@ -345,7 +344,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 			first = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
 		}
 		if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
-			return fault.Of(fault.Data, fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, first))
+			return transforms.NewFault(transforms.DataFault, fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, first))
 		}
 		// Before the predictions are whole, after which the file is not done again.
 		return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad, Model: m.Manifest.SHA256}, r)

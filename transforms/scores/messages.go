@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Messages says how the content of messages becomes rows.
@@ -40,7 +40,7 @@ type content struct{ data bytes.Buffer }
 
 func (c *content) Write(p []byte) (int, error) {
 	if c.data.Len()+len(p) > mostBytes {
-		return 0, fault.Of(fault.Data, fmt.Errorf("scores: the predictions have more than %d bytes, which no message can have: send fewer rows in one, or leave out --scores", mostBytes))
+		return 0, transforms.NewFault(transforms.DataFault, fmt.Errorf("scores: the predictions have more than %d bytes, which no message can have: send fewer rows in one, or leave out --scores", mostBytes))
 	}
 	return c.data.Write(p)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/outputs"
 )
 
 func init() {
@@ -52,7 +51,7 @@ type Given struct{ Name, Value string }
 
 // Write reads all rows and writes, for each shard, one file with a line for every row, in
 // the order of the rows: the class or number that the model predicts. It returns the
-// outputs.Written of each shard, in JSON.
+// transforms.Written of each shard, in JSON.
 func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
 	s = s.Scope("scores.Predict")
 	return sc.Apply(s, &predictFn{transforms.Splittable{Fn: transforms.Fn{Scan: sc}}})
@@ -67,13 +66,13 @@ func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, la
 		if err != nil {
 			return err
 		}
-		return outputs.Write(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *outputs.Files) (outputs.Written, error) {
+		return transforms.WriteShards(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *transforms.ShardFiles) (transforms.Written, error) {
 			return p.write(a, s, source, files)
 		}, emit)
 	})
 }
 
-func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source, files *outputs.Files) (w outputs.Written, err error) {
+func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source, files *transforms.ShardFiles) (w transforms.Written, err error) {
 	table, format, err := p.table(a)
 	if err != nil {
 		return w, err
@@ -82,7 +81,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	if p.Statistics != nil {
 		counts = drift.NewCounts(p.Statistics)
 	}
-	file := outputs.WrittenFile{Name: outputs.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
+	file := transforms.WrittenFile{Name: transforms.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
 	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
 		w.Report, err = p.rows(files.Context(), a, table, shard, source, format.New(dst), func(b *rows.Block) {
 			if counts != nil { // before the model fills in missing values
@@ -92,7 +91,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 		return err
 	})
 	if n := w.Report.Rows + w.Report.Bad + w.Report.Unlabeled; n > 0 {
-		w.Parts = []outputs.WrittenPart{{Rows: n, Files: []outputs.WrittenFile{file}}}
+		w.Parts = []transforms.WrittenPart{{Rows: n, Files: []transforms.WrittenFile{file}}}
 		if counts != nil {
 			w.Drift, _ = counts.AppendBinary(nil)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/live"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -104,7 +103,7 @@ func (f *filesFn) Setup(ctx context.Context) error {
 	}
 	h, err := live.Open(ctx, files.Model, files.Reload)
 	if err != nil {
-		return fault.Of(fault.BadModel, err)
+		return transforms.NewFault(transforms.ModelFault, err)
 	}
 	f.bundle = &filing{files, h}
 	return nil
@@ -128,7 +127,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 		r, err = f.bundle.files.do(ctx, transforms.NewLane(f.Fn, 0), f.bundle.handle.Model(ctx), file)
 	}
 	if err != nil {
-		return fault.Of(fault.Internal, err)
+		return transforms.NewFault(transforms.InternalFault, err)
 	}
 	switch {
 	case r.Known:
@@ -138,7 +137,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	case r.Retry != "":
 		filesRetried.Inc(ctx, 1)
 		if f.Repeat {
-			return fault.Of(fault.Storage, fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
+			return transforms.NewFault(transforms.StorageFault, fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
 		}
 	case r.Bad != "":
 		filesBad.Inc(ctx, 1)
@@ -195,7 +194,7 @@ func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)
 	defer f.bundle.Unlock()
 	found, err := f.bundle.Next(ctx, f.Most)
 	if err != nil {
-		return fault.Of(fault.Internal, err)
+		return transforms.NewFault(transforms.InternalFault, err)
 	}
 	for _, note := range found.Notes {
 		log.Warn(ctx, note)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/pubsubtest"
+	"github.com/bochner-ml/bochner/internal/testing/pubsubtest"
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/messages/pubsub"
 )

@@ -11,7 +11,7 @@ import (
 
 	gcstorage "cloud.google.com/go/storage"
 
-	"github.com/bochner-ml/bochner/internal/owner"
+	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -50,7 +50,7 @@ func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease
 			return nil, err
 		}
 		l := &lease{g: g, object: o, ended: make(chan struct{})}
-		by := owner.Me()
+		by := disk.Me()
 		by.Lease = rand.Text()
 		text, err := json.Marshal(by)
 		if err != nil {
@@ -100,7 +100,7 @@ func (g *gcs) watch(ctx context.Context, o object) (*gcstorage.Conditions, error
 		if err != nil {
 			return nil, err
 		}
-		var by owner.Process
+		var by disk.Process
 		held := json.Unmarshal([]byte(a.Metadata[ownerKey]), &by) == nil
 		switch {
 		case !held, by.Gone():

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/owner"
+	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -99,7 +99,7 @@ func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
 
 func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 	server(t)
-	leave := func(by owner.Process) {
+	leave := func(by disk.Process) {
 		t.Helper()
 		text, _ := json.Marshal(by)
 		o, _ := parse(bucket + "lock")
@@ -107,15 +107,15 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ended, again := owner.Me(), owner.Me()
+	ended, again := disk.Me(), disk.Me()
 	ended.ID = dead(t)
 	again.Begun += "0" // a process of the same number, another time
 	for what, c := range map[string]struct {
-		by    owner.Process
+		by    disk.Process
 		waits bool
 	}{
 		"an ended process": {ended, false}, "a number used again": {again, false},
-		"this process": {owner.Me(), true}, "another system": {owner.Process{Host: "elsewhere", ID: 1, Boot: "other"}, true}, "who knows": {owner.Process{}, true},
+		"this process": {disk.Me(), true}, "another system": {disk.Process{Host: "elsewhere", ID: 1, Boot: "other"}, true}, "who knows": {disk.Process{}, true},
 	} {
 		leave(c.by)
 		begun := time.Now()

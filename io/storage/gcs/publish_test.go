@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bochner-ml/bochner/internal/gcstest"
-	"github.com/bochner-ml/bochner/internal/owner"
+	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -253,9 +253,9 @@ func TestWhatAKilledPublisherHasLeftIsClearedAway(t *testing.T) {
 		if err := p.put(ctx, d.join("weights"), storage.File{Name: "weights", Data: []byte("half")}); err != nil {
 			t.Fatal(err)
 		}
-		by := owner.Me()
+		by := disk.Me()
 		if by.ID = dead(t); !gone {
-			by = owner.Process{Host: "elsewhere", ID: 1}
+			by = disk.Process{Host: "elsewhere", ID: 1}
 		}
 		text, _ := json.Marshal(by)
 		if _, err := cloud.upload(ctx, claimOf(d), nil, map[string]string{ownerKey: string(text)}, -1, func(io.Writer) error { return nil }); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/internal/spell"
 )
 
 // Elsewhere maps names of flags in other programs, mostly scikit-learn, to ours, with a note
@@ -128,5 +127,5 @@ func Meant(fs *pflag.FlagSet, name string) string {
 			names = append(names, f.Name)
 		}
 	})
-	return spell.DidYouMean(name, names)
+	return option.DidYouMean(name, names)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // errors are those of each value on each fold, from which a search takes what it tries.

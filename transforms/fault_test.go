@@ -1,4 +1,4 @@
-package fault
+package transforms
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -32,9 +32,9 @@ var hardTexts = []string{
 
 func TestFaultsSurviveWhatRunnersDoToText(t *testing.T) {
 	for _, text := range hardTexts {
-		for _, kind := range []Kind{Data, Storage, BadModel, Internal} {
-			err := Of(kind, errors.New(text))
-			if again := Of(Internal, err); again.Error() != err.Error() {
+		for _, kind := range []FaultKind{DataFault, StorageFault, ModelFault, InternalFault} {
+			err := NewFault(kind, errors.New(text))
+			if again := NewFault(InternalFault, err); again.Error() != err.Error() {
 				t.Errorf("a fault was wrapped in another: %v", again)
 			}
 			if !strings.Contains(err.Error(), text) {
@@ -46,10 +46,10 @@ func TestFaultsSurviveWhatRunnersDoToText(t *testing.T) {
 				"quoted":         fmt.Errorf("failed: %q", err.Error()),
 				"quoted twice":   fmt.Errorf("failed: %s", strconv.Quote(strconv.Quote(err.Error()))),
 				"indented":       errors.New("job failed:\n" + strings.ReplaceAll(err.Error(), "\n", "\n\t\t") + "\ngoroutine 7"),
-				"two, the first": errors.New(err.Error() + "\n" + Of(Internal, errors.New("other")).Error()),
+				"two, the first": errors.New(err.Error() + "\n" + NewFault(InternalFault, errors.New("other")).Error()),
 			} {
 				var f *Fault
-				if got := Find(wrapped); !errors.As(got, &f) || f.Kind != kind || f.Message != text {
+				if got := FindFault(wrapped); !errors.As(got, &f) || f.Kind != kind || f.Message != text {
 					t.Errorf("%q, %s: got %v", text, name, got)
 				}
 			}
@@ -60,13 +60,13 @@ func TestFaultsSurviveWhatRunnersDoToText(t *testing.T) {
 // A Fault that a worker has found in what another one reported is marked as any
 // other error is, and what is marked is not marked again.
 func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
-	reported := OfReports([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
-	marked := Of(Internal, reported)
-	got, ok := Find(errors.New("DoFn failed:\n\t" + marked.Error())).(*Fault)
-	if !ok || *got != (Fault{Storage, "data.csv: has changed"}) {
+	reported := FaultOfReports([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
+	marked := NewFault(InternalFault, reported)
+	got, ok := FindFault(errors.New("DoFn failed:\n\t" + marked.Error())).(*Fault)
+	if !ok || *got != (Fault{StorageFault, "data.csv: has changed"}) {
 		t.Errorf("%v of %v", got, marked)
 	}
-	if again := Of(Internal, fmt.Errorf("lane 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
+	if again := NewFault(InternalFault, fmt.Errorf("lane 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
 		t.Errorf("marked twice: %v", again)
 	}
 }
@@ -76,20 +76,20 @@ func TestErrorsWithoutAFaultStayAsTheyAre(t *testing.T) {
 		nil, errors.New("boom"), errors.New("bochner-fault:"), errors.New("bochner-fault:!!! x"), errors.New("bochner-fault:AAAA x"),
 		fmt.Errorf("%w: bochner-fault:", context.Canceled),
 	} {
-		if got := Find(err); got != err {
+		if got := FindFault(err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}
 	}
 }
 
 func TestFaultsOfTheStorageSayWhetherTryingAgainHelps(t *testing.T) {
-	for cause, want := range map[error]Kind{syscall.EIO: Storage, syscall.ENOSPC: Place, syscall.EACCES: Place, storage.ErrDamaged: Damaged} {
+	for cause, want := range map[error]FaultKind{syscall.EIO: StorageFault, syscall.ENOSPC: PlaceFault, syscall.EACCES: PlaceFault, storage.ErrDamaged: DamagedFault} {
 		err := fmt.Errorf("writing: %w", &storage.Error{Op: "create", Name: "x", Err: cause})
 		var f *Fault
-		if got := Find(Of(Internal, err)); !errors.As(got, &f) || f.Kind != want {
+		if got := FindFault(NewFault(InternalFault, err)); !errors.As(got, &f) || f.Kind != want {
 			t.Errorf("%v: got %v of kind %v, want %v", cause, got, f.Kind, want)
 		}
-		if got := Find(Of(BadModel, err)); !errors.As(got, &f) || f.Kind != BadModel {
+		if got := FindFault(NewFault(ModelFault, err)); !errors.As(got, &f) || f.Kind != ModelFault {
 			t.Errorf("%v of a model: %v", cause, got)
 		}
 	}
@@ -109,7 +109,7 @@ func (f *failFn) ProcessElement([]byte) (int, error) {
 	if f.Panic {
 		panic(f.Text)
 	}
-	return 0, Of(Data, errors.New(f.Text))
+	return 0, NewFault(DataFault, errors.New(f.Text))
 }
 
 func TestFaultsComeThroughTheRunners(t *testing.T) {
@@ -119,7 +119,7 @@ func TestFaultsComeThroughTheRunners(t *testing.T) {
 			beam.ParDo(s, &failFn{Text: text}, beam.Impulse(s))
 			_, err := execute(context.Background(), p)
 			var f *Fault
-			if got := Find(err); !errors.As(got, &f) || f.Kind != Data || f.Message != text {
+			if got := FindFault(err); !errors.As(got, &f) || f.Kind != DataFault || f.Message != text {
 				t.Errorf("%s: %q: got %v", name, text, got)
 			}
 		}

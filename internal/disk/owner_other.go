@@ -1,6 +1,6 @@
 //go:build !linux
 
-package owner
+package disk
 
 // bootID is unknown here, so that leases are watched until they are stale.
 func bootID() string { return "" }

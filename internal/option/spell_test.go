@@ -1,4 +1,4 @@
-package spell
+package option
 
 import (
 	"strings"
@@ -28,11 +28,11 @@ func TestOnlyCloseNamesAreMeant(t *testing.T) {
 		"": "", "x": "", "xy": "", "rbf": "", "linear": "", "accuracy": "",
 		strings.Repeat("gaussian", 9): "",
 	} {
-		if got := Nearest(word, names); got != want {
+		if got := NearestName(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
-	if got := Nearest("c0", []string{"c1", "c2"}); got != "c1" {
+	if got := NearestName("c0", []string{"c1", "c2"}); got != "c1" {
 		t.Errorf("of two as near %q is taken, want the first", got)
 	}
 }

@@ -1,4 +1,4 @@
-package fault
+package transforms
 
 import (
 	"context"
@@ -13,25 +13,25 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Kind classifies the cause of a failed pipeline.
-type Kind string
+// FaultKind classifies the cause of a failed pipeline.
+type FaultKind string
 
 // The kinds of Fault.
 const (
-	Data     Kind = "data"     // the data cannot be used
-	Place    Kind = "place"    // a worker cannot write its output, or has no right to a file
-	Damaged  Kind = "damaged"  // a file of the work directory is damaged; its part can be computed again
-	Storage  Kind = "storage"  // the storage failed; trying again may help
-	BadModel Kind = "model"    // a model directory is damaged
-	Crash    Kind = "crash"    // a panic
-	Internal Kind = "internal" // anything else
+	DataFault     FaultKind = "data"     // the data cannot be used
+	PlaceFault    FaultKind = "place"    // a worker cannot write its output, or has no right to a file
+	DamagedFault  FaultKind = "damaged"  // a file of the work directory is damaged; its part can be computed again
+	StorageFault  FaultKind = "storage"  // the storage failed; trying again may help
+	ModelFault    FaultKind = "model"    // a model directory is damaged
+	CrashFault    FaultKind = "crash"    // a panic
+	InternalFault FaultKind = "internal" // anything else
 )
 
 // Fault is an error of a worker in a form that survives runners, which quote errors
 // inside texts of their own.
 type Fault struct {
-	Kind    Kind   `json:"kind"`
-	Message string `json:"message"`
+	Kind    FaultKind `json:"kind"`
+	Message string    `json:"message"`
 }
 
 func (f *Fault) Error() string { return f.Message }
@@ -41,43 +41,43 @@ func (f *Fault) Error() string { return f.Message }
 // who read a runner's log.
 const faultMark = "bochner-fault:"
 
-// OfReports returns, as a *Fault, the reason why the first of the unreadable shards could
+// FaultOfReports returns, as a *Fault, the reason why the first of the unreadable shards could
 // not be read; nil if all could.
-func OfReports(reports []dataset.Report) error {
+func FaultOfReports(reports []dataset.Report) error {
 	for _, r := range reports {
 		if r.Fault == "" {
 			continue
 		}
 		if r.Storage {
-			return &Fault{Storage, r.Fault}
+			return &Fault{StorageFault, r.Fault}
 		}
-		return &Fault{Data, r.Fault}
+		return &Fault{DataFault, r.Fault}
 	}
 	return nil
 }
 
-// Recovered returns the fault of a goroutine that recovered from a panic. The first line
+// FaultOfPanic returns the fault of a goroutine that recovered from a panic. The first line
 // of its message says what happened, the others where.
-func Recovered(r any) *Fault { return &Fault{Crash, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
+func FaultOfPanic(r any) *Fault { return &Fault{CrashFault, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
 
 // Guard turns a panic into an error: in one of our goroutines it would end the process
 // and every other job in it.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = Recovered(r)
+			err = FaultOfPanic(r)
 		}
 	}()
 	return f()
 }
 
-// Of wraps the error of a worker so that Find finds it again. The kind is used for errors
+// NewFault wraps the error of a worker so that Find finds it again. The kind is used for errors
 // that do not have their own.
-func Of(kind Kind, err error) error {
+func NewFault(kind FaultKind, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, marked := Find(errors.New(err.Error())).(*Fault); marked {
+	if _, marked := FindFault(errors.New(err.Error())).(*Fault); marked {
 		return err
 	}
 	var f *Fault
@@ -85,16 +85,16 @@ func Of(kind Kind, err error) error {
 		kind = f.Kind
 	}
 	var e *storage.Error
-	if errors.As(err, &e) && kind != BadModel {
+	if errors.As(err, &e) && kind != ModelFault {
 		switch {
 		case errors.Is(err, storage.ErrDamaged):
-			kind = Damaged
+			kind = DamagedFault
 		case !e.Refused():
-			kind = Storage
+			kind = StorageFault
 		case e.Writing(), e.Denied():
-			kind = Place
+			kind = PlaceFault
 		default:
-			kind = Data
+			kind = DataFault
 		}
 	}
 	data, jsonErr := json.Marshal(Fault{Kind: kind, Message: err.Error()})
@@ -110,16 +110,16 @@ func panicOf(text string) (what string, is bool) {
 	return what, is && strings.Contains(what, "runtime/debug.Stack")
 }
 
-// Find returns the fault that a worker reported, given the error of the runner; or the
+// FindFault returns the fault that a worker reported, given the error of the runner; or the
 // error itself if it holds none.
-func Find(err error) error {
+func FindFault(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	_, rest, found := strings.Cut(err.Error(), faultMark)
 	if !found {
 		if what, is := panicOf(err.Error()); is {
-			return &Fault{Crash, what}
+			return &Fault{CrashFault, what}
 		}
 		return err
 	}

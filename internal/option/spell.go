@@ -1,5 +1,4 @@
-// Package spell finds the name that a misspelt word most likely stands for.
-package spell
+package option
 
 import (
 	"strings"
@@ -12,10 +11,10 @@ const (
 	most    = 10_000
 )
 
-// Nearest returns the name that word most likely stands for: the one of least
+// NearestName returns the name that word most likely stands for: the one of least
 // distance, case aside, if that is at most a third of the word's length (1 for
 // shorter words); of equals the first. It is "" if none is so close.
-func Nearest(word string, names []string) string {
+func NearestName(word string, names []string) string {
 	if word == "" || len(word) > longest {
 		return ""
 	}

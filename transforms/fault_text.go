@@ -1,4 +1,4 @@
-package fault
+package transforms
 
 import "regexp"
 
@@ -18,5 +18,5 @@ var names = regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*")` +
 	`|^(?:(?:` + outer + `|` + middle + `): (?:(?:` + inner + `): )?|(?:` + inner + `): )` +
 	`|(: )(?:` + middle + `|` + inner + `): `)
 
-// Text returns the text of an error for users, whom names of packages do not help.
-func Text(err error) string { return names.ReplaceAllString(err.Error(), "$1$2") }
+// FaultText returns the text of an error for users, whom names of packages do not help.
+func FaultText(err error) string { return names.ReplaceAllString(err.Error(), "$1$2") }

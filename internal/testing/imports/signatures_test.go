@@ -24,7 +24,7 @@ func exported(t *testing.T) []*types.Package {
 		args = append(args, "./"+folder+"/...")
 	}
 	cmd := exec.Command("go", args...)
-	cmd.Dir = "../.."
+	cmd.Dir = "../../.."
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

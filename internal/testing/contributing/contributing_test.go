@@ -17,7 +17,7 @@ var example = regexp.MustCompile("(?s)<!-- (\\S+) -->\n```go\n(.*?)```")
 const lines = 60
 
 func TestExamplesAreFilesOfTheTests(t *testing.T) {
-	root := "../.."
+	root := "../../.."
 	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {
 		t.Fatal(err)

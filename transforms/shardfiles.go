@@ -1,6 +1,4 @@
-// Package outputs holds what all passes that write files for each shard share, and the
-// pass that writes features.
-package outputs
+package transforms
 
 import (
 	"cmp"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Written says which files were written for a shard, and what was read from it. It is
@@ -44,10 +41,10 @@ func ShardName(s dataset.Shard) string { return fmt.Sprintf("file-%05d-at-%015d"
 // DoneName returns the name of the file that holds a shard's Written.
 func DoneName(s dataset.Shard) string { return ShardName(s) + ".done" }
 
-// Write writes the files of every shard of the lane into the directory dir, and emits the
+// WriteShards writes the files of every shard of the lane into the directory dir, and emits the
 // Written of each, in JSON. Shards are processed one after the other; small files are
 // opened and written in the background.
-func Write(ctx context.Context, l *transforms.Lane, p *transforms.Pass, dir string, write func(dataset.Shard, *dataset.Source, *Files) (Written, error), emit func([]byte)) (err error) {
+func WriteShards(ctx context.Context, l *Lane, p *Pass, dir string, write func(dataset.Shard, *dataset.Source, *ShardFiles) (Written, error), emit func([]byte)) (err error) {
 	b := newBehind(ctx)
 	defer func() {
 		if failed := b.wait(); err == nil || errors.Is(err, context.Canceled) {
@@ -55,7 +52,7 @@ func Write(ctx context.Context, l *transforms.Lane, p *transforms.Pass, dir stri
 		}
 	}()
 	for shard, source := range l.Ahead(b.ctx, p) {
-		files := &Files{ctx: b.ctx, dir: dir}
+		files := &ShardFiles{ctx: b.ctx, dir: dir}
 		w, err := write(shard, source, files)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package outputs
+package transforms
 
 import (
 	"bytes"
@@ -32,9 +32,9 @@ func newBehind(ctx context.Context) *behind {
 	return &behind{tasks: tasks, ctx: ctx, room: semaphore.NewWeighted(behindBytes)}
 }
 
-// Files are the files of one shard. Small ones stay in memory until the shard is
+// ShardFiles are the files of one shard. Small ones stay in memory until the shard is
 // committed.
-type Files struct {
+type ShardFiles struct {
 	ctx   context.Context
 	dir   string
 	small []storage.File
@@ -43,7 +43,7 @@ type Files struct {
 
 // Create writes a file through the function write, as storage.CreateState does. A small
 // file stays in memory; see commit.
-func (o *Files) Create(name string, write func(io.Writer) error) (storage.Sum, error) {
+func (o *ShardFiles) Create(name string, write func(io.Writer) error) (storage.Sum, error) {
 	c := storage.NewSummer()
 	w := &spilling{ctx: o.ctx, uri: storage.Join(o.dir, name)}
 	defer w.abandon() // of no effect after finish; it ends the upload if write panics
@@ -58,11 +58,11 @@ func (o *Files) Create(name string, write func(io.Writer) error) (storage.Sum, e
 }
 
 // Context ends when the first file cannot be written.
-func (o *Files) Context() context.Context { return o.ctx }
+func (o *ShardFiles) Context() context.Context { return o.ctx }
 
 // commit writes the files in memory, and when they are complete the last file. It returns
 // once there is room for the next shard.
-func (b *behind) commit(o *Files, last storage.File) error {
+func (b *behind) commit(o *ShardFiles, last storage.File) error {
 	weight := min(max(o.bytes+int64(len(last.Data)), behindLeast), behindBytes)
 	if err := b.room.Acquire(b.ctx, weight); err != nil {
 		return context.Cause(b.ctx)

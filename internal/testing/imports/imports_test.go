@@ -27,10 +27,10 @@ var rooms = map[string][]string{
 
 // only lists what may import a library that has its place.
 var only = map[string][]string{
-	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "local", "internal/prismtest"},
+	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "local", "internal/testing/prismtest"},
 	"github.com/spf13/cobra":         {"pipelines/command"},
 	"cloud.google.com/go/storage":    {"io/storage/gcs"},
-	"cloud.google.com/go/pubsub":     {"io/messages/pubsub", "internal/pubsubtest"},
+	"cloud.google.com/go/pubsub":     {"io/messages/pubsub", "internal/testing/pubsubtest"},
 }
 
 type pkg struct {
@@ -42,7 +42,7 @@ type pkg struct {
 func packages(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
-	cmd.Dir = "../.."
+	cmd.Dir = "../../.."
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -69,10 +69,13 @@ func packages(t *testing.T) []pkg {
 	return all
 }
 
-// floor returns the place of a package in floors, -1 for one of another module.
+// support has packages for tests. They import what they need, and only tests import them.
+const support = module + "internal/testing/"
+
+// floor returns the place of a package in floors, -1 for one of another module and for support of tests.
 func floor(t *testing.T, path string) int {
 	rel, ours := strings.CutPrefix(path, module)
-	if !ours {
+	if !ours || strings.HasPrefix(path, support) {
 		return -1
 	}
 	top, _, _ := strings.Cut(rel, "/")
@@ -99,7 +102,13 @@ func TestImportsGoDown(t *testing.T) {
 	}
 	for _, p := range all {
 		own := floor(t, p.ImportPath)
+		if own < 0 {
+			continue
+		}
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if strings.HasPrefix(imported, support) && slices.Contains(p.Imports, imported) && !strings.HasPrefix(p.ImportPath, module+"local/") {
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
+			}
 			if f := floor(t, imported); f > own && !slices.Contains(p.Imports, imported) {
 				t.Errorf("the tests of %s import %s, which is above it", p.ImportPath, imported)
 			} else if f > own {

@@ -1,6 +1,4 @@
-// Package owner tells processes apart, so that what one of them holds can be taken
-// over once it has ended.
-package owner
+package disk
 
 import (
 	"os"

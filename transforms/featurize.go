@@ -1,4 +1,4 @@
-package outputs
+package transforms
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/transforms"
 )
 
 func init() {
@@ -27,7 +26,7 @@ const partValues = 16 << 20
 
 // Featurize is a pass that writes features.
 type Featurize struct {
-	transforms.Pass
+	Pass
 	Recipe features.Sealed `json:"recipe"`
 	Out    string          `json:"out,omitempty"`
 	Format string          `json:"format"` // of export, or codes for the hashes of a features.Hasher
@@ -36,20 +35,20 @@ type Featurize struct {
 // Write reads all rows and writes their features in files of at most 64 MiB of numbers,
 // in the order of the rows; with labels, if the pass has a Target: the index of the
 // class, or the number. It returns the Written of each shard, in JSON.
-func (*Featurize) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
+func (*Featurize) Write(s beam.Scope, sc Scan) (written beam.PCollection) {
 	s = s.Scope("outputs.Featurize")
-	return sc.Apply(s, &featurizeFn{transforms.Splittable{Fn: transforms.Fn{Scan: sc}}})
+	return sc.Apply(s, &featurizeFn{Splittable{Fn: Fn{Scan: sc}}})
 }
 
-type featurizeFn struct{ transforms.Splittable }
+type featurizeFn struct{ Splittable }
 
 func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, lane, rt, func(l *transforms.Lane, p *Featurize) error {
+	return RunLane(ctx, f.Fn, lane, rt, func(l *Lane, p *Featurize) error {
 		m, err := f.Worker.Map(p.Recipe)
 		if err != nil {
 			return err
 		}
-		return Write(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *Files) (Written, error) {
+		return WriteShards(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *ShardFiles) (Written, error) {
 			w := &featureWriter{files: files, lane: l, pass: p, shard: s, source: source, m: m}
 			return w.write()
 		}, emit)
@@ -58,8 +57,8 @@ func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, 
 
 // featureWriter collects the features of a shard's rows until a file is full.
 type featureWriter struct {
-	files  *Files
-	lane   *transforms.Lane
+	files  *ShardFiles
+	lane   *Lane
 	pass   *Featurize
 	shard  dataset.Shard
 	source *dataset.Source

@@ -27,7 +27,7 @@ var large = map[string]int{
 
 func TestPackagesAreSmall(t *testing.T) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,IgnoredGoFiles", "./...")
-	cmd.Dir = "../.."
+	cmd.Dir = "../../.."
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)

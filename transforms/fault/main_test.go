@@ -1,9 +1,0 @@
-package fault
-
-import (
-	"testing"
-
-	"github.com/bochner-ml/bochner/internal/prismtest"
-)
-
-func TestMain(m *testing.M) { prismtest.Main(m) }
