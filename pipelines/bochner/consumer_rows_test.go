@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// strangersRows returns the program of local/consumer/rows, with bytes at its end that tell its copies from others.
+// strangersRows returns the program of examples/rows, with bytes at its end that tell its copies from others.
 func strangersRows(t *testing.T, dir string, mark []byte) string {
 	t.Helper()
 	module, err := consumers()
@@ -30,7 +30,7 @@ func strangersRows(t *testing.T, dir string, mark []byte) string {
 	return name
 }
 
-// strangersPoints makes a model and points for local/consumer/rows, and returns what it must write:
+// strangersPoints makes a model and points for examples/rows, and returns what it must write:
 // the predictions of the command for the points, and the model of a training on them.
 func strangersPoints(t *testing.T, dir string) (predictions, model string) {
 	t.Helper()
@@ -58,7 +58,7 @@ func strangersPoints(t *testing.T, dir string) (predictions, model string) {
 	return strings.Join(want, ""), digestOf(t, filepath.Join(dir, "again"))
 }
 
-// strangersDays returns the scores of the three days of local/consumer/rows, the digest of the recipe that it
+// strangersDays returns the scores of the three days of examples/rows, the digest of the recipe that it
 // drew from all of them, and those of the models of each day, having compared the model of their sums with
 // that of a training by the recipe.
 func strangersDays(t *testing.T, dir, out string) string {

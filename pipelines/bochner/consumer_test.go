@@ -48,7 +48,7 @@ func inModule(dir, command string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// together is a program that is any of those of local/consumer, by the name under which it is started:
+// together is a program that is any of those of examples, by the name under which it is started:
 // linking each takes as long as many tests. A runner starts the program of rows under a name of its own.
 const together = `package main
 
@@ -96,7 +96,7 @@ func use(beam.Scope, ...beam.PCollection) error { return nil }
 
 `
 
-// consumers compiles the program of docs/go.md and the programs of local/consumer in a module of their own, which has the
+// consumers compiles the program of docs/go.md and the programs of examples in a module of their own, which has the
 // public packages only, and returns the module's directory; the programs are below it, in bin.
 var consumers = sync.OnceValues(func() (dir string, err error) {
 	dir = filepath.Join(filepath.Dir(binary), "consumer")
@@ -105,7 +105,7 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 	}
 	put("together", together)
 	for _, name := range []string{"score", "train", "slices", "pipeline", "rows"} {
-		text, failed := os.ReadFile(filepath.Join("../../local/consumer", name, "main.go"))
+		text, failed := os.ReadFile(filepath.Join("../../examples", name, "main.go"))
 		err = errors.Join(err, failed)
 		if name != "score" { // which is to be small
 			text = bytes.Replace(text, []byte("\npackage main\n"), []byte("\npackage "+name+"\n"), 1)
@@ -129,7 +129,7 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 	return dir, err
 })
 
-// The programs of local/consumer run where nobody has heard of Beam.
+// The programs of examples run where nobody has heard of Beam.
 func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 	module, err := consumers()
 	if err != nil {

@@ -17,7 +17,7 @@ const module = "github.com/bochner-ml/bochner/"
 // floors lists the top folders from the lowest up. A package imports packages of
 // its own floor and of those below. The packages of internal are tools of all
 // floors and import none of them; io knows nothing of features.
-var floors = []string{"internal", "io", "features", "models", "transforms", "pipelines", "local"}
+var floors = []string{"internal", "io", "features", "models", "transforms", "pipelines", "examples", "local"}
 
 // rooms lists the packages of a floor that import one another, from the lowest up; a floor
 // has others, which know none of these.
@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 
 // only lists what may import a library that has its place.
 var only = map[string][]string{
-	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "local", "internal/testing/prismtest"},
+	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "examples", "local", "internal/testing/prismtest"},
 	"github.com/spf13/cobra":         {"pipelines/command"},
 	"cloud.google.com/go/storage":    {"io/storage/gcs"},
 	"cloud.google.com/go/pubsub":     {"io/messages/pubsub", "internal/testing/pubsubtest"},
