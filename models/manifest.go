@@ -166,6 +166,9 @@ type TrainingLog struct {
 	// Above bounds how far Objective is above the least, by the gradient of the last
 	// state, for learners without a dual.
 	Above *float64 `json:"above,omitempty"`
+	// Residual is the largest relative residual ‖b − A w‖/‖b‖ of the equations that the weights
+	// solve, computed anew from the rows, for learners that solve some.
+	Residual *float64 `json:"residual,omitempty"`
 	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
 

@@ -159,8 +159,12 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 func TestEveryLearnerTakesWeights(t *testing.T) {
 	lines, repeated := weightedTable(700, false, "0", "1", "2", "4")
 	equal, _ := weightedTable(300, false, "2.5")
-	for _, name := range []string{"svm", "sgd"} {
-		set := func(s *learner.Shared) { s.Rounds, s.Loss = 30, "logistic" }
+	for _, name := range []string{"svm", "sgd", "cg"} {
+		set := func(s *learner.Shared) {
+			if s.Rounds = 30; name != "cg" {
+				s.Loss = "logistic"
+			}
+		}
 		a, b := weightedOptions(t, lines, "w"), weightedOptions(t, repeated, "")
 		for _, o := range []*TrainOptions{&a, &b} {
 			o.Learner, o.Lambda.Path = jobtest.Iterative(name, set), []float64{1e-2}
@@ -182,7 +186,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"ridge", "svm", "sgd"} {
+	for _, name := range []string{"ridge", "svm", "sgd", "cg"} {
 		a, b := weightedOptions(t, equal, "w"), weightedOptions(t, equal, "")
 		b.Data.Drop = []string{"w"}
 		for _, o := range []*TrainOptions{&a, &b} {

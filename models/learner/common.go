@@ -37,8 +37,8 @@ func (s *Shared) Chosen(rounds int) Shared {
 	return c
 }
 
-// Samples returns false.
-func (s *Shared) Samples() bool { return false }
+// Samples returns 0.
+func (s *Shared) Samples(int) int { return 0 }
 
 // Resumes returns false: each λ starts from nothing and has as many rounds as the others.
 func (s *Shared) Resumes() bool { return false }
@@ -110,7 +110,7 @@ const defaultEpsilon = 0.1
 
 // Objective selects the loss to minimise.
 type Objective struct {
-	Loss    string   `flag:"loss" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. The default is hinge or epsilon_insensitive for svm, softmax or squared for sgd."`
+	Loss    string   `flag:"loss" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. The default is hinge or epsilon_insensitive for svm, softmax or squared for sgd, squared for cg."`
 	Epsilon float64  `flag:"epsilon" help:"Half width of the zone around the target, for the losses huber and epsilon_insensitive, in units of the spread of the targets (interquartile range / 1.349, the standard deviation of normal targets); 0 is 0.1."`
 	Weights []string `flag:"class_weight" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }
@@ -172,4 +172,19 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 		weights[c] = w
 	}
 	return weights, nil
+}
+
+// Solvers of ridge: the Gram matrix of the features, or the learner cg.
+const (
+	AutoSolver = "auto"
+	Gram       = "gram"
+	CG         = "cg"
+)
+
+// ValidSolver returns an error unless s is a solver, or "", which is auto.
+func ValidSolver(s string) error {
+	if !slices.Contains([]string{"", AutoSolver, Gram, CG}, s) {
+		return option.Errorf("solver", "must be %s, %s or %s (have %q)", AutoSolver, Gram, CG, s)
+	}
+	return nil
 }

@@ -47,7 +47,12 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
 	if o.Init != "" || o.Curve != "" || o.Partitions > 1 {
 		return nil, fmt.Errorf("%s: Init, Curve and Partitions are for trainings of files", name)
 	}
-	m, err := newMemory(d, o.Patience > 0)
+	_, dim := d.Map.Dims()
+	sampled, survey := options.Samples(dim), 0 // the rows of a profile
+	if Of(options).Joint {
+		survey = sampled
+	}
+	m, err := newMemory(d, o.Patience > 0, survey)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +61,9 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := Setting{Seed: seed, Heaviest: m.heaviest()}
-	if options.Samples() {
-		s.Sample = SampleFeatures(m.sum, m.Map, m.span, m.grid)
+	s := Setting{Seed: seed, Heaviest: m.heaviest(), Path: []float64{lambda}, SampleFile: "sample"}
+	if sampled > 0 {
+		s.Sample = SampleFeatures(m.sum, m.Map, m.span, m.grid, sampled)
 	}
 	sealed, err := options.Seal(p, s)
 	if err != nil {
@@ -68,7 +73,13 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := rounds.Open(name, data, nil)
+	var file any // of the sample
+	l, err := rounds.Open(name, data, func(_ string, decode func([]byte) (any, error)) (_ any, err error) {
+		if file == nil {
+			file, err = decode(EncodeSample(s.Sample))
+		}
+		return file, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +108,7 @@ type memory struct {
 	span       *linear.TargetGrid // of the labels of the sample
 }
 
-func newMemory(d *linear.Data, hold bool) (*memory, error) {
+func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 	n, outputs, err := d.Validate()
 	if err != nil {
 		return nil, err
@@ -122,7 +133,7 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.survey(hold, hashes)
+	m.survey(hold, hashes, sample)
 	if m.learned == 0 || hold && !slices.Contains(m.heldOut, true) {
 		return nil, errors.New("learner: too few rows to hold some out")
 	}
@@ -133,8 +144,8 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 }
 
 // survey takes a sample of the rows to learn from, and holds out others.
-func (m *memory) survey(hold bool, byFold []uint64) {
-	m.sum = profile.New(profile.Options{})
+func (m *memory) survey(hold bool, byFold []uint64, sample int) {
+	m.sum = profile.New(profile.Options{Sample: sample})
 	if hold {
 		m.heldOut = make([]bool, m.n)
 	}

@@ -43,6 +43,9 @@ type Learner struct {
 	// Weighted says that it takes rows with weights: rounds.Block.Weights counts in all that it
 	// learns and measures.
 	Weighted bool
+	// Joint says that it fits all values of λ in the same rounds, from a sample that Learner.Open reads from a file.
+	// The report that ends the rounds has those of all λ in Detail, in their order, and the model is that of the best.
+	Joint bool
 }
 
 // Iterative are the options of an iterative learner.
@@ -55,8 +58,8 @@ type Iterative interface {
 	Complete() Iterative
 	// DefaultLoss returns the name of the default loss for classes, or for targets.
 	DefaultLoss(classes bool) string
-	// Samples tells whether Seal needs Setting.Sample.
-	Samples() bool
+	// Samples returns how many rows of so many features Seal needs in Setting.Sample; 0 if none.
+	Samples(features int) int
 	// Seal returns the options that Learner.Open takes in JSON. The
 	// error is about the user's options.
 	Seal(p loss.Problem, s Setting) (any, error)
@@ -83,7 +86,14 @@ type Setting struct {
 	Seed uint64
 	// Heaviest is the largest weight of a row to learn from, in units of their mean.
 	Heaviest float64
-	Sample   rounds.Block // of rows to learn from, a thousand at most; empty unless Samples
+	Sample   rounds.Block // of rows to learn from, as many as Samples says
+
+	// The rest is for a Joint learner: all values of λ that are fitted together, that of the problem among
+	// them; whether they are only compared on held-out rows; and the file that has what EncodeSample returns
+	// of the sample, "" in the options of a manifest.
+	Path       []float64
+	Trial      bool
+	SampleFile string
 }
 
 // Size is the size of a training.
@@ -91,6 +101,7 @@ type Size struct {
 	Rows              int64 // 0 if it is not known
 	Outputs, Features int
 	Partitions        int
+	Lambdas           int // values of λ that a Joint learner fits together
 }
 
 // Memory is the most memory of an iterative learner, in bytes, without rows and features.

@@ -2,13 +2,14 @@ package learner
 
 import (
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// SampleValues limits the features of a sample: 64 Mi, 256 MB.
-const SampleValues = 64 << 20
+// SampleRows is the number of rows of a small sample: a thousand, with at most 256 MB of features.
+func SampleRows(features int) int { return max(1, min(1000, (64<<20)/features)) }
 
 // SampleSpread returns the grid by which targets are scaled, from a sample of rows whose
 // last column is the target as a fraction of span.
@@ -22,11 +23,12 @@ func SampleSpread(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
 }
 
 // SampleFeatures maps a sample of rows whose last column is the label to features. Unless
-// to is nil, labels are targets scaled by from, and are scaled by to instead.
-func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGrid) rounds.Block {
+// to is nil, labels are targets scaled by from, and are scaled by to instead. It takes at most that
+// many rows.
+func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGrid, most int) rounds.Block {
 	x, n, width := sum.Sample()
 	_, dim := m.Dims()
-	n = min(n, max(1, SampleValues/dim))
+	n = min(n, most)
 	b := rounds.Block{N: n, D: dim, Phi: make([]float32, n*dim), Y: make([]float32, n)}
 	for i := range n {
 		row := x[i*width : (i+1)*width]
@@ -36,4 +38,9 @@ func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGri
 		}
 	}
 	return b
+}
+
+// EncodeSample returns a file with the features of a sample, as the n×d array "features".
+func EncodeSample(b rounds.Block) []byte {
+	return safetensors.Encode(nil, safetensors.Of("features", b.Phi[:b.N*b.D], b.N, b.D))
 }

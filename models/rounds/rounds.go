@@ -160,6 +160,10 @@ type Report struct {
 	// the gradient and has no Dual.
 	Above *float64 `json:"above,omitempty"`
 
+	// Residual is the relative residual of the equations that the weights solve, computed anew
+	// from the rows, for learners that solve some.
+	Residual *float64 `json:"residual,omitempty"`
+
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutLoss   float64 `json:"held_loss"`
 	HeldOutErrors int64   `json:"held_errors"`

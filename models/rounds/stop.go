@@ -9,7 +9,7 @@ import (
 
 // Stop holds the stopping conditions; the first that is met ends the rounds.
 type Stop struct {
-	Rounds   int           `flag:"rounds" help:"Most rounds of an iterative learner, each one pass over the data; 0 is 1000 for svm and 100 for sgd. Both stop earlier when they have converged."`
+	Rounds   int           `flag:"rounds" help:"Most rounds of an iterative learner, each one pass over the data; 0 is 1000 for svm, 500 for cg and 100 for sgd. They stop earlier when they have converged."`
 	Gap      float64       `flag:"gap" help:"Stop when the duality gap (a bound on the distance of the objective from its optimum) is at most this share of the objective; 0 is 1e-3 for svm unless --rounds is given."`
 	Patience int           `flag:"patience" help:"Stop after this many rounds without a lower held-out error, and keep the best round; 0 disables."`
 	Time     time.Duration `flag:"max_time" help:"Time limit for all rounds, such as 90s or 2h. The values of lambda that are tried and the final fit share it: each stops after the round in which its share is used up, and what has not started by then is skipped, with a note. With a limit the model depends on the clock; 0 disables."`

@@ -71,8 +71,13 @@ func (t *Training) DefaultLoss(classes bool) string {
 // Augmentation returns Augment.
 func (t *Training) Augmentation() []string { return t.Augment }
 
-// Samples reports whether a rate must be found.
-func (t *Training) Samples() bool { return t.Rate == 0 }
+// Samples returns the rows by which a rate is found; 0 if it is given.
+func (t *Training) Samples(features int) int {
+	if t.Rate != 0 {
+		return 0
+	}
+	return learner.SampleRows(features)
+}
 
 // Seal returns the Options of the problem, with a rate found on the sample if none is
 // given.

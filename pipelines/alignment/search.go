@@ -171,9 +171,8 @@ func (s *Search) playGame(ctx context.Context, found *prepare.Learned, a Options
 // alignPass is the pass of the game; the learner's sample is in the work directory. The
 // first fold, if there are folds, is held out.
 func (s *Search) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
-	data := l.EncodeSample()
-	uri := storage.Join(s.Work.Dir, "sample-"+prepare.ShortSum(data)+".safetensors")
-	if err := storage.WriteState(ctx, uri, data); err != nil {
+	uri, err := s.KeepSample(ctx, l.EncodeSample())
+	if err != nil {
 		return nil, err
 	}
 	options, err := json.Marshal(align.Sealed{Learner: *l, SampleFile: uri})

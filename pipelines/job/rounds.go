@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -144,6 +145,10 @@ func (c *Iteration) forget(ctx context.Context) error {
 // done ends the rounds with the last state if the learner reports that it has finished.
 func (c *Iteration) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
 	at := len(c.History)
+	if i := slices.IndexFunc(c.History, func(r rounds.Report) bool { return r.Residual != nil }); i >= 0 { // within a job of several rounds
+		o.Rounds, c.ended = min(o.Rounds, i), true
+		return nil
+	}
 	state, err := storage.ReadState(ctx, epochs.StateFile(c.Pass, at), transforms.MaxState)
 	if err != nil {
 		return err

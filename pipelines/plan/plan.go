@@ -289,11 +289,14 @@ func (p *Plan) iterative(o training.Options) {
 	l := o.Iterative()
 	r := l.Common()
 	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
-	if p.fits = len(lambda); p.fits > 1 || o.HoldsOut() {
+	if p.fits = len(lambda); learner.Of(l).Joint {
+		p.fits = 1
+	}
+	if len(lambda) > 1 || o.HoldsOut() {
 		p.fits++ // the fit to all rows
 	}
 	p.scan("one to profile it")
-	if folds > 0 || l.Samples() || p.Regression && r.Init == "" {
+	if folds > 0 || l.Samples(p.Features) > 0 || p.Regression && r.Init == "" {
 		p.scan("one to survey it")
 	}
 	p.maps = p.fits * (r.Rounds + 1)

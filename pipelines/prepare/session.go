@@ -3,6 +3,7 @@ package prepare
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -72,6 +73,12 @@ func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 		return 0, exit.Refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", report.Groups(s.Counts.Used), report.Groups(s.Counts.Used-n), folds)
 	}
 	return n, nil
+}
+
+// KeepSample stores the file of a learner's sample in the work directory, and returns its name.
+func (s *Session) KeepSample(ctx context.Context, data []byte) (string, error) {
+	name := storage.Join(s.Work.Dir, "sample-"+ShortSum(data)+".safetensors")
+	return name, storage.WriteState(ctx, name, data)
 }
 
 // LearnPass is the pass of a learner over the rows assigned to partitions.

@@ -1,13 +1,18 @@
 package spec
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
 // ByRounds is the fit of an iterative learner, with complete options.
@@ -32,6 +37,40 @@ func (o Options) Spread(shards int) Options {
 	b.Common().Running.Complete(readers, e.About().Machines)
 	o.Learner = b.Iterative
 	return o
+}
+
+// Joint tells that all values of λ are fitted in the same rounds.
+func (b ByRounds) Joint() bool { return learner.Of(b.Iterative).Joint }
+
+// Groups returns the values of λ that are fitted in the same rounds.
+func (b ByRounds) Groups(lambda []float64) [][]float64 {
+	if b.Joint() {
+		return [][]float64{lambda}
+	}
+	return slices.Collect(slices.Chunk(lambda, 1))
+}
+
+// Sealed returns the learner of a problem as plain data, and its options as a manifest has them.
+func (b ByRounds) Sealed(p loss.Problem, s learner.Setting) (l epochs.Learner, recorded json.RawMessage, err error) {
+	seal := func(s learner.Setting) (data []byte, err error) {
+		sealed, err := b.Seal(p, s)
+		if err != nil {
+			return nil, Usage(err)
+		}
+		return json.Marshal(sealed)
+	}
+	l.Kind = b.Name()
+	if l.Options, err = seal(s); err != nil || s.SampleFile == "" {
+		return l, l.Options, err
+	}
+	s.SampleFile = ""
+	recorded, err = seal(s)
+	return l, recorded, err
+}
+
+// Summary describes the learner.
+func (b ByRounds) Summary(lossName string) string {
+	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "), report.Counted(b.Common().Partitions, "partition"))
 }
 
 // Augments returns the augmentation of images.
@@ -71,7 +110,9 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	case len(l.Path) > 0:
 		lambda = slices.Clone(l.Path)
 	default:
-		lambda = autoLambdas()
+		if lambda = autoLambdas(); b.Joint() {
+			lambda = append(lambda, 1e-7)
+		}
 	}
 	slices.Sort(lambda)
 	slices.Reverse(lambda)
@@ -86,7 +127,7 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	return lambda, folds
 }
 
-func (b ByRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes int) {
+func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
 	r, d := b.Common(), int64(f.Features)
 	partitions := max(1, r.Partitions)
 	each := int64(partitions+lanes-1) / int64(max(lanes, 1)) // partitions per lane
@@ -101,12 +142,16 @@ func (b ByRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes i
 	if f.Rows > 0 {
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(partitions)+1))
 	}
-	own := b.Memory(learner.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions})
+	lambda, _ := b.Values(o, 1)
+	own := b.Memory(learner.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions, Lambdas: len(lambda)})
 	others := m.Worker
 	m.Worker += min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
 	m.Row, m.Solve = own.Row, own.Update
-	if b.Samples() {
-		n := f.bound(max(1, min(profileSample, learner.SampleValues/d)))
+	if b.Joint() { // the sample is large, and cached features stay
+		m.Solve += min(r.Keep, most)
+	}
+	if most := b.Samples(f.Features); most > 0 {
+		n := f.bound(int64(most))
 		m.Worker = max(m.Worker, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
 	}
 }

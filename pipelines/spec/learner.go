@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 
 	// The learners of this module.
+	_ "github.com/bochner-ml/bochner/models/falkon"
 	_ "github.com/bochner-ml/bochner/models/pca"
 	_ "github.com/bochner-ml/bochner/models/sgd"
 	_ "github.com/bochner-ml/bochner/models/svm"

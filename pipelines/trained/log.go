@@ -26,7 +26,11 @@ func writeLog(w io.Writer, r *Result) {
 		fmt.Fprintf(w, "lambda    %g, by the %s of held-out rows, %s%s:\n", r.Lambda, by, report.OneIn(r.Folds), leastOf(len(c.Path)))
 		writeTrials(w, r, c.Path, r.Lambda)
 	}
-	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, report.Counted(c.Partitions, "partition"), report.Counted(c.Rounds, "round"), c.Ended)
+	partitions := report.Counted(c.Partitions, "partition")
+	if c.Residual != nil {
+		partitions = fmt.Sprintf("relative residual %.2g by the last pass", *c.Residual)
+	}
+	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, partitions, report.Counted(c.Rounds, "round"), c.Ended)
 	fmt.Fprintf(w, "objective %.8g", c.Objective)
 	if c.Gap != nil {
 		fmt.Fprintf(w, ", at most %.2g above the optimum (relative: %.2g)", *c.Gap, *c.Gap/math.Abs(c.Objective))

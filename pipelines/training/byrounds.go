@@ -3,17 +3,11 @@ package training
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/trained"
-	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
 // byRounds is a fit by rounds.
@@ -53,21 +47,6 @@ func (b byRounds) problem(t *Training, rows int64, lambda float64) (loss.Problem
 	}
 	p, err := b.Common().Problem(b.DefaultLoss(classes != nil), classes, counts, t.Recipe.Dim, rows, lambda)
 	return p, spec.Usage(err)
-}
-
-// seal returns the learner of a problem as plain data.
-func (b byRounds) seal(p loss.Problem, s learner.Setting) (epochs.Learner, error) {
-	sealed, err := b.Seal(p, s)
-	if err != nil {
-		return epochs.Learner{}, spec.Usage(err)
-	}
-	data, err := json.Marshal(sealed)
-	return epochs.Learner{Kind: b.Name(), Options: data}, err
-}
-
-// summary describes the learner.
-func (b byRounds) summary(lossName string) string {
-	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "), report.Counted(b.Common().Partitions, "partition"))
 }
 
 // needed is the number of rounds that a run takes however little time there is, from weights of a trial or given by

@@ -51,11 +51,11 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		return err
 	}
 	t.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		b.summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
+		b.Summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
 	t.Progress.Phase("training", 0)
 	defer t.Progress.Done()
 	if len(lambda) == 1 && !t.opts.HoldsOut() {
-		c, err := t.runRounds(ctx, b, lambda[0], folds, surveyed, init, o)
+		c, err := t.runRounds(ctx, b, lambda, folds, surveyed, init, o)
 		if err != nil {
 			return err
 		}
@@ -66,29 +66,36 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	chosen := 0
 	total := job.Limit{Begun: begun, Total: o.Time}
 	start := init
-	for i, l := range lambda {
+	groups := b.Groups(lambda)
+	for i, group := range groups {
 		end, left := o, true
-		if end.Time, left = total.Share(len(lambda) - i + 1); !left && i > 0 {
+		if end.Time, left = total.Share(len(groups) - i + 1); !left && i > 0 {
 			t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Time, lambdaList(lambda[i:])))
 			break
 		}
 		end.Needed = needed(start, init)
-		t.Progress.Note("lambda %g:", l)
-		c, err := t.runRounds(ctx, b, l, folds, surveyed, start, end)
+		t.Progress.Note("%s:", lambdaList(group))
+		c, err := t.runRounds(ctx, b, group, folds, surveyed, start, end)
 		if err != nil {
 			return err
 		}
-		r := c.Report()
-		path = append(path, models.Trial{
-			Lambda: l, Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
-			HeldOutError: r.HeldOutError, HeldOutOf: t.Learner.Log.HeldOutOf,
-		})
+		reports := []rounds.Report{c.Report()}
+		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
+			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds or --max_time", len(group))
+		}
 		if b.Resumes() {
 			start = t.linear
 		}
 		total.Least = time.Duration(needed(start, init)+1) * c.Each
-		if i == 0 || rounds.Better(r, rounds.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
-			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.files}
+		for j, r := range reports { // the weights are those of the best
+			if len(path) == 0 || rounds.Better(r, rounds.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
+				t.Learner.Lambda = group[j]
+				chosen, best = len(path), fitted{c, t.linear, t.Learner, t.history, t.files}
+			}
+			path = append(path, models.Trial{
+				Lambda: group[j], Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
+				HeldOutError: r.HeldOutError, HeldOutOf: t.Learner.Log.HeldOutOf,
+			})
 		}
 	}
 	if t.opts.HoldsOut() {
@@ -114,7 +121,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			start, end.Needed = best.linear, leaves
 		}
 		surveyed.rows, surveyed.weights = t.Counts.Used, t.Weights()
-		if best.iteration, err = t.runRounds(ctx, b, lambda[chosen], 0, surveyed, start, end); err != nil {
+		if best.iteration, err = t.runRounds(ctx, b, lambda[chosen:chosen+1], 0, surveyed, start, end); err != nil {
 			return err
 		}
 	} else {
@@ -152,13 +159,16 @@ func lambdaList(lambda []float64) string {
 	return "lambda " + strings.Join(words, ", ")
 }
 
-// runRounds learns with one λ, and stores the resulting weights in the model.
-func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
+// runRounds learns with a group of values of λ, and stores the resulting weights of the best in the model.
+func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
+	lambda := group[0]
 	problem, err := b.problem(t, found.rows, lambda)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := b.seal(problem, learner.Setting{Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample})
+	sealed, recorded, err := b.Sealed(problem, learner.Setting{
+		Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group, Trial: folds > 0, SampleFile: found.file,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +201,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	}
 	t.linear = round.(rounds.Fitted).Model()
 	t.Learner = models.Learner{Kind: b.Name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
-		Loss: problem.Loss, Options: sealed.Options, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
+		Loss: problem.Loss, Options: recorded, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
 		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual, HeldOutOf: end.Compared(c.History, c.Taken),
 		HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors, HeldOutError: r.HeldOutError,
 	}}
@@ -199,7 +209,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 		t.Learner.Log.Gap = &gap
 	}
 	near, _ := trained.Converged(r)
-	t.Learner.Log.Above, t.Learner.Log.Converged = r.Above, &near
+	t.Learner.Log.Above, t.Learner.Log.Converged, t.Learner.Log.Residual = r.Above, &near, r.Residual
 	t.history = c.History[:c.Taken+1]
 	curve, err := json.MarshalIndent(t.history, "", " ")
 	if err != nil {
@@ -248,17 +258,21 @@ type surveyed struct {
 	rows    int64
 	weights *weight.Weights // of those rows
 	sample  rounds.Block    // as the learner gets it
+	file    string          // of the sample, for a joint learner
 }
 
 // survey counts the rows to learn from if the first fold is held out, and maps a sample of them
 // to features, if either is needed.
 func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed, error) {
 	// Initial weights have their own scale of the targets.
-	scales := t.Target.Grid != nil && b.Common().Init == ""
-	if folds == 0 && !b.Samples() && !scales {
+	scales, samples, most := t.Target.Grid != nil && b.Common().Init == "", b.Samples(t.Recipe.Dim), 0
+	if b.Joint() {
+		most = samples
+	}
+	if folds == 0 && samples == 0 && !scales {
 		return &surveyed{rows: t.Counts.Used, weights: t.Weights()}, nil
 	}
-	sum, err := t.SurveyRows(ctx, folds, 0)
+	sum, err := t.SurveyRows(ctx, folds, most)
 	if err != nil {
 		return nil, err
 	}
@@ -274,8 +288,12 @@ func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed
 		from, to = &t.Target.Grid[0], learner.SampleSpread(sum, t.Target.Grid[0])
 		t.Target.Grid = linear.Grids{*to}
 	}
-	if b.Samples() {
-		s.sample, err = t.sampled(sum, from, to)
+	if samples > 0 {
+		s.sample, err = t.sampled(sum, from, to, samples)
+	}
+	if err == nil && b.Joint() {
+		s.file, err = t.KeepSample(ctx, learner.EncodeSample(s.sample))
+		s.sample = rounds.Block{}
 	}
 	return s, err
 }
@@ -286,11 +304,11 @@ func (t *Training) sample(ctx context.Context) (rounds.Block, error) {
 	if err != nil {
 		return rounds.Block{}, err
 	}
-	return t.sampled(sum, nil, nil)
+	return t.sampled(sum, nil, nil, learner.SampleRows(t.Recipe.Dim))
 }
 
 // sampled is learner.SampleFeatures with the map of the training.
-func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid) (rounds.Block, error) {
+func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (rounds.Block, error) {
 	recipe, err := t.Recipe.Sealed.Open()
 	if err != nil {
 		return rounds.Block{}, err
@@ -299,5 +317,5 @@ func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid) (round
 	if err != nil {
 		return rounds.Block{}, err
 	}
-	return learner.SampleFeatures(sum, m, from, to), nil
+	return learner.SampleFeatures(sum, m, from, to, most), nil
 }

@@ -75,8 +75,9 @@ func (l Learner) Open(ctx context.Context) (rounds.Learner, error) {
 	return l.open(ctx, new(transforms.Cache[any]))
 }
 
-// open creates the learner, with the files that it names from the cache.
+// open creates the learner, with the files that it names from the cache. It may read them after ctx has ended.
 func (l Learner) open(ctx context.Context, files *transforms.Cache[any]) (rounds.Learner, error) {
+	ctx = context.WithoutCancel(ctx)
 	return rounds.Open(l.Kind, l.Options, func(uri string, decode func([]byte) (any, error)) (any, error) {
 		return files.Get(uri, func() (any, error) {
 			data, err := storage.ReadState(ctx, uri, transforms.MaxState)

@@ -1,0 +1,133 @@
+// Package falkon solves ridge regression on many features by preconditioned conjugate
+// gradients, in the way of Falkon (Rudi, Carratino and Rosasco 2017) and of sketched
+// preconditioners for random features (Avron, Clarkson and Woodruff 2017). No D×D matrix is
+// formed: a pass over the rows takes time and memory proportional to D.
+//
+// The objective is that of package ridge: for rows of features φ_i with codes t_i and weights
+// c_i of mean 1,
+//
+//	(1/2n) Σ c_i ‖t_i − Wφ_i − b‖² + (λ/2) ‖W‖²,
+//
+// so that A w = r for each output, A = (1/n) Σ c_i (φ_i−μ)(φ_i−μ)ᵀ + λI. A round multiplies A
+// by a search direction p of each output and each λ:
+//
+//	A p = (1/n) Σ_i z_i [c_i (z_i·p − μ·p)] + λp
+//
+// Here z are the features on a grid of 16 bits for each column, and the brackets are rounded to
+// a grid whose unit the driver sets before the pass. So the sums are sums of integers, exact in
+// any order, and weights do not depend on files, readers or partitions.
+//
+// The preconditioner is P = (1/m) Z_mᵀZ_m + μI for the features Z_m of m sampled rows, applied by
+// Woodbury's formula through their m×m kernel. The rounds are
+//
+//	scaling     the largest feature of each column, which makes the grid
+//	moments     Σ c z and Σ c t z, which give μ and r
+//	direction   A p, and a step of conjugate gradients
+//	verify      r − A w for the published float32 weights, anew from the rows
+//
+// A verification that finds the residual above the tolerance starts the directions again.
+package falkon
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Options are the options of the learner. Equal options and rows give equal weights.
+type Options struct {
+	loss.Problem
+	// Path has all values of λ that are fitted in the same rounds, Problem.Lambda among them.
+	Path []float64 `json:"path"`
+	// Tolerance, times √λ, is the relative residual ‖r − A w‖/‖r‖ at which an output is done.
+	Tolerance float64 `json:"tolerance"`
+	Heaviest  float64 `json:"heaviest"` // the largest weight of a row, in units of their mean
+	Planned   int     `json:"planned"`  // most rounds
+	// Sample is the file of the rows of the preconditioner, as learner.EncodeSample wrote it.
+	Sample string `json:"sample_file,omitempty"`
+}
+
+const (
+	leastRounds = 4 // one of each kind
+	maxRounds   = 1 << 20
+	squared     = "squared" // the loss
+)
+
+// Learner is a rounds.Learner. Create it with New.
+type Learner struct {
+	Options
+	files rounds.Files
+}
+
+var (
+	_ rounds.Learner  = (*Learner)(nil)
+	_ rounds.Fitted   = (*round)(nil)
+	_ rounds.Threaded = (*worker)(nil)
+)
+
+// New returns the learner for the options. The error names the invalid option. Only Update reads the
+// sample.
+func New(o Options, files rounds.Files) (*Learner, error) {
+	_, err := o.Validate()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("falkon: %w", err)
+	case o.Loss != squared:
+		return nil, fmt.Errorf("falkon: the loss is %s, want %s", o.Loss, squared)
+	case !slices.Contains(o.Path, o.Lambda) || !(slices.Min(o.Path) > 0) || math.IsInf(slices.Max(o.Path), 0):
+		return nil, fmt.Errorf("falkon: lambda %g of %g, want numbers above 0", o.Lambda, o.Path)
+	case !(o.Tolerance > 0 && o.Tolerance <= 1):
+		return nil, fmt.Errorf("falkon: the tolerance is %g, want a number above 0, at most 1", o.Tolerance)
+	case o.Planned < leastRounds || o.Planned > maxRounds:
+		return nil, fmt.Errorf("falkon: %d rounds, want %d to %d", o.Planned, leastRounds, maxRounds)
+	}
+	return &Learner{o, files}, nil
+}
+
+// columns is the number of systems; column q is output q % Outputs of λ q / Outputs.
+func (o *Options) columns() int { return o.Outputs * len(o.Path) }
+
+func (o *Options) lambda(q int) float64 { return o.Path[q/o.Outputs] }
+
+func (o *Options) tolerance(q int) float64 { return o.Tolerance * math.Sqrt(o.lambda(q)) }
+
+// code returns the target of output c for a row with the label y.
+func (o *Options) code(y float32, c int) float64 {
+	switch {
+	case o.Regression:
+		return float64(y)
+	case int(y) == c:
+		return 1
+	}
+	return -1
+}
+
+// Start implements rounds.Learner.
+func (l *Learner) Start(init *linear.Model) ([]byte, error) {
+	s := newState(&l.Options, 0, nil)
+	for q := range s.found {
+		s.found[q] = 1
+	}
+	if init != nil {
+		if err := rounds.CheckInit(init, l.Outputs, l.Dim); err != nil {
+			return nil, fmt.Errorf("falkon: %w", err)
+		}
+		for i := range s.x {
+			s.x[i] = float64(init.W[i%len(init.W)])
+		}
+	}
+	return s.encode(&l.Options), nil
+}
+
+// Open implements rounds.Learner.
+func (l *Learner) Open(data []byte) (rounds.Round, error) {
+	s, err := decodeState(&l.Options, data)
+	if err != nil {
+		return nil, fmt.Errorf("falkon: state: %w", err)
+	}
+	return newRound(l, s), nil
+}

@@ -1,0 +1,213 @@
+package falkon
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+const (
+	gridBits = 15 // of a feature on its grid, without the sign
+	sumBits  = 62 // of a sum of products, in an int64
+	// blockBits bounds sums of products over flushRows rows, which float64 holds exactly.
+	blockBits = 52
+	flushRows = 1024
+)
+
+// factorBits returns the bits of the factor of each of n rows, without the sign. The sum over all
+// rows stays below 2⁶², and that over flushRows rows below 2⁵².
+func factorBits(n int64) int {
+	return max(1, min(sumBits-gridBits-bits.Len64(uint64(n)), blockBits-gridBits-bits.Len64(flushRows)))
+}
+
+// vector is what the features are multiplied by in a pass, and the grid of the factors of the rows.
+type vector struct {
+	column int     // or the output, in moments, where −1 stands for the constant 1
+	off    float64 // μ·v
+	step   float64 // of the grid: a power of two
+}
+
+// round is a state and what its workers share.
+type round struct {
+	*Learner
+	*state
+	vectors []vector
+	scaled  []float32 // vectors×D: v in units of the grid; none in moments
+	// A feature on the grid is φ·inverse + magic − magic: the sum rounds it.
+	inverse, ones, shift, back []float32
+	published                  *linear.Model // of all columns, in verify
+}
+
+// magic is a float32 to which small numbers are added as whole ones.
+const magic = 1.5 * (1 << 23)
+
+func newRound(l *Learner, s *state) *round {
+	r, d := &round{Learner: l, state: s}, l.Dim
+	switch s.phase[0] {
+	case moments:
+		for c := range l.Outputs {
+			r.vectors = append(r.vectors, vector{column: c, step: r.step(s.size[0])})
+		}
+		r.vectors = append(r.vectors, vector{column: -1, step: r.step(1)})
+	case direction, verify:
+		for q := range l.columns() {
+			v := s.p[q*d:][:d]
+			if s.phase[0] == verify {
+				v = published(s.x[q*d:][:d])
+			} else if r.rests(q) {
+				continue
+			}
+			// |(z−μ)·v| is at most the product of their norms.
+			bound := float64((s.radius[0] + math.Sqrt(dot(s.mean, s.mean))) * math.Sqrt(dot(v, v)))
+			r.vectors = append(r.vectors, vector{column: q, off: dot(s.mean, v), step: r.step(bound)})
+			for j, x := range v {
+				r.scaled = append(r.scaled, float32(x*s.unit[j]))
+			}
+		}
+		if s.phase[0] == verify {
+			r.published = r.model(0, l.columns())
+		}
+	default:
+		return r
+	}
+	r.inverse, r.ones, r.shift, r.back = make([]float32, d), make([]float32, d), make([]float32, d), make([]float32, d)
+	for j, u := range s.unit {
+		r.inverse[j], r.ones[j], r.shift[j], r.back[j] = float32(1/u), 1, magic, -magic
+	}
+	return r
+}
+
+// rests tells that a column needs no more steps. Rounding its weights to float32 will add to the residual.
+func (r *round) rests(q int) bool { return r.found[q] <= r.tolerance(q)/2 }
+
+// step returns the unit of a grid of factors whose size is at most bound, times the weight of a row.
+func (r *round) step(bound float64) float64 {
+	weight := r.Heaviest
+	if r.Weights != nil {
+		weight *= slices.Max(r.Weights)
+	}
+	_, e := math.Frexp(float64(bound * weight * (1 + 1e-3))) // scores are rounded
+	return math.Ldexp(1, e-factorBits(r.Rows))
+}
+
+// published returns x as a model has it, in float32.
+func published(x []float64) []float64 {
+	v := make([]float64, len(x))
+	for j := range v {
+		v[j] = float64(float32(x[j]))
+	}
+	return v
+}
+
+// model returns the linear model of some columns, with their intercepts t̄ − w·φ̄.
+func (r *round) model(first, n int) *linear.Model {
+	m := &linear.Model{K: n, D: r.Dim}
+	for q := first; q < first+n; q++ {
+		w := published(r.x[q*r.Dim:][:r.Dim])
+		for _, x := range w {
+			m.W = append(m.W, float32(x))
+		}
+		m.B = append(m.B, float32(r.target[q%r.Outputs]-dot(r.mean, w)))
+	}
+	return m
+}
+
+// Reads implements rounds.Round.
+func (r *round) Reads() bool { return r.phase[0] != done }
+
+// Done implements rounds.Round.
+func (r *round) Done() bool { return r.phase[0] == done }
+
+// Model implements rounds.Fitted: that of the best λ.
+func (r *round) Model() *linear.Model { return r.model(r.best()*r.Outputs, r.Outputs) }
+
+// best is the index of the λ with the least error on held-out rows, the first of several.
+func (r *round) best() int {
+	best := 0
+	for i := range r.Path {
+		if rounds.Better(r.report(i), r.report(best)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// report is about one λ. The objective follows from A x = r − residual:
+//
+//	f(x) = ½Σ c t²/n − ½ x·(r + residual)
+func (r *round) report(i int) rounds.Report {
+	d, lambda := r.Dim, r.Path[i]
+	var objective, squares, above float64
+	for c := range r.Outputs {
+		q := i*r.Outputs + c
+		x, res := r.x[q*d:][:d], r.residual[q*d:][:d]
+		objective += r.spread[c]/2 - (dot(x, r.right[c*d:][:d])+dot(x, res))/2
+		squares += dot(x, x)
+		above += dot(res, res) / (2 * lambda)
+	}
+	rep := rounds.Measured(r.tally(i, 0), r.tally(i, 1), 0)
+	rep.Round, rep.Rows = r.round, r.Rows
+	rep.Objective, rep.Loss = objective, objective-float64(lambda/2*squares)
+	if r.Done() {
+		worst := slices.Max(r.found[i*r.Outputs:][:r.Outputs])
+		rep.Above, rep.Residual = &above, &worst
+		return rep
+	}
+	rep.Words = fmt.Sprintf("residual %.2g times the tolerance", r.worst(r.state))
+	return rep
+}
+
+// Update implements rounds.Round.
+func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+	sum := newPartial(r)
+	err := rounds.EachPartial(next, func(partition int, data []byte) error {
+		if err := sum.merge(data); err != nil {
+			return fmt.Errorf("falkon: round %d: partition %d: partial result: %w", r.round, partition, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, rounds.Report{}, err
+	}
+	if n := sum.rows(r)[0]; r.Reads() && n != r.Rows {
+		return nil, rounds.Report{}, fmt.Errorf("falkon: round %d: %d training rows, the options say %d", r.round, n, r.Rows)
+	}
+	report := r.report(r.best())
+	if len(r.Path) > 1 && r.Done() {
+		var all []rounds.Report
+		for i := range r.Path {
+			all = append(all, r.report(i))
+		}
+		if report.Detail, err = json.Marshal(all); err != nil {
+			return nil, rounds.Report{}, err
+		}
+	}
+	s := newState(&r.Options, r.round+1, slices.Clone(r.all))
+	switch r.phase[0] {
+	case scaling:
+		err = s.setGrid(sum)
+	case moments:
+		err = r.setMoments(s, sum)
+	case direction:
+		err = r.descend(s, sum)
+	case verify:
+		err = r.verified(s, sum)
+	}
+	if err != nil {
+		return nil, rounds.Report{}, err
+	}
+	return s.encode(&r.Options), report, nil
+}
+
+// dot returns x·y.
+func dot(x, y []float64) float64 {
+	var v [1]float64
+	blas.Dots(v[:], x, y, len(x))
+	return v[0]
+}

@@ -1,0 +1,141 @@
+package falkon
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// Phases of a state: what the round that begins with it does.
+const (
+	scaling = iota
+	moments
+	direction
+	verify
+	done
+)
+
+// state is what a round begins with.
+type state struct {
+	round int
+	all   []float64 // which the slices below are parts of
+	// phase, at least ‖φ‖, at least |t|, and the largest residual that a verification has found, in units of the
+	// tolerance; 0 before.
+	phase, radius, size, last []float64
+	target, spread, norm      []float64 // of each output: the mean of the codes, their variance, ‖r‖
+	rho, found                []float64 // of each column: residual·P⁻¹residual, ‖residual‖/‖r‖
+	counts                    []float64 // loss.Tally of each λ, of rows to learn from and held out, by the last verification
+	unit, mean                []float64 // D: of the grid, a power of two; μ
+	right                     []float64 // outputs×D: r
+	x, residual, p            []float64 // columns×D: the weights, r − A x, and the directions, which are float32
+}
+
+// fields of a loss.Tally.
+const fields = 5
+
+// newState returns the state with these numbers; zeros if all is nil.
+func newState(o *Options, round int, all []float64) *state {
+	s, c, k, d := &state{round: round, all: all}, o.Outputs, o.columns(), o.Dim
+	if all == nil {
+		s.all = make([]float64, o.numbers())
+	}
+	at := 0
+	take := func(n int, parts ...*[]float64) {
+		for _, part := range parts {
+			*part, at = s.all[at:at+n:at+n], at+n
+		}
+	}
+	take(1, &s.phase, &s.radius, &s.size, &s.last)
+	take(c, &s.target, &s.spread, &s.norm)
+	take(k, &s.rho, &s.found)
+	take(2*fields*len(o.Path), &s.counts)
+	take(d, &s.unit, &s.mean)
+	take(c*d, &s.right)
+	take(k*d, &s.x, &s.residual, &s.p)
+	return s
+}
+
+func (o *Options) numbers() int {
+	c, k := o.Outputs, o.columns()
+	return 4 + 3*c + 2*k + 2*fields*len(o.Path) + (2+c+3*k)*o.Dim
+}
+
+// tally returns the rows of a λ: side 0 are those to learn from, 1 those held out.
+func (s *state) tally(lambda, side int) loss.Tally {
+	c := s.counts[(2*lambda+side)*fields:]
+	return loss.Tally{Rows: int64(c[0]), Errors: int64(c[1]), Loss: c[2], Weight: c[3], Wrong: c[4]}
+}
+
+const (
+	stateKind   = "falkon state 1"
+	partialKind = "falkon found 1"
+)
+
+func (s *state) encode(o *Options) []byte {
+	return loss.EncodeState(stateKind, o, s.round, nil, safetensors.Of("state", s.all, len(s.all)))
+}
+
+func decodeState(o *Options, data []byte) (*state, error) {
+	r, round := loss.OpenState(data, stateKind, o, maxRounds+2)
+	all := loss.Array[float64](r, "state", o.numbers())
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	s := newState(o, round, all)
+	if !slices.Contains([]float64{scaling, moments, direction, verify, done}, s.phase[0]) {
+		return nil, fmt.Errorf("phase %g", s.phase[0])
+	}
+	return s, nil
+}
+
+// partial is the partial result of a worker. All of its sums are exact.
+type partial struct {
+	most []float32 // scaling: the largest |φ| of each column, and the largest |t|
+	// sums are vectors×D, then Σ of each vector's factors, then the rows, and of each λ and side rows and errors.
+	sums []int64
+	// exact are Σ c t², and of each λ and side the sums of the losses, of the weights, and of those of errors.
+	exact []exact.Sum
+}
+
+func newPartial(r *round) *partial {
+	f := &partial{exact: make([]exact.Sum, 1+6*len(r.Path)), sums: make([]int64, len(r.vectors)*(r.Dim+1)+1+4*len(r.Path))}
+	if r.phase[0] == scaling {
+		f.most = make([]float32, r.Dim+1)
+	}
+	return f
+}
+
+// totals are the part of sums behind those of features; rows that of counts.
+func (f *partial) totals(r *round) []int64 { return f.sums[len(r.vectors)*r.Dim:] }
+func (f *partial) rows(r *round) []int64   { return f.totals(r)[len(r.vectors):] }
+
+func (f *partial) encode() []byte {
+	var sums []byte
+	for i := range f.exact {
+		sums, _ = f.exact[i].AppendBinary(sums)
+	}
+	return loss.EncodeRecord(partialKind, nil, safetensors.Of("most", f.most, len(f.most)), safetensors.Of("sums", f.sums, len(f.sums)),
+		safetensors.Of("exact", sums, len(sums)))
+}
+
+// merge adds the partial result that encode wrote.
+func (f *partial) merge(data []byte) error {
+	rec := loss.OpenRecord(data, partialKind)
+	most, sums, raw := loss.Array[float32](rec, "most", len(f.most)), loss.Array[int64](rec, "sums", len(f.sums)), loss.Array[uint8](rec, "exact", -1)
+	err := rec.Err
+	for i := 0; err == nil && i < len(f.exact); i++ {
+		var t exact.Sum
+		raw, err = t.Decode(raw)
+		f.exact[i].Merge(&t)
+	}
+	for j, x := range most {
+		f.most[j] = max(f.most[j], x)
+	}
+	for i, v := range sums {
+		f.sums[i] += v
+	}
+	return err
+}

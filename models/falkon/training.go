@@ -1,0 +1,105 @@
+package falkon
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Name is the registered name of the learner.
+const Name = "cg"
+
+func init() {
+	learner.Register(learner.Learner{
+		Name: Name, Aliases: []string{"falkon"}, Summary: "the least squares of ridge by conjugate gradients, for tens of thousands of features", Weighted: true, Joint: true,
+		New: func() learner.Options { return NewTraining() },
+		Open: func(options []byte, files rounds.Files) (rounds.Learner, error) {
+			var o Options
+			if err := json.Unmarshal(options, &o); err != nil {
+				return nil, fmt.Errorf("falkon: options of the learner: %w", err)
+			}
+			return New(o, files)
+		},
+	})
+}
+
+// Training holds the options of training by this learner. NewTraining returns the defaults of
+// the command line.
+type Training struct {
+	learner.Shared
+	Tolerance float64 `flag:"tolerance" help:"For cg: relative residual of the equations of ridge at which an output is done, in units of the square root of lambda; 0 is 0.01, which leaves an error far below that of held-out rows."`
+	Sample    int     `flag:"preconditioner" help:"For cg: rows of the sample whose kernel preconditions the equations; more rows take fewer rounds. 0 chooses."`
+}
+
+var _ learner.Iterative = (*Training)(nil)
+
+// NewTraining returns the default options.
+func NewTraining() *Training { return &Training{Shared: learner.Defaults()} }
+
+const (
+	mostSampled  = 1 << 13
+	sampleRows   = 4096      // by default
+	sampleValues = 256 << 20 // features of the sample: 1 GiB
+)
+
+// Validate returns errors that do not depend on the data.
+func (t *Training) Validate() error {
+	switch {
+	case !(t.Tolerance >= 0 && t.Tolerance <= 1):
+		return option.Errorf("tolerance", "must be a number between 0 (choose) and 1 (have %g)", t.Tolerance)
+	case t.Sample < 0 || t.Sample > mostSampled:
+		return option.Errorf("preconditioner", "must be from 1 to %d rows, or 0 to choose (have %d)", mostSampled, t.Sample)
+	case t.Loss != "" && t.Loss != squared:
+		return option.Errorf("loss", "must be %s for %s (have %q)", squared, Name, t.Loss)
+	case t.Gap != 0:
+		return option.Errorf("gap", "cannot be used with %s, which stops at --tolerance", Name)
+	case t.Patience != 0:
+		return option.Errorf("patience", "cannot be used with %s, which stops at --tolerance", Name)
+	case t.Rounds != 0 && t.Rounds < leastRounds:
+		return option.Errorf("rounds", "must be %d or more for %s, or 0 (have %d)", leastRounds, Name, t.Rounds)
+	}
+	return t.Shared.Validate()
+}
+
+// Complete fills in rounds and the tolerance.
+func (t *Training) Complete() learner.Iterative {
+	c := *t
+	c.Shared = c.Chosen(500)
+	c.Tolerance = cmp.Or(t.Tolerance, 0.01)
+	return &c
+}
+
+// DefaultLoss is squared.
+func (t *Training) DefaultLoss(bool) string { return squared }
+
+// Samples returns the rows of the preconditioner.
+func (t *Training) Samples(features int) int {
+	return cmp.Or(t.Sample, max(1, min(sampleRows, features, sampleValues/features)))
+}
+
+// Resumes reports that the result is that of the equations, wherever a run began.
+func (t *Training) Resumes() bool { return true }
+
+// Seal returns the Options of the problem. Values of λ are compared at ten times the tolerance.
+func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
+	o := Options{Problem: p, Path: s.Path, Tolerance: t.Tolerance, Heaviest: max(1, s.Heaviest), Planned: t.Rounds}
+	if s.Trial {
+		o.Tolerance = min(1, 10*o.Tolerance)
+	}
+	_, err := New(o, nil)
+	o.Sample = s.SampleFile
+	return o, err
+}
+
+// Memory returns the memory of a training: the sums of each partition, the state, and the
+// preconditioner.
+func (t *Training) Memory(s learner.Size) learner.Memory {
+	lambdas := int64(max(1, s.Lambdas))
+	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(t.Samples(s.Features))
+	return learner.Memory{Worker: 28 * k * d, Partition: 4*stripRows*d + 24*k*d, Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}
+}

@@ -1,0 +1,146 @@
+package falkon
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// worker adds up the rows of a partition. Nothing in its result depends on their order.
+type worker struct {
+	*round
+	*partial
+	threads int
+	z       []float32 // some rows, on the grid
+	scores  []float32
+	factors []float64
+	sums64  []float64 // vectors×D, of the last rows
+}
+
+// stripRows is the number of rows that are put on the grid at a time, few enough for the cache.
+const stripRows = 32
+
+// Worker implements rounds.Round.
+func (r *round) Worker(int, []byte) (rounds.Worker, error) {
+	k := len(r.vectors)
+	return &worker{
+		round: r, partial: newPartial(r), threads: 1, sums64: blas.Make[float64](k * r.Dim), z: blas.Make[float32](stripRows * r.Dim),
+		scores: make([]float32, stripRows*k), factors: make([]float64, stripRows*k),
+	}, nil
+}
+
+// Threads implements rounds.Threaded.
+func (w *worker) Threads(n int) { w.threads = n }
+
+// Fold implements rounds.Worker.
+func (w *worker) Fold(b rounds.Block) error {
+	b.Check("falkon", w.Dim)
+	if err := w.CheckLabels(b.Y); err != nil {
+		return fmt.Errorf("falkon: %w", err)
+	}
+	if w.phase[0] == verify {
+		if err := w.score(b); err != nil {
+			return err
+		}
+	}
+	if b.HeldOut || w.phase[0] == done {
+		return nil
+	}
+	w.rows(w.round)[0] += int64(b.N)
+	if w.phase[0] == scaling {
+		return w.measure(b)
+	}
+	for first := 0; first < b.N; first += stripRows {
+		w.add(b, first, min(stripRows, b.N-first))
+	}
+	return nil
+}
+
+// measure finds the largest features, and the largest code.
+func (w *worker) measure(b rounds.Block) error {
+	for i := range b.N {
+		for j, x := range b.Phi[i*b.D:][:b.D] {
+			if x-x != 0 {
+				return fmt.Errorf("falkon: feature %d of a row is not finite", j)
+			}
+			w.most[j] = max(w.most[j], x, -x)
+		}
+		w.most[w.Dim] = max(w.most[w.Dim], float32(math.Abs(w.code(b.Y[i], 0))))
+	}
+	return nil
+}
+
+// add adds some rows of a block.
+func (w *worker) add(b rounds.Block, first, n int) {
+	d, k := w.Dim, len(w.vectors)
+	z, totals := w.z[:n*d], w.totals(w.round)
+	blas.Affine(z, b.Phi[first*d:][:n*d], w.inverse, w.shift, n)
+	blas.Affine(z, z, w.ones, w.back, n)
+	if w.phase[0] != moments {
+		blas.Scores(w.scores[:n*k], z, n, d, w.scaled, k, w.threads)
+	}
+	for i := range n {
+		y := b.Y[first+i]
+		weight := float64(b.Weight(first+i) * w.Problem.Weight(y))
+		if w.phase[0] == moments && w.Regression {
+			w.exact[0].AddWeightedSquare(float32(weight), y)
+		}
+		for c, v := range w.vectors {
+			f := float64(w.scores[i*k+c]) - v.off
+			switch {
+			case w.phase[0] == moments && v.column < 0:
+				f = 1
+			case w.phase[0] == moments:
+				f = w.code(y, v.column)
+			}
+			units := math.RoundToEven(float64(weight*f) / v.step)
+			w.factors[i*k+c] = units
+			totals[c] += int64(units)
+		}
+	}
+	blas.Gradient64(w.sums64, w.factors[:n*k], z, n, d, k, w.threads)
+	if end := first + n; end == b.N || end%flushRows == 0 {
+		for i, v := range w.sums64 {
+			w.sums[i] += int64(v)
+		}
+		clear(w.sums64)
+	}
+}
+
+// score counts the errors of the published weights of each λ, on features that are not rounded.
+func (w *worker) score(b rounds.Block) error {
+	k, rows, side := w.columns(), w.rows(w.round)[1:], 0
+	if b.HeldOut {
+		side = 1
+	}
+	scores := make([]float32, b.N*k)
+	w.published.Scores(scores, b.Phi, b.N)
+	for i, y := range b.Y {
+		weight := b.Weight(i)
+		for l := range w.Path {
+			of, at := scores[i*k+l*w.Outputs:][:w.Outputs], 2*l+side
+			sums := w.exact[1+3*at:]
+			rows[2*at]++
+			sums[1].Add64(weight)
+			if w.Wrong(of, y) {
+				rows[2*at+1]++
+				sums[2].Add64(weight)
+			}
+			for c, s := range of {
+				e := s - float32(w.code(y, c))
+				if e*e-e*e != 0 {
+					return fmt.Errorf("falkon: the score of a row is %g", s)
+				}
+				sums[0].AddWeightedSquare(float32(weight/2), e)
+			}
+		}
+	}
+	return nil
+}
+
+// End implements rounds.Worker.
+func (w *worker) End() (found, own []byte, err error) {
+	return w.partial.encode(), nil, nil
+}
