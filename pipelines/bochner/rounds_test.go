@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -81,13 +82,71 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
-func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
+// The sums of cg are exact, so neither files nor partitions matter.
+func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.T) {
+	t.Parallel()
+	tb := generated(t, "moons", 300)
+	flags := []string{"--features", "64", "--solver", "cg", "--lambda", "1e-1,1e-2", "--preconditioner", "20", "--search", "none"}
+	want := variant{}.train(t, tb, flags...)
+	if want["curve.json"] == "" {
+		t.Fatal("no curve of the rounds")
+	}
+	var manifest struct {
+		Learner struct {
+			Course struct{ Residual *float64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(want["manifest.json"]), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if r := manifest.Learner.Course.Residual; r == nil || !(*r > 0 && *r <= 0.01*math.Sqrt(1e-1)) {
+		t.Errorf("the manifest has residual %v", r)
+	}
+	for _, v := range []variant{mixtures[0],
+		{name: "1 partition on one core", env: []string{"GOMAXPROCS=1"}, args: []string{"--partitions", "1"}},
+		{name: "5 partitions, many rounds in a job, 3 readers", args: []string{"--partitions", "5", "--rounds_per_job", "9", "--runner", "prism", "--lanes", "3", smallShards}}} {
+		v.lanes = 0
+		got := v.train(t, tb, flags...)
+		if slices.Contains(v.args, "--partitions") { // which the manifest has
+			got["manifest.json"] = want["manifest.json"]
+		}
+		same(t, v.name, want, got)
+		if want["curve.json"] != got["curve.json"] {
+			t.Errorf("%s: another curve", v.name)
+		}
+	}
+}
+
+func TestManyFeaturesAreFittedByConjugateGradients(t *testing.T) {
 	t.Parallel()
 	dir := choreData(t, someTenths)
-	undisturbed(t, &chore{dir: dir, out: "model", args: []string{
-		"train", "--data", "data.csv", "--label", "y", "--features", "512", "--learner", "svm", "--lambda", "1e-4", "--rounds", "10", "--gap", "1e-12",
-		"--partitions", "8", "--model", "model", "--threads", "1",
-	}}).survives(t, 3, 20)
+	data := filepath.Join(dir, "many.csv")
+	if r := run(t, dir, "generate", "moons", "--rows", "33000", "--out", data); r.code != 0 {
+		t.Fatal(r.stderr)
+	}
+	for _, test := range []struct {
+		passes string
+		flags  []string
+	}{
+		{"503 over", []string{"--features", "32768"}},
+		{"2 over", []string{"--features", "30000"}},
+	} {
+		r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--plan", "--search", "none", "--lambda", "1e-3", "--model", "m"}, test.flags...)...)
+		if r.code != 0 || !strings.Contains(r.stdout, "passes    "+test.passes) {
+			t.Errorf("%v: exit code %d, want %s\n%s%s", test.flags, r.code, test.passes, r.stdout, r.stderr)
+		}
+	}
+}
+
+func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
+	t.Parallel()
+	for _, learner := range [][]string{
+		{"--learner", "svm", "--lambda", "1e-4", "--rounds", "10", "--gap", "1e-12", "--partitions", "8"}, {"--solver", "cg", "--lambda", "1e-2,1e-3", "--rounds", "8"},
+	} {
+		undisturbed(t, &chore{dir: choreData(t, someTenths), out: "model", args: append([]string{
+			"train", "--data", "data.csv", "--label", "y", "--features", "512", "--model", "model", "--threads", "1"}, learner...),
+		}).survives(t, 2, 20)
+	}
 }
 
 func TestTheGapIsWhatTheCurveSays(t *testing.T) {
@@ -137,7 +196,7 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		code int
 	}{
 		{[]string{"--learner", "svn"}, `unknown learner "svn" (did you mean "svm"?)`, 2},
-		{[]string{"--rounds", "3"}, "--rounds is for iterative learners (sgd, svm); ridge is fitted in one pass", 2},
+		{[]string{"--rounds", "3"}, "--rounds is for iterative learners (cg, sgd, svm); ridge is fitted in one pass", 2},
 		{[]string{"--learner", "svm", "--loss", "softmax"}, "softmax takes all outputs together", 2},
 		{[]string{"--learner", "svm", "--loss", "huber"}, "huber is for targets", 2},
 		{[]string{"--learner", "svm", "--loss", "hing"}, "hinge", 2},
@@ -148,6 +207,14 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--learner", "svm", "--class_weight", "1=-3"}, "want a number above 0", 2},
 		{[]string{"--learner", "svm", "--init", "other"}, "--init other: the model has different features", 2},
 		{[]string{"--learner", "svm", "--init", "nothing"}, "nothing", 6},
+		{[]string{"--solver", "cgg"}, "--solver must be auto, gram or cg", 2},
+		{[]string{"--solver", "cg", "--learner", "sgd"}, "--solver cannot be used with --learner sgd; it is an option of ridge", 2},
+		{[]string{"--solver", "cg", "--grid", "8"}, "--grid cannot be used with --solver cg; it is an option of ridge", 2},
+		{[]string{"--solver", "cg", "--patience", "2"}, "--patience cannot be used with cg, which stops at --tolerance", 2},
+		{[]string{"--solver", "cg", "--lambda", "0"}, "lambda 0 of [0], want numbers above 0", 2},
+		{[]string{"--solver", "cg", "--rounds", "3"}, "--rounds must be 4 or more for cg", 2},
+		{[]string{"--solver", "cg", "--worth", "0.01"}, "exact sums", 2},
+		{[]string{"--tolerance", "0.1"}, "--tolerance is for iterative learners (cg); ridge is fitted in one pass", 2},
 	} {
 		r := run(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "64", "--model", "m"}, test.args...)...)
 		if r.code != test.code || !strings.Contains(r.stderr, test.want) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -53,15 +54,19 @@ func (f *learnerFlags) chosen(finds bool) (learner.Options, error) {
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
+	chosen := "--learner " + l.Name
+	if r, ok := f.learners[l.Name].(*ridge.Training); ok && r.Solver == learner.CG {
+		chosen, l = "--solver cg", learner.Of(f.learners[learner.CG])
+	}
 	for _, o := range f.options.Options {
-		if !o.Given() || slices.Contains(o.Owners, l.Name) || finds && slices.Contains(o.Owners, search) {
+		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == "solver" && l.Name == learner.CG || finds && slices.Contains(o.Owners, search) {
 			continue
 		}
 		owners := slices.DeleteFunc(slices.Clone(o.Owners), func(name string) bool { return name == search })
 		if l.Open == nil {
 			return nil, exit.Usage("--%s is for iterative learners (%s); %s is fitted in one pass", o.Name, strings.Join(owners, ", "), l.Name)
 		}
-		return nil, exit.Usage("--%s cannot be used with --learner %s; it is an option of %s", o.Name, l.Name, strings.Join(owners, ", "))
+		return nil, exit.Usage("--%s cannot be used with %s; it is an option of %s", o.Name, chosen, strings.Join(owners, ", "))
 	}
 	return f.learners[l.Name], nil
 }

@@ -107,7 +107,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	o.Learned.Running = learner.Defaults().Running
 	o.Learned.PerJob = 0 // one round of a game
 	learners.register(fs, &o.Learned.Running)
-	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several separated by commas, or auto: powers of ten from 1e-8 to 1e-1 (down to 1e-12 while smaller ones do better on a 16-bit grid; 1e-6 to 1e-3 for iterative learners). Of several values the one with the smallest held-out error is chosen.")
+	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several separated by commas, or auto: powers of ten from 1e-8 to 1e-1 (down to 1e-12 while smaller ones do better on a 16-bit grid; 1e-6 to 1e-3 for iterative learners, 1e-7 to 1e-3 for cg). Of several values the one with the smallest held-out error is chosen.")
 	fs.StringVar(&o.Lambda.Select, "select", "", "What chooses among several values of lambda for classes: mse (of scores against ±1 codes, on the rows of all folds), error or log_loss (on the rows of the first fold, scored as in predictions; log_loss is that of the softmax of the scores times the best of 15 factors). The default is log_loss for ridge after a search for features, of the values that mse leads to, unless classes have weights or retrain trains; otherwise mse for ridge, and error for iterative learners.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Alternative to --lambda: C = 1/(λn), where n is the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several values of lambda, and none otherwise. Iterative learners and --calibrate hold out the first fold.")

@@ -130,6 +130,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
+	o = o.Solved(seen.Rows, seen.Features, seen.Outputs, seen.Regression)
 	var unsearched string
 	rows, length := cmp.Or(seen.Rows, search.MaxRows), max(seen.Dim, seen.Scaled)
 	if o.Searching() {

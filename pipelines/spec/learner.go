@@ -2,14 +2,16 @@ package spec
 
 import (
 	"errors"
+	"slices"
 
+	bits "github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/models/falkon"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 
 	// The learners of this module.
-	_ "github.com/bochner-ml/bochner/models/falkon"
 	_ "github.com/bochner-ml/bochner/models/pca"
 	_ "github.com/bochner-ml/bochner/models/sgd"
 	_ "github.com/bochner-ml/bochner/models/svm"
@@ -36,12 +38,48 @@ func (o Options) fitter() fitter {
 	case nil:
 		return bySums{ridge.NewTraining()}
 	case *ridge.Training:
+		if l.Solver == learner.CG {
+			return gradients(l)
+		}
 		return bySums{l}
 	case learner.Iterative:
 		return ByRounds{l.Complete()}
 	default:
 		return unsupported{bySums{ridge.NewTraining()}, l}
 	}
+}
+
+// gradients returns the fit of ridge by conjugate gradients.
+func gradients(l *ridge.Training) ByRounds {
+	t := falkon.NewTraining()
+	t.Weights = l.Weights
+	return ByRounds{t.Complete()}
+}
+
+// fewFeatures is up to how many features auto takes the Gram matrix, whatever it costs.
+const fewFeatures = 30000
+
+// Solved returns the options with the solver that ridge has for that many rows and features, unless it is
+// given or another option needs the exact sums. It depends on no machine, because the model does.
+func (o Options) Solved(rows int64, features, outputs int, regression bool) Options {
+	l, _ := o.Learner.(*ridge.Training)
+	given := l == nil || l.Solver == learner.Gram || l.Grid != "" && l.Grid != bits.AutoBits || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
+	if given || o.Room > 0 || o.Size.Chooses() || o.Learns() || regression && outputs > 1 || features <= fewFeatures {
+		return o
+	}
+	g := gradients(l)
+	lambda, _ := g.Values(o, float64(rows))
+	n, d, factors, columns := float64(rows), float64(features), 1.0, float64(outputs*len(lambda))
+	if len(lambda) > 1 {
+		factors += float64(len(lambda))
+	}
+	// Nanoseconds of a core of an AMD EPYC (Zen 5): products on 8 bits, and factors in the smaller of n and D;
+	// a hundred rounds, in which features are mapped and multiplied twice by each column.
+	m := min(n, d)
+	if gram := n*d*m/400 + factors*m*m*m/125; n*d*(80+50*columns) < gram {
+		o.Learner = g.options()
+	}
+	return o
 }
 
 // unsupported stands for a one-pass learner that a training cannot fit: its sums and its

@@ -56,6 +56,9 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	t.begun = begun
+	t.opts = t.opts.Solved(t.Counts.Used, t.Recipe.Dim, t.Outputs(), t.Target.Classes == nil).Spread(len(t.Data.Shards(job.ShardBytes)))
+	o.Learner = t.opts.Learner
+	t.Iterative = t.Iterative || o.Iterative() != nil
 	if note := prepare.Doubt(o.Task, t.Data, t.Profile.Labels); note != "" {
 		t.Notes = append(t.Notes, note)
 	}

@@ -99,6 +99,7 @@ var Values = map[string]Value{
 	"format":       among(func() []string { return append([]string{"auto"}, dataset.Names()...) }),
 	"task":         oneOf("auto", "classification", "regression"),
 	"grid":         oneOf("auto", "8", "16"),
+	"solver":       oneOf("gram", "cg"),
 	"label_case":   oneOf("keep", "lower"),
 	"select":       oneOf(spec.Selections()...),
 	"calibrate":    oneOf("none", "platt", "isotonic"),

@@ -47,7 +47,7 @@ var Groups = []Group{
 		""},
 	{"Learner",
 		"learner loss lambda folds calibrate",
-		"group_column time_split time_gap fold_column positive C select grid target_room class_weight epsilon bias passes method rate batch augment init"},
+		"group_column time_split time_gap fold_column positive C select grid solver tolerance preconditioner target_room class_weight epsilon bias passes method rate batch augment init"},
 	{"Iterative learners",
 		"",
 		"rounds gap patience max_time partitions rounds_per_job keep_bytes"},
