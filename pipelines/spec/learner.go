@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	bits "github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/models/falkon"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -63,7 +64,8 @@ const fewFeatures = 30000
 // given or another option needs the exact sums. It depends on no machine, because the model does.
 func (o Options) Solved(rows int64, features, outputs int, regression bool) Options {
 	l, _ := o.Learner.(*ridge.Training)
-	given := l == nil || l.Solver == learner.Gram || l.Grid != "" && l.Grid != bits.AutoBits || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
+	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
+	given := l == nil || raw || l.Solver == learner.Gram || l.Grid != "" && l.Grid != bits.AutoBits || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
 	if given || o.Room > 0 || o.Size.Chooses() || o.Learns() || regression && outputs > 1 || features <= fewFeatures {
 		return o
 	}

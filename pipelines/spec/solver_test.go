@@ -3,8 +3,10 @@ package spec
 import (
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
 )
 
 // The costs are those that docs/learners.md states.
@@ -31,6 +33,7 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]Options{
+		"raw":    {Learner: ridge.NewTraining(), Spec: prepare.Spec{Kernel: &linear.Options{}}},
 		"grid":   {Learner: &ridge.Training{Grid: "8"}},
 		"gram":   {Learner: &ridge.Training{Solver: learner.Gram}},
 		"select": {Learner: ridge.NewTraining(), Lambda: LambdaOptions{Select: SelectError}},
