@@ -26,19 +26,19 @@ const search = "search"
 // register adds the flags. Feature learning in rounds has these options too.
 func (f *learnerFlags) register(fs *pflag.FlagSet, found *learner.Running) {
 	f.learners = map[string]learner.Options{}
-	var once, iterative []string
+	var once, byRounds []string
 	for _, l := range learner.Learners() {
 		f.learners[l.Name] = l.New()
 		f.options.Add(l.Name, f.learners[l.Name])
 		text := fmt.Sprintf("%s (%s)", l.Name, l.Summary)
 		if l.Open != nil {
-			iterative = append(iterative, text)
+			byRounds = append(byRounds, text)
 		} else {
 			once = append(once, text)
 		}
 	}
 	f.options.Add(search, found)
-	fs.StringVar(&f.name, "learner", "ridge", "Learner: "+strings.Join(once, ", ")+", or an iterative learner: "+strings.Join(iterative, ", ")+".")
+	fs.StringVar(&f.name, "learner", "ridge", "Learner: "+strings.Join(once, ", ")+", or an iterative learner: "+strings.Join(byRounds, ", ")+".")
 	for _, o := range f.options.Options {
 		addOption(fs, o)
 	}
