@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/aliases"
+	"github.com/bochner-ml/bochner/models"
 )
 
 // terraform reads all files and returns their blocks by type and labels, such as

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 // bounded fails if f allocates more than eight times its input and 64 MB.
@@ -38,7 +38,7 @@ func FuzzManifest(f *testing.F) {
 				if in, out := recipe.(interface{ Dims() (int, int) }).Dims(); in != m.Input.Dim || out != m.Features {
 					t.Fatal("the recipe does not fit")
 				}
-				if c := m.Learner.Log; c != nil && (c.Partitions < 1 || c.Partitions > rounds.MaxPartitions || (c.Gap == nil) != (c.Dual == nil)) {
+				if c := m.Learner.Log; c != nil && (c.Partitions < 1 || c.Partitions > iterative.MaxPartitions || (c.Gap == nil) != (c.Dual == nil)) {
 					t.Fatalf("a course of %d partitions, gap %v, dual %v", c.Partitions, c.Gap, c.Dual)
 				}
 				if _, err := m.Encode(); err != nil {

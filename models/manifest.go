@@ -13,11 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // Format is the newest version of the model directory that this program reads. It writes the
@@ -45,10 +44,10 @@ const (
 // RowWeights describes the weights of the rows of a training.
 type RowWeights struct {
 	Column string `json:"column"` // that had them
-	weight.Weights
+	profile.Weights
 	// Grid is that on which a training by sums has used them; nil if all were equal, and for
 	// other learners.
-	Grid *weight.Grid `json:"grid,omitempty"`
+	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }
 
 // Manifest is the content of manifest.json: all of a model except its weights.
@@ -105,8 +104,8 @@ type Learner struct {
 	Lambda float64 `json:"lambda"` // that of the weights, on the mean loss
 	Folds  int     `json:"folds"`  // of the cross-validation; 1 if there was none
 	// Split says which columns assign rows to folds; nil if the content of rows does.
-	Split *folds.Rule `json:"split,omitempty"`
-	Table []ridge.Row `json:"table,omitempty"` // results for each λ
+	Split *profile.FoldRule `json:"split,omitempty"`
+	Table []ridge.Row       `json:"table,omitempty"` // results for each λ
 	// RuledOut has the λ that are not in the table because a part of the features, and the
 	// same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`

@@ -5,6 +5,26 @@
 // A model directory holds manifest.json and weights.safetensors. It does not hold the
 // frequencies of the map, which are drawn again from the recipe. Only learned frequencies
 // are stored, in frequencies.safetensors.
+//
+// # Aliases
+//
+// A name such as gs://bucket/models@champion stands for the model that is champion when it is read. The
+// aliases of a directory of models are in one small file, so that a promotion changes champion and previous
+// in one step. Package pipelines/registry replaces it.
+//
+// A Handle keeps a model in use that may be replaced while rows are scored: the model of a
+// directory, or of an alias, is looked up again after a while, and a new one takes the place of the old one
+// between two uses.
+//
+//	h, err := models.OpenLive(ctx, "gs://bucket/models@champion", time.Minute)
+//	defer h.Close()
+//	m := h.Model(ctx)             // for one batch of rows, or one request
+//	err = m.Predict(dst, rows)    // by exactly the model with the digest m.Manifest.SHA256
+//
+// All handles of a process on one name share one model. It is loaded beside the one in use, so the
+// process needs memory for two; the old one is freed when its last use has ended. A model that is
+// absent, half-written, damaged or of other rows (see Replaceable) is not used: the one before stays, and
+// the reason is logged once.
 package models
 
 import (

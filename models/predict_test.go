@@ -24,8 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	modellinear "github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // stored returns the directory of a model.
@@ -207,10 +207,10 @@ func TestProbabilitiesAllocateNothing(t *testing.T) {
 	if stattest.Racing {
 		t.Skip("the race detector has pools forget")
 	}
-	curve := calibrate.Curve{Score: []float64{-1, 1}, Probability: []float64{0.1, 0.9}}
+	curve := score.CalibrationCurve{Score: []float64{-1, 1}, Probability: []float64{0.1, 0.9}}
 	for _, p := range []*Probabilities{
-		{Kind: Softmax}, {Kind: Logistic}, {Kind: calibrate.Platt, Rows: 10, Folds: 5, Curves: slices.Repeat([]calibrate.Curve{{Slope: 2, Offset: 1}}, 3)},
-		{Kind: calibrate.Isotonic, Rows: 10, Folds: 5, Curves: slices.Repeat([]calibrate.Curve{curve}, 3)},
+		{Kind: Softmax}, {Kind: Logistic}, {Kind: score.Platt, Rows: 10, Folds: 5, Curves: slices.Repeat([]score.CalibrationCurve{{Slope: 2, Offset: 1}}, 3)},
+		{Kind: score.Isotonic, Rows: 10, Folds: 5, Curves: slices.Repeat([]score.CalibrationCurve{curve}, 3)},
 	} {
 		m := on(t, waves{In: 2, Out: 5})
 		m.Manifest.Probabilities = p

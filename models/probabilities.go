@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Kinds of Probabilities besides calibrate.Platt and calibrate.Isotonic: losses whose
+// Kinds of Probabilities besides score.Platt and score.Isotonic: losses whose
 // least mean is at scores that determine the probabilities.
 const (
 	Softmax  = "softmax"  // exp(s_c)/Σ exp(s_j)
@@ -20,8 +20,8 @@ const (
 // Probabilities tells how the scores of a classifier become probabilities of its
 // classes.
 type Probabilities struct {
-	Kind   string            `json:"kind"`             // Softmax, Logistic, calibrate.Platt or calibrate.Isotonic
-	Curves []calibrate.Curve `json:"curves,omitempty"` // of Platt and Isotonic: one for each output
+	Kind   string                   `json:"kind"`             // Softmax, Logistic, calibrate.Platt or calibrate.Isotonic
+	Curves []score.CalibrationCurve `json:"curves,omitempty"` // of Platt and Isotonic: one for each output
 	// Rows are those that the curves were fitted to, the first of that many folds, scored
 	// by a model like this one that was fitted without them.
 	Rows  int64 `json:"rows,omitempty"`
@@ -47,17 +47,17 @@ func (p *Probabilities) validate(outputs int) error {
 			return fmt.Errorf("probabilities of the kind %s with %d curves, want none", p.Kind, len(p.Curves))
 		}
 		return nil
-	case calibrate.Platt, calibrate.Isotonic:
+	case score.Platt, score.Isotonic:
 		if len(p.Curves) != outputs {
 			return fmt.Errorf("probabilities with %d curves for %d outputs; want as many", len(p.Curves), outputs)
 		}
 		if p.Rows < 1 || p.Folds < 2 {
 			return fmt.Errorf("probabilities fitted to %d rows of one fold of %d", p.Rows, p.Folds)
 		}
-		c := calibrate.Calibration{Method: p.Kind, Curves: p.Curves}
+		c := score.Calibration{Method: p.Kind, Curves: p.Curves}
 		return c.Validate()
 	}
-	kinds := []string{Softmax, Logistic, calibrate.Platt, calibrate.Isotonic}
+	kinds := []string{Softmax, Logistic, score.Platt, score.Isotonic}
 	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, option.DidYouMean(p.Kind, kinds), strings.Join(kinds, ", "))
 }
 
@@ -66,11 +66,11 @@ func (p *Probabilities) validate(outputs int) error {
 func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 	switch p.Kind {
 	case Softmax:
-		calibrate.Softmax(dst, scores, p.Weights, n, outputs)
+		score.SoftmaxProbabilities(dst, scores, p.Weights, n, outputs)
 	case Logistic:
-		calibrate.Logistic(dst, scores, p.Weights, n, outputs)
+		score.LogisticProbabilities(dst, scores, p.Weights, n, outputs)
 	default:
-		c := calibrate.Calibration{Method: p.Kind, Curves: p.Curves}
+		c := score.Calibration{Method: p.Kind, Curves: p.Curves}
 		c.Apply(dst, scores, n)
 	}
 }

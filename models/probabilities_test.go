@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 func platt() *Probabilities {
-	return &Probabilities{Kind: calibrate.Platt, Rows: 20, Folds: 5, Curves: []calibrate.Curve{{Slope: 2, Offset: -0.5}, {Slope: 1}, {Slope: 3, Offset: 1}}}
+	return &Probabilities{Kind: score.Platt, Rows: 20, Folds: 5, Curves: []score.CalibrationCurve{{Slope: 2, Offset: -0.5}, {Slope: 1}, {Slope: 3, Offset: 1}}}
 }
 
 func isotonic() *Probabilities {
-	curve := calibrate.Curve{Score: []float64{-1, 0, 2}, Probability: []float64{0, 0.25, 1}}
-	return &Probabilities{Kind: calibrate.Isotonic, Rows: 20, Folds: 5, Curves: []calibrate.Curve{curve, curve, curve}}
+	curve := score.CalibrationCurve{Score: []float64{-1, 0, 2}, Probability: []float64{0, 0.25, 1}}
+	return &Probabilities{Kind: score.Isotonic, Rows: 20, Folds: 5, Curves: []score.CalibrationCurve{curve, curve, curve}}
 }
 
 func TestProbabilitiesByHand(t *testing.T) {
@@ -50,9 +50,9 @@ func TestProbabilitiesByHand(t *testing.T) {
 // Curves that cross, steps, and equal rows: the class is of the largest probability,
 // then of the largest score, then the first.
 func TestTheClassIsTheMostProbableOne(t *testing.T) {
-	cross := &Probabilities{Kind: calibrate.Platt, Curves: []calibrate.Curve{{Slope: 1, Offset: -2}, {Slope: 1}, {Slope: 1}}}
-	step := calibrate.Curve{Score: []float64{0, 1}, Probability: []float64{0.5, 0.5}}
-	steps := &Probabilities{Kind: calibrate.Isotonic, Curves: []calibrate.Curve{step, step, step}}
+	cross := &Probabilities{Kind: score.Platt, Curves: []score.CalibrationCurve{{Slope: 1, Offset: -2}, {Slope: 1}, {Slope: 1}}}
+	step := score.CalibrationCurve{Score: []float64{0, 1}, Probability: []float64{0.5, 0.5}}
+	steps := &Probabilities{Kind: score.Isotonic, Curves: []score.CalibrationCurve{step, step, step}}
 	for _, c := range []struct {
 		p      *Probabilities
 		scores []float32
@@ -96,7 +96,7 @@ func TestProbabilitiesThatAreNoneAreRefused(t *testing.T) {
 		"2 weights of classes for 3 outputs":                           func(m *Manifest) { m.Probabilities.Weights = []float64{1, 1} },
 		"the weight 0 of class 1":                                      func(m *Manifest) { m.Probabilities.Weights = []float64{1, 0, 1} },
 		"fitted to 0 rows of one fold of 5":                            func(m *Manifest) { m.Probabilities.Rows = 0 },
-		"curve 1: 0 points":                                            func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = calibrate.Curve{} },
+		"curve 1: 0 points":                                            func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = score.CalibrationCurve{} },
 		"probabilities without classes": func(m *Manifest) {
 			*m = *regressor(t).Manifest
 			m.Probabilities = &Probabilities{Kind: Softmax}

@@ -9,9 +9,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // checkRanges returns an error that names the first number of the manifest that no
@@ -87,8 +87,8 @@ func checkRow(r ridge.Row, used int64) error {
 
 func (c *TrainingLog) check(used int64) error {
 	switch {
-	case c.Partitions < 1 || c.Partitions > rounds.MaxPartitions:
-		return fmt.Errorf("%d partitions, want 1 to %d", c.Partitions, rounds.MaxPartitions)
+	case c.Partitions < 1 || c.Partitions > iterative.MaxPartitions:
+		return fmt.Errorf("%d partitions, want 1 to %d", c.Partitions, iterative.MaxPartitions)
 	case c.Rounds < 0:
 		return fmt.Errorf("%d rounds", c.Rounds)
 	case c.Rows < 1 || c.HeldOutRows < 0 || c.Rows > used || c.HeldOutRows > used-c.Rows:

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // inRounds is a classifier that was fitted in rounds, with all that a manifest can
@@ -22,7 +22,7 @@ func inRounds(t testing.TB) *Model {
 		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Dual: &dual, Gap: &gap, HeldOutRows: 24, HeldOutLoss: 0.5, HeldOutErrors: 3,
 		Path: []Trial{{Lambda: 0.001, Rounds: 3, Objective: 0.25, HeldOutRows: 24, HeldOutLoss: 0.75, HeldOutErrors: 4}},
 	}}
-	m.Manifest.Probabilities = &Probabilities{Kind: calibrate.Platt, Curves: make([]calibrate.Curve, 3), Rows: 24, Folds: 5}
+	m.Manifest.Probabilities = &Probabilities{Kind: score.Platt, Curves: make([]score.CalibrationCurve, 3), Rows: 24, Folds: 5}
 	return m
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/aliases"
 )
 
 // Resolve returns the directory of the model that a name stands for: that of DIR@champion,
@@ -13,7 +12,7 @@ import (
 // that reads several files of a model resolves its name once, because a promotion may come
 // between. The error is an *Error if no model has the alias.
 func Resolve(ctx context.Context, name string) (string, error) {
-	dir, err := aliases.Resolve(ctx, name)
+	dir, err := ResolveAlias(ctx, name)
 	var failed *storage.Error
 	if err == nil || errors.As(err, &failed) {
 		return dir, err

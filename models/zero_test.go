@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // No error is a result: it does not vanish from JSON.
@@ -17,8 +17,8 @@ func TestResultsOfZeroAreWritten(t *testing.T) {
 	}{
 		{ridge.Row{HeldOutRows: 5}, `"held_rows":5,"held_errors":0,"held_mse":0`},
 		{ridge.Row{}, `"rounding":0,"fold_mse":0`},
-		{rounds.Report{HeldOutRows: 5}, `"held_rows":5,"held_loss":0,"held_errors":0`},
-		{rounds.Report{}, `"errors":0`},
+		{iterative.Report{HeldOutRows: 5}, `"held_rows":5,"held_loss":0,"held_errors":0`},
+		{iterative.Report{}, `"errors":0`},
 		{TrainingLog{HeldOutRows: 5}, `"held_rows":5,"held_loss":0,"held_errors":0`},
 		{SearchTrial{}, `"error":0`},
 	} {

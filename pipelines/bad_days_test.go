@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/retrain"
 )
 
@@ -67,12 +67,12 @@ var situations = []struct {
 // apprentice is a learner on classes or numbers.
 type apprentice struct {
 	name    string
-	learner learner.Options
+	learner iterative.Options
 	numbers bool
 }
 
 func apprentices(rounds int) []apprentice {
-	short := func(s *learner.Shared) { s.Rounds = rounds }
+	short := func(s *iterative.Shared) { s.Rounds = rounds }
 	return []apprentice{
 		{"ridge", nil, false}, {"sgd of numbers", jobtest.Iterative("sgd", short), true},
 		{"svm", jobtest.Iterative("svm", short), false}, {"softmax", jobtest.Iterative("sgd", short), false},

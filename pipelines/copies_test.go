@@ -12,10 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -70,15 +69,15 @@ func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *Eva
 func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		p       func(int) float64
-		learner learner.Options
+		learner iterative.Options
 		lambda  float64
 		method  string
 	}{
-		"chance, platt":    {func(int) float64 { return 0.5 }, nil, 1e-6, calibrate.Platt},
-		"chance, isotonic": {func(int) float64 { return 0.5 }, nil, 1e-6, calibrate.Isotonic},
-		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, calibrate.Platt},
-		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, calibrate.Isotonic},
-		"skewed, svm":      {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, &svm.Training{Shared: learner.Shared{Objective: learner.Objective{Loss: "squared"}, Stop: rounds.Stop{Rounds: 3}}}, 1e-4, calibrate.Isotonic},
+		"chance, platt":    {func(int) float64 { return 0.5 }, nil, 1e-6, score.Platt},
+		"chance, isotonic": {func(int) float64 { return 0.5 }, nil, 1e-6, score.Isotonic},
+		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, score.Platt},
+		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, score.Isotonic},
+		"skewed, svm":      {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "squared"}, Stop: iterative.Stop{Rounds: 3}}}, 1e-4, score.Isotonic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, lookup := binary(8000, c.p)
@@ -171,13 +170,13 @@ func TestDistinctRowsAreNotCounted(t *testing.T) {
 // With fewer rows than folds, or few of anything, a job ends with a model or with a
 // sentence.
 func TestFewRowsAndFolds(t *testing.T) {
-	twice := func(s *learner.Shared) { s.Rounds = 2 }
-	for name, options := range map[string]learner.Options{
+	twice := func(s *iterative.Shared) { s.Rounds = 2 }
+	for name, options := range map[string]iterative.Options{
 		"ridge": nil, "sgd": jobtest.Iterative("sgd", twice), "svm": jobtest.Iterative("svm", twice),
 	} {
 		for _, kinds := range []int{1, 2, 20} {
 			for _, n := range []int{1, 2, 3, 5, 20} {
-				for _, method := range []string{"", calibrate.Platt} {
+				for _, method := range []string{"", score.Platt} {
 					lines := []string{"a,b,y\n"}
 					for i := range n {
 						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -76,7 +76,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 		}
 		steps := t.Steps(o.Grid, pca.FewProducts)
 		fit, err := t.FitSums(ctx, nil, gram.Fold{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps}, spec.Folding{Folds: 1, Sums: 1, Components: o.Components})
-		t.Learner = models.Learner{Kind: learner.Of(&o.Training).Name, Folds: 1, Components: fit.Components, Steps: steps}
+		t.Learner = models.Learner{Kind: iterative.DefinitionOf(&o.Training).Name, Folds: 1, Components: fit.Components, Steps: steps}
 		return err
 	})
 	if err != nil {

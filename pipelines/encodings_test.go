@@ -17,9 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
-	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -168,7 +167,7 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		"path":       func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} },
 		"calibrated": func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 	} {
-		o := encodedBy(TrainOptions{Learner: &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}}, preprocess.Means)
+		o := encodedBy(TrainOptions{Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}}, preprocess.Means)
 		change(&o)
 		lines := levelRows(500, 40, 0.1, 1)
 		lines = append(lines, lines[1:200]...)

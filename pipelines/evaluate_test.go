@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -199,7 +199,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+name)
-			o.Learner = jobtest.Iterative(name, func(s *learner.Shared) { s.Loss, s.Rounds = loss, 30 })
+			o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Loss, s.Rounds = loss, 30 })
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}

@@ -19,9 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
-	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -114,11 +113,11 @@ func faultJobs(t *testing.T) []*faultJob {
 		{name: "ridge with a checkpoint after every shard", out: "model", run: train(func(o *TrainOptions) { o.Job.Engine.Checkpoint = -1 })},
 		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
 			o.Lambda = training.LambdaOptions{Path: []float64{1e-2}, Folds: 1}
-			o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}}}
+			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 4}
-			o.Learned = alignment.Options{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: learner.Running{Partitions: 2}}
+			o.Learned = alignment.Options{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: iterative.Running{Partitions: 2}}
 			o.Learner = nil // the rounds of svm are the job before
 		})},
 		{name: "predict", out: "out", run: func(root string, o job.Options) error {

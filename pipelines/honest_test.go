@@ -19,8 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
@@ -78,15 +77,15 @@ var honestLearners = map[string]TrainOptions{
 	"ridge, platt": {Calibrate: "platt"},
 	"ridge, one λ": {Calibrate: "platt", Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"ridge, folds": {Lambda: training.LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
-	"svm":          {Learner: &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"svm":          {Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
-		Learner: &svm.Training{Shared: learner.Shared{Objective: learner.Objective{Loss: "logistic"}, Stop: rounds.Stop{Rounds: 6, Patience: 2}}},
+		Learner: &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "logistic"}, Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
 		Lambda:  training.LambdaOptions{Path: []float64{1e-4}}, Calibrate: "platt",
 	},
-	"sgd":           {Learner: &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 4}}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
-	"sgd, patience": {Learner: &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 6, Patience: 2}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
+	"sgd":           {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4}}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"sgd, patience": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Patience: 2}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"sgd, platt": {
-		Learner: &sgd.Training{Shared: learner.Shared{Objective: learner.Objective{Loss: "hinge"}, Stop: rounds.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
+		Learner: &sgd.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "hinge"}, Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
 	},
 }
 

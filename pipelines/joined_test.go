@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 )
 
@@ -120,7 +120,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		t.Errorf("the picture: %v", err)
 	}
 	machine := train("svm", func(o *TrainOptions) {
-		o.Learner, o.Lambda.Path = jobtest.Iterative("svm", func(s *learner.Shared) { s.Rounds = 3 }), []float64{1e-3}
+		o.Learner, o.Lambda.Path = jobtest.Iterative("svm", func(s *iterative.Shared) { s.Rounds = 3 }), []float64{1e-3}
 	})
 	if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: machine, Data: dataset.Options{Data: []string{filepath.Join(dir, "svm-0.csv")}, Label: "y"}}); err != nil {
 		t.Error(err)

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -35,7 +34,7 @@ func frauds(t *testing.T, dir, name string, seed uint64, rare, usual string) dat
 
 // Thresholds, gates and scores are of the rarer class, whether its name is the first or the second.
 func TestTheRarerClassIsPositive(t *testing.T) {
-	for _, method := range []string{"", calibrate.Platt} {
+	for _, method := range []string{"", score.Platt} {
 		type figures struct{ threshold, expected, plain, f1, precision, auc, average float64 }
 		var got []figures
 		for _, names := range [][2]string{{"fraud", "ok"}, {"zfraud", "ok"}} {

@@ -16,10 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -72,8 +71,8 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 		lambda training.LambdaOptions
 		method string
 	}{
-		"one lambda, platt": {one, calibrate.Platt}, "one lambda, isotonic": {one, calibrate.Isotonic},
-		"folds that were asked for": {training.LambdaOptions{Path: one.Path, Folds: 5}, calibrate.Platt}, "path": {path, calibrate.Platt},
+		"one lambda, platt": {one, score.Platt}, "one lambda, isotonic": {one, score.Isotonic},
+		"folds that were asked for": {training.LambdaOptions{Path: one.Path, Folds: 5}, score.Platt}, "path": {path, score.Platt},
 	} {
 		o := fixed(seed)
 		o.Lambda = c.lambda
@@ -90,11 +89,11 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
-	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: spec.DefaultFolds}, &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}, Running: learner.Running{Partitions: 2}}, Bias: 1}
+	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: spec.DefaultFolds}, &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}, Running: iterative.Running{Partitions: 2}}, Bias: 1}
 	_, scoring := trainedModel(t, lines, o)
-	o.Lambda.Folds, o.Calibrate = 0, calibrate.Platt
+	o.Lambda.Folds, o.Calibrate = 0, score.Platt
 	_, got := trainedModel(t, lines, o)
-	curvesAre(t, "svm", got, scoring, held, calibrate.Platt)
+	curvesAre(t, "svm", got, scoring, held, score.Platt)
 	if c := got.Manifest.Learner.Log; c.Rows != 400 || c.HeldOutRows != 0 || len(c.Path) != 1 || c.Path[0].HeldOutRows != int64(len(held)) {
 		t.Errorf("the last rounds were not of all rows: %+v", c)
 	}
@@ -104,7 +103,7 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	if got.Manifest.Learner.Lambda != 1e-3 {
 		t.Fatalf("chose lambda %g", got.Manifest.Learner.Lambda)
 	}
-	curvesAre(t, "svm, a path", got, scoring, held, calibrate.Platt)
+	curvesAre(t, "svm, a path", got, scoring, held, score.Platt)
 }
 
 // curvesAre fails the test unless the curves of a model are those of the scores that
@@ -112,11 +111,11 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []string, method string) {
 	t.Helper()
 	scores, class := scoresOf(t, scoring, lines)
-	counts := calibrate.NewCounts(2)
+	counts := score.NewCalibrationCounts(2)
 	if err := counts.Add(scores, class); err != nil {
 		t.Fatal(err)
 	}
-	want, err := calibrate.Fit(counts, method)
+	want, err := score.FitCalibration(counts, method)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +134,12 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 	gains := map[string][]float64{}
 	for seed := range uint64(sets) {
 		o := fixed(1)
-		o.Lambda.Path, o.Calibrate = []float64{1e-5}, calibrate.Platt
+		o.Lambda.Path, o.Calibrate = []float64{1e-5}, score.Platt
 		_, m := trainedModel(t, jobtest.Made(t, "moons", 1500, seed+1), o)
 		scores, class := scoresOf(t, m, test)
 		n := len(class)
 		ece := func(p []float32) float64 {
-			r := calibrate.NewReliability(2, 10)
+			r := score.NewReliability(2, 10)
 			if err := r.Add(p, class, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -180,16 +179,16 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 		}
 		return rows
 	}
-	balanced := func(name, loss string) learner.Options {
-		return jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds, s.Loss, s.Weights = 30, loss, []string{"balanced"} })
+	balanced := func(name, loss string) iterative.Options {
+		return jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Loss, s.Weights = 30, loss, []string{"balanced"} })
 	}
 	test := lines(4000, 2)[1:]
 	for name, c := range map[string]struct {
-		learner   learner.Options
+		learner   iterative.Options
 		calibrate string
 	}{
 		"softmax": {balanced("sgd", "softmax"), ""}, "logistic": {balanced("sgd", "logistic"), ""},
-		"svm, platt": {balanced("svm", ""), calibrate.Platt}, "ridge, isotonic": {&ridge.Training{Weights: []string{"balanced"}}, calibrate.Isotonic},
+		"svm, platt": {balanced("svm", ""), score.Platt}, "ridge, isotonic": {&ridge.Training{Weights: []string{"balanced"}}, score.Isotonic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -223,7 +222,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 500, 1)
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o := fixed(1)
-	o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-4}, calibrate.Isotonic
+	o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-4}, score.Isotonic
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
@@ -240,9 +239,9 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := calibrate.NewReliability(2, 10)
+		want := score.NewReliability(2, 10)
 		scores, class := scoresOf(t, m, append(odd[:100:100], lines[1]))
-		class[100] = calibrate.None
+		class[100] = score.NoMethod
 		p, predicted := make([]float32, 202), make([]int32, 101)
 		m.Manifest.Probabilities.Apply(p, scores, 101, 2)
 		m.Manifest.Probabilities.Classes(predicted, p, scores, 101, 2)
@@ -286,11 +285,11 @@ func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 		"numbers":               {func(o *TrainOptions) { o.Task = "regression" }, exit.CodeUsage, []string{"the labels are numbers"}},
 		"a class of one row":    {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
 		"a class of one row, in rounds": {func(o *TrainOptions) {
-			o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 1}}, Bias: 1}
+			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1}}, Bias: 1}
 		}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
 	} {
 		o := fixed(1)
-		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-3}, calibrate.Platt
+		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-3}, score.Platt
 		c.change(&o)
 		_, err := trainPlain(jobtest.Ctx, o)
 		jobtest.WantError(t, name, err, c.code, c.words...)

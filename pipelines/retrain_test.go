@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/retrain"
 	"github.com/bochner-ml/bochner/pipelines/spec"
@@ -51,7 +51,7 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 	for day := 1; day <= 3; day++ {
 		n.arrive(t, day)
 	}
-	softmax := jobtest.Iterative("sgd", func(s *learner.Shared) { s.Rounds = 1 })
+	softmax := jobtest.Iterative("sgd", func(s *iterative.Shared) { s.Rounds = 1 })
 	for _, day := range []int{2, 3} {
 		n.o.Day = dayName(day)
 		for _, c := range []struct {

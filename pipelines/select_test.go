@@ -11,9 +11,9 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/spec"
 )
@@ -27,7 +27,7 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 	chosen := map[string]float64{}
 	for _, by := range []string{spec.SelectMSE, spec.SelectError, spec.SelectLogLoss} {
 		o := fixed(1)
-		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select, o.Calibrate = data, filepath.Join(dir, by), path, by, calibrate.Platt
+		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select, o.Calibrate = data, filepath.Join(dir, by), path, by, score.Platt
 		r, err := trainPlain(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestSelectRefusals(t *testing.T) {
 		{"error", func(o *TrainOptions) { o.Lambda.Path = []float64{1} }, "there is only one"},
 		{"error", func(o *TrainOptions) { o.Lambda.C, o.Lambda.Path = 1, nil }, "there is only one"},
 		{"log_loss", func(*TrainOptions) {}, "is for classification; the labels are numbers"},
-		{"log_loss", func(o *TrainOptions) { o.Learner = jobtest.Iterative("svm", func(*learner.Shared) {}) }, "is for ridge; svm chooses by the errors"},
+		{"log_loss", func(o *TrainOptions) { o.Learner = jobtest.Iterative("svm", func(*iterative.Shared) {}) }, "is for ridge; svm chooses by the errors"},
 	} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select = data, filepath.Join(dir, "model"), []float64{1e-4, 1e-2}, c.by

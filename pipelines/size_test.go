@@ -16,7 +16,7 @@ import (
 	linears "github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -121,7 +121,7 @@ func TestTimeIsForRoundsToo(t *testing.T) {
 	o.Data, o.Seed = sized(t, 200, false, true), 1
 	o.Kernel = &fourier.GaussianOptions{Features: 32, Width: 1}
 	o.Lambda.Path = []float64{1e-3}
-	l, err := learner.Lookup("sgd")
+	l, err := iterative.Lookup("sgd")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +140,8 @@ func TestTimeIsForRoundsToo(t *testing.T) {
 
 func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 	data := sized(t, 60, false, false)
-	of := func(name string) learner.Options {
-		l, err := learner.Lookup(name)
+	of := func(name string) iterative.Options {
+		l, err := iterative.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
@@ -92,7 +92,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 			o.Data = dataset.Options{Data: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")
 			if c.learner != "ridge" {
-				o.Learner = jobtest.Iterative(c.learner, func(s *learner.Shared) { s.Rounds = 6 })
+				o.Learner = jobtest.Iterative(c.learner, func(s *iterative.Shared) { s.Rounds = 6 })
 			}
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)

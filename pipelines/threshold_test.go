@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -28,7 +27,7 @@ func TestThresholdsDecide(t *testing.T) {
 		}
 	}
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(uneven, ""))}, Label: "y"}
-	for _, method := range []string{"", calibrate.Platt, calibrate.Isotonic} {
+	for _, method := range []string{"", score.Platt, score.Isotonic} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"+method), []float64{1e-1}, method
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
@@ -95,7 +94,7 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed), strings.Join(lines, ""))}, Label: "y"}
 	}
 	data, other := uneven(1), uneven(2)
-	for _, method := range []string{"", calibrate.Platt} {
+	for _, method := range []string{"", score.Platt} {
 		for _, by := range []score.Criterion{score.ByError, score.ByF1, score.ByBalanced} {
 			o := fixed(1)
 			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = data, filepath.Join(dir, "model"+method+string(by)), []float64{1e-1}, method, string(by)

@@ -9,8 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/learner"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/sgd"
 )
 
@@ -28,7 +27,7 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 	path := []float64{1e-1, 1e-3, 1e-5}
 	for _, name := range []string{"sgd", "svm"} {
 		o := trials(t)
-		o.Learner, o.Lambda.Path = jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds, s.Patience = 12, 3 }), path
+		o.Learner, o.Lambda.Path = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Patience = 12, 3 }), path
 		all, err := trainPlain(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +59,7 @@ func TestTheHeldOutErrorOfPatienceIsCalledTheSmallestOfItsRounds(t *testing.T) {
 		for patience := range 3 {
 			for _, path := range [][]float64{{1e-3}, {1e-1, 1e-3}} {
 				o := trials(t)
-				o.Learner, o.Lambda.Path = jobtest.Iterative("sgd", func(s *learner.Shared) { s.Rounds, s.Patience, s.PerJob = 12, 2*patience, 4*perJob }), path
+				o.Learner, o.Lambda.Path = jobtest.Iterative("sgd", func(s *iterative.Shared) { s.Rounds, s.Patience, s.PerJob = 12, 2*patience, 4*perJob }), path
 				o.Lambda.Folds = 5
 				r, err := trainPlain(jobtest.Ctx, o)
 				if err != nil {
@@ -82,7 +81,7 @@ func TestTheHeldOutErrorOfPatienceIsCalledTheSmallestOfItsRounds(t *testing.T) {
 // left out and named, and the weights are those of the trial.
 func TestTheTimeLimitIsATotal(t *testing.T) {
 	o := trials(t)
-	o.Learner, o.Lambda.Path = &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 1000, Time: time.Nanosecond}}}, []float64{1e-2, 1e-3, 1e-4}
+	o.Learner, o.Lambda.Path = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1000, Time: time.Nanosecond}}}, []float64{1e-2, 1e-3, 1e-4}
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)

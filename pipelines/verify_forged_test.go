@@ -15,9 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/learner"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -79,7 +78,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		o := fixed(3)
 		o.Data, o.Model = data, filepath.Join(dir, name)
 		o.Lambda.Path = []float64{1e-3}
-		o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 4, Gap: 1e-9}, Running: learner.Running{Partitions: 2}}, Bias: 1}
+		o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9}, Running: iterative.Running{Partitions: 2}}, Bias: 1}
 		change(&o)
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
@@ -186,7 +185,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		})},
 		"weights of classes": {data, func(o *TrainOptions) {
 			o.Learner.(*svm.Training).Weights = []string{"1=3"}
-			o.Calibrate = calibrate.Platt
+			o.Calibrate = score.Platt
 		}, merge(classes, map[string]edit{
 			"weights": options(`"weights":[1,3]`, `"weights":[1,1]`),
 		})},

@@ -15,9 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/learner"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
@@ -51,12 +50,12 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		"one lambda":                {moons, false, func(o *TrainOptions) {}},
 		"no folds":                  {moons, false, func(o *TrainOptions) { o.Lambda.Folds = 1 }},
 		"folds":                     {moons, true, func(o *TrainOptions) { o.Lambda.Folds = 7 }},
-		"calibrated":                {moons, false, func(o *TrainOptions) { o.Calibrate = calibrate.Platt }},
-		"calibrated, by folds":      {moons, false, func(o *TrainOptions) { o.Calibrate, o.Lambda.Folds = calibrate.Platt, 7 }},
+		"calibrated":                {moons, false, func(o *TrainOptions) { o.Calibrate = score.Platt }},
+		"calibrated, by folds":      {moons, false, func(o *TrainOptions) { o.Calibrate, o.Lambda.Folds = score.Platt, 7 }},
 		"path":                      {moons, false, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} }},
-		"path, calibrated":          {moons, false, func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, calibrate.Isotonic }},
+		"path, calibrated":          {moons, false, func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, score.Isotonic }},
 		"early end":                 {moons, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
-		"early end, calibrated":     {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Calibrate = 1, calibrate.Platt }},
+		"early end, calibrated":     {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Calibrate = 1, score.Platt }},
 		"early end of a path":       {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3} }},
 		"end before the first step": {chance(400), true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-6} }},
 		"partitions":                {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions = 3 }},
@@ -78,7 +77,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := fixed(3)
 			o.Lambda.Path = []float64{1e-3}
-			o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}
+			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}
 			c.change(&o)
 			dir := t.TempDir()
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
@@ -120,7 +119,7 @@ func TestAModelThatGoesOnFromAnotherHasACertificateOfItsOwn(t *testing.T) {
 		t.Helper()
 		o := fixed(3)
 		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, model), []float64{1e-6}
-		o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 4, Gap: 1e-9}}, Bias: 1}
+		o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9}}, Bias: 1}
 		change(&o)
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
@@ -156,7 +155,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 			o := fixed(seed)
 			o.Scale, o.Kernel = nil, &fourier.GaussianOptions{Features: 32}
 			o.Lambda.Path = []float64{0}
-			o.Learner = &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 30, Patience: 2}, Running: learner.Running{Partitions: 2, PerJob: jobs}}, Rate: 3, Batch: 8}
+			o.Learner = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 30, Patience: 2}, Running: iterative.Running{Partitions: 2, PerJob: jobs}}, Rate: 3, Batch: 8}
 			r, m := trainedModel(t, lines, o)
 			ended[strings.TrimLeft(r.Log.Ended, "0123456789 ")] = true
 			if want == nil {
@@ -177,7 +176,7 @@ func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	o := fixed(1)
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda = filepath.Join(dir, "model"), training.LambdaOptions{Path: []float64{1e-3}, Folds: 1}
-	o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Patience: 2}}, Bias: 1}
+	o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Patience: 2}}, Bias: 1}
 	_, err := trainPlain(jobtest.Ctx, o)
 	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience needs held-out rows")
 	if _, err := os.Stat(filepath.Join(o.Model, models.ManifestFile)); err == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -160,7 +160,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 	lines, repeated := weightedTable(700, false, "0", "1", "2", "4")
 	equal, _ := weightedTable(300, false, "2.5")
 	for _, name := range []string{"svm", "sgd", "cg"} {
-		set := func(s *learner.Shared) {
+		set := func(s *iterative.Shared) {
 			if s.Rounds = 30; name != "cg" {
 				s.Loss = "logistic"
 			}
@@ -191,7 +191,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 		b.Data.Drop = []string{"w"}
 		for _, o := range []*TrainOptions{&a, &b} {
 			if name != "ridge" {
-				o.Learner = jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds = 5 })
+				o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds = 5 })
 			}
 			o.Lambda.Path = []float64{1e-3, 1e-2}
 		}

@@ -8,7 +8,7 @@ const (
 	inner  = "avroio|cifario|csvio|dataset|idxio|jsonlio|libsvmio|npyio|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
 	outer  = "activation|agop|align|approx|arrivals|bandwidth|bins|blas|bounds|calibrate|columns|command|compress|disk|drift|effects|epochs|" +
-		"exact|export|features|folds|harmonic|image|join|labels|learned|learner|linear|lines|live|loss|maxout|messages|metric|models|option|" +
+		"exact|export|falkon|features|folds|harmonic|image|join|labels|learned|learner|linear|lines|live|loss|maxout|messages|metric|models|option|" +
 		"outputs|paired|pca|picture|points|profile|pubsub|retrain|rounds|rows|scale|schema|score|scores|search|sgd|skeleton|stream|sums|" +
 		"svm|table|verify|weight|wire"
 )

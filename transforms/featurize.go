@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 func init() {
@@ -79,7 +79,7 @@ func (w *featureWriter) write() (Written, error) {
 		out = hasher.HashLen()
 	}
 	most := max(1, partValues/out)
-	report, err := w.lane.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(), func(_ folds.Place, b *rows.Block) error {
+	report, err := w.lane.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(), func(_ profile.FoldPlace, b *rows.Block) error {
 		for at := 0; at < b.N; {
 			n := min(b.N-at, most-w.n)
 			if hashes {

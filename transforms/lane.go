@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // Lane is the work of a pass on one lane, in one worker.
@@ -74,7 +74,7 @@ func (l *Lane) Shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p
 // Fold processes a block of rows, which it owns until it returns, and gets the place
 // where the rows' shard begins. It is all that a pass needs from its source of rows:
 // shards are one source of blocks.
-type Fold func(folds.Place, *rows.Block) error
+type Fold func(profile.FoldPlace, *rows.Block) error
 
 // Each reads the lane's shards and calls fold with every block of their rows, in order.
 // While fold runs, the next block is read. Labels become numbers through label, which a
@@ -152,7 +152,7 @@ func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *d
 	var used, bad int64 // in blocks
 	for b := range full {
 		if err == nil {
-			if err = fold(folds.Place{File: shard.File, Start: shard.Start}, b); err != nil {
+			if err = fold(profile.FoldPlace{File: shard.File, Start: shard.Start}, b); err != nil {
 				cancel()
 			}
 			used, bad = used+int64(b.N-len(b.Bad)), bad+int64(len(b.Bad))

@@ -29,8 +29,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // Pass is what the workers of any pass need to know. Each kind of pass is a struct that
@@ -46,9 +46,9 @@ type Pass struct {
 	// EqualWeights says that all rows have the same weight, or none, so that blocks are without.
 	EqualWeights bool `json:"equal_weights,omitempty"`
 	// Rule says which columns assign rows to folds; nil if their content does.
-	Rule *folds.Rule `json:"rule,omitempty"`
+	Rule *profile.FoldRule `json:"rule,omitempty"`
 	// Copies says which rows are assigned to folds copy by copy; nil if none are.
-	Copies *folds.Copies `json:"copies,omitempty"`
+	Copies *profile.Copies `json:"copies,omitempty"`
 
 	// Stripes is that of the Scan, which changes no result and so is not part of the pass file.
 	Stripes int `json:"-"`
@@ -203,16 +203,16 @@ func (f *File) provide(ctx context.Context) error {
 }
 
 // Labels returns the part of labels that enters the choice of folds.
-func (t *Target) Labels() folds.Labels {
+func (t *Target) Labels() profile.FoldLabels {
 	if t == nil || t.Classes == nil {
-		return folds.Labels{}
+		return profile.FoldLabels{}
 	}
-	return folds.Classes(t.Classes.Classes)
+	return profile.FoldLabelsOf(t.Classes.Classes)
 }
 
 // Assigner returns the assigner of a lane's rows to folds.
-func (p *Pass) Assigner() *folds.Assigner {
-	return folds.NewAssigner(p.Seed, p.Rule, p.Copies, p.Target.Labels())
+func (p *Pass) Assigner() *profile.Assigner {
+	return profile.NewAssigner(p.Seed, p.Rule, p.Copies, p.Target.Labels())
 }
 
 // Label returns the function that turns a label token into its number, or into the reason

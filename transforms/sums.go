@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 func init() {
@@ -111,7 +111,7 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane i
 // run reads the lane's shards into the sum and emits it, with a report for each shard. add adds an
 // encoded sum to it.
 func (g Summing) run(ctx context.Context, l *Lane, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
-	fold := func(at folds.Place, b *rows.Block) error {
+	fold := func(at profile.FoldPlace, b *rows.Block) error {
 		begun, mapped := time.Now(), l.values[MapTime].Load()
 		err := g.Fold(at, b)
 		l.Add(FoldTime, int64(time.Since(begun))-(l.values[MapTime].Load()-mapped))

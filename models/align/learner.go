@@ -7,12 +7,12 @@ import (
 
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // Learner plays the game of Learn over rows in partitions, with rows for features. A
-// round of the game takes five rounds of package rounds, of which two read the rows:
+// round of the game takes five rounds of package iterative, of which two read the rows:
 //
 //	search   each partition's worker runs a share of the chains, on the sample; the best are picked
 //	score    reads; sums of the picked frequencies over all rows, from which follow direction and step
@@ -37,7 +37,7 @@ type Learner struct {
 	Class []int32   `json:"-"`
 }
 
-var _ rounds.Learner = (*Learner)(nil)
+var _ iterative.Learner = (*Learner)(nil)
 
 // Validate returns an error that names the invalid field.
 func (l *Learner) Validate() error {
@@ -69,7 +69,7 @@ func (l *Learner) weightings() int {
 	return l.Classes
 }
 
-// Start implements rounds.Learner. It cannot start from an earlier model.
+// Start implements iterative.Learner. It cannot start from an earlier model.
 func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if init != nil {
 		return nil, errors.New("align: learned features do not start from the weights of a model")
@@ -84,8 +84,8 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(l), nil
 }
 
-// Open implements rounds.Learner. The Round is a *Round.
-func (l *Learner) Open(data []byte) (rounds.Round, error) {
+// Open implements iterative.Learner. The Round is a *Round.
+func (l *Learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {
 		return nil, fmt.Errorf("align: state: %w", err)

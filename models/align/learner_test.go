@@ -11,19 +11,19 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 // play runs rounds until the learner is done, with rows cut into partitions and those
 // into blocks, and returns the last round, its state, and what the rounds reported.
-func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, block int, most int) (*Round, []byte, []rounds.Report) {
+func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, block int, most int) (*Round, []byte, []iterative.Report) {
 	t.Helper()
 	state, err := l.Start(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	owns := make([][]byte, l.Partitions)
-	var reports []rounds.Report
+	var reports []iterative.Report
 	for range most {
 		opened, err := l.Open(state)
 		if err != nil {
@@ -41,7 +41,7 @@ func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, bloc
 			}
 			for lo := cuts[p]; r.Reads() && lo < cuts[p+1]; lo += block {
 				hi := min(lo+block, cuts[p+1])
-				b := rounds.Block{N: hi - lo, D: l.Dim, Phi: x[lo*l.Dim : hi*l.Dim], Y: floats(class[lo:hi])}
+				b := iterative.Block{N: hi - lo, D: l.Dim, Phi: x[lo*l.Dim : hi*l.Dim], Y: floats(class[lo:hi])}
 				if err := w.Fold(b); err != nil {
 					t.Fatal(err)
 				}
@@ -56,7 +56,7 @@ func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, bloc
 			}
 			all, owns[p] = append(all, found), own
 		}
-		var report rounds.Report
+		var report iterative.Report
 		state, report, err = r.Update(feed(all))
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestTheSampleMovesAsTheRowsDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if opened.Reads() {
-			if err := w.Fold(rounds.Block{N: n, D: 2, Phi: x, Y: floats(class)}); err != nil {
+			if err := w.Fold(iterative.Block{N: n, D: 2, Phi: x, Y: floats(class)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -243,7 +243,7 @@ func TestLearnerErrorsNameTheCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Fold(rounds.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{1}}); err == nil || !strings.Contains(err.Error(), "more than the 0 rows") {
+	if err := w.Fold(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{1}}); err == nil || !strings.Contains(err.Error(), "more than the 0 rows") {
 		t.Error(err)
 	}
 	if _, _, err := r.Update(feed(nil)); err == nil || !strings.Contains(err.Error(), "0 of 2 partitions") {
@@ -261,11 +261,11 @@ func TestLearnerErrorsNameTheCause(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range one[:15] {
-			if err := w.Fold(rounds.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{float32(c)}}); err != nil {
+			if err := w.Fold(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{float32(c)}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Fold(rounds.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{0.5}}); err == nil {
+		if err := w.Fold(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{0.5}}); err == nil {
 			t.Error("class ½ is accepted")
 		}
 		found, _, err := w.End()
@@ -309,7 +309,7 @@ func FuzzState(f *testing.F) {
 			f.Fatal(err)
 		}
 		if r.Reads() {
-			if err := w.Fold(rounds.Block{N: 30, D: 2, Phi: x, Y: floats(class)}); err != nil {
+			if err := w.Fold(iterative.Block{N: 30, D: 2, Phi: x, Y: floats(class)}); err != nil {
 				f.Fatal(err)
 			}
 		}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/safetensors"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// Kind is the name by which rounds.Open makes a Learner, of the JSON of a Sealed.
+// Kind is the name by which iterative.OpenLearner makes a Learner, of the JSON of a Sealed.
 const Kind = "align"
 
-func init() { rounds.Register(Kind, open) }
+func init() { iterative.RegisterOpener(Kind, open) }
 
 // Sealed is a Learner as plain data: its options, and the file that EncodeSample wrote of
 // its X and Class.
@@ -41,7 +41,7 @@ func decodeSample(data []byte) (any, error) {
 	return searched{x, class}, errors.Join(errX, errClass)
 }
 
-func open(options []byte, files rounds.Files) (rounds.Learner, error) {
+func open(options []byte, files iterative.Files) (iterative.Learner, error) {
 	var o Sealed
 	if err := json.Unmarshal(options, &o); err != nil {
 		return nil, fmt.Errorf("align: options of the learner: %w", err)

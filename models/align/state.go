@@ -33,7 +33,7 @@ const (
 // state is the state at the start of a round, for K weightings.
 type state struct {
 	phase  string
-	round  int // of package rounds
+	round  int // of package iterative
 	done   int // censuses of this projection so far
 	game   Game
 	report Report // of this round of the game, from score to ascend

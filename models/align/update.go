@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// Update implements rounds.Round. The report has numbers beside the rows where a round
+// Update implements iterative.Round. The report has numbers beside the rows where a round
 // of the game ends: Objective is the upper bound of the game's value, Dual the lower one, and
 // Detail the Report.
-func (r *Round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	sum, err := r.collect(next)
 	if err != nil {
-		return nil, rounds.Report{}, err
+		return nil, iterative.Report{}, err
 	}
-	report := rounds.Report{Round: r.s.round, Rows: sum.rows}
+	report := iterative.Report{Round: r.s.round, Rows: sum.rows}
 	s := *r.s
 	s.round++
 	s.alpha, s.brackets, s.mu = slices.Clone(s.alpha), slices.Clone(s.brackets), slices.Clone(s.mu)
@@ -110,7 +110,7 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 	all := &partial{sums: make([]float64, sums), census: make([]Census, of)}
 	var shares []*SearchResult
 	count := 0
-	err := rounds.EachPartial(next, func(partition int, data []byte) error {
+	err := iterative.EachPartial(next, func(partition int, data []byte) error {
 		if count++; count > r.l.Partitions {
 			return fmt.Errorf("align: more than %d partitions", r.l.Partitions)
 		}

@@ -5,10 +5,10 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// Round is one phase. It implements rounds.Round.
+// Round is one phase. It implements iterative.Round.
 type Round struct {
 	l *Learner
 	s *state
@@ -30,10 +30,10 @@ func (r *Round) prepare() {
 	}
 }
 
-// Reads implements rounds.Round.
+// Reads implements iterative.Round.
 func (r *Round) Reads() bool { return r.s.phase == begin || r.s.phase == score || r.s.phase == ascend }
 
-// Done implements rounds.Round: all frequencies are found, and a round is whole. Rounds
+// Done implements iterative.Round: all frequencies are found, and a round is whole. Rounds
 // beyond that change nothing.
 func (r *Round) Done() bool {
 	return r.s.phase == rest || r.s.phase == narrow && len(r.s.w) >= r.l.Frequencies*r.l.Dim
@@ -56,8 +56,8 @@ type worker struct {
 	phi       []float32
 }
 
-// Worker implements rounds.Round.
-func (r *Round) Worker(partition int, own []byte) (rounds.Worker, error) {
+// Worker implements iterative.Round.
+func (r *Round) Worker(partition int, own []byte) (iterative.Worker, error) {
 	if partition < 0 || partition >= r.l.Partitions {
 		panic("align: Worker: no such partition")
 	}
@@ -76,9 +76,9 @@ func (r *Round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	return w, nil
 }
 
-// Fold implements rounds.Worker. Held-out rows are ignored. It panics if the block
+// Fold implements iterative.Worker. Held-out rows are ignored. It panics if the block
 // has rows of another length.
-func (w *worker) Fold(b rounds.Block) error {
+func (w *worker) Fold(b iterative.Block) error {
 	if b.D != w.l.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
 		panic("align: block of another shape")
 	}
@@ -114,7 +114,7 @@ func (w *worker) Fold(b rounds.Block) error {
 	return nil
 }
 
-// End implements rounds.Worker.
+// End implements iterative.Worker.
 func (w *worker) End() (foundBytes, own []byte, err error) {
 	if w.s.phase == begin {
 		w.dual = NewDual(w.class, w.l.Classes, w.l.Options.Start)

@@ -33,9 +33,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // Options are the options of the learner. Equal options and rows give equal weights.
@@ -47,7 +47,7 @@ type Options struct {
 	Tolerance float64 `json:"tolerance"`
 	Heaviest  float64 `json:"heaviest"` // the largest weight of a row, in units of their mean
 	Planned   int     `json:"planned"`  // most rounds
-	// Sample is the file of the rows of the preconditioner, as learner.EncodeSample wrote it.
+	// Sample is the file of the rows of the preconditioner, as iterative.EncodeSample wrote it.
 	Sample string `json:"sample_file,omitempty"`
 }
 
@@ -57,21 +57,21 @@ const (
 	squared     = "squared" // the loss
 )
 
-// Learner is a rounds.Learner. Create it with New.
+// Learner is a iterative.Learner. Create it with New.
 type Learner struct {
 	Options
-	files rounds.Files
+	files iterative.Files
 }
 
 var (
-	_ rounds.Learner  = (*Learner)(nil)
-	_ rounds.Fitted   = (*round)(nil)
-	_ rounds.Threaded = (*worker)(nil)
+	_ iterative.Learner  = (*Learner)(nil)
+	_ iterative.Fitted   = (*round)(nil)
+	_ iterative.Threaded = (*worker)(nil)
 )
 
 // New returns the learner for the options. The error names the invalid option. Only Update reads the
 // sample.
-func New(o Options, files rounds.Files) (*Learner, error) {
+func New(o Options, files iterative.Files) (*Learner, error) {
 	_, err := o.Validate()
 	switch {
 	case err != nil:
@@ -106,14 +106,14 @@ func (o *Options) code(y float32, c int) float64 {
 	return -1
 }
 
-// Start implements rounds.Learner.
+// Start implements iterative.Learner.
 func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	s := newState(&l.Options, 0, nil)
 	for q := range s.found {
 		s.found[q] = 1
 	}
 	if init != nil {
-		if err := rounds.CheckInit(init, l.Outputs, l.Dim); err != nil {
+		if err := iterative.CheckInit(init, l.Outputs, l.Dim); err != nil {
 			return nil, fmt.Errorf("falkon: %w", err)
 		}
 		for i := range s.x {
@@ -123,8 +123,8 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(&l.Options), nil
 }
 
-// Open implements rounds.Learner.
-func (l *Learner) Open(data []byte) (rounds.Round, error) {
+// Open implements iterative.Learner.
+func (l *Learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(&l.Options, data)
 	if err != nil {
 		return nil, fmt.Errorf("falkon: state: %w", err)

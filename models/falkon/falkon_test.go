@@ -10,10 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/falkon"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // waves returns n rows of d numbers with targets that depend on them, and classes.
@@ -47,7 +46,7 @@ func gaussian(t testing.TB, in, out int) features.Map {
 
 // direct solves the equations of the problem by a Cholesky factor in float64: the weights and intercepts
 // of each output.
-func direct(d *linear.Data, fit *learner.Result, lambda float64) (w [][]float64, b []float64) {
+func direct(d *linear.Data, fit *iterative.FitResult, lambda float64) (w [][]float64, b []float64) {
 	a, right, mean, codes := equations(d, fit, lambda)
 	dim, k := len(mean), len(codes)
 	if _, ok := blas.Cholesky(a, dim, 1); !ok {
@@ -66,7 +65,7 @@ func direct(d *linear.Data, fit *learner.Result, lambda float64) (w [][]float64,
 }
 
 // equations returns the lower triangle of A, r (D×k), and the means of the features and of the codes.
-func equations(d *linear.Data, fit *learner.Result, lambda float64) (a, right, mean, codes []float64) {
+func equations(d *linear.Data, fit *iterative.FitResult, lambda float64) (a, right, mean, codes []float64) {
 	in, dim := d.Map.Dims()
 	n := len(d.X) / in
 	phi := make([]float32, n*dim)
@@ -133,7 +132,7 @@ func TestScoresEqualThoseOfADirectSolve(t *testing.T) {
 		for _, lambda := range []float64{1e-2, 1e-5} {
 			o := falkon.NewTraining()
 			o.Tolerance, o.Sample = 1e-7/math.Sqrt(lambda), 64
-			fit, err := learner.Fit(data, lambda, o)
+			fit, err := iterative.Fit(data, lambda, o)
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -171,7 +170,7 @@ func TestTheResidualIsThatOfAnIndependentComputation(t *testing.T) {
 	data := waves(gaussian(t, 3, 128), n, 3, 0)
 	o := falkon.NewTraining()
 	o.Tolerance, o.Sample = 1, 8 // which leave a residual far above that of rounding
-	fit, err := learner.Fit(data, lambda, o)
+	fit, err := iterative.Fit(data, lambda, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,18 +193,18 @@ func TestTheResidualIsThatOfAnIndependentComputation(t *testing.T) {
 func FuzzDamagedFilesAreErrors(f *testing.F) {
 	o := falkon.Options{Path: []float64{1e-2, 1e-3}, Tolerance: 0.01, Heaviest: 1, Planned: 20, Sample: "sample"}
 	o.Problem = loss.Problem{Loss: "squared", Outputs: 2, Dim: 3, Rows: 4, Lambda: 1e-2}
-	block := rounds.Block{N: 4, D: 3, Phi: []float32{1, 2, 3, 0, -1, 1, 2, 2, 0, 1, 0, 1}, Y: []float32{0, 1, 1, 0}}
+	block := iterative.Block{N: 4, D: 3, Phi: []float32{1, 2, 3, 0, -1, 1, 2, 2, 0, 1, 0, 1}, Y: []float32{0, 1, 1, 0}}
 	open := func(sample []byte) (*falkon.Learner, error) {
 		return falkon.New(o, func(_ string, decode func([]byte) (any, error)) (any, error) { return decode(sample) })
 	}
-	sample := learner.EncodeSample(block)
+	sample := iterative.EncodeSample(block)
 	l, err := open(sample)
 	if err != nil {
 		f.Fatal(err)
 	}
 	state, err := l.Start(nil)
 	for err == nil { // all phases
-		var r rounds.Round
+		var r iterative.Round
 		if r, err = l.Open(state); err != nil || r.Done() {
 			break
 		}

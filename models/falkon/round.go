@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 const (
@@ -118,20 +118,20 @@ func (r *round) model(first, n int) *linear.Model {
 	return m
 }
 
-// Reads implements rounds.Round.
+// Reads implements iterative.Round.
 func (r *round) Reads() bool { return r.phase[0] != done }
 
-// Done implements rounds.Round.
+// Done implements iterative.Round.
 func (r *round) Done() bool { return r.phase[0] == done }
 
-// Model implements rounds.Fitted: that of the best λ.
+// Model implements iterative.Fitted: that of the best λ.
 func (r *round) Model() *linear.Model { return r.model(r.best()*r.Outputs, r.Outputs) }
 
 // best is the index of the λ with the least error on held-out rows, the first of several.
 func (r *round) best() int {
 	best := 0
 	for i := range r.Path {
-		if rounds.Better(r.report(i), r.report(best)) {
+		if iterative.BetterReport(r.report(i), r.report(best)) {
 			best = i
 		}
 	}
@@ -141,7 +141,7 @@ func (r *round) best() int {
 // report is about one λ. The objective follows from A x = r − residual:
 //
 //	f(x) = ½Σ c t²/n − ½ x·(r + residual)
-func (r *round) report(i int) rounds.Report {
+func (r *round) report(i int) iterative.Report {
 	d, lambda := r.Dim, r.Path[i]
 	var objective, squares, above float64
 	for c := range r.Outputs {
@@ -151,7 +151,7 @@ func (r *round) report(i int) rounds.Report {
 		squares += dot(x, x)
 		above += dot(res, res) / (2 * lambda)
 	}
-	rep := rounds.Measured(r.tally(i, 0), r.tally(i, 1), 0)
+	rep := iterative.NewReport(r.tally(i, 0), r.tally(i, 1), 0)
 	rep.Round, rep.Rows = r.round, r.Rows
 	rep.Objective, rep.Loss = objective, objective-float64(lambda/2*squares)
 	if r.Done() {
@@ -163,29 +163,29 @@ func (r *round) report(i int) rounds.Report {
 	return rep
 }
 
-// Update implements rounds.Round.
-func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+// Update implements iterative.Round.
+func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	sum := newPartial(r)
-	err := rounds.EachPartial(next, func(partition int, data []byte) error {
+	err := iterative.EachPartial(next, func(partition int, data []byte) error {
 		if err := sum.merge(data); err != nil {
 			return fmt.Errorf("falkon: round %d: partition %d: partial result: %w", r.round, partition, err)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, rounds.Report{}, err
+		return nil, iterative.Report{}, err
 	}
 	if n := sum.rows(r)[0]; r.Reads() && n != r.Rows {
-		return nil, rounds.Report{}, fmt.Errorf("falkon: round %d: %d training rows, the options say %d", r.round, n, r.Rows)
+		return nil, iterative.Report{}, fmt.Errorf("falkon: round %d: %d training rows, the options say %d", r.round, n, r.Rows)
 	}
 	report := r.report(r.best())
 	if len(r.Path) > 1 && r.Done() {
-		var all []rounds.Report
+		var all []iterative.Report
 		for i := range r.Path {
 			all = append(all, r.report(i))
 		}
 		if report.Detail, err = json.Marshal(all); err != nil {
-			return nil, rounds.Report{}, err
+			return nil, iterative.Report{}, err
 		}
 	}
 	s := newState(&r.Options, r.round+1, slices.Clone(r.all))
@@ -200,7 +200,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		err = r.verified(s, sum)
 	}
 	if err != nil {
-		return nil, rounds.Report{}, err
+		return nil, iterative.Report{}, err
 	}
 	return s.encode(&r.Options), report, nil
 }

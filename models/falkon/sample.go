@@ -40,7 +40,7 @@ func (l *Learner) sample() (*sample, error) {
 	return s, nil
 }
 
-// decodeSample returns the sample of a file that learner.EncodeSample wrote.
+// decodeSample returns the sample of a file that iterative.EncodeSample wrote.
 func decodeSample(data []byte) (any, error) {
 	file, err := safetensors.Decode(data)
 	if err != nil {

@@ -6,19 +6,18 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // Name is the registered name of the learner.
 const Name = "cg"
 
 func init() {
-	learner.Register(learner.Learner{
+	iterative.Register(iterative.Definition{
 		Name: Name, Aliases: []string{"falkon"}, Summary: "the least squares of ridge by conjugate gradients, for tens of thousands of features", Weighted: true, Joint: true,
-		New: func() learner.Options { return NewTraining() },
-		Open: func(options []byte, files rounds.Files) (rounds.Learner, error) {
+		New: func() iterative.Options { return NewTraining() },
+		Open: func(options []byte, files iterative.Files) (iterative.Learner, error) {
 			var o Options
 			if err := json.Unmarshal(options, &o); err != nil {
 				return nil, fmt.Errorf("falkon: options of the learner: %w", err)
@@ -31,15 +30,15 @@ func init() {
 // Training holds the options of training by this learner. NewTraining returns the defaults of
 // the command line.
 type Training struct {
-	learner.Shared
+	iterative.Shared
 	Tolerance float64 `flag:"tolerance" help:"For cg: relative residual of the equations of ridge at which an output is done, in units of the square root of lambda; 0 is 0.01, which leaves an error far below that of held-out rows."`
 	Sample    int     `flag:"preconditioner" help:"For cg: rows of the sample whose kernel preconditions the equations; more rows take fewer rounds. 0 chooses."`
 }
 
-var _ learner.Iterative = (*Training)(nil)
+var _ iterative.Iterative = (*Training)(nil)
 
 // NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Shared: learner.Defaults()} }
+func NewTraining() *Training { return &Training{Shared: iterative.Defaults()} }
 
 const (
 	mostSampled  = 1 << 13
@@ -67,7 +66,7 @@ func (t *Training) Validate() error {
 }
 
 // Complete fills in rounds and the tolerance.
-func (t *Training) Complete() learner.Iterative {
+func (t *Training) Complete() iterative.Iterative {
 	c := *t
 	c.Shared = c.Chosen(500)
 	c.Tolerance = cmp.Or(t.Tolerance, 0.01)
@@ -86,7 +85,7 @@ func (t *Training) Samples(features int) int {
 func (t *Training) Resumes() bool { return true }
 
 // Seal returns the Options of the problem. Values of λ are compared at ten times the tolerance.
-func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
+func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	o := Options{Problem: p, Path: s.Path, Tolerance: t.Tolerance, Heaviest: max(1, s.Heaviest), Planned: t.Rounds}
 	if s.Trial {
 		o.Tolerance = min(1, 10*o.Tolerance)
@@ -98,8 +97,8 @@ func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
 
 // Memory returns the memory of a training: the sums of each partition, the state, and the
 // preconditioner.
-func (t *Training) Memory(s learner.Size) learner.Memory {
+func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	lambdas := int64(max(1, s.Lambdas))
 	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(t.Samples(s.Features))
-	return learner.Memory{Worker: 28 * k * d, Partition: 4*stripRows*d + 24*k*d, Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}
+	return iterative.Memory{Worker: 28 * k * d, Partition: 4*stripRows*d + 24*k*d, Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}
 }

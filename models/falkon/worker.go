@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 // worker adds up the rows of a partition. Nothing in its result depends on their order.
@@ -22,8 +22,8 @@ type worker struct {
 // stripRows is the number of rows that are put on the grid at a time, few enough for the cache.
 const stripRows = 32
 
-// Worker implements rounds.Round.
-func (r *round) Worker(int, []byte) (rounds.Worker, error) {
+// Worker implements iterative.Round.
+func (r *round) Worker(int, []byte) (iterative.Worker, error) {
 	k := len(r.vectors)
 	return &worker{
 		round: r, partial: newPartial(r), threads: 1, sums64: blas.Make[float64](k * r.Dim), z: blas.Make[float32](stripRows * r.Dim),
@@ -31,11 +31,11 @@ func (r *round) Worker(int, []byte) (rounds.Worker, error) {
 	}, nil
 }
 
-// Threads implements rounds.Threaded.
+// Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = n }
 
-// Fold implements rounds.Worker.
-func (w *worker) Fold(b rounds.Block) error {
+// Fold implements iterative.Worker.
+func (w *worker) Fold(b iterative.Block) error {
 	b.Check("falkon", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("falkon: %w", err)
@@ -59,7 +59,7 @@ func (w *worker) Fold(b rounds.Block) error {
 }
 
 // measure finds the largest features, and the largest code.
-func (w *worker) measure(b rounds.Block) error {
+func (w *worker) measure(b iterative.Block) error {
 	for i := range b.N {
 		for j, x := range b.Phi[i*b.D:][:b.D] {
 			if x-x != 0 {
@@ -73,7 +73,7 @@ func (w *worker) measure(b rounds.Block) error {
 }
 
 // add adds some rows of a block.
-func (w *worker) add(b rounds.Block, first, n int) {
+func (w *worker) add(b iterative.Block, first, n int) {
 	d, k := w.Dim, len(w.vectors)
 	z, totals := w.z[:n*d], w.totals(w.round)
 	blas.Affine(z, b.Phi[first*d:][:n*d], w.inverse, w.shift, n)
@@ -110,7 +110,7 @@ func (w *worker) add(b rounds.Block, first, n int) {
 }
 
 // score counts the errors of the published weights of each λ, on features that are not rounded.
-func (w *worker) score(b rounds.Block) error {
+func (w *worker) score(b iterative.Block) error {
 	k, rows, side := w.columns(), w.rows(w.round)[1:], 0
 	if b.HeldOut {
 		side = 1
@@ -140,7 +140,7 @@ func (w *worker) score(b rounds.Block) error {
 	return nil
 }
 
-// End implements rounds.Worker.
+// End implements iterative.Worker.
 func (w *worker) End() (found, own []byte, err error) {
 	return w.partial.encode(), nil, nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // FoldHashes returns the hash of each row that decides its fold, the hash modulo k: by content, or by Groups. They are
@@ -14,12 +14,12 @@ import (
 func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 	in, _ := d.Map.Dims()
 	b := &rows.Block{N: d.Rows(), D: in, X: d.X}
-	var rule *folds.Rule
+	var rule *profile.FoldRule
 	if d.Groups != nil && k > 1 {
 		for _, group := range d.Groups {
 			b.Keys = append(b.Keys, schema.GroupKey([]byte(group)))
 		}
-		counts := new(folds.Keys)
+		counts := new(profile.FoldKeys)
 		used := &rows.Block{} // rows of weight 0 are in no file
 		for i, key := range b.Keys {
 			if d.Weight(i) > 0 {
@@ -27,9 +27,9 @@ func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 			}
 		}
 		counts.AddBlock(used, make([]uint64, len(used.Keys)))
-		if rule, err = counts.Rule(folds.Group, []string{"group"}, k, 0, seed); err != nil {
+		if rule, err = counts.Rule(profile.ByGroup, []string{"group"}, k, 0, seed); err != nil {
 			return nil, fmt.Errorf("linear: %w", err)
 		}
 	}
-	return folds.NewAssigner(seed, rule, nil, folds.Labels{}).Hashes(nil, folds.Place{}, b)
+	return profile.NewAssigner(seed, rule, nil, profile.FoldLabels{}).Hashes(nil, profile.FoldPlace{}, b)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // Data holds labelled rows in memory: Class or Target has a label for each row.
@@ -23,7 +23,7 @@ type Data struct {
 	Targets int
 
 	// Weights has a weight for each row, or is nil if all are 1: a row of weight 3 counts as
-	// three rows, and a row of weight 0 is not used. See package weight.
+	// three rows, and a row of weight 0 is not used. See package profile.
 	Weights []float64
 
 	// Groups names what each row belongs to, or is nil if rows are independent: where rows are held out, those of a
@@ -120,8 +120,8 @@ func (d *Data) Names(outputs int) []string {
 
 // Weighed returns the weights of the rows that have one above 0, and the sum of them in each
 // class, or of all rows if there are no classes.
-func (d *Data) Weighed(outputs int) (*weight.Weights, []float64) {
-	var all weight.Sum
+func (d *Data) Weighed(outputs int) (*profile.Weights, []float64) {
+	var all profile.WeightSum
 	each := make([]exact.Sum, 1)
 	if d.Class != nil {
 		each = make([]exact.Sum, outputs)

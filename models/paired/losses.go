@@ -5,7 +5,7 @@ import (
 	"math/big"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/models/estimate"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // MaxLoss is the largest loss that can be added.
@@ -111,8 +111,8 @@ func (l *Losses) Means() (champion, challenger float64) {
 // Difference returns the mean, with its precision, of the challenger's losses minus those of the champion
 // times ratio: with ratio 1.01, of how much the challenger is worse than one percent more
 // than the champion.
-func (l *Losses) Difference(ratio float64) estimate.Mean {
-	d := estimate.Mean{Effective: l.Effective()}
+func (l *Losses) Difference(ratio float64) score.Mean {
+	d := score.Mean{Effective: l.Effective()}
 	if l.rows == 0 {
 		return d
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/models/estimate"
+	"github.com/bochner-ml/bochner/models/score"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -57,7 +57,7 @@ func (s *Sum) Report(unit float64) []Comparison {
 
 // Compare compares the models by one of the metrics, or by RMSE if MSE is one.
 func (s *Sum) Compare(m Metric, unit float64) Comparison {
-	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m, estimate.LeastRows)}
+	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m, score.LeastMeanRows)}
 	var low, high, detectable float64
 	if s.clusters != nil {
 		c.Test = "groups"
@@ -133,7 +133,7 @@ func (m Metric) scale(unit float64) float64 {
 // ratio. It is NaN for too few rows, and +Inf if there is none.
 func (l *Losses) ratio(confidence float64) float64 {
 	a, b := l.Means()
-	if l.Effective() < estimate.LeastRows || !(a > 0) {
+	if l.Effective() < score.LeastMeanRows || !(a > 0) {
 		return math.NaN()
 	}
 	below := func(r float64) bool { // the p-value falls with r
@@ -235,7 +235,7 @@ const mostSkew = 0.15
 
 // skewed says why a mean difference cannot be judged by its rows or groups, because a few of them decide; "" if it can.
 func (s *Sum) skewed(skew, effective float64) string {
-	if skew <= mostSkew || effective < estimate.LeastRows {
+	if skew <= mostSkew || effective < score.LeastMeanRows {
 		return ""
 	}
 	want := 100 * math.Ceil(effective*skew*skew/(mostSkew*mostSkew)/100)
@@ -254,13 +254,13 @@ func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.Level()) /
 func (s *Sum) tooFewFor(c Condition) string {
 	switch least := c.leastRows(); {
 	case c.Metric == Error:
-		return s.tooFew(c.Metric, estimate.LeastRows)
+		return s.tooFew(c.Metric, score.LeastMeanRows)
 	case s.clusters == nil:
 		return s.tooFew(c.Metric, least)
 	case float64(s.rows) < least:
 		return fmt.Sprintf("only %d rows, want %g", s.rows, least)
 	}
-	return s.tooFew(c.Metric, estimate.LeastRows)
+	return s.tooFew(c.Metric, score.LeastMeanRows)
 }
 
 // counts names what tests count.
@@ -295,8 +295,8 @@ func (s *Sum) tooFew(m Metric, least float64) string {
 }
 
 // detectableMean returns the improvement of the mean that a test at 95 % shows with probability 80 %.
-func detectableMean(d estimate.Mean) float64 {
-	if d.Effective < estimate.LeastRows {
+func detectableMean(d score.Mean) float64 {
+	if d.Effective < score.LeastMeanRows {
 		return math.Inf(1)
 	}
 	return d.Error * (distuv.UnitNormal.Quantile(0.95) + distuv.UnitNormal.Quantile(0.8))

@@ -7,16 +7,16 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/weight"
 )
 
 func init() {
-	learner.Register(learner.Learner{
+	iterative.Register(iterative.Definition{
 		Name: "pca", Summary: "principal components of the features, one pass", Unlabeled: true, Weighted: true,
-		New: func() learner.Options { return NewTraining() },
+		New: func() iterative.Options { return NewTraining() },
 	})
 }
 
@@ -76,7 +76,7 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 		return nil, err
 	}
 	w, all := d.Weighed(1)
-	grid := weight.NewGrid(w, nil, all)
+	grid := profile.NewWeightGrid(w, nil, all)
 	shape := ridge.Shape{Dim: dim, Outputs: 1, Weighted: grid != nil}
 	if err := shape.Validate(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 	steps := t.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
 	sum, z := ridge.NewSum(shape), features.NewGrid(dim, steps)
 	var cut int64
-	c := weight.Collector{Weights: grid, Unlabeled: true, Full: func(b *rows.Block, whole []int64) {
+	c := profile.WeightCollector{Weights: grid, Unlabeled: true, Full: func(b *rows.Block, whole []int64) {
 		cut += g.Quantize(z, b.X, b.N, threads)
 		sum.Add(z, nil, nil, whole, threads)
 	}}

@@ -3,6 +3,33 @@
 // bandwidths and the list of classes are chosen from it, and so models depend on it. A
 // Sum is therefore an exact function of the rows alone, whatever their order and however
 // they were cut into blocks and parts.
+//
+// # Folds
+//
+// A FoldRule decides which fold a row is in, by its content, the seed and, where all rows are
+// alike, the number of equal rows before it. The folds of a data set do not depend on the order of
+// its rows or on how its files are cut.
+//
+// A row is assigned by the hash of its numbers, so equal rows share a fold: no model is judged by
+// copies of rows that it learned from. Tables of at most Few different rows are the exception. Folds of
+// whole rows would lack some of them, and the others say nothing about those. There, copy k of the
+// content (numbers, label, weight) is assigned by the hash of the content and k, as if k were one
+// more column. Copies are equal, so it does not matter which is which.
+//
+// Assigning the copies of each content in turn would make folds more equal, but the training rows
+// would then have the label proportions of the held-out rows, and the held-out errors of labels
+// that are coin flips would be below one half.
+//
+// The profile pass counts different rows up to Few (DistinctRows). Only if there are no more, one more
+// pass counts contents by shard (FoldTally), so that every shard knows the numbers of its copies.
+//
+// # Weights
+//
+// The weight of a row says how much it counts: a row of weight 3 counts as three rows of
+// weight 1, in the loss, in moments and in scores. Only ratios of weights matter, because
+// λ is on the mean loss, Σ wℓ/Σ w. A row of weight 0 is used for nothing. Weights are float32 values: a
+// weight of more digits is rounded to one. A pass collects their WeightSum; exact sums take them as whole
+// numbers of a WeightGrid.
 package profile
 
 import (
@@ -12,7 +39,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // Options say what a Sum collects. Sums that are merged must have equal options.
@@ -248,7 +274,7 @@ type Profile struct {
 	VarAll  float64  `json:"var_all"`  // variance over all values, without missing ones and categories
 	MaxNorm float64  `json:"max_norm"` // largest Euclidean norm of a row
 	// Weights is nil if rows have none. Means and deviations are weighted otherwise.
-	Weights *weight.Weights `json:"weights,omitempty"`
+	Weights *Weights `json:"weights,omitempty"`
 	// Labels is nil if the data have none, or several for each row.
 	Labels *schema.LabelSummary `json:"labels,omitempty"`
 	// Targets has the range of each of several labels.

@@ -3,12 +3,11 @@ package profile
 import (
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // weighted is what is known of the weights of rows.
 type weighted struct {
-	rows    weight.Sum
+	rows    WeightSum
 	total   exact.Sum
 	missing []exact.Sum // of the rows without a value in each column, as far as there are any
 }

@@ -6,10 +6,10 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
-	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // Fitted is the result of Fit.
@@ -28,7 +28,7 @@ const seedOfFit = 1
 // it tries those of AutoLambda. The map must be features.Gridded. Nil options mean those of NewTraining.
 //
 // Training on a file of these rows with the same options gives the same weights, byte for
-// byte, unless there are several λ and few different rows (folds.Few).
+// byte, unless there are several λ and few different rows (profile.Few).
 // Training on rows with whole weights gives the weights of training on repeated rows, byte
 // for byte.
 func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
@@ -48,11 +48,11 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	}
 	_, dim := m.Dims()
 	weights, byClass := d.Weighed(outputs)
-	classes, err := learner.ClassWeights(t.Weights, d.Names(outputs), byClass)
+	classes, err := iterative.ClassWeights(t.Weights, d.Names(outputs), byClass)
 	if err != nil {
 		return nil, err
 	}
-	grid := weight.NewGrid(weights, classes, byClass)
+	grid := profile.NewWeightGrid(weights, classes, byClass)
 	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil, Weighted: grid != nil}
 	if err = shape.Validate(); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 
 // Size returns how many rows sums of rows with those weights are sums of, as if rows were
 // repeated, and the largest sum of weights that they may have.
-func Size(w *weight.Weights, grid *weight.Grid) (rows, total int64) {
+func Size(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
 	if grid == nil {
 		return w.Rows, w.Rows
 	}
@@ -115,11 +115,11 @@ func Size(w *weight.Weights, grid *weight.Grid) (rows, total int64) {
 func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Options) ([]*Sum, error) {
 	in, _ := m.Dims()
 	z := features.NewGrid(shape.Dim, steps)
-	sums, parts := make([]*Sum, o.Folds), make([]weight.Collector, o.Folds)
+	sums, parts := make([]*Sum, o.Folds), make([]profile.WeightCollector, o.Folds)
 	var cut int64
 	for fold := range sums {
 		sums[fold] = NewSum(shape)
-		parts[fold] = weight.Collector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
+		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
 			cut += m.Quantize(z, b.X, b.N, o.Threads)
 			sums[fold].Add(z, b.Y, o.Grid, weights, o.Threads)
 		}}

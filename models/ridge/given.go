@@ -5,7 +5,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/dual"
-	"github.com/bochner-ml/bochner/models/points"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -14,7 +13,7 @@ import (
 type Rows struct {
 	Shape Shape
 	Steps int
-	Folds []*points.Set
+	Folds []*GridRows
 }
 
 // Carries tells whether so many rows are so few that they are better carried than summed, for a choice among the
@@ -25,21 +24,21 @@ func Carries(shape Shape, rows int64, lambda []float64) bool {
 }
 
 // NewPoints returns an empty set of rows for sums of the shape.
-func NewPoints(shape Shape) *points.Set {
+func NewPoints(shape Shape) *GridRows {
 	labels := 1
 	if shape.Regression {
 		labels = shape.Outputs
 	}
-	return &points.Set{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
+	return &GridRows{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
 }
 
 // PointsOfPart is how many rows of the shape take as much as a part of their sum.
 func PointsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
 
 // AddPoints adds the rows of several sets on a grid of that many steps.
-func (s *Sum) AddPoints(steps, threads int, sets ...*points.Set) {
+func (s *Sum) AddPoints(steps, threads int, sets ...*GridRows) {
 	z := features.NewGrid(s.shape.Dim, steps)
-	for labels, weights := range points.Blocks(z, sets, threads) {
+	for labels, weights := range RowBlocks(z, sets, threads) {
 		s.addLabels(z, labels, weights, threads)
 	}
 }
@@ -77,7 +76,7 @@ func (p *path) partOfRows(part []int) (sums []*Sum) {
 }
 
 // of returns the rows of some folds.
-func (r *Rows) of(folds func(int) bool) (sets []*points.Set) {
+func (r *Rows) of(folds func(int) bool) (sets []*GridRows) {
 	for f, rows := range r.Folds {
 		if folds(f) {
 			sets = append(sets, rows)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/points"
 )
 
 // rows returns those of each fold, which came in a few parts, in that order.
@@ -21,7 +20,7 @@ func (s *sample) rows(order []int) *Rows {
 				in = append(in, i)
 			}
 		}
-		var sets []*points.Set
+		var sets []*GridRows
 		for part := range slices.Chunk(in, 70) {
 			set := NewPoints(s.shape)
 			var labels []int32
@@ -35,7 +34,7 @@ func (s *sample) rows(order []int) *Rows {
 			set.Add(s.pack(part), labels, nil, 2)
 			sets = append(sets, set)
 		}
-		r.Folds = append(r.Folds, points.Join(append(sets, NewPoints(s.shape))))
+		r.Folds = append(r.Folds, JoinRows(append(sets, NewPoints(s.shape))))
 	}
 	return r
 }

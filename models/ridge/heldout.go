@@ -3,27 +3,27 @@ package ridge
 import (
 	"math/bits"
 
-	"github.com/bochner-ml/bochner/models/ridge/internal/heldout"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // heldOut computes the errors of weights on rows that they were not fitted to.
-type heldOut struct{ *heldout.Errors }
+type heldOut struct{ *solver.HeldOutErrors }
 
 func newHeldOut(shape Shape, threads int) heldOut {
-	return heldOut{heldout.New(shape.Dim, shape.Outputs, threads)}
+	return heldOut{solver.NewHeldOutErrors(shape.Dim, shape.Outputs, threads)}
 }
 
 // squares returns the squared errors on the rows of fold of several V, fitted to the rows of the system y, as
-// heldout.Errors has them.
+// solver.HeldOutErrors has them.
 func (h heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 	k := fold.shape.Outputs
-	sums := heldout.Sums{
+	sums := solver.HeldOutSums{
 		N: fold.head[0], Columns: fold.Columns(), Targets: fold.head[1:][:k], Tiles: fold.tiles, Cross: fold.cross, Width: fold.shape.width(),
 	}
 	for c := range k {
 		sums.Squares = append(sums.Squares, centredSquares(fold, nil, c))
 	}
-	return h.Squares(heldout.Fitted{N: y.n, Columns: y.colSum, Targets: y.outSum, Each: y.each}, sums, vt)
+	return h.Squares(solver.HeldOutFit{N: y.n, Columns: y.colSum, Targets: y.outSum, Each: y.each}, sums, vt)
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/models/ridge/internal/descent"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// With many features λ is found by descent (package descent), from the value that is best on a quarter of the
+// With many features λ is found by descent (package solver), from the value that is best on a quarter of the
 // features, where a solve costs a 64th; that is again found so.
 
 // search fills tallies until the best λ is found, and returns its position.
@@ -56,8 +55,8 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 func (p *path) descends(shape Shape) bool { return p.least > 0 && shape.Dim >= p.least && !p.Given }
 
 // choice returns the search among the values, whose trials overwrite the system.
-func (p *path) choice(y *system, total *Sum, judges []int) *descent.Search {
-	return &descent.Search{
+func (p *path) choice(y *system, total *Sum, judges []int) *solver.LambdaDescent {
+	return &solver.LambdaDescent{
 		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen, Together: p.by == solver.Shared,
 		Ends: func(value int) bool { return p.Finer > 0 && TooCoarse(p.tried(), p.values[value], p.Finer) },
 		Try:  func(values, folds []int) error { return p.try(y, total, values, folds) },
@@ -95,7 +94,7 @@ func (p *path) table() (rows []Row, folds [][]float64, trials []*Solution) {
 }
 
 // startFrom returns the position of the value from which to search, the best on a part of the features, and
-// descent.Search.Before of what was tried there, which is that value and its neighbours on all folds at least.
+// solver.LambdaDescent.Before of what was tried there, which is that value and its neighbours on all folds at least.
 func (p *path) startFrom(shape Shape) (start int, before func(value int) []float64) {
 	part := solver.PartOf(shape.Dim)
 	if p.Rows != nil {

@@ -14,6 +14,10 @@
 // bits. All sums over rows are then integers, held exactly in float64: sums may be added
 // in any order, and subtracted again, without changing a bit. So equal data give equal
 // models, however they were cut.
+//
+// SolveChain chooses λ where folds follow each other in time. A Stripe is a range of the parts of sums that
+// are too large for one worker. GridRows holds few rows as they are added up: where rows do not outnumber
+// features, they take less than their sums.
 package ridge
 
 import (

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
-	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to
@@ -71,7 +71,7 @@ type Options struct {
 	// First leaves out and scores only fold 0, because an earlier step, such as a search
 	// for features, has seen rows of the other folds. It needs Folds ≥ 2.
 	First bool
-	// Gap says that fold 1 is not fitted to where fold 0 is held out: see package chain.
+	// Gap says that fold 1 is not fitted to where fold 0 is held out: see package ridge.
 	Gap bool
 	// Unfitted makes Solve return after the choice of λ, without weights.
 	Unfitted bool
@@ -80,7 +80,7 @@ type Options struct {
 	// Half_j·Step·number. The zero value means that it has not.
 	Ranges Ranges
 	// Weights is the grid of the weights of rows; nil if they have none.
-	Weights *weight.Grid
+	Weights *profile.WeightGrid
 	Grid    linear.Grids // the grids of the targets; nil for classes
 	Classes []string     // names of the classes, for errors; may be nil
 	Threads int          // goroutines to compute with; < 1 means 1. the result does not depend on it
@@ -143,7 +143,7 @@ type Row struct {
 	HeldOutMSE    float64 `json:"held_mse"`
 	// HeldOutStdErr is the standard error of HeldOutMSE; 0 if it is not known.
 	HeldOutStdErr float64 `json:"held_std_err,omitempty"`
-	// HeldOutLogLoss is the log loss of those rows, as logloss.Losses has it, if it was summed.
+	// HeldOutLogLoss is the log loss of those rows, as score.LogLosses has it, if it was summed.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
 	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
 	// is weighted then.

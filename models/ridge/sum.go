@@ -17,7 +17,7 @@ import (
 //	Σ zzᵀ            the Gram matrix, in tiles of its lower triangle
 //	Σ zqᵀ, Σ z       the cross products, D×k and D×1
 //
-// Rows may have weights, which are whole numbers (package weight): a row of weight w then
+// Rows may have weights, which are whole numbers (package profile): a row of weight w then
 // counts as w rows everywhere.
 //
 // Every number in it is an exact integer, so Merge and Sub are exact, and the order of

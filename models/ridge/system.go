@@ -2,7 +2,7 @@ package ridge
 
 import (
 	"github.com/bochner-ml/bochner/internal/shifted"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // system is the centred normal equations of some rows, in units of the grids,
@@ -25,7 +25,7 @@ type system struct {
 	v       []float64 // row-major D×k: R_c, then the solution
 	scratch []float64 // length D
 
-	weights *weight.Grid // nil if rows have none
+	weights *profile.WeightGrid // nil if rows have none
 
 	// each has the factor of the squared errors of each output, 1 unless there are several
 	// targets: see share.
@@ -34,7 +34,7 @@ type system struct {
 	ranges Ranges
 }
 
-func newSystem(shape Shape, weights *weight.Grid, threads int) *system {
+func newSystem(shape Shape, weights *profile.WeightGrid, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
 	y := &system{
 		shape: shape, Matrix: shifted.New(d, threads), weights: weights,

@@ -4,13 +4,13 @@ import (
 	"cmp"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 func init() {
-	learner.Register(learner.Learner{
+	iterative.Register(iterative.Definition{
 		Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass", Weighted: true,
-		New: func() learner.Options { return NewTraining() },
+		New: func() iterative.Options { return NewTraining() },
 	})
 }
 
@@ -25,10 +25,12 @@ type Training struct {
 }
 
 // NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Grid: features.AutoBits, Solver: learner.AutoSolver} }
+func NewTraining() *Training { return &Training{Grid: features.AutoBits, Solver: iterative.AutoSolver} }
 
 // Validate returns errors that do not depend on the data.
-func (t *Training) Validate() error { return cmp.Or(t.Grid.Validate(), learner.ValidSolver(t.Solver)) }
+func (t *Training) Validate() error {
+	return cmp.Or(t.Grid.Validate(), iterative.ValidSolver(t.Solver))
+}
 
 // FewProducts is the number of products of features, rows × D², up to which auto uses 16
 // bits at once because their cost is small.

@@ -1,6 +1,11 @@
 // Package score measures how far predictions are from the truth. The counts and sums are
 // exact, so scores do not depend on the order of the rows or on how they were cut; counts
 // of several workers can be merged.
+//
+// A Calibration turns scores into probabilities, using rows that the model was not trained on, and
+// Reliability measures how good they are. A Mean has a p-value and a confidence interval that hold for skewed
+// values, such as losses, of which a few are large. LogLosses are those of classifiers whose scores are not
+// yet probabilities.
 package score
 
 import (
@@ -106,7 +111,7 @@ func scaled(n int64, share float64) int64 { return int64(math.RoundToEven(float6
 // WeightedReport returns the scores of rows with weights. c counts the rows, and weighted
 // counts each as often as its weight on a grid says. Counts in the report are of rows, rates
 // are by weight, and intervals are those of that many rows of equal weights (see
-// weight.Weights).
+// profile.Weights).
 func (c *Classes) WeightedReport(names []string, weighted *Classes, effective float64) ClassReport {
 	r, by := c.Report(names), weighted.Report(names)
 	r.Accuracy, r.Error, r.BalancedAccuracy = by.Accuracy, by.Error, by.BalancedAccuracy

@@ -5,7 +5,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
-	"github.com/bochner-ml/bochner/models/estimate"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -67,10 +66,10 @@ func (p *Precision) SquareVariance(r *TargetReport, unit float64) float64 {
 
 // Bound sets the 95 % intervals of the scores of a report, of rows that are as precise as that many
 // of equal weights, added from the middle in the unit. Those of RMSE and MAE are of the means of r² and |r|
-// (estimate.Interval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
+// (score.MeanInterval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
 // to first order, that of the mean of r²/Var r − (y−ȳ)²/Var y.
 func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
-	if p.rows == 0 || effective < estimate.LeastRows || r.MaxError > 0x1p31*unit { // beyond what the sums hold
+	if p.rows == 0 || effective < LeastMeanRows || r.MaxError > 0x1p31*unit { // beyond what the sums hold
 		return
 	}
 	var m [len(p.sums)]float64
@@ -79,7 +78,7 @@ func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
 	}
 	a, u, y, spread := r.MAE/unit, math.Pow(r.RMSE/unit, 2), (r.TargetMean-middle)/unit, math.Pow(r.TargetDev/unit, 2)
 	au, uu, uuu, vy, vv, uy, uv := m[0], m[1], m[2], m[3], m[4], m[5], m[6]
-	r.RMSEInterval, r.MAEInterval = estimate.Interval(u, uu, uuu, effective), estimate.Interval(a, u, au, effective)
+	r.RMSEInterval, r.MAEInterval = MeanInterval(u, uu, uuu, effective), MeanInterval(a, u, au, effective)
 	for i := range r.RMSEInterval {
 		r.RMSEInterval[i] = unit * math.Sqrt(r.RMSEInterval[i])
 		r.MAEInterval[i] *= unit

@@ -109,7 +109,7 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 }
 
 // leastProbability is the smallest of which the logarithm is taken, as in
-// calibrate.Reliability.
+// score.Reliability.
 const leastProbability = 1e-7
 
 // AddTarget adds a row with that value, as Targets.AddRows does.
@@ -169,7 +169,7 @@ type SliceScore struct {
 	Value string `json:"value"` // of Others, empty
 	Rows  int64  `json:"rows"`  // whatever their weights; rates and means are by weight
 
-	// Of classifiers; see ClassReport, RankingReport and calibrate.Tests.
+	// Of classifiers; see ClassReport, RankingReport and score.Tests.
 	Error            *float64 `json:"error,omitempty"`
 	ErrorLow         *float64 `json:"error_low,omitempty"`
 	ErrorHigh        *float64 `json:"error_high,omitempty"`

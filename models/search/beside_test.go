@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
 // Steps of single columns are found by hats, and a rough function of two of several columns by a narrow
@@ -60,7 +59,7 @@ func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
-		e.matrix = radial.NewMatrix(radial.Gaussian, v.between(kernel.Euclidean, whole(p), 1), width, make([]float64, radial.Triangle(p.N)))
+		e.matrix = NewKernelMatrix(GaussianRadial, v.between(kernel.Euclidean, whole(p), 1), width, make([]float64, Triangle(p.N)))
 		if err := r.addBeside(e, 0, new(scratch), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +81,7 @@ func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 		}
 		for i := range p.N {
 			for j := range p.N {
-				got, want := e.matrix.K[radial.Triangle(max(i, j))+min(i, j)], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
+				got, want := e.matrix.K[Triangle(max(i, j))+min(i, j)], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
 				if math.Abs(got-want) > 1e-5 {
 					t.Fatalf("%v: kernel of rows %d and %d is %v, that of the recipe %v", c, i, j, got, want)
 				}

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
 // scratch is memory that trials use one after the other: the pages of a new matrix cost as much as its numbers.
@@ -38,7 +37,7 @@ type exact struct {
 }
 
 // newExact prepares a fit to the rows of train, which ascend, in memory of s.
-func newExact(all *radial.Matrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
+func newExact(all *KernelMatrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
 	n, m, k := len(train), len(judge), l.outputs
 	e := &exact{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n), square: grow(&s.square, n*n), y: make([]float64, n*k), mean: make([]float64, k)}
 	share := make([]float64, n) // of the weights
@@ -59,7 +58,7 @@ func newExact(all *radial.Matrix, train, judge []int, l *labels, s *scratch, thr
 	}
 	means, mean := make([]float64, n), 0.0
 	for a, i := range at {
-		from, dst, own := all.K[radial.Triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
+		from, dst, own := all.K[Triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
 		sum := 0.0
 		for b, j := range at[:a] {
 			v := from[j]
@@ -76,12 +75,12 @@ func newExact(all *radial.Matrix, train, judge []int, l *labels, s *scratch, thr
 	for p, i := range judge {
 		dst, own := e.cross[p*n:(p+1)*n], 0.0
 		i = all.At[i]
-		from := all.K[radial.Triangle(i):][:i+1]
+		from := all.K[Triangle(i):][:i+1]
 		for b, j := range at {
 			if j <= i {
 				dst[b] = from[j]
 			} else {
-				dst[b] = all.K[radial.Triangle(j)+i]
+				dst[b] = all.K[Triangle(j)+i]
 			}
 			own += float64(share[b] * dst[b])
 		}

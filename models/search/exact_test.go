@@ -7,11 +7,10 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
-	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
 // whole is all rows of a pilot.
-func whole(p *Pilot) *radial.Rows { return radial.NewRows(p.N, func(int) bool { return true }) }
+func whole(p *Pilot) *RadialRows { return NewRadialRows(p.N, func(int) bool { return true }) }
 
 // The fit without features is what fits with features tend to.
 func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
@@ -34,7 +33,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			}
 		}
 		const width, lambda = 1.5, 1e-2
-		all := radial.NewMatrix(radial.Of(fourier.Gaussian{}), radial.NewDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), width, make([]float64, radial.Triangle(p.N)))
+		all := NewKernelMatrix(RadialKernelOf(fourier.Gaussian{}), NewDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), width, make([]float64, Triangle(p.N)))
 		want := make([]float32, len(judge)*l.outputs)
 		if err := newExact(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
@@ -77,7 +76,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			twice = append(twice, i)
 		}
 	}
-	all := radial.NewMatrix(radial.Of(fourier.Gaussian{}), radial.NewDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1, make([]float64, radial.Triangle(p.N)))
+	all := NewKernelMatrix(RadialKernelOf(fourier.Gaussian{}), NewDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1, make([]float64, Triangle(p.N)))
 	scores := func(train []int, weights []float64) []float32 {
 		q := *p
 		q.Weights = weights

@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // fit is a map with the sum of its training rows.
@@ -45,7 +45,7 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	z := features.NewGrid(out, features.ByteSteps)
 	var cut int64
 	grid := l.grids()
-	collect := weight.Collector{Weights: l.whole, Full: func(b *rows.Block, weights []int64) {
+	collect := profile.WeightCollector{Weights: l.whole, Full: func(b *rows.Block, weights []int64) {
 		cut += m.Quantize(z, b.X, b.N, threads)
 		f.sum.Add(z, b.Y, grid, weights, threads)
 	}}

@@ -7,7 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
 // Joined are the options of a kernel whose width is a number, with other features beside it. It is a
@@ -136,7 +135,7 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 		if err != nil {
 			return err
 		}
-		of := radial.NewMatrix(radial.Gaussian, p.rows.between(kernel.Euclidean, m.Rows, threads), float64(e.Pair*median), grow(&s.beside, len(m.K)))
+		of := NewKernelMatrix(GaussianRadial, p.rows.between(kernel.Euclidean, m.RadialRows, threads), float64(e.Pair*median), grow(&s.beside, len(m.K)))
 		for i, v := range of.K {
 			m.K[i] += v
 		}

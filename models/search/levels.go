@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/models/search/jumps"
 )
 
 const (
@@ -62,7 +61,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	var all []found
 	var left [][]float64
 	var share float64
-	most := jumps.MostLevels(len(s.x) / s.d)
+	most := MostJumpLevels(len(s.x) / s.d)
 	n := min(len(s.x)/s.d, jumpRows, jumpNumbers/(s.d*r.outputs))
 	if n < fewest {
 		return View{}, false
@@ -71,7 +70,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 		if !r.options.Levels(j) {
 			continue
 		}
-		c, ok := jumps.Levels(s.x, s.d, j, most)
+		c, ok := JumpLevels(s.x, s.d, j, most)
 		if !ok {
 			continue
 		}
@@ -82,9 +81,9 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 					codes[c] = append(codes[c], r.code(i, c))
 				}
 			}
-			left, share = jumps.Residuals(codes, s.x, s.d, r.options.Threads)
+			left, share = JumpResiduals(codes, s.x, s.d, r.options.Threads)
 		}
-		of, sure := jumps.Of(left, s.x, s.d, c)
+		of, sure := JumpShare(left, s.x, s.d, c)
 		if of >= leastJumps && float64(of*share) >= leastShare && sure >= sureJumps {
 			all = append(all, found{c, of})
 		}
@@ -105,4 +104,4 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 }
 
 // MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer, of d numbers.
-func MoreColumns(n, d int) int { return min(jumps.MostLevels(n), d*(n/jumps.RowsEach)) }
+func MoreColumns(n, d int) int { return min(MostJumpLevels(n), d*(n/RowsPerLevel)) }

@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// factors multiply scores before their softmax: see package logloss.
+// factors multiply scores before their softmax: see package score.
 var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
 
 // judged has the losses of a fit on rows that it was not fitted to.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // MaxRows is the largest number of rows of a pilot.
@@ -82,8 +82,8 @@ type labels struct {
 	scaled  []float32          // targets as fractions of the grid's range
 	grid    *linear.TargetGrid // nil for classes
 	outputs int
-	weights []float64    // nil if they are all 1
-	whole   *weight.Grid // of the weights; nil without
+	weights []float64           // nil if they are all 1
+	whole   *profile.WeightGrid // of the weights; nil without
 }
 
 func (p *Pilot) labels() (*labels, error) {
@@ -102,11 +102,11 @@ func (p *Pilot) labels() (*labels, error) {
 		}
 	}
 	if p.Weights != nil {
-		var sum weight.Sum
+		var sum profile.WeightSum
 		for _, w := range p.Weights {
 			sum.Add(w)
 		}
-		l.whole = weight.NewGrid(sum.Result(), nil, nil)
+		l.whole = profile.NewWeightGrid(sum.Result(), nil, nil)
 	}
 	return l, nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/models/search/radial"
 )
 
 // Trial is the result of trying a candidate.
@@ -30,10 +29,10 @@ type level struct {
 	judge    [][]int // and those to judge
 	whole    []int   // rows of all parts to fit to, for what nothing judges
 	features int
-	exact    bool         // kernels are used without features where they can
-	rows     *radial.Rows // that have a part in it
-	factor   float64      // by which λ is varied
-	scale    float64      // the mean squared error, on the rows to judge, of the mean of their targets; 1 for classes
+	exact    bool        // kernels are used without features where they can
+	rows     *RadialRows // that have a part in it
+	factor   float64     // by which λ is varied
+	scale    float64     // the mean squared error, on the rows to judge, of the mean of their targets; 1 for classes
 	steps    int
 }
 
@@ -48,11 +47,11 @@ func (l *level) size() (train, judged int) {
 // entry is a candidate with its trials.
 type entry struct {
 	Candidate
-	start  []float64      // values of λ to begin with
-	lambda []float64      // of the last trial, by part
-	matrix *radial.Matrix // of the kernel during a trial; equal for all parts without a metric
-	metric []*learned     // by part; nil without one
-	pairs  []*pair        // by part; nil without one
+	start  []float64     // values of λ to begin with
+	lambda []float64     // of the last trial, by part
+	matrix *KernelMatrix // of the kernel during a trial; equal for all parts without a metric
+	metric []*learned    // by part; nil without one
+	pairs  []*pair       // by part; nil without one
 	*judged
 	trial Trial
 }
@@ -91,7 +90,7 @@ type scaled struct {
 	d       int
 	mu      sync.Mutex
 	medians map[kernel.Distance]float64
-	near    map[kernel.Distance]*radial.Distances
+	near    map[kernel.Distance]*Distances
 
 	mostHats int
 	bins     *preprocess.Bins // of hats, once they are cut
@@ -99,7 +98,7 @@ type scaled struct {
 }
 
 func emptyScaled(d int) *scaled {
-	return &scaled{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*radial.Distances{}}
+	return &scaled{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*Distances{}}
 }
 
 func newScaled(p *Pilot, v View, most int) (*scaled, error) {
@@ -137,11 +136,11 @@ func (s *scaled) median(of kernel.Distance) (float64, error) {
 }
 
 // between returns the distances of rows, which those of the next level replace.
-func (s *scaled) between(of kernel.Distance, rows *radial.Rows, threads int) *radial.Distances {
+func (s *scaled) between(of kernel.Distance, rows *RadialRows, threads int) *Distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d := s.near[of]; d == nil || d.Rows != rows {
-		s.near[of] = radial.NewDistances(s.x, s.d, rows, of, threads)
+	if d := s.near[of]; d == nil || d.RadialRows != rows {
+		s.near[of] = NewDistances(s.x, s.d, rows, of, threads)
 	}
 	return s.near[of]
 }
@@ -221,10 +220,10 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	n := len(l.judge[part])
 	scores := make([]float32, n*r.outputs)
 	var score func(lambda float64) error
-	if shape := radial.Of(recipe); l.exact && shape != nil {
+	if shape := RadialKernelOf(recipe); l.exact && shape != nil {
 		if e.matrix == nil || e.metric != nil || e.pairs != nil {
 			near := x.between(k.distance, l.rows, threads)
-			e.matrix = radial.NewMatrix(shape, near, width, grow(&s.all, radial.Triangle(near.N)))
+			e.matrix = NewKernelMatrix(shape, near, width, grow(&s.all, Triangle(near.N)))
 			if err := r.addBeside(e, part, s, threads); err != nil {
 				return nil, err
 			}
@@ -347,7 +346,7 @@ func levels(part []uint8, ordered bool) []*level {
 			judged += len(judge)
 			l.train, l.judge = append(l.train, train), append(l.judge, judge)
 		}
-		l.rows = radial.NewRows(len(part), func(row int) bool { return has[row] })
+		l.rows = NewRadialRows(len(part), func(row int) bool { return has[row] })
 		for row := range min(len(part), size.train*parts/(parts-1)) {
 			l.whole = append(l.whole, row)
 		}

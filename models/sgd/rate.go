@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 // DefaultBatch is the batch size if Batch is 0. On 20,000 rows of MNIST (1,024 Fourier
@@ -34,7 +34,7 @@ const (
 // The sample has no weights of rows. heaviest is the largest, in units of their mean: a batch
 // may weigh more than its rows by that much over its size, and the rate of sgd and momentum is
 // smaller accordingly.
-func SearchRate(o Options, b rounds.Block, heaviest float64) (float64, error) {
+func SearchRate(o Options, b iterative.Block, heaviest float64) (float64, error) {
 	batch := o.Batch
 	if batch == 0 && heaviest > 1 {
 		batch = o.batch()
@@ -99,7 +99,7 @@ func heaviestClass(weights []float64) float64 {
 
 // try returns the objective after some passes over b at that rate, or +Inf if it is not a
 // number.
-func (l *Learner) try(rate float64, b rounds.Block) (float64, error) {
+func (l *Learner) try(rate float64, b iterative.Block) (float64, error) {
 	o := l.Options
 	o.Rate = rate
 	l, err := New(o)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // round is an epoch: a state that its workers share.
@@ -15,25 +15,25 @@ type round struct {
 	*state
 }
 
-// Reads implements rounds.Round: every round needs rows.
+// Reads implements iterative.Round: every round needs rows.
 func (r *round) Reads() bool { return true }
 
-// Done implements rounds.Round.
+// Done implements iterative.Round.
 func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs || r.last() }
 
 // last reports whether the round only measures because the rate of momentum has reached
 // its end.
 func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
 
-// Model implements rounds.Fitted.
+// Model implements iterative.Fitted.
 func (r *round) Model() *linear.Model {
 	return &linear.Model{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}
 }
 
-// Update implements rounds.Round: it averages the results of the partitions, weighted by
+// Update implements iterative.Round: it averages the results of the partitions, weighted by
 // their rows and added in float64, in the order of the partitions.
-func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
-	fail := func(err error) ([]byte, rounds.Report, error) { return nil, rounds.Report{}, err }
+func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
+	fail := func(err error) ([]byte, iterative.Report, error) { return nil, iterative.Report{}, err }
 	var learn, held loss.Tally
 	sums := map[string][]float64{}
 	var slope []float32
@@ -41,7 +41,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	if r.last() {
 		slope, biasSlope = make([]float32, len(r.weights)), make([]float64, r.Outputs)
 	}
-	err := rounds.EachPartial(next, func(partition int, data []byte) error {
+	err := iterative.EachPartial(next, func(partition int, data []byte) error {
 		f, err := decodePartial(r.Learner, data, r.last())
 		if err != nil {
 			return fmt.Errorf("sgd: round %d: partition %d: partial result: %w", r.round, partition, err)
@@ -79,7 +79,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 			(*v)[i] = float32(x / float64(learn.Rows))
 		}
 	})
-	report := rounds.Measured(learn, held, r.penalty())
+	report := iterative.NewReport(learn, held, r.penalty())
 	report.Round = r.round
 	s.schedule = r.schedule.next(report.Objective)
 	if r.last() {

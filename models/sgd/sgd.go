@@ -31,9 +31,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // Methods of Options.
@@ -75,16 +75,16 @@ type Options struct {
 	Epochs int `json:"-"`
 }
 
-// Learner is a rounds.Learner. Create it with New.
+// Learner is a iterative.Learner. Create it with New.
 type Learner struct {
 	Options
 	loss *loss.Loss
 }
 
 var (
-	_ rounds.Learner  = (*Learner)(nil)
-	_ rounds.Fitted   = (*round)(nil)
-	_ rounds.Threaded = (*worker)(nil)
+	_ iterative.Learner  = (*Learner)(nil)
+	_ iterative.Fitted   = (*round)(nil)
+	_ iterative.Threaded = (*worker)(nil)
 )
 
 const (
@@ -122,7 +122,7 @@ func New(o Options) (*Learner, error) {
 	return &Learner{Options: o, loss: l}, nil
 }
 
-// Start implements rounds.Learner.
+// Start implements iterative.Learner.
 func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	k, d := l.Outputs, l.Dim
 	s := &state{weights: make([]float32, k*d), intercept: make([]float32, k)}
@@ -135,7 +135,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if init == nil {
 		return s.encode(l), nil
 	}
-	if err := rounds.CheckInit(init, k, d); err != nil {
+	if err := iterative.CheckInit(init, k, d); err != nil {
 		return nil, fmt.Errorf("sgd: %w", err)
 	}
 	copy(s.weights, init.W)
@@ -148,8 +148,8 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(l), nil
 }
 
-// Open implements rounds.Learner.
-func (l *Learner) Open(data []byte) (rounds.Round, error) {
+// Open implements iterative.Learner.
+func (l *Learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {
 		return nil, err

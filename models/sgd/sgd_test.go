@@ -11,15 +11,15 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 var tests = stream.PurposeOf("sgd test")
 
 // sample draws n rows with features of norm about 1 and labels by a random rule.
-func sample(n, d, outputs int, regression bool) rounds.Block {
-	b := rounds.Block{N: n, D: d, Phi: make([]float32, n*d), Y: make([]float32, n)}
+func sample(n, d, outputs int, regression bool) iterative.Block {
+	b := iterative.Block{N: n, D: d, Phi: make([]float32, n*d), Y: make([]float32, n)}
 	r := stream.New(1, tests, 0)
 	rule := make([]float64, d*outputs)
 	for i := range rule {
@@ -50,12 +50,12 @@ func sample(n, d, outputs int, regression bool) rounds.Block {
 	return b
 }
 
-func part(b rounds.Block, from, to int, held bool) rounds.Block {
-	return rounds.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], HeldOut: held}
+func part(b iterative.Block, from, to int, held bool) iterative.Block {
+	return iterative.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], HeldOut: held}
 }
 
 // epoch goes once over the rows, in blocks of size rows, assigned to partitions.
-func epoch(t testing.TB, l *Learner, state []byte, b rounds.Block, partitions, size int) ([]byte, rounds.Report) {
+func epoch(t testing.TB, l *Learner, state []byte, b iterative.Block, partitions, size int) ([]byte, iterative.Report) {
 	t.Helper()
 	r, err := l.Open(state)
 	if err != nil {
@@ -119,12 +119,12 @@ func modelOf(t testing.TB, l *Learner, state []byte) *models.Linear {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.(rounds.Fitted).Model()
+	return r.(iterative.Fitted).Model()
 }
 
 // best returns the least objective, by gradient descent with Nesterov's momentum
 // on all rows in float64.
-func best(p loss.Problem, b rounds.Block, free bool) float64 {
+func best(p loss.Problem, b iterative.Block, free bool) float64 {
 	l, err := p.Validate()
 	if err != nil {
 		panic(err)
@@ -220,7 +220,7 @@ func TestSmoothLossesReachTheOptimumOfFullBatches(t *testing.T) {
 				// All rows in one batch: nothing is random, and the optimum a fixed point.
 				o := Options{Problem: p, Method: method, Rate: rate, Batch: 96, Intercept: intercept, Partitions: 1}
 				l, state := begin(t, o)
-				var rep rounds.Report
+				var rep iterative.Report
 				there := 0 // epochs at the optimum, which it must not leave
 				for i := 0; i < 700 && there < 5; i++ {
 					state, rep = epoch(t, l, state, b, 1, 96)
@@ -250,7 +250,7 @@ func TestEveryLossFallsOnEveryNumberOfPartitions(t *testing.T) {
 			for _, partitions := range []int{1, 2, 4, 8} {
 				o.Partitions = partitions
 				l, state := begin(t, o)
-				var rep rounds.Report
+				var rep iterative.Report
 				for i := range 80 {
 					state, rep = epoch(t, l, state, b, partitions, 5)
 					if i == 0 {
@@ -406,7 +406,7 @@ func FuzzBytes(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := l.Open(data); err == nil {
-			if m := r.(rounds.Fitted).Model(); len(m.W) != 24 || len(m.B) != 3 {
+			if m := r.(iterative.Fitted).Model(); len(m.W) != 24 || len(m.B) != 3 {
 				t.Fatal("weights of another shape")
 			}
 			w, err := r.Worker(0, nil)

@@ -7,23 +7,22 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 func init() {
-	learner.Register(learner.Learner{
+	iterative.Register(iterative.Definition{
 		Name: "sgd", Summary: "mini-batches, for many features and for softmax", Weighted: true,
-		New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New),
+		New: func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(New),
 	})
 }
 
 // Training holds the options of training by this learner. NewTraining returns the
 // defaults of the command line.
 type Training struct {
-	learner.Shared
+	iterative.Shared
 	Method  string   `flag:"method" help:"For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a rate that decays with the epochs)." values:"momentum,adagrad,sgd"` // "" is momentum
 	Rate    float64  `flag:"rate" help:"For sgd: initial learning rate; 0 finds one by short runs on a sample."`
 	Batch   int      `flag:"batch" help:"For sgd: rows per batch; 0 chooses."`
@@ -31,12 +30,12 @@ type Training struct {
 }
 
 var (
-	_ learner.Iterative = (*Training)(nil)
-	_ learner.Augmented = (*Training)(nil)
+	_ iterative.Iterative = (*Training)(nil)
+	_ iterative.Augmented = (*Training)(nil)
 )
 
 // NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Shared: learner.Defaults(), Method: Momentum} }
+func NewTraining() *Training { return &Training{Shared: iterative.Defaults(), Method: Momentum} }
 
 // Validate returns errors that do not depend on the data.
 func (t *Training) Validate() error {
@@ -53,7 +52,7 @@ func (t *Training) Validate() error {
 }
 
 // Complete fills in method and rounds.
-func (t *Training) Complete() learner.Iterative {
+func (t *Training) Complete() iterative.Iterative {
 	c := *t
 	c.Method = cmp.Or(c.Method, Momentum)
 	c.Shared = c.Chosen(100)
@@ -76,12 +75,12 @@ func (t *Training) Samples(features int) int {
 	if t.Rate != 0 {
 		return 0
 	}
-	return learner.SampleRows(features)
+	return iterative.SampleRows(features)
 }
 
 // Seal returns the Options of the problem, with a rate found on the sample if none is
 // given.
-func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
+func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	o := Options{Problem: p, Method: cmp.Or(t.Method, Momentum), Rate: t.Rate, Batch: t.Batch, Partitions: t.Partitions}
 	if o.Rate == 0 {
 		var err error
@@ -97,16 +96,16 @@ func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
 }
 
 // Memory returns the memory of a training: weights with their velocities and gradients.
-func (t *Training) Memory(s learner.Size) learner.Memory {
+func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	weights := 4 * int64(s.Outputs) * int64(s.Features)
-	return learner.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
+	return iterative.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
 }
 
 // Fit trains on rows in memory, like a job over files with one partition. Nil options
 // mean those of NewTraining.
-func Fit(d *linear.Data, lambda float64, t *Training) (*learner.Result, error) {
+func Fit(d *linear.Data, lambda float64, t *Training) (*iterative.FitResult, error) {
 	if t == nil {
 		t = NewTraining()
 	}
-	return learner.Fit(d, lambda, t)
+	return iterative.Fit(d, lambda, t)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 // worker iterates over one partition.
@@ -27,8 +27,8 @@ type worker struct {
 	scores, slopes []float32 // n×k
 }
 
-// Worker implements rounds.Round. A worker has no carried state, so own is nil.
-func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
+// Worker implements iterative.Round. A worker has no carried state, so own is nil.
+func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 	if own != nil {
 		return nil, fmt.Errorf("sgd: partition %d: has %d bytes of carried state, want none", partition, len(own))
 	}
@@ -47,7 +47,7 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	return w, nil
 }
 
-// Threads implements rounds.Threaded.
+// Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = max(n, 1) }
 
 // threadsFor returns how many threads pay off for a product of that many rows.
@@ -58,9 +58,9 @@ func (w *worker) threadsFor(rows int) int {
 	return w.threads
 }
 
-// Fold implements rounds.Worker. It panics if the block has rows of another
+// Fold implements iterative.Worker. It panics if the block has rows of another
 // length.
-func (w *worker) Fold(b rounds.Block) error {
+func (w *worker) Fold(b iterative.Block) error {
 	b.Check("sgd", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("sgd: partition %d: %w", w.partition, err)
@@ -93,7 +93,7 @@ func (w *worker) buffers(n int) {
 }
 
 // measure scores the rows at the weights of the state.
-func (w *worker) measure(b rounds.Block) error {
+func (w *worker) measure(b iterative.Block) error {
 	k := w.Outputs
 	w.buffers(b.N)
 	blas.Scores(w.scores, b.Phi, b.N, b.D, w.weights, k, w.threadsFor(b.N))
@@ -117,7 +117,7 @@ func (w *worker) measure(b rounds.Block) error {
 }
 
 // sum adds the gradient of the rows of b from first up to end, at the current weights.
-func (w *worker) sum(b rounds.Block, first, end int) {
+func (w *worker) sum(b iterative.Block, first, end int) {
 	phi, labels := b.Phi[first*b.D:end*b.D], b.Y[first:end]
 	n, k := len(labels), w.Outputs
 	w.buffers(n)
@@ -217,7 +217,7 @@ func adagrad(w, a, grad []float32, scale, lambda, rate float32) {
 	}
 }
 
-// End implements rounds.Worker.
+// End implements iterative.Worker.
 func (w *worker) End() (found, own []byte, err error) {
 	if w.batch > 0 {
 		w.step()

@@ -16,7 +16,7 @@ const (
 	MostContents = 1 << 24        // rows of sums that have a ContentsFile
 )
 
-// Contents say which rows are in sums: they are the hashes of all rows (folds.Assigner.Contents), ascending. Equal rows
+// Contents say which rows are in sums: they are the hashes of all rows (profile.Assigner.Contents), ascending. Equal rows
 // have equal hashes. A row that is not among n rows is found by mistake with probability n/2⁶⁴, unless it was made to match.
 type Contents []uint64
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -111,7 +111,7 @@ func (d *Dir) check() error {
 func (d *Dir) Shape() ridge.Shape { return d.shape }
 
 // Copies returns the rows that are counted apart.
-func (d *Dir) Copies(ctx context.Context) ([]folds.Content, error) {
+func (d *Dir) Copies(ctx context.Context) ([]profile.Content, error) {
 	if d.Part.Copies == nil {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (d *Dir) Copies(ctx context.Context) ([]folds.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := folds.DecodeContents(data)
+	all, err := profile.DecodeContents(data)
 	if err == nil {
 		err = d.checkCopies(all)
 	}
@@ -129,7 +129,7 @@ func (d *Dir) Copies(ctx context.Context) ([]folds.Content, error) {
 	return all, nil
 }
 
-func (d *Dir) checkCopies(all []folds.Content) error {
+func (d *Dir) checkCopies(all []profile.Content) error {
 	outputs := 1
 	if d.shape.Regression {
 		outputs = d.shape.Outputs

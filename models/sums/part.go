@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -46,7 +45,7 @@ type Part struct {
 	// Forgotten are digests of rows that were subtracted from them.
 	Forgotten []string `json:"forgotten,omitempty"`
 	// Drift says how far the rows are from those of the recipe; nil if sums were added up.
-	Drift *drift.Report `json:"drift,omitempty"`
+	Drift *DriftReport `json:"drift,omitempty"`
 
 	Folds [][]Frame `json:"folds"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.

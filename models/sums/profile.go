@@ -2,6 +2,17 @@
 // Recipe of its training: what features, folds, grids and values of λ are, and the statistics of
 // the rows that they were chosen from. A part is a directory with the sums of some rows under a
 // recipe. Parts of one recipe can be added and subtracted without changing a bit, and solved.
+//
+// # Drift
+//
+// A DriftReport says how far rows have moved from those that a model or a recipe was made
+// from: column by column, from counts, and in the model's own features, from exact sums.
+//
+// A distance is between 0, the same, and 1. Beside each is the distance that is certain: at least
+// so far apart are what the two sets of rows are drawn from, with confidence 95 % for all columns
+// at once. If nothing has moved, it is 0 for all columns in at least 95 % of all cases, however
+// many columns there are. A bound on the certain distance therefore raises few false alarms, and
+// unlike a p-value it does not fail for a small change because there are many rows.
 package sums
 
 import (
@@ -11,9 +22,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // ProfileFile is the file of a model directory that holds a Profile.
@@ -58,12 +67,12 @@ type Rule struct {
 	WeightColumn string  `json:"weight_column,omitempty"`
 	Weight       float64 `json:"weight,omitempty"`
 	// Weights is the grid of the weights of rows and classes; nil if they are all equal.
-	Weights *weight.Grid `json:"weights,omitempty"`
+	Weights *profile.WeightGrid `json:"weights,omitempty"`
 
 	// Split says which columns assign rows to folds; nil if the content of rows does.
-	Split *folds.Rule `json:"split,omitempty"`
+	Split *profile.FoldRule `json:"split,omitempty"`
 	// Frequent are the rows whose copies are assigned to folds one by one; nil if there are none.
-	Frequent *folds.Frequency `json:"frequent,omitempty"`
+	Frequent *profile.Frequency `json:"frequent,omitempty"`
 }
 
 // Limits of a Rule, which may come from a damaged file.
@@ -103,8 +112,8 @@ func (r *Rule) CheckWeight(w float64) string {
 		return ""
 	case math.Mod(w, g.Unit) != 0:
 		return fmt.Sprintf("has the weight %g, which is not a multiple of %g as those of the recipe", w, g.Unit)
-	case w/g.Unit > weight.MostExact:
-		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, weight.MostExact, g.Unit)
+	case w/g.Unit > profile.MostExact:
+		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, profile.MostExact, g.Unit)
 	}
 	return ""
 }

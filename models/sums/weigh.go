@@ -2,15 +2,14 @@ package sums
 
 import (
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // Weigh returns the sum of the weights of rows that were summed by the rule, and the grid of the weights with their
 // total; nil if they are all equal. head is the beginning of a sum of the rows: their number, or the total of their
 // weights in units of the grid, and for classes that of each class after it. Copies are rows beside that sum; Weigh
 // adds them to head.
-func (r *Rule) Weigh(head []float64, copies []folds.Content, regression bool) (mass float64, own *weight.Grid) {
+func (r *Rule) Weigh(head []float64, copies []profile.Content, regression bool) (mass float64, own *profile.WeightGrid) {
 	g := r.Weights
 	for i := range copies {
 		c := &copies[i]
@@ -39,7 +38,7 @@ func (r *Rule) Weigh(head []float64, copies []folds.Content, regression bool) (m
 			mass += float64(head[1+c] / (g.Class(c) * g.One) * g.Unit)
 		}
 	}
-	own = new(weight.Grid)
+	own = new(profile.WeightGrid)
 	*own = *g
 	own.Total = int64(head[0])
 	return mass, own

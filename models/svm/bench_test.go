@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // fourierRows are random Fourier features of points about ten centres, which are
 // the classes.
-func fourierRows(b *testing.B, n, d int) rounds.Block {
+func fourierRows(b *testing.B, n, d int) iterative.Block {
 	const in, k = 20, 10
 	points := sample(n, in, k, false).learn
 	for i := range n {
@@ -25,7 +25,7 @@ func fourierRows(b *testing.B, n, d int) rounds.Block {
 	}
 	phi := make([]float32, n*d)
 	m.Apply(phi, points.Phi, n)
-	return rounds.Block{N: n, D: d, Phi: phi, Y: points.Y}
+	return iterative.Block{N: n, D: d, Phi: phi, Y: points.Y}
 }
 
 // A round from nothing, and one when most rows have come to rest.

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // Certificate is the result of a Verifier for weights and a state, computed from scratch
@@ -102,7 +102,7 @@ func (v *Verifier) ended() error {
 }
 
 // Fold takes the next block of rows of the partition, as its Worker does.
-func (v *Verifier) Fold(b rounds.Block) error {
+func (v *Verifier) Fold(b iterative.Block) error {
 	r := v.round
 	p, d := r.problems(), r.Dim
 	if b.HeldOut {

@@ -8,15 +8,15 @@ import (
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 var tests = stream.PurposeOf("svm test")
 
 // data is a set of rows with features of norm about 1, a quarter of them held out.
 type data struct {
-	learn, heldOut rounds.Block
+	learn, heldOut iterative.Block
 }
 
 // sample draws n rows to learn from: labels follow a random linear rule with
@@ -27,8 +27,8 @@ func sample(n, d, outputs int, regression bool) data {
 	for i := range rule {
 		rule[i] = 3 * r.Normal()
 	}
-	draw := func(n int, first uint64) rounds.Block {
-		b := rounds.Block{N: n, D: d, Phi: make([]float32, n*d), Y: make([]float32, n)}
+	draw := func(n int, first uint64) iterative.Block {
+		b := iterative.Block{N: n, D: d, Phi: make([]float32, n*d), Y: make([]float32, n)}
 		for i := range n {
 			r := stream.New(1, tests, first+uint64(i))
 			scores := make([]float64, outputs)
@@ -62,14 +62,14 @@ func sample(n, d, outputs int, regression bool) data {
 }
 
 // part is a stretch of a block.
-func part(b rounds.Block, from, to, index int) rounds.Block {
-	return rounds.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], HeldOut: b.HeldOut, Index: index}
+func part(b iterative.Block, from, to, index int) iterative.Block {
+	return iterative.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], HeldOut: b.HeldOut, Index: index}
 }
 
 // blocks deals the rows to partitions, each in blocks of size rows.
-func (s data) blocks(partitions, size int) [][]rounds.Block {
-	all := make([][]rounds.Block, partitions)
-	for _, b := range []rounds.Block{s.learn, s.heldOut} {
+func (s data) blocks(partitions, size int) [][]iterative.Block {
+	all := make([][]iterative.Block, partitions)
+	for _, b := range []iterative.Block{s.learn, s.heldOut} {
 		for p := range all {
 			from, to, index := p*b.N/partitions, (p+1)*b.N/partitions, 0
 			for ; from < to; from += size {
@@ -84,13 +84,13 @@ func (s data) blocks(partitions, size int) [][]rounds.Block {
 // run is the state of a run over partitions.
 type run struct {
 	learner *Learner
-	parts   [][]rounds.Block
+	parts   [][]iterative.Block
 	state   []byte
 	carried [][]byte
 	threads int
 }
 
-func start(t testing.TB, o Options, parts [][]rounds.Block) *run {
+func start(t testing.TB, o Options, parts [][]iterative.Block) *run {
 	t.Helper()
 	l, err := New(o)
 	if err != nil {
@@ -104,7 +104,7 @@ func start(t testing.TB, o Options, parts [][]rounds.Block) *run {
 }
 
 // round does a round, on new copies of all blocks, and returns its report.
-func (r *run) round(t testing.TB) rounds.Report {
+func (r *run) round(t testing.TB) iterative.Report {
 	t.Helper()
 	round, err := r.learner.Open(r.state)
 	if err != nil {
@@ -224,7 +224,7 @@ func (r *run) model(t testing.TB) *models.Linear {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return round.(rounds.Fitted).Model()
+	return round.(iterative.Fitted).Model()
 }
 
 // cases are options of every loss, with rows.

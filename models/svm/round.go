@@ -3,8 +3,8 @@ package svm
 import (
 	"fmt"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // round is a state and what its workers share.
@@ -30,13 +30,13 @@ func newRound(l *Learner, s *state) *round {
 	return r
 }
 
-// Reads implements rounds.Round: every round needs rows.
+// Reads implements iterative.Round: every round needs rows.
 func (r *round) Reads() bool { return true }
 
-// Done implements rounds.Round.
+// Done implements iterative.Round.
 func (r *round) Done() bool { return r.Rounds > 0 && r.round >= r.Rounds }
 
-// Model implements rounds.Fitted.
+// Model implements iterative.Fitted.
 func (r *round) Model() *linear.Model {
 	m := &linear.Model{K: r.Outputs, D: r.Dim}
 	m.W = append(m.W, r.published...)
@@ -50,10 +50,10 @@ func (r *round) Model() *linear.Model {
 	return m
 }
 
-// Update implements rounds.Round: w + Σ Δw, added in the order of the partitions.
-func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+// Update implements iterative.Round: w + Σ Δw, added in the order of the partitions.
+func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	sum := newPartial(r.Learner)
-	err := rounds.EachPartial(next, func(partition int, data []byte) error {
+	err := iterative.EachPartial(next, func(partition int, data []byte) error {
 		f, err := decodePartial(r.Learner, data)
 		if err != nil {
 			return fmt.Errorf("svm: round %d: partition %d: partial result: %w", r.round, partition, err)
@@ -68,10 +68,10 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		return nil
 	})
 	if err != nil {
-		return nil, rounds.Report{}, err
+		return nil, iterative.Report{}, err
 	}
 	if sum.learn.Rows != r.Rows {
-		return nil, rounds.Report{}, fmt.Errorf("svm: round %d: %d training rows, the options say %d", r.round, sum.learn.Rows, r.Rows)
+		return nil, iterative.Report{}, fmt.Errorf("svm: round %d: %d training rows, the options say %d", r.round, sum.learn.Rows, r.Rows)
 	}
 	return r.after(sum).encode(r.Learner), r.report(sum), nil
 }
@@ -158,7 +158,7 @@ func dot(x, y []float64) float64 {
 }
 
 // report describes the state with which the round began, at the published weights.
-func (r *round) report(sum *partial) rounds.Report {
+func (r *round) report(sum *partial) iterative.Report {
 	var squares, off, gap float64
 	for i, w := range r.published {
 		squares += float64(float64(w) * float64(w))
@@ -176,7 +176,7 @@ func (r *round) report(sum *partial) rounds.Report {
 		gap += g
 	}
 	n, copies := float64(r.Rows), r.copies()
-	rep := rounds.Measured(sum.learn, sum.heldOut, float64(copies*float64(r.Lambda/2*squares)))
+	rep := iterative.NewReport(sum.learn, sum.heldOut, float64(copies*float64(r.Lambda/2*squares)))
 	rep.Round = r.round
 	if !r.given {
 		dual := rep.Objective - float64(copies*(gap/n+float64(r.Lambda/2*off)))

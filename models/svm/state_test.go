@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
@@ -22,7 +22,7 @@ func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model := round.(rounds.Fitted).Model()
+		model := round.(iterative.Fitted).Model()
 		done := r.certify(t)
 		again := start(t, o, parts)
 		if again.state, err = again.learner.Start(model); err != nil {
@@ -86,7 +86,7 @@ func TestModelScoresAsTheRoundDid(t *testing.T) {
 			r.round(t)
 		}
 		round, _ := r.learner.Open(r.state)
-		m := round.(rounds.Fitted).Model()
+		m := round.(iterative.Fitted).Model()
 		rep := r.round(t)
 		scores := make([]float32, s.learn.N*m.K)
 		m.Scores(scores, s.learn.Phi, s.learn.N)
@@ -158,7 +158,7 @@ func TestChangedRowsAreErrors(t *testing.T) {
 	r := start(t, o, s.blocks(1, 20))
 	r.round(t)
 	round, _ := r.learner.Open(r.state)
-	fold := func(own []byte, blocks []rounds.Block) error {
+	fold := func(own []byte, blocks []iterative.Block) error {
 		w, err := round.Worker(0, own)
 		if err != nil {
 			return err
@@ -180,9 +180,9 @@ func TestChangedRowsAreErrors(t *testing.T) {
 		"more or fewer":    fold(r.carried[0], blocks[:2]),
 		"for 60 rows":      fold(r.carried[0], append(blocks[:len(blocks):len(blocks)], blocks[0])),
 		"for 0 rows":       fold(nil, blocks),
-		"does not fit":     fold(r.carried[0], []rounds.Block{blocks[1], blocks[0], blocks[2]}),
-		"score is not":     fold(r.carried[0], []rounds.Block{nan}),
-		"label 7":          fold(r.carried[0], []rounds.Block{label}),
+		"does not fit":     fold(r.carried[0], []iterative.Block{blocks[1], blocks[0], blocks[2]}),
+		"score is not":     fold(r.carried[0], []iterative.Block{nan}),
+		"label 7":          fold(r.carried[0], []iterative.Block{label}),
 		"dual variables: ": fold([]byte("damaged"), blocks),
 		"before the first ": func() error {
 			q, _ := r.learner.Start(nil)

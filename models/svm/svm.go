@@ -66,14 +66,19 @@
 // regularised with the others. An unregularised one would add the constraint Σ c_i a_i =
 // 0 to the dual, which a step in a single a_i violates. A larger Bias means less
 // regularisation and slower ascent.
+//
+// # Verification
+//
+// The learner "svm.verify" recomputes the certificate of a model from the model and the rows, in a single
+// round that shares only the losses with the training.
 package svm
 
 import (
 	"fmt"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // Options are the options of the learner. Equal options, rows and partitions give equal
@@ -109,16 +114,16 @@ const (
 // maxRounds bounds the number of a round in the index of a stream.
 const maxRounds = 1 << 31
 
-// Learner is a rounds.Learner. Create it with New.
+// Learner is a iterative.Learner. Create it with New.
 type Learner struct {
 	Options
 	loss *loss.Loss
 }
 
 var (
-	_ rounds.Learner = (*Learner)(nil)
-	_ rounds.Fitted  = (*round)(nil)
-	_ rounds.Worker  = (*worker)(nil)
+	_ iterative.Learner = (*Learner)(nil)
+	_ iterative.Fitted  = (*round)(nil)
+	_ iterative.Worker  = (*worker)(nil)
 )
 
 // New returns the learner for the options. The error names the invalid option.
@@ -172,7 +177,7 @@ func (l *Learner) copies() float64 {
 	return 1
 }
 
-// Start implements rounds.Learner. Dual variables do not follow from weights, so with
+// Start implements iterative.Learner. Dual variables do not follow from weights, so with
 // init the first round only finds some: those of the slopes at init's scores, a_i =
 // −∂ℓ/∂s, as at an optimum, scaled down by a common factor if that raises the dual, which
 // is then no worse than at zero. init must have the same outputs and features.
@@ -188,7 +193,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if init == nil {
 		return s.encode(l), nil
 	}
-	if err := rounds.CheckInit(init, l.Outputs, d); err != nil {
+	if err := iterative.CheckInit(init, l.Outputs, d); err != nil {
 		return nil, fmt.Errorf("svm: %w", err)
 	}
 	s.given = true
@@ -215,8 +220,8 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(l), nil
 }
 
-// Open implements rounds.Learner.
-func (l *Learner) Open(data []byte) (rounds.Round, error) {
+// Open implements iterative.Learner.
+func (l *Learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {
 		return nil, err

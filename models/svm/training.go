@@ -5,31 +5,30 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 func init() {
-	learner.Register(learner.Learner{
+	iterative.Register(iterative.Definition{
 		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with an optimality certificate", Weighted: true,
-		New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New),
+		New: func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(New),
 	})
 }
 
 // Training holds the options of training by this learner. NewTraining returns the
 // defaults of the command line.
 type Training struct {
-	learner.Shared
+	iterative.Shared
 	Bias   float64 `flag:"bias" help:"For svm: value of the constant feature whose weight is the intercept. It is regularised like the other weights; 0 means no intercept."`
 	Passes int     `flag:"passes" help:"For svm: most passes over the rows in memory between two passes over all rows; 0 chooses."`
 }
 
-var _ learner.Iterative = (*Training)(nil)
+var _ iterative.Iterative = (*Training)(nil)
 
 // NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Shared: learner.Defaults(), Bias: DefaultBias} }
+func NewTraining() *Training { return &Training{Shared: iterative.Defaults(), Bias: DefaultBias} }
 
 // Validate returns errors that do not depend on the data.
 func (t *Training) Validate() error {
@@ -43,7 +42,7 @@ func (t *Training) Validate() error {
 }
 
 // Complete fills in rounds and gap. Several partitions need many more rounds for a small gap.
-func (t *Training) Complete() learner.Iterative {
+func (t *Training) Complete() iterative.Iterative {
 	c := *t
 	if c.Rounds == 0 {
 		c.Gap = cmp.Or(c.Gap, 1e-3)
@@ -65,7 +64,7 @@ func (t *Training) DefaultLoss(classes bool) string {
 func (t *Training) Resumes() bool { return t.Patience == 0 }
 
 // Seal returns the Options of the problem.
-func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
+func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	o := Options{Problem: p, Bias: t.Bias, Partitions: t.Partitions, Passes: t.Passes, Seed: s.Seed}
 	_, err := New(o)
 	return o, err
@@ -78,7 +77,7 @@ func (t *Training) Steps() float64 { return 10 * math.Sqrt(float64(t.Rounds*t.Pa
 
 // Memory returns the memory of a training: weights and steps in float64, the window, and
 // dual variables before, after and as written.
-func (t *Training) Memory(s learner.Size) learner.Memory {
+func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	k, d := int64(s.Outputs), int64(s.Features)
 	if k == 2 {
 		k = 1 // of two classes one is the mirror of the other
@@ -86,7 +85,7 @@ func (t *Training) Memory(s learner.Size) learner.Memory {
 	weights := 4 * k * d
 	rows := max(s.Rows, 1) / int64(max(1, s.Partitions))
 	window := min(int64(DefaultWindow), 4*d*rows)
-	return learner.Memory{
+	return iterative.Memory{
 		Worker: 12 * weights, Partition: 10*weights + window + 32*k*(window/(4*d)) + 24*k*rows,
 		Update: 12*weights + 12*k*rows, Row: 4 * k,
 	}
@@ -95,11 +94,11 @@ func (t *Training) Memory(s learner.Size) learner.Memory {
 // Fit trains on rows in memory, like a job over files with one partition. Nil options
 // mean those of NewTraining. The last report of the result has the duality gap, which
 // proves how near the weights are to the optimum.
-func Fit(d *linear.Data, lambda float64, t *Training) (*learner.Result, error) {
+func Fit(d *linear.Data, lambda float64, t *Training) (*iterative.FitResult, error) {
 	if t == nil {
 		t = NewTraining()
 	}
-	return learner.Fit(d, lambda, t)
+	return iterative.Fit(d, lambda, t)
 }
 
 const (

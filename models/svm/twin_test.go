@@ -7,13 +7,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // leastSquares solves (Σ c φφᵀ/n + λI) w = Σ c y φ/n with the constant feature, and
 // returns the objective.
-func leastSquares(r *run, b rounds.Block) float64 {
+func leastSquares(r *run, b iterative.Block) float64 {
 	l, d := r.learner, r.learner.Dim+1
 	var total float64
 	for o := range l.problems() {
@@ -50,7 +50,7 @@ func leastSquares(r *run, b rounds.Block) float64 {
 
 // descend returns the least objective by gradient descent with momentum on the
 // primal, for losses with a slope everywhere.
-func descend(r *run, b rounds.Block) float64 {
+func descend(r *run, b iterative.Block) float64 {
 	l, d := r.learner, r.learner.Dim
 	var total float64
 	for o := range l.problems() {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 var (
@@ -45,8 +45,8 @@ type worker struct {
 	outs     []float32 // Outputs
 }
 
-// Worker implements rounds.Round.
-func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
+// Worker implements iterative.Round.
+func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 	p, d := r.problems(), r.Dim
 	if own != nil && r.round == 0 {
 		return nil, fmt.Errorf("svm: partition %d: there are dual variables before the first round", partition)
@@ -72,9 +72,9 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 // partition on a machine of several cores.
 func (w *worker) Threads(n int) { w.threads = max(1, n) }
 
-// Fold implements rounds.Worker. It panics if the block has rows of another
+// Fold implements iterative.Worker. It panics if the block has rows of another
 // length.
-func (w *worker) Fold(b rounds.Block) error {
+func (w *worker) Fold(b iterative.Block) error {
 	p := w.problems()
 	b.Check("svm", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
@@ -145,7 +145,7 @@ func (w *worker) notFinite(i int) error {
 }
 
 // heldOut scores held-out rows.
-func (w *worker) heldOut(b rounds.Block) error {
+func (w *worker) heldOut(b iterative.Block) error {
 	for i, y := range b.Y {
 		var sum float64
 		for c := range w.problems() {
@@ -163,7 +163,7 @@ func (w *worker) heldOut(b rounds.Block) error {
 // measure scores the rows of a block at the published weights, with each row's term of
 // the gap, and stores in a the dual variables with which the round begins: was, rounded,
 // or those that match the scores of given weights.
-func (w *worker) measure(b rounds.Block, a []float32) error {
+func (w *worker) measure(b iterative.Block, a []float32) error {
 	p, l := w.problems(), w.loss.Scalar
 	for i, y := range b.Y {
 		weight := w.block.c[i]
@@ -202,7 +202,7 @@ func (w *worker) measure(b rounds.Block, a []float32) error {
 	return nil
 }
 
-// End implements rounds.Worker.
+// End implements iterative.Worker.
 func (w *worker) End() (found, own []byte, err error) {
 	if w.known && w.rows*w.problems() != len(w.before.a) {
 		return nil, nil, w.changed()

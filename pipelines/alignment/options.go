@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -43,7 +43,7 @@ type Options struct {
 
 	Harmonics int // number of harmonics to choose from, lowest degree first; 0 is 1,000
 
-	learner.Running // Partitions 0 is defaultPartitions
+	iterative.Running // Partitions 0 is defaultPartitions
 }
 
 // Limits of the sample.
@@ -60,7 +60,7 @@ const defaultPartitions = 8
 
 // Passes of one round of the game; see align.Learner.
 const (
-	RoundsOfAGame = 5 // rounds of package rounds
+	RoundsOfAGame = 5 // rounds of package iterative
 	ReadsOfAGame  = 2 // those that read the rows
 )
 

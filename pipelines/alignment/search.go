@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -140,7 +140,7 @@ func (s *Search) playGame(ctx context.Context, found *prepare.Learned, a Options
 	s.Progress.Phase("learning features", 0)
 	defer s.Progress.Done()
 	c, err := s.Job.Rounds(ctx, pass, first, job.RoundOptions{
-		Stop: rounds.Stop{Rounds: 3 + RoundsOfAGame*frequencies}, Running: a.Running,
+		Stop: iterative.Stop{Rounds: 3 + RoundsOfAGame*frequencies}, Running: a.Running,
 	})
 	if err != nil {
 		return nil, err

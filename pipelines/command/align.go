@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 )
@@ -49,7 +49,7 @@ learned --frequencies DIR. train --kernel learned does both steps at once.`,
 	registerLearned(fs, &o.Learned)
 	fs.IntVar(&o.Learned.Partitions, "partitions", 0, "Partitions that the rows are assigned to; 0 is 8. A parameter of the features.")
 	fs.IntVar(&o.Learned.PerJob, "rounds_per_job", 0, "Passes over the data in one job of the runner; 0 is 5, one round of the game. Does not change results.")
-	o.Learned.Keep = learner.DefaultKeep
+	o.Learned.Keep = iterative.DefaultKeep
 	fs.Var((*byteCount)(&o.Learned.Keep), "keep_bytes", "Bytes of rows that each worker process caches between rounds, as a number or as 8GB. Does not change results.")
 	fs.StringVar(&o.Curve, "curve", "", "File for a plot of the game's log, .png or .svg.")
 	flags.jobs.register(fs)

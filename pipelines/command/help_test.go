@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
@@ -119,7 +119,7 @@ func TestShellsCompleteValues(t *testing.T) {
 	}{
 		{[]string{"train", "--kernel", ""}, kernel.Names(), names},
 		{[]string{"train", "--kernel", "ga"}, []string{"gaussian"}, names},
-		{[]string{"train", "--learner="}, learner.Names(), names},
+		{[]string{"train", "--learner="}, iterative.Names(), names},
 		{[]string{"predict", "--runner", "d"}, []string{"direct", "dataflow"}, names},
 		{[]string{"embed", "--scale", "standard,m"}, []string{"standard,minmax"}, ":6"},
 		{[]string{"train", "--features", ""}, nil, names},

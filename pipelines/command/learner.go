@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -16,7 +16,7 @@ import (
 // learnerFlags are the flags that choose a learner: its name and the options of all learners.
 type learnerFlags struct {
 	name     string
-	learners map[string]learner.Options
+	learners map[string]iterative.Options
 	options  option.Group
 }
 
@@ -24,10 +24,10 @@ type learnerFlags struct {
 const search = "search"
 
 // register adds the flags. Feature learning in rounds has these options too.
-func (f *learnerFlags) register(fs *pflag.FlagSet, found *learner.Running) {
-	f.learners = map[string]learner.Options{}
+func (f *learnerFlags) register(fs *pflag.FlagSet, found *iterative.Running) {
+	f.learners = map[string]iterative.Options{}
 	var once, byRounds []string
-	for _, l := range learner.Learners() {
+	for _, l := range iterative.Learners() {
 		f.learners[l.Name] = l.New()
 		f.options.Add(l.Name, f.learners[l.Name])
 		text := fmt.Sprintf("%s (%s)", l.Name, l.Summary)
@@ -46,8 +46,8 @@ func (f *learnerFlags) register(fs *pflag.FlagSet, found *learner.Running) {
 
 // chosen returns the options of the learner that the flags name. finds tells that features are
 // learned in rounds, which have options, too.
-func (f *learnerFlags) chosen(finds bool) (learner.Options, error) {
-	l, err := learner.Lookup(f.name)
+func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
+	l, err := iterative.Lookup(f.name)
 	if err == nil && l.Unlabeled {
 		err = fmt.Errorf("%s takes no labels; bochner embed runs it", l.Name)
 	}
@@ -55,11 +55,11 @@ func (f *learnerFlags) chosen(finds bool) (learner.Options, error) {
 		return nil, &exit.UsageError{Err: err}
 	}
 	chosen := "--learner " + l.Name
-	if r, ok := f.learners[l.Name].(*ridge.Training); ok && r.Solver == learner.CG {
-		chosen, l = "--solver cg", learner.Of(f.learners[learner.CG])
+	if r, ok := f.learners[l.Name].(*ridge.Training); ok && r.Solver == iterative.CG {
+		chosen, l = "--solver cg", iterative.DefinitionOf(f.learners[iterative.CG])
 	}
 	for _, o := range f.options.Options {
-		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == "solver" && l.Name == learner.CG || finds && slices.Contains(o.Owners, search) {
+		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == "solver" && l.Name == iterative.CG || finds && slices.Contains(o.Owners, search) {
 			continue
 		}
 		owners := slices.DeleteFunc(slices.Clone(o.Owners), func(name string) bool { return name == search })

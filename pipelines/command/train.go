@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/plan"
@@ -104,7 +104,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 		addOption(fs, size)
 	}
 	registerLearned(fs, &o.Learned)
-	o.Learned.Running = learner.Defaults().Running
+	o.Learned.Running = iterative.Defaults().Running
 	o.Learned.PerJob = 0 // one round of a game
 	learners.register(fs, &o.Learned.Running)
 	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several separated by commas, or auto: powers of ten from 1e-8 to 1e-1 (down to 1e-12 while smaller ones do better on a 16-bit grid; 1e-6 to 1e-3 for iterative learners, 1e-7 to 1e-3 for cg). Of several values the one with the smallest held-out error is chosen.")

@@ -12,9 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/paired"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
@@ -131,7 +130,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	if err != nil {
 		return nil, err
 	}
-	pass.Grid = weight.Scoring(weights)
+	pass.Grid = profile.ScoringGrid(weights)
 	j.Progress.Phase("comparing", 0)
 	var sum scores.Compared
 	reports, err := j.ScanSum(ctx, pass, "compare", &sum)
@@ -249,7 +248,7 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.M
 	}
 	for _, m := range of {
 		split := m.Learner.Split
-		if split == nil || split.By != folds.Group {
+		if split == nil || split.By != profile.ByGroup {
 			continue
 		}
 		missing := slices.IndexFunc(split.Columns, func(c string) bool { return !slices.Contains(d.Fields, c) })
@@ -273,7 +272,7 @@ func withGroups(ctx context.Context, columns []string, model string, o *dataset.
 			return nil, err
 		}
 	}
-	o.Group, o.Keys = columns, string(folds.Group)
+	o.Group, o.Keys = columns, string(profile.ByGroup)
 	return again(ctx, model, *o)
 }
 

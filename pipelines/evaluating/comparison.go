@@ -6,7 +6,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/bochner-ml/bochner/models/estimate"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -158,6 +157,6 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 	}
 	tw.Flush()
 	if few {
-		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n", estimate.LeastRows)
+		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n", score.LeastMeanRows)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/paired"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
@@ -139,7 +139,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
-	if pass.Grid = weight.Scoring(weights); pass.Grid == nil {
+	if pass.Grid = profile.ScoringGrid(weights); pass.Grid == nil {
 		pass.EqualWeights = d.Weighted
 	}
 	j.Progress.Phase("evaluating", 0)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -77,9 +76,9 @@ var gateScores = map[string]gateScore{
 	"top3": ofTop(3),
 	"top5": ofTop(5),
 
-	"log_loss": ofProbabilities(func(t *calibrate.Tests) float64 { return t.LogLoss }),
-	"brier":    ofProbabilities(func(t *calibrate.Tests) float64 { return t.Brier }),
-	"ece":      ofProbabilities(func(t *calibrate.Tests) float64 { return t.ECE }),
+	"log_loss": ofProbabilities(func(t *score.Tests) float64 { return t.LogLoss }),
+	"brier":    ofProbabilities(func(t *score.Tests) float64 { return t.Brier }),
+	"ece":      ofProbabilities(func(t *score.Tests) float64 { return t.ECE }),
 
 	meanR2: {
 		has: func(m *models.Manifest) bool { return regresses(m) && m.Outputs > 1 },
@@ -176,7 +175,7 @@ func ofTop(few int) gateScore {
 	return g
 }
 
-func ofProbabilities(of func(*calibrate.Tests) float64) gateScore {
+func ofProbabilities(of func(*score.Tests) float64) gateScore {
 	return gateScore{
 		has: func(m *models.Manifest) bool { return m.Probabilities != nil },
 		of: func(r *EvaluateResult) (low, high float64, excluded int64) {

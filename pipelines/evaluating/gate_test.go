@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -20,7 +19,7 @@ func TestGates(t *testing.T) {
 			Classes: []score.ClassScore{{Class: "a", Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24}, {Class: "b"}},
 			Ranking: &score.RankingReport{Positive: "a", AUC: &area, Slack: 0.05, AveragePrecision: &precision, PrecisionLow: &low, PrecisionHigh: &precision},
 		},
-		Probabilities: &ProbabilityReport{Tests: calibrate.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
+		Probabilities: &ProbabilityReport{Tests: score.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
 	many := &EvaluateResult{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}
 	targets := &EvaluateResult{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}

@@ -5,14 +5,14 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 // ProbabilityReport says how good the probabilities of a model are.
 type ProbabilityReport struct {
-	calibrate.Tests
+	score.Tests
 	// NotFinite counts the rows that are excluded because their scores are not finite.
 	NotFinite int64 `json:"not_finite,omitempty"`
 }

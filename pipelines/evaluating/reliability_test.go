@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 func TestAReportOfNothingIsPrinted(t *testing.T) {
-	r := &ProbabilityReport{Tests: calibrate.NewReliability(2, 10).Tests(), NotFinite: 3}
+	r := &ProbabilityReport{Tests: score.NewReliability(2, 10).Tests(), NotFinite: 3}
 	var b strings.Builder
 	r.write(&b)
 	if !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {

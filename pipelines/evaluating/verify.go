@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/models/svm/verify"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -108,7 +107,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 func certified(dir string, m *models.Manifest) error {
 	_, kept := m.File(training.StateFile)
 	switch c := m.Learner.Log; {
-	case m.Learner.Kind+".verify" != verify.Kind:
+	case m.Learner.Kind+".verify" != svm.VerifyKind:
 		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
 	case c == nil || c.Gap == nil:
 		return exit.Usage("%s has the initial weights of --init, for which there are no dual variables; train for at least one round", dir)
@@ -173,7 +172,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	}
 	pass := &epochs.Pass{
 		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Rule: l.Rule, Copies: l.Copies, EqualWeights: l.EqualWeights()},
-		Learner: epochs.Learner{Kind: verify.Kind, Options: c.Options}, Recipe: m.Recipe,
+		Learner: epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, Recipe: m.Recipe,
 		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
 	}
 	sc, err := j.Store(ctx, pass)
@@ -189,7 +188,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	if err != nil {
 		return err
 	}
-	state = verify.State(state, weights)
+	state = svm.VerifyState(state, weights)
 	if learner, err := pass.Learner.Open(ctx); err != nil {
 		return models.Bad(o.Model, err)
 	} else if _, err := learner.Open(state); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
@@ -25,19 +25,19 @@ func writeWeights(b io.Writer, w *models.RowWeights) {
 }
 
 // weigh returns the weights of the rows that a pass will read. Rows without weights need no pass.
-func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pass) (*weight.Weights, error) {
+func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pass) (*profile.Weights, error) {
 	if !d.Weighted {
-		return weight.Ones(1), nil
+		return profile.UnitWeights(1), nil
 	}
 	j.Progress.Phase("reading weights", 0)
 	defer j.Progress.Done()
 	p.Target = nil
-	var sum weight.Sum
+	var sum profile.WeightSum
 	if _, err := j.ScanSum(ctx, &survey.Weigh{Pass: p}, "weigh", &sum); err != nil {
 		return nil, err
 	}
 	if w := sum.Result(); w != nil {
 		return w, nil
 	}
-	return weight.Ones(1), nil // there are no usable rows, which the next pass reports
+	return profile.UnitWeights(1), nil // there are no usable rows, which the next pass reports
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/aliases"
 )
 
 // Model returns the directory of the model that a name stands for, which may be an alias such
@@ -15,8 +14,8 @@ import (
 func Model(ctx context.Context, name string, log io.Writer) (string, error) {
 	dir, err := models.Resolve(ctx, name)
 	if err == nil && dir != name && log != nil {
-		of, _, _ := aliases.Split(name)
-		if s, _, err := aliases.Read(ctx, of); err == nil && s != nil && s.Rebuilt != "" {
+		of, _, _ := models.SplitAlias(name)
+		if s, _, err := models.ReadAliases(ctx, of); err == nil && s != nil && s.Rebuilt != "" {
 			fmt.Fprintf(log, "note: %s\n", s.Rebuilt)
 		}
 		fmt.Fprintf(log, "note: %s is %s\n", name, dir)

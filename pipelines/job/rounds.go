@@ -13,8 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/learner"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
@@ -23,15 +22,15 @@ import (
 
 // RoundOptions says when to stop rounds, and where they run.
 type RoundOptions struct {
-	rounds.Stop
-	learner.Running
+	iterative.Stop
+	iterative.Running
 	Needed int // rounds that are taken however little time there is
 }
 
 // Iteration has the reports on the state of each round, and says which state was chosen.
 type Iteration struct {
 	Pass    string // URI
-	History []rounds.Report
+	History []iterative.Report
 	Taken   int // round
 	State   []byte
 	Why     string        // why it ended
@@ -41,7 +40,7 @@ type Iteration struct {
 }
 
 // Report returns the report on the chosen state.
-func (c *Iteration) Report() rounds.Report { return c.History[c.Taken] }
+func (c *Iteration) Report() iterative.Report { return c.History[c.Taken] }
 
 // Rounds runs a learner from the given state until it stops, and chooses the last state or, if
 // patience ended it, the one with the smallest held-out error. Rounds that an earlier run
@@ -76,7 +75,7 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 var errLost = errors.New("pipelines: the work directory no longer contains the best state")
 
 // runRounds is one try of Rounds.
-func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner rounds.Learner, partitions int, first []byte, o RoundOptions) error {
+func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner iterative.Learner, partitions int, first []byte, o RoundOptions) error {
 	if err := c.resume(ctx, j, partitions, first); err != nil {
 		return err
 	}
@@ -143,9 +142,9 @@ func (c *Iteration) forget(ctx context.Context) error {
 }
 
 // done ends the rounds with the last state if the learner reports that it has finished.
-func (c *Iteration) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
+func (c *Iteration) done(ctx context.Context, l iterative.Learner, o *RoundOptions) error {
 	at := len(c.History)
-	if i := slices.IndexFunc(c.History, func(r rounds.Report) bool { return r.Residual != nil }); i >= 0 { // within a job of several rounds
+	if i := slices.IndexFunc(c.History, func(r iterative.Report) bool { return r.Residual != nil }); i >= 0 { // within a job of several rounds
 		o.Rounds, c.ended = min(o.Rounds, i), true
 		return nil
 	}
@@ -200,7 +199,7 @@ func (c *Iteration) read(ctx context.Context, round int) error {
 	if err != nil {
 		return err
 	}
-	var r rounds.Report
+	var r iterative.Report
 	if err := json.Unmarshal(data, &r); err != nil {
 		return fmt.Errorf("pipelines: report %s: %w; run again without --resume", uri, err)
 	}
@@ -228,7 +227,7 @@ func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool
 func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
 	best := 0
 	for i, r := range c.History {
-		if rounds.Better(r, c.History[best]) {
+		if iterative.BetterReport(r, c.History[best]) {
 			best = i
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 )
 
 // A limit shares what is left among the runs to come.
@@ -31,8 +31,8 @@ func TestRoundsEndNearTheTime(t *testing.T) {
 		needed int
 		want   bool
 	}{{time.Second, 2, false}, {3 * time.Second, 2, true}, {3 * time.Second, 3, false}} {
-		i := &Iteration{History: make([]rounds.Report, 3)}
-		o := RoundOptions{Stop: rounds.Stop{Rounds: 100, Time: 10 * time.Second}, Needed: c.needed}
+		i := &Iteration{History: make([]iterative.Report, 3)}
+		o := RoundOptions{Stop: iterative.Stop{Rounds: 100, Time: 10 * time.Second}, Needed: c.needed}
 		if got := i.stop(o, 9*time.Second, c.last); got != c.want {
 			t.Errorf("%+v: ended %v, %s", c, got, i.Why)
 		}

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -126,7 +126,7 @@ func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) so
 }
 
 // work is what the training takes of its workers, if it takes that memory.
-func (p *Plan) work(m spec.Memory, l learner.Iterative, first bool) work {
+func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 	rows, features, row := float64(p.Rows), float64(p.Features), float64(p.Columns)
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1

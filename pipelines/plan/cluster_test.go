@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -189,7 +189,7 @@ func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
 	o.Job.Engine.Runner, o.Job.Engine.Lanes, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
 	of := func(name string, partitions int) (*Plan, *Cluster) {
-		o.Learner = jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds, s.Partitions = 100, partitions })
+		o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Partitions = 100, partitions })
 		p := plan(t, o)
 		p.Rows, p.Bytes = 1e9, 900e9
 		s := solution{shards: partitions, needs: func(engine.Engine) (spec.Memory, work) {

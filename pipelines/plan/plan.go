@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/search"
@@ -157,7 +157,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	p.Learner = o.LearnerName()
 	switch l := o.Iterative(); {
 	case components > 0:
-		p.Learner, p.Components = learner.Of(pca.NewTraining()).Name, components
+		p.Learner, p.Components = iterative.DefinitionOf(pca.NewTraining()).Name, components
 		p.Folds = 1
 		p.scan("one to profile it")
 		p.scan("one to sum its features")
@@ -290,7 +290,7 @@ func (p *Plan) iterative(o training.Options) {
 	l := o.Iterative()
 	r := l.Common()
 	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
-	if p.fits = len(lambda); learner.Of(l).Joint {
+	if p.fits = len(lambda); iterative.DefinitionOf(l).Joint {
 		p.fits = 1
 	}
 	if len(lambda) > 1 || o.HoldsOut() {

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/idxio"
 	"github.com/bochner-ml/bochner/io/libsvmio"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -144,7 +144,7 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 		o := o
 		o.Kernel, o.Learned.By = test.kernel, test.by
 		if test.learner != "" {
-			o.Learner = jobtest.Iterative(test.learner, func(s *learner.Shared) { s.Rounds = 4 })
+			o.Learner = jobtest.Iterative(test.learner, func(s *iterative.Shared) { s.Rounds = 4 })
 		}
 		if p := plan(t, o); p.Passes != test.passes || p.Game != test.game {
 			t.Errorf("%s: %d passes, want %d; %+v", name, p.Passes, test.passes, p)

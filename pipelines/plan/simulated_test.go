@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -95,18 +95,18 @@ var simulations = []struct {
 	learner  string
 	features int
 	lambda   []float64
-	rounds   learner.Running
+	rounds   iterative.Running
 	set      func(*training.Options)
 }{
-	{"ridge", "", 64, nil, learner.Running{}, nil},
-	{"ridge, one lambda", "", 64, []float64{1e-3}, learner.Running{}, nil},
-	{"ridge, probabilities", "", 64, []float64{1e-3}, learner.Running{}, func(o *training.Options) { o.Calibrate = "platt" }},
-	{"ridge, stripes", "", 256, []float64{1e-2, 1e-3}, learner.Running{}, func(o *training.Options) { o.Job.Engine.WorkerBytes = job.ProgramBytes + job.SlackBytes + 4<<20 }},
-	{"ridge, few rows", "", 1024, []float64{1e-2, 1e-3}, learner.Running{}, nil},
-	{"sgd", "sgd", 64, []float64{1e-3}, learner.Running{}, nil},
-	{"sgd, rounds in one job", "sgd", 64, []float64{1e-3}, learner.Running{PerJob: 3}, nil},
-	{"svm, several lambda", "svm", 64, []float64{1e-3, 1e-4}, learner.Running{}, nil},
-	{"svm, three partitions", "svm", 64, []float64{1e-3}, learner.Running{Partitions: 3}, nil},
+	{"ridge", "", 64, nil, iterative.Running{}, nil},
+	{"ridge, one lambda", "", 64, []float64{1e-3}, iterative.Running{}, nil},
+	{"ridge, probabilities", "", 64, []float64{1e-3}, iterative.Running{}, func(o *training.Options) { o.Calibrate = "platt" }},
+	{"ridge, stripes", "", 256, []float64{1e-2, 1e-3}, iterative.Running{}, func(o *training.Options) { o.Job.Engine.WorkerBytes = job.ProgramBytes + job.SlackBytes + 4<<20 }},
+	{"ridge, few rows", "", 1024, []float64{1e-2, 1e-3}, iterative.Running{}, nil},
+	{"sgd", "sgd", 64, []float64{1e-3}, iterative.Running{}, nil},
+	{"sgd, rounds in one job", "sgd", 64, []float64{1e-3}, iterative.Running{PerJob: 3}, nil},
+	{"svm, several lambda", "svm", 64, []float64{1e-3, 1e-4}, iterative.Running{}, nil},
+	{"svm, three partitions", "svm", 64, []float64{1e-3}, iterative.Running{Partitions: 3}, nil},
 }
 
 // What a plan says of objects, pipelines and CPU hours is what a job of as many readers comes to. `make test-long` has
@@ -127,7 +127,7 @@ func TestPlansSayWhatASimulatedClusterDoes(t *testing.T) {
 	}
 	for _, c := range simulations {
 		for i, readers := range sizes {
-			if i < 2 && (c.rounds != learner.Running{} || c.name == "ridge, probabilities") {
+			if i < 2 && (c.rounds != iterative.Running{} || c.name == "ridge, probabilities") {
 				continue // the largest is enough
 			}
 			name := fmt.Sprintf("%s, %d readers", c.name, readers)
@@ -137,7 +137,7 @@ func TestPlansSayWhatASimulatedClusterDoes(t *testing.T) {
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda
 			o.Learner = &ridge.Training{Grid: features.Bits8} // of another, the data may be summed again
 			if c.learner != "" {
-				o.Learner = jobtest.Iterative(c.learner, func(s *learner.Shared) { s.Rounds, s.Running = 2, c.rounds })
+				o.Learner = jobtest.Iterative(c.learner, func(s *iterative.Shared) { s.Rounds, s.Running = 2, c.rounds })
 			}
 			if c.set != nil {
 				c.set(&o)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -16,8 +15,8 @@ import (
 // drifting compares the rows of a job with those that its model was made from.
 type drifting struct {
 	statistics *profile.Statistics // nil if the model has none
-	schema     *drift.Schema
-	names      drift.Names
+	schema     *sums.SchemaChanges
+	names      sums.DriftNames
 	bound      float64 // on the distance of a column; 0 for none
 	cluster    float64 // rows that are as good as one
 }
@@ -42,7 +41,7 @@ func driftOf(ctx context.Context, model string, m *models.Manifest, d *dataset.D
 		}
 		return k, nil
 	}
-	k.statistics, k.schema, k.names = p.Rows, drift.SchemaOf(m.Input, d), drift.NamesOf(d)
+	k.statistics, k.schema, k.names = p.Rows, sums.SchemaChangesOf(m.Input, d), sums.DriftNamesOf(d)
 	return k, nil
 }
 
@@ -62,11 +61,11 @@ func (k *drifting) skip(d *dataset.Dataset) uint64 {
 }
 
 // counted returns the report on the rows of all shards; nil if they were not counted.
-func (k *drifting) counted(written []transforms.Written) (*drift.Report, error) {
+func (k *drifting) counted(written []transforms.Written) (*sums.DriftReport, error) {
 	if k.statistics == nil {
 		return nil, nil
 	}
-	all := drift.NewCounts(k.statistics)
+	all := sums.NewDriftCounts(k.statistics)
 	for _, w := range written {
 		if w.Drift == nil {
 			continue
@@ -75,13 +74,13 @@ func (k *drifting) counted(written []transforms.Written) (*drift.Report, error) 
 			return nil, err
 		}
 	}
-	r := drift.OfCounts(k.statistics, all, k.cluster, k.names)
+	r := sums.DriftOfCounts(k.statistics, all, k.cluster, k.names)
 	r.Schema = k.schema
 	return r, nil
 }
 
 // check returns a *GateError if a column has certainly moved by more than the bound.
-func (k *drifting) check(r *drift.Report) error {
+func (k *drifting) check(r *sums.DriftReport) error {
 	if k.bound == 0 {
 		return nil
 	}

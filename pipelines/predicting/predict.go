@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -42,7 +42,7 @@ type PredictOptions struct {
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
-	// have moved from the rows of the training (drift.Column.AtLeast); 0 for no bound. If one has
+	// have moved from the rows of the training (sums.ColumnDrift.AtLeast); 0 for no bound. If one has
 	// moved farther, nothing is published.
 	MaxDrift float64
 
@@ -60,7 +60,7 @@ type PredictResult struct {
 	Threshold *modeldata.Threshold `json:"threshold,omitempty"` // if one was given
 	// Drift says how far the rows have moved from those of the training; nil if the model does not
 	// know these.
-	Drift *drift.Report `json:"drift,omitempty"`
+	Drift *sums.DriftReport `json:"drift,omitempty"`
 }
 
 // PredictManifest is the file of a directory of predictions that describes them: a

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/live"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -69,7 +69,7 @@ type streaming struct {
 	engine engine.Engine
 	claim  *storage.Claim // on Out: of two streams, the second ends at its start
 	work   string         // directory of results
-	model  *live.Handle
+	model  *models.Handle
 	worker *transforms.Worker
 
 	began time.Time
@@ -142,7 +142,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 		}
 	}()
 	s.worker = transforms.NewWorker(out)
-	if s.model, err = live.Open(ctx, o.Model, o.Reload); err != nil {
+	if s.model, err = models.OpenLive(ctx, o.Model, o.Reload); err != nil {
 		return nil, err
 	}
 	manifest := s.model.Model(ctx).Manifest

@@ -14,11 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
@@ -101,8 +99,8 @@ func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, 
 		}
 	}
 	if len(r.Profile.Rows.Columns) == l.Profile.Dim {
-		l.Drift = drift.OfSum(r.Profile.Rows, l.Sum, clusterOf(r.Rule.Split, p), drift.NamesOf(d))
-		l.Drift.Schema = drift.SchemaOf(r.Input, d)
+		l.Drift = sums.DriftOfSum(r.Profile.Rows, l.Sum, clusterOf(r.Rule.Split, p), sums.DriftNamesOf(d))
+		l.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
 	}
 	if err := l.Take(r, others); err != nil {
 		return nil, refuse(err)
@@ -136,7 +134,7 @@ func inRange(d *dataset.Dataset, ranges []profile.Range, grids linear.Grids) err
 }
 
 // fits returns an error unless a recipe can take rows with those weights.
-func fits(w *weight.Weights, r *sums.Rule) error {
+func fits(w *profile.Weights, r *sums.Rule) error {
 	switch g := r.Weights; {
 	case w == nil:
 		return nil
@@ -146,8 +144,8 @@ func fits(w *weight.Weights, r *sums.Rule) error {
 		return nil
 	case math.Mod(w.Unit, g.Unit) != 0:
 		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe", w.Unit, g.Unit)
-	case w.Max/g.Unit > weight.MostExact:
-		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max, weight.MostExact, g.Unit)
+	case w.Max/g.Unit > profile.MostExact:
+		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max, profile.MostExact, g.Unit)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -33,10 +32,10 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	if own := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(own, cuts[0]) {
 		cuts = append(cuts, own)
 	}
-	var tallies []*folds.Tally
+	var tallies []*profile.FoldTally
 	var reports []dataset.Report
 	for _, cut := range cuts {
-		tally := new(folds.Tally)
+		tally := new(profile.FoldTally)
 		pass.Shards = cut
 		r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass}, "tally", tally)
 		if err != nil {
@@ -44,9 +43,9 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 		}
 		tallies, reports = append(tallies, tally), append(reports, r...)
 	}
-	l.Copies = folds.NewCopies(few, tallies...)
+	l.Copies = profile.NewCopies(few, tallies...)
 	for _, r := range reports {
-		l.Copies.Alias(folds.Place{File: r.Shard.File, Start: r.Shard.Start}, folds.Place{File: r.Shard.File, Start: r.Begin})
+		l.Copies.Alias(profile.FoldPlace{File: r.Shard.File, Start: r.Shard.Start}, profile.FoldPlace{File: r.Shard.File, Start: r.Begin})
 	}
 	l.counted = true
 	return nil
@@ -76,7 +75,7 @@ func (l *Prepared) repeated() string {
 func (l *Prepared) Dependent() bool {
 	switch {
 	case l.Rule != nil:
-		return l.Rule.By == folds.Group
+		return l.Rule.By == profile.ByGroup
 	case l.Copies != nil:
 		return false
 	}
@@ -99,7 +98,7 @@ func repeats(sum *profile.Sum) float64 {
 
 // assigned returns the copies for a pass with that many folds, or one that recodes rows. They must have been counted, so
 // that all passes of a training have the same folds.
-func (l *Prepared) assigned(parts int) *folds.Copies {
+func (l *Prepared) assigned(parts int) *profile.Copies {
 	if parts < 2 && !l.Recipe.Recodes {
 		return nil
 	}

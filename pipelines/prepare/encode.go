@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
@@ -87,7 +87,7 @@ func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held in
 	defer s.Progress.Done()
 	pass.Pass = s.Pass(targetParts)
 	if pass.Counts = by == preprocess.Counts; !pass.Counts {
-		pass.Weights = weight.NewGrid(s.Weights(), nil, nil)
+		pass.Weights = profile.NewWeightGrid(s.Weights(), nil, nil)
 	}
 	if _, err := pass.Empty(); err != nil {
 		return nil, &exit.DataError{Err: err}

@@ -21,9 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
@@ -152,17 +151,17 @@ type Prepared struct {
 	Sum     *profile.Sum
 	// Statistics are those of the profile.
 	Statistics *profile.Statistics
-	Distinct   *folds.Distinct    // rows
-	Digest     string             // of the profile: the fingerprint of the data
-	Target     *transforms.Target // nil for data without labels
+	Distinct   *profile.DistinctRows // rows
+	Digest     string                // of the profile: the fingerprint of the data
+	Target     *transforms.Target    // nil for data without labels
 	Recipe     recipe.Recipe
 	Doubts     []string // notes on the types of columns
 	// Drift says how far the rows are from those of the recipe by which they are trained on; nil
 	// without one, and if it has no statistics of columns, because there are too many.
-	Drift *drift.Report
+	Drift *sums.DriftReport
 
-	Rule    *folds.Rule   // that assigns rows to folds; nil if their content does
-	Copies  *folds.Copies // of few different rows; nil if there are many, or they were not counted
+	Rule    *profile.FoldRule // that assigns rows to folds; nil if their content does
+	Copies  *profile.Copies   // of few different rows; nil if there are many, or they were not counted
 	labels  *preprocess.Targets
 	counts  *preprocess.Targets
 	counted bool    // copies were counted
@@ -283,9 +282,9 @@ func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (
 // Profiled has the results of the profile pass.
 type Profiled struct {
 	Sum      profile.Sum
-	Distinct folds.Distinct // rows
-	Keys     folds.Keys     // of rows
-	Encoded  []byte         // the sum
+	Distinct profile.DistinctRows // rows
+	Keys     profile.FoldKeys     // of rows
+	Encoded  []byte               // the sum
 	Counts   job.Counts
 	Shards   []dataset.Shard // exact
 }

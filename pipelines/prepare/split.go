@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -49,21 +49,21 @@ func (s Split) validate(o dataset.Options) error {
 }
 
 // By is what assigns rows; "" is their content.
-func (s Split) By() folds.By {
+func (s Split) By() profile.FoldBy {
 	switch {
 	case len(s.Group) > 0:
-		return folds.Group
+		return profile.ByGroup
 	case s.Fold != "":
-		return folds.Own
+		return profile.ByFold
 	case s.Time:
-		return folds.Time
+		return profile.ByTime
 	}
 	return ""
 }
 
 // Flag returns the flag that says what assigns rows.
 func (s Split) Flag() string {
-	return map[folds.By]string{folds.Group: "--group_column", folds.Own: "--fold_column", folds.Time: "--time_split"}[s.By()]
+	return map[profile.FoldBy]string{profile.ByGroup: "--group_column", profile.ByFold: "--fold_column", profile.ByTime: "--time_split"}[s.By()]
 }
 
 // Into makes rows of the data have the keys by which they are split.
@@ -72,14 +72,14 @@ func (s Split) Into(o *dataset.Options) {
 }
 
 // splitOf returns the split that a rule describes, and the column of times.
-func splitOf(r *folds.Rule) (s Split, timeColumn string) {
+func splitOf(r *profile.FoldRule) (s Split, timeColumn string) {
 	switch {
 	case r == nil:
-	case r.By == folds.Group:
+	case r.By == profile.ByGroup:
 		s.Group = r.Columns
-	case r.By == folds.Own:
+	case r.By == profile.ByFold:
 		s.Fold = r.Columns[0]
-	case r.By == folds.Time:
+	case r.By == profile.ByTime:
 		s.Time, timeColumn = true, r.Columns[0]
 	}
 	return s, timeColumn
@@ -88,9 +88,9 @@ func splitOf(r *folds.Rule) (s Split, timeColumn string) {
 // columns returns the columns that give the keys, as they were given.
 func (s Split) columns(o dataset.Options) []string {
 	switch s.By() {
-	case folds.Group:
+	case profile.ByGroup:
 		return s.Group
-	case folds.Own:
+	case profile.ByFold:
 		return []string{s.Fold}
 	}
 	return []string{o.Time}
@@ -112,7 +112,7 @@ func (s Split) gap() (length float64, seconds bool, err error) {
 }
 
 // rule returns the rule of a split of profiled rows into that many folds.
-func (o Spec) rule(d *dataset.Dataset, keys *folds.Keys, rows int64) (*folds.Rule, error) {
+func (o Spec) rule(d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
 	if d.Key == nil || o.Folds < 2 {
 		return nil, nil
 	}
@@ -131,7 +131,7 @@ func (o Spec) rule(d *dataset.Dataset, keys *folds.Keys, rows int64) (*folds.Rul
 	if err != nil {
 		return nil, exit.Refuse("%s: %w", o.Split.Flag(), err)
 	}
-	if r.By == folds.Group {
+	if r.By == profile.ByGroup {
 		r.Cluster = keys.Cluster(rows)
 	}
 	return r, nil
@@ -144,9 +144,9 @@ func (l *Prepared) HeldOutText() string {
 	}
 	columns := strings.Join(l.Rule.Columns, ", ")
 	switch l.Rule.By {
-	case folds.Group:
+	case profile.ByGroup:
 		return fmt.Sprintf("whole groups of rows, by %s: held-out figures are those of new groups", columns)
-	case folds.Own:
+	case profile.ByFold:
 		return fmt.Sprintf("the %d folds that column %s gives", l.Rule.Parts, columns)
 	}
 	from := fmt.Sprintf("%g", l.Rule.Latest())
@@ -171,8 +171,8 @@ func (o Spec) InTime(d *dataset.Dataset) string {
 }
 
 // clusterOf returns how many rows are as good as one, of rows that are read by a rule.
-func clusterOf(r *folds.Rule, p *Profiled) float64 {
-	if r == nil || r.By != folds.Group {
+func clusterOf(r *profile.FoldRule, p *Profiled) float64 {
+	if r == nil || r.By != profile.ByGroup {
 		return 1
 	}
 	return max(r.GroupSize(), p.Keys.Cluster(p.Counts.Used))

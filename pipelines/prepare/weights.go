@@ -1,14 +1,14 @@
 package prepare
 
-import "github.com/bochner-ml/bochner/models/weight"
+import "github.com/bochner-ml/bochner/models/profile"
 
 // Weights describes the weights of the rows, which are all 1 if there are none, or if they are
 // equal.
-func (l *Prepared) Weights() *weight.Weights {
+func (l *Prepared) Weights() *profile.Weights {
 	if w := l.Profile.Weights; !w.Equal() {
 		return w
 	}
-	return weight.Ones(l.Counts.Used)
+	return profile.UnitWeights(l.Counts.Used)
 }
 
 // EqualWeights reports whether rows have weights that are all equal, as if they had none.

@@ -16,17 +16,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/aliases"
+	"github.com/bochner-ml/bochner/models"
 )
 
 // Action is what an event did.
 type Action string
 
 const (
-	Promoted   Action = aliases.Promoted   // Model became champion
-	RolledBack Action = aliases.RolledBack // Model, an earlier champion, became champion again
-	Kept       Action = aliases.Kept       // Model, a challenger, did not become champion
-	Refused    Action = aliases.Refused    // new data was refused; Model, the champion, stays
+	Promoted   Action = models.Promoted   // Model became champion
+	RolledBack Action = models.RolledBack // Model, an earlier champion, became champion again
+	Kept       Action = models.Kept       // Model, a challenger, did not become champion
+	Refused    Action = models.Refused    // new data was refused; Model, the champion, stays
 )
 
 // Gate is one condition on a model and whether it was met.
@@ -65,7 +65,7 @@ func Who() string {
 
 // eventFile names the file of an event.
 func (r Registry) eventFile(number int) string {
-	return aliases.EventFile(r.Dir, number)
+	return models.EventFile(r.Dir, number)
 }
 
 // record stores an event in the history, where it stays. It may be there already.
@@ -92,7 +92,7 @@ func (r Registry) record(ctx context.Context, event []byte) error {
 }
 
 func (r Registry) readEvent(ctx context.Context, number int) (*Event, error) {
-	data, err := storage.ReadFile(ctx, r.eventFile(number), aliases.MaxEvent)
+	data, err := storage.ReadFile(ctx, r.eventFile(number), models.MaxEvent)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/aliases"
 )
 
 // Listed is a model of a directory of models.
@@ -80,7 +79,7 @@ func (r Registry) List(ctx context.Context) (*List, error) {
 	for _, m := range l.Models {
 		seen[m.Name] = true
 	}
-	for _, a := range aliases.Names {
+	for _, a := range models.AliasNames {
 		if m := s.Model(a); m != "" && !seen[m] {
 			seen[m] = true
 			l.Models = append(l.Models, Listed{Name: m, Aliases: s.Of(m), Missing: true})

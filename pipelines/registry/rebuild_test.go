@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/aliases"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -28,7 +28,7 @@ func sevenEvents(t *testing.T, dir string) (Registry, []byte) {
 			t.Fatal(err)
 		}
 	}
-	data, err := storage.ReadFile(ctx, storage.Join(dir, aliases.FileName), storage.MaxSwap)
+	data, err := storage.ReadFile(ctx, storage.Join(dir, models.AliasFile), storage.MaxSwap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func places(t *testing.T) map[string]string {
 func TestLostAliasesAreThoseOfTheHistory(t *testing.T) {
 	for where, dir := range places(t) {
 		r, whole := sevenEvents(t, dir)
-		file := storage.Join(dir, aliases.FileName)
+		file := storage.Join(dir, models.AliasFile)
 		for damage, left := range map[string][]byte{"missing": nil, "empty": {}, "cut": whole[:len(whole)/2], "of no event": []byte(`{"format":1}`)} {
 			if err := storage.Remove(ctx, file); err != nil {
 				t.Fatal(err)
@@ -61,7 +61,7 @@ func TestLostAliasesAreThoseOfTheHistory(t *testing.T) {
 			if data, err := s.Encode(); err != nil || string(data) != string(whole) || !strings.Contains(s.Rebuilt, "the last of the 7 events") {
 				t.Errorf("%s, %s: %v, %q\n%s\nwant\n%s", where, damage, err, s.Rebuilt, data, whole)
 			}
-			if place, err := aliases.Resolve(ctx, dir+"@champion"); err != nil || place != r.Place("b") {
+			if place, err := models.ResolveAlias(ctx, dir+"@champion"); err != nil || place != r.Place("b") {
 				t.Errorf("%s, %s: the champion is %s, %v", where, damage, place, err)
 			}
 			if got := r.story(t); !strings.HasSuffix(got, "7 keep d") {
@@ -81,7 +81,7 @@ func TestOfTwoPromotersAfterALossOneWins(t *testing.T) {
 	for where, dir := range places(t) {
 		for _, left := range []string{"", "{"} {
 			r, _ := sevenEvents(t, storage.Join(dir, "of"+left+"x"))
-			file := storage.Join(r.Dir, aliases.FileName)
+			file := storage.Join(r.Dir, models.AliasFile)
 			if err := errors.Join(storage.Remove(ctx, file), storage.WriteFile(ctx, file, []byte(left))); err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestOfTwoPromotersAfterALossOneWins(t *testing.T) {
 
 func TestAliasesAreNotGuessedFromAHistoryWithAGap(t *testing.T) {
 	r, whole := sevenEvents(t, t.TempDir())
-	file := storage.Join(r.Dir, aliases.FileName)
+	file := storage.Join(r.Dir, models.AliasFile)
 	newer := strings.Replace(string(whole), `"format": 1`, `"format": 2`, 1)
 	if err := storage.WriteFile(ctx, file, []byte(newer)); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/aliases"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -51,22 +50,22 @@ type LostError struct{ Text string }
 func (e *LostError) Error() string { return e.Text }
 
 // State returns the aliases. There are none in a new directory.
-func (r Registry) State(ctx context.Context) (*aliases.State, error) {
+func (r Registry) State(ctx context.Context) (*models.Aliases, error) {
 	s, _, err := r.read(ctx)
 	return s, err
 }
 
-func (r Registry) read(ctx context.Context) (*aliases.State, []byte, error) {
+func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 	if r.Dir == "" {
 		return nil, nil, exit.Usage("no directory of models: name one with --models")
 	}
-	s, data, err := aliases.Read(ctx, r.Dir)
+	s, data, err := models.ReadAliases(ctx, r.Dir)
 	var failed *storage.Error
 	if err != nil && !errors.As(err, &failed) {
 		err = models.Bad(r.Dir, err)
 	}
 	if err == nil && s == nil {
-		s = &aliases.State{Format: aliases.Format}
+		s = &models.Aliases{Format: models.AliasFormat}
 	}
 	return s, data, err
 }
@@ -87,10 +86,10 @@ func (r Registry) same(dir string) bool {
 // Name returns the name of a model that is given by its name, its directory or an alias, such as
 // challenger or DIR@challenger.
 func (r Registry) Name(ctx context.Context, model string) (string, error) {
-	if dir, alias, ok := aliases.Split(model); ok && r.same(dir) {
+	if dir, alias, ok := models.SplitAlias(model); ok && r.same(dir) {
 		model = alias
 	}
-	if slices.Contains(aliases.Names, model) {
+	if slices.Contains(models.AliasNames, model) {
 		s, err := r.State(ctx)
 		if err == nil && s.Model(model) == "" {
 			err = exit.Refuse("registry: no model of %s is %s", r.Dir, model)
@@ -103,7 +102,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." && r.same(dir) {
 		model = name
 	}
-	if err := aliases.ValidName(model); err != nil {
+	if err := models.ValidAlias(model); err != nil {
 		return "", exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	return model, nil
@@ -112,7 +111,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 // Promote makes a model champion, and the champion before it the previous one. It loads the
 // model's files first and checks them.
 func (r Registry) Promote(ctx context.Context, model string, n Note) (*Event, error) {
-	return r.change(ctx, Promoted, model, n, func(s *aliases.State) error {
+	return r.change(ctx, Promoted, model, n, func(s *models.Aliases) error {
 		if s.Champion == model {
 			return exit.Refuse("registry: %s is champion of %s already", model, r.Dir)
 		}
@@ -138,7 +137,7 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 		// What is rolled back is the champion that the caller saw.
 		n.Expect = s.Champion
 	}
-	return r.change(ctx, RolledBack, model, n, func(s *aliases.State) error {
+	return r.change(ctx, RolledBack, model, n, func(s *models.Aliases) error {
 		switch {
 		case s.Champion == model:
 			return exit.Refuse("registry: %s is champion of %s already", model, r.Dir)
@@ -154,7 +153,7 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 
 // Keep records that a challenger did not become champion. It stays challenger.
 func (r Registry) Keep(ctx context.Context, model string, n Note) (*Event, error) {
-	return r.change(ctx, Kept, model, n, func(s *aliases.State) error {
+	return r.change(ctx, Kept, model, n, func(s *models.Aliases) error {
 		s.Challenger = model
 		return nil
 	})
@@ -162,7 +161,7 @@ func (r Registry) Keep(ctx context.Context, model string, n Note) (*Event, error
 
 // Refuse records that new data was refused and the champion stays.
 func (r Registry) Refuse(ctx context.Context, champion string, n Note) (*Event, error) {
-	return r.change(ctx, Refused, champion, n, func(*aliases.State) error { return nil })
+	return r.change(ctx, Refused, champion, n, func(*models.Aliases) error { return nil })
 }
 
 // changes is how often a change that does not depend on the champion is tried while others
@@ -170,8 +169,8 @@ func (r Registry) Refuse(ctx context.Context, champion string, n Note) (*Event, 
 const changes = 20
 
 // change replaces the aliases with what edit makes of them, and records the event.
-func (r Registry) change(ctx context.Context, action Action, model string, n Note, edit func(*aliases.State) error) (*Event, error) {
-	if err := aliases.ValidName(model); err != nil {
+func (r Registry) change(ctx context.Context, action Action, model string, n Note, edit func(*models.Aliases) error) (*Event, error) {
+	if err := models.ValidAlias(model); err != nil {
 		return nil, exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	m, err := models.Check(ctx, r.Place(model))
@@ -211,7 +210,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 		if err != nil {
 			return nil, err
 		}
-		err = storage.Swap(ctx, storage.Join(r.Dir, aliases.FileName), old, data)
+		err = storage.Swap(ctx, storage.Join(r.Dir, models.AliasFile), old, data)
 		switch {
 		case err == nil:
 			return e, r.follow(ctx, s)
@@ -233,7 +232,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 
 // follow stores the last event of aliases that are in place. If the storage fails, the next
 // change stores it.
-func (r Registry) follow(ctx context.Context, s *aliases.State) error {
+func (r Registry) follow(ctx context.Context, s *models.Aliases) error {
 	err := r.record(ctx, s.Last)
 	var failed *storage.Error
 	if errors.As(err, &failed) {
@@ -243,7 +242,7 @@ func (r Registry) follow(ctx context.Context, s *aliases.State) error {
 }
 
 // made reports whether an event whose change seemed to fail has happened all the same.
-func (r Registry) made(ctx context.Context, s *aliases.State, e *Event) bool {
+func (r Registry) made(ctx context.Context, s *models.Aliases, e *Event) bool {
 	if e.Number == 0 || s.Events < e.Number {
 		return false
 	}
@@ -255,7 +254,7 @@ func (r Registry) made(ctx context.Context, s *aliases.State, e *Event) bool {
 }
 
 // lost says who was faster.
-func (r Registry) lost(s *aliases.State, want string) error {
+func (r Registry) lost(s *models.Aliases, want string) error {
 	now, before := "no model is champion of "+r.Dir, want
 	if want == NoChampion {
 		before = "none"

@@ -20,7 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/aliases"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -334,7 +333,7 @@ func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 	if _, err := r.History(ctx, 0); err == nil || !strings.Contains(err.Error(), "has no event 1 of 2") {
 		t.Error(err)
 	}
-	if err := storage.WriteFile(ctx, storage.Join(r.Dir, aliases.FileName), []byte("{")); err != nil {
+	if err := storage.WriteFile(ctx, storage.Join(r.Dir, models.AliasFile), []byte("{")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.State(ctx); exit.Code(err) != exit.CodeModel {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/models/sums"
 )
 
 // shownDrift is the number of columns that are printed.
@@ -13,7 +13,7 @@ const shownDrift = 5
 
 // Drift prints the columns that have moved, the farthest first; nothing if r is nil. The first
 // line begins with the text, and the others are indented by as much.
-func Drift(w io.Writer, r *drift.Report, begin string) {
+func Drift(w io.Writer, r *sums.DriftReport, begin string) {
 	if r == nil {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
@@ -187,7 +187,7 @@ func (n *night) drawnDays() []string {
 }
 
 // columnsText says in words how columns have moved.
-func columnsText(columns []drift.Column) string {
+func columnsText(columns []sums.ColumnDrift) string {
 	var words []string
 	for _, c := range columns {
 		words = append(words, fmt.Sprintf("%s: %s (at least %.2g)", c.Name, c.Detail, c.AtLeast))

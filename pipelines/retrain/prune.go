@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/aliases"
 	"github.com/bochner-ml/bochner/pipelines/workdir"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -113,7 +112,7 @@ func (n *night) needs(ctx context.Context) (*needed, error) {
 		return nil, err
 	}
 	x := &needed{map[string]bool{}, map[string]bool{}}
-	for _, alias := range aliases.Names {
+	for _, alias := range models.AliasNames {
 		model := s.Model(alias)
 		if model == "" {
 			continue
@@ -128,7 +127,7 @@ func (n *night) needs(ctx context.Context) (*needed, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l == nil || alias == aliases.Champion && l.Day > n.Day {
+		if l == nil || alias == models.Champion && l.Day > n.Day {
 			return nil, nil // what it needs is not known, or not what there is on later days
 		}
 		id, err := n.Recipe(ctx, place)

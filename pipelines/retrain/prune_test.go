@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/aliases"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -19,7 +19,7 @@ func (s *shop) hasNeeded(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, alias := range aliases.Names {
+	for _, alias := range models.AliasNames {
 		if state.Model(alias) == "" {
 			continue
 		}

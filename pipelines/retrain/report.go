@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -35,9 +35,9 @@ type Refused struct {
 
 // Moved says how far the rows of a day have moved from those of the recipe.
 type Moved struct {
-	Day      string         `json:"day"`
-	Columns  []drift.Column `json:"columns,omitempty"`  // that have moved for certain, the farthest first
-	Features *Drift         `json:"features,omitempty"` // nil if they were not compared
+	Day      string             `json:"day"`
+	Columns  []sums.ColumnDrift `json:"columns,omitempty"`  // that have moved for certain, the farthest first
+	Features *Drift             `json:"features,omitempty"` // nil if they were not compared
 }
 
 // certain tells whether anything has moved for certain.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -96,7 +96,7 @@ type Summed struct {
 	New     []string `json:"new,omitempty"` // columns that the recipe does not have
 	// Columns are those that have moved for certain from the rows of the recipe, the farthest
 	// first, at most MostColumns.
-	Columns []drift.Column `json:"columns,omitempty"`
+	Columns []sums.ColumnDrift `json:"columns,omitempty"`
 }
 
 // MostColumns is the largest number of Summed.Columns.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -16,11 +16,11 @@ import (
 )
 
 // ByRounds is the fit of an iterative learner, with complete options.
-type ByRounds struct{ learner.Iterative }
+type ByRounds struct{ iterative.Iterative }
 
-func (b ByRounds) options() learner.Options { return b.Iterative }
+func (b ByRounds) options() iterative.Options { return b.Iterative }
 
-func (b ByRounds) Name() string { return learner.Of(b.Iterative).Name }
+func (b ByRounds) Name() string { return iterative.DefinitionOf(b.Iterative).Name }
 
 // Spread returns the options with the defaults of how the rounds of an iterative learner run, for data of that many
 // shards. On a cluster each reader that has a shard has a partition; on one machine there is one
@@ -40,7 +40,7 @@ func (o Options) Spread(shards int) Options {
 }
 
 // Joint tells that all values of λ are fitted in the same rounds.
-func (b ByRounds) Joint() bool { return learner.Of(b.Iterative).Joint }
+func (b ByRounds) Joint() bool { return iterative.DefinitionOf(b.Iterative).Joint }
 
 // Groups returns the values of λ that are fitted in the same rounds.
 func (b ByRounds) Groups(lambda []float64) [][]float64 {
@@ -51,8 +51,8 @@ func (b ByRounds) Groups(lambda []float64) [][]float64 {
 }
 
 // Sealed returns the learner of a problem as plain data, and its options as a manifest has them.
-func (b ByRounds) Sealed(p loss.Problem, s learner.Setting) (l epochs.Learner, recorded json.RawMessage, err error) {
-	seal := func(s learner.Setting) (data []byte, err error) {
+func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l epochs.Learner, recorded json.RawMessage, err error) {
+	seal := func(s iterative.Setting) (data []byte, err error) {
 		sealed, err := b.Seal(p, s)
 		if err != nil {
 			return nil, Usage(err)
@@ -75,7 +75,7 @@ func (b ByRounds) Summary(lossName string) string {
 
 // Augments returns the augmentation of images.
 func (b ByRounds) Augments() []string {
-	if a, ok := b.Iterative.(learner.Augmented); ok {
+	if a, ok := b.Iterative.(iterative.Augmented); ok {
 		return a.Augmentation()
 	}
 	return nil
@@ -143,7 +143,7 @@ func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes i
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(partitions)+1))
 	}
 	lambda, _ := b.Values(o, 1)
-	own := b.Memory(learner.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions, Lambdas: len(lambda)})
+	own := b.Memory(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions, Lambdas: len(lambda)})
 	others := m.Worker
 	m.Worker += min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
 	m.Row, m.Solve = own.Row, own.Update

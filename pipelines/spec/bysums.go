@@ -3,10 +3,9 @@ package spec
 import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/stripes"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
 )
@@ -14,7 +13,7 @@ import (
 // bySums is the fit of ridge: exact sums of all rows, and a solve.
 type bySums struct{ *ridge.Training }
 
-func (b bySums) options() learner.Options { return b.Training }
+func (b bySums) options() iterative.Options { return b.Training }
 
 func (b bySums) validate(Options) error { return nil }
 
@@ -33,7 +32,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 	}
 	buffer := f.block(f.Dim)
 	if f.Weighted || len(b.Weights) > 0 {
-		buffer = weight.CollectorBytes(f.Dim, true)
+		buffer = profile.WeightCollectorBytes(f.Dim, true)
 		limbs += limbs + 2 // features times weights
 	}
 	if f.Rows > 0 {
@@ -57,7 +56,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 	} else if f.Components == 0 {
 		m.Solve += loads
 	}
-	cut, worker, least := stripes.Fit(shape, int(sums), roomOfLane(e, lanes, m.Solve), lane)
+	cut, worker, least := ridge.FitStripes(shape, int(sums), roomOfLane(e, lanes, m.Solve), lane)
 	m.Stripes, m.Worker = len(cut), worker
 	if least > 0 && e.WorkerBytes > 0 {
 		m.Least = forLane(e, lanes, least)

@@ -8,11 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 )
@@ -43,7 +41,7 @@ func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).V
 func (o Options) validateSplit() error {
 	by, learner := o.Split.By(), o.Iterative() != nil || o.Learns()
 	switch {
-	case by == folds.Own && o.Lambda.Folds > 0:
+	case by == profile.ByFold && o.Lambda.Folds > 0:
 		return exit.Usage("--folds cannot be used with --fold_column, which says how many folds there are")
 	case o.Split.Gap != "" && learner:
 		return exit.Usage("--time_gap is for learner ridge with features that are not learned by rounds")
@@ -83,12 +81,12 @@ func (o Options) validateThreshold() error {
 func (o Options) validateCalibration() error {
 	switch o.Calibrate {
 	case "":
-	case calibrate.Platt, calibrate.Isotonic:
+	case score.Platt, score.Isotonic:
 		if o.Lambda.Folds == 1 {
 			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out", o.Calibrate)
 		}
 	default:
-		names := []string{"none", calibrate.Platt, calibrate.Isotonic}
+		names := []string{"none", score.Platt, score.Isotonic}
 		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, option.DidYouMean(o.Calibrate, names))
 	}
 	return nil
@@ -111,8 +109,8 @@ func (o Options) Takes(d *dataset.Dataset) error {
 }
 
 // CheckWeights returns an error if rows have weights that the learner cannot use.
-func (o Options) CheckWeights(w *weight.Weights) error {
-	if w.Equal() || learner.Of(o.fitter().options()).Weighted {
+func (o Options) CheckWeights(w *profile.Weights) error {
+	if w.Equal() || iterative.DefinitionOf(o.fitter().options()).Weighted {
 		return nil
 	}
 	return exit.Usage("learner %s takes no rows with weights", o.LearnerName())

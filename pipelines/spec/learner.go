@@ -7,7 +7,7 @@ import (
 	bits "github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/models/falkon"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -21,7 +21,7 @@ import (
 // fitter is how the weights are fitted: by exact sums and a solve, or by rounds.
 type fitter interface {
 	// options returns the options with defaults filled in.
-	options() learner.Options
+	options() iterative.Options
 	// validate returns an error if options cannot be used with the other options of a training.
 	validate(o Options) error
 	// Values returns the values of λ to try on n rows, or rows with weights of that sum, and the
@@ -39,11 +39,11 @@ func (o Options) fitter() fitter {
 	case nil:
 		return bySums{ridge.NewTraining()}
 	case *ridge.Training:
-		if l.Solver == learner.CG {
+		if l.Solver == iterative.CG {
 			return gradients(l)
 		}
 		return bySums{l}
-	case learner.Iterative:
+	case iterative.Iterative:
 		return ByRounds{l.Complete()}
 	default:
 		return unsupported{bySums{ridge.NewTraining()}, l}
@@ -65,7 +65,7 @@ const fewFeatures = 30000
 func (o Options) Solved(rows int64, features, outputs int, regression bool) Options {
 	l, _ := o.Learner.(*ridge.Training)
 	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
-	given := l == nil || raw || l.Solver == learner.Gram || l.Grid != "" && l.Grid != bits.AutoBits || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
+	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != bits.AutoBits || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
 	if given || o.Room > 0 || o.Size.Chooses() || o.Learns() || regression && outputs > 1 || features <= fewFeatures {
 		return o
 	}
@@ -88,13 +88,13 @@ func (o Options) Solved(rows int64, features, outputs int, regression bool) Opti
 // solver are not those of ridge.
 type unsupported struct {
 	bySums
-	given learner.Options
+	given iterative.Options
 }
 
-func (u unsupported) options() learner.Options { return u.given }
+func (u unsupported) options() iterative.Options { return u.given }
 
 func (u unsupported) validate(Options) error {
-	l := learner.Of(u.given)
+	l := iterative.DefinitionOf(u.given)
 	if l.Unlabeled {
 		return exit.Usage("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
 	}
@@ -116,11 +116,11 @@ func (o Options) Rounds() (ByRounds, bool) {
 }
 
 // LearnerName is the registered name of the learner.
-func (o Options) LearnerName() string { return learner.Of(o.fitter().options()).Name }
+func (o Options) LearnerName() string { return iterative.DefinitionOf(o.fitter().options()).Name }
 
 // Iterative returns the options of an iterative learner, or nil for ridge.
-func (o Options) Iterative() learner.Iterative {
-	l, _ := o.Learner.(learner.Iterative)
+func (o Options) Iterative() iterative.Iterative {
+	l, _ := o.Learner.(iterative.Iterative)
 	return l
 }
 

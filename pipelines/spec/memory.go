@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -130,7 +129,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	var curves int64 // of probabilities
 	if o.Calibrate != "" {
 		// Each lane has its counts twice while it encodes them, and all are held twice more where they are added and read.
-		counts := int64(f.Outputs) * 2 * 8 * calibrate.Cells
+		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells
 		curves = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(2*lanes+2)*counts + int64(f.Outputs)*8*1024
 	}
 	if o.ChoosesThreshold() {

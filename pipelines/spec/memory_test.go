@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -35,7 +35,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 			t.Errorf("%+v: %q, %v", test.have, note, err)
 		}
 	}
-	sgd := Options{Learner: &sgd.Training{Shared: learner.Shared{Running: learner.Running{Partitions: 8}}}}
+	sgd := Options{Learner: &sgd.Training{Shared: iterative.Shared{Running: iterative.Running{Partitions: 8}}}}
 	if got := sgd.shrink(); got != "use fewer --features, a smaller --keep_bytes or fewer --partitions" {
 		t.Error(got)
 	}
@@ -46,16 +46,16 @@ func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 	for _, c := range []struct {
 		runner                string
 		lanes, shards         int
-		given                 learner.Running
+		given                 iterative.Running
 		partitions, roundsJob int
 	}{
-		{engine.Direct, 0, 100, learner.Running{}, 1, 1},
-		{engine.Universal, 16, 100, learner.Running{}, 16, 1},
-		{engine.Dataflow, 0, 100, learner.Running{}, 8, 20},
-		{engine.Dataflow, 400, 100, learner.Running{}, 100, 20},
-		{engine.Dataflow, 400, 100, learner.Running{Partitions: 3, PerJob: 1}, 3, 1},
+		{engine.Direct, 0, 100, iterative.Running{}, 1, 1},
+		{engine.Universal, 16, 100, iterative.Running{}, 16, 1},
+		{engine.Dataflow, 0, 100, iterative.Running{}, 8, 20},
+		{engine.Dataflow, 400, 100, iterative.Running{}, 100, 20},
+		{engine.Dataflow, 400, 100, iterative.Running{Partitions: 3, PerJob: 1}, 3, 1},
 	} {
-		for _, l := range []learner.Iterative{sgd.NewTraining(), svm.NewTraining()} {
+		for _, l := range []iterative.Iterative{sgd.NewTraining(), svm.NewTraining()} {
 			l.Common().Running = c.given
 			o := Options{Learner: l}
 			o.Job.Engine.Runner, o.Job.Engine.Lanes = c.runner, c.lanes

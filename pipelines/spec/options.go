@@ -7,8 +7,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -25,7 +25,7 @@ type Options struct {
 	Recipe string
 	Model  string // directory to create
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
-	Learner learner.Options
+	Learner iterative.Options
 	Lambda  LambdaOptions
 	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
 	// or none disables it.
@@ -54,11 +54,11 @@ type Options struct {
 	// Probabilities if the model will have them.
 	Accept func(*models.Manifest) error
 
-	rule *folds.Rule // of the rows; nil if their content assigns them to folds, and before the profile
+	rule *profile.FoldRule // of the rows; nil if their content assigns them to folds, and before the profile
 }
 
 // Divided returns the options for rows that the rule assigns to folds.
-func (o Options) Divided(r *folds.Rule) Options {
+func (o Options) Divided(r *profile.FoldRule) Options {
 	if r != nil {
 		o.rule = r
 		o.Learned.HeldOut = o.Parts()

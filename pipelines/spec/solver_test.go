@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/linear"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 )
@@ -35,7 +35,7 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 	for name, o := range map[string]Options{
 		"raw":    {Learner: ridge.NewTraining(), Spec: prepare.Spec{Kernel: &linear.Options{}}},
 		"grid":   {Learner: &ridge.Training{Grid: "8"}},
-		"gram":   {Learner: &ridge.Training{Solver: learner.Gram}},
+		"gram":   {Learner: &ridge.Training{Solver: iterative.Gram}},
 		"select": {Learner: ridge.NewTraining(), Lambda: LambdaOptions{Select: SelectError}},
 	} {
 		if got := o.Solved(1e5, 65536, 1, true).LearnerName(); got != "ridge" {

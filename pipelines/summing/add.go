@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -83,7 +83,7 @@ func addUp(ctx context.Context, terms []term) (*total, error) {
 				copies[i].Y[0] = float64(class)
 			}
 		}
-		if t.added.Copies, err = folds.AddContents(t.added.Copies, copies, int64(d.sign)); err != nil {
+		if t.added.Copies, err = profile.AddContents(t.added.Copies, copies, int64(d.sign)); err != nil {
 			return nil, notThere("%v", err)
 		}
 	}
@@ -156,7 +156,7 @@ func (t *total) write(ctx context.Context, s *training.Summed, threads int) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return w.Close(ctx, []gram.Report{{Copies: folds.AppendContents(nil, s.Copies)}})
+	return w.Close(ctx, []gram.Report{{Copies: profile.AppendContents(nil, s.Copies)}})
 }
 
 // adder adds one part of the sums of all terms. It is not safe for concurrent use.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -13,7 +12,7 @@ import (
 
 // within returns a *exit.GateError if a column, the labels or the rows of a part have certainly moved
 // farther than the bound; 0 is none.
-func within(bound float64, p *drift.Report) error {
+func within(bound float64, p *sums.DriftReport) error {
 	switch {
 	case bound == 0:
 		return nil
@@ -24,16 +23,16 @@ func within(bound float64, p *drift.Report) error {
 }
 
 // Features compares the features of the rows of sums with those of others, added and subtracted.
-func Features(ctx context.Context, from []string, of Parts, threads int) (drift.Features, error) {
+func Features(ctx context.Context, from []string, of Parts, threads int) (sums.FeatureDrift, error) {
 	was, err := featuresAt(ctx, Parts{Sums: from})
 	if err != nil {
-		return drift.Features{}, err
+		return sums.FeatureDrift{}, err
 	}
 	is, err := featuresAt(ctx, of)
 	if err != nil {
-		return drift.Features{}, err
+		return sums.FeatureDrift{}, err
 	}
-	return drift.OfSums(was.sum, is.sum, min(was.effective, is.effective), threads), nil
+	return sums.FeatureDriftOfSums(was.sum, is.sum, min(was.effective, is.effective), threads), nil
 }
 
 // apart returns in words which of the parts that are added have certainly moved farther than the
@@ -44,7 +43,7 @@ func apart(ctx context.Context, terms []term, bound float64, threads int) (faile
 	if err != nil {
 		return nil, err
 	}
-	farthest, place := drift.Features{AtLeast: bound}, ""
+	farthest, place := sums.FeatureDrift{AtLeast: bound}, ""
 	for _, d := range terms {
 		if d.sign < 0 {
 			continue
@@ -58,7 +57,7 @@ func apart(ctx context.Context, terms []term, bound float64, threads int) (faile
 		if err != nil {
 			return nil, err
 		}
-		if f := drift.OfPart(all.sum, rows, means, all.effective, threads); f.AtLeast > farthest.AtLeast {
+		if f := sums.FeatureDriftOfPart(all.sum, rows, means, all.effective, threads); f.AtLeast > farthest.AtLeast {
 			farthest, place = f, d.Place
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/aliases"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -167,7 +166,7 @@ func (o PruneOptions) needs(ctx context.Context) (*needed, error) {
 		if s.Champion == "" {
 			return nil, exit.Refuse("pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", dir)
 		}
-		for _, alias := range aliases.Names {
+		for _, alias := range models.AliasNames {
 			if model := s.Model(alias); model != "" {
 				if err := n.add(ctx, r.Place(model)); err != nil {
 					return nil, err

@@ -1,12 +1,12 @@
 package trained
 
 import (
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
 
 // LearningCurve plots the training log.
-func LearningCurve(history []rounds.Report) picture.Lines {
+func LearningCurve(history []iterative.Report) picture.Lines {
 	objective, dual := picture.Series{Name: "objective"}, picture.Series{Name: "duality gap"}
 	loss, wrong := picture.Series{Name: "held-out loss"}, picture.Series{Name: "held-out error"}
 	training := picture.Series{Name: "training error"}

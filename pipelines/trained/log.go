@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
@@ -74,7 +74,7 @@ func heldOutRate(errors, rows int64, byWeight, effective float64) (rate, interva
 // heldOutRate is heldOutRate for an iterative learner, which does not count errors by groups.
 func (r *Result) heldOutRate(errors, rows int64, byWeight float64) (rate, interval string) {
 	rate, interval = heldOutRate(errors, rows, byWeight, 0)
-	if r.Split != nil && r.Split.By == folds.Group {
+	if r.Split != nil && r.Split.By == profile.ByGroup {
 		interval = "-"
 	}
 	return rate, interval

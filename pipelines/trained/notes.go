@@ -6,8 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
@@ -37,7 +37,7 @@ const nearLeast = 0.01
 
 // Converged tells whether the last round has shown that the objective is near the optimum, and
 // the bound on its distance as a share; NaN if there is none.
-func Converged(r rounds.Report) (ok bool, share float64) {
+func Converged(r iterative.Report) (ok bool, share float64) {
 	share = math.NaN()
 	if gap, known := r.Gap(); known {
 		share = gap / math.Abs(r.Objective)
@@ -48,7 +48,7 @@ func Converged(r rounds.Report) (ok bool, share float64) {
 }
 
 // Unconverged says why a model is not called converged; "" if it is.
-func Unconverged(c *models.TrainingLog, history []rounds.Report) string {
+func Unconverged(c *models.TrainingLog, history []iterative.Report) string {
 	if c.Converged == nil || *c.Converged {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -42,11 +42,11 @@ type Result struct {
 	// Importance is what a learned metric attends to; nil without one.
 	Importance *models.Importance `json:"importance,omitempty"`
 	// Split says which columns assign rows to folds, and HeldOut the same in words; nil and "" if their content does.
-	Split   *folds.Rule `json:"split,omitempty"`
-	HeldOut string      `json:"held_out,omitempty"`
-	Learner string      `json:"learner"`
-	Lambda  float64     `json:"lambda"`
-	Path    []ridge.Row `json:"path,omitempty"` // for ridge: held-out errors by λ
+	Split   *profile.FoldRule `json:"split,omitempty"`
+	HeldOut string            `json:"held_out,omitempty"`
+	Learner string            `json:"learner"`
+	Lambda  float64           `json:"lambda"`
+	Path    []ridge.Row       `json:"path,omitempty"` // for ridge: held-out errors by λ
 	// RuledOut has the λ that are not in Path because others ruled them out.
 	RuledOut []float64           `json:"ruled_out,omitempty"`
 	Select   string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds

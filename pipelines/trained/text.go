@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
@@ -35,9 +34,9 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 		how = "the softmax of the scores"
 	case models.Logistic:
 		how = "the sigmoid of each score, divided by their sum"
-	case calibrate.Platt:
+	case score.Platt:
 		how = "a sigmoid for each class (platt)"
-	case calibrate.Isotonic:
+	case score.Isotonic:
 		how = "an increasing step function for each class (isotonic)"
 	}
 	fmt.Fprintf(w, "output    probabilities by %s", how)

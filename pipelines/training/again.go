@@ -11,11 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -109,7 +107,7 @@ type Added struct {
 	Rows        models.Rows
 	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
-	Copies      []folds.Content // the rows counted apart
+	Copies      []profile.Content // the rows counted apart
 }
 
 // BeginAdded begins a job that creates the directory out from sums. The caller closes the job.
@@ -153,7 +151,7 @@ type Summed struct {
 	State   gram.State
 	Shape   ridge.Shape
 	Folds   int
-	Copies  []folds.Content // the rows counted apart
+	Copies  []profile.Content // the rows counted apart
 	Reports []gram.Report
 }
 
@@ -283,7 +281,7 @@ func (t *Training) weighed() *models.RowWeights {
 		return nil
 	}
 	n := t.Counts.Used
-	w := &models.RowWeights{Column: r.WeightColumn, Weights: weight.Weights{
+	w := &models.RowWeights{Column: r.WeightColumn, Weights: profile.Weights{
 		Rows: n, Sum: max(t.mass, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit, Effective: float64(n) * was.Effective / float64(was.Rows),
 	}}
 	if !w.Equal() {

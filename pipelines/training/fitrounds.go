@@ -11,11 +11,9 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/rounds"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -26,7 +24,7 @@ import (
 )
 
 // curveFile is the file of a model directory with the report on the state of each round: a JSON
-// list of rounds.Report.
+// list of iterative.Report.
 const curveFile = "curve.json"
 
 // leaves is the round from which on svm leaves the weights that it was given.
@@ -79,7 +77,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		if err != nil {
 			return err
 		}
-		reports := []rounds.Report{c.Report()}
+		reports := []iterative.Report{c.Report()}
 		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
 			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds or --max_time", len(group))
 		}
@@ -88,7 +86,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 		total.Least = time.Duration(needed(start, init)+1) * c.Each
 		for j, r := range reports { // the weights are those of the best
-			if len(path) == 0 || rounds.Better(r, rounds.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
+			if len(path) == 0 || iterative.BetterReport(r, iterative.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
 				t.Learner.Lambda = group[j]
 				chosen, best = len(path), fitted{c, t.linear, t.Learner, t.history, t.files}
 			}
@@ -147,7 +145,7 @@ type fitted struct {
 	iteration *job.Iteration
 	linear    *models.Linear
 	learner   models.Learner
-	history   []rounds.Report
+	history   []iterative.Report
 	files     []storage.File
 }
 
@@ -166,7 +164,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, f
 	if err != nil {
 		return nil, err
 	}
-	sealed, recorded, err := b.Sealed(problem, learner.Setting{
+	sealed, recorded, err := b.Sealed(problem, iterative.Setting{
 		Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group, Trial: folds > 0, SampleFile: found.file,
 	})
 	if err != nil {
@@ -199,7 +197,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, f
 	if r.Objective-r.Objective != 0 {
 		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda or a smaller rate", r.Round, r.Objective)
 	}
-	t.linear = round.(rounds.Fitted).Model()
+	t.linear = round.(iterative.Fitted).Model()
 	t.Learner = models.Learner{Kind: b.Name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
 		Loss: problem.Loss, Options: recorded, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
 		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual, HeldOutOf: end.Compared(c.History, c.Taken),
@@ -256,9 +254,9 @@ func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, er
 // surveyed is the result of a survey: the number of rows to learn from, and a sample of them.
 type surveyed struct {
 	rows    int64
-	weights *weight.Weights // of those rows
-	sample  rounds.Block    // as the learner gets it
-	file    string          // of the sample, for a joint learner
+	weights *profile.Weights // of those rows
+	sample  iterative.Block  // as the learner gets it
+	file    string           // of the sample, for a joint learner
 }
 
 // survey counts the rows to learn from if the first fold is held out, and maps a sample of them
@@ -285,37 +283,37 @@ func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed
 	}
 	var from, to *linear.TargetGrid
 	if scales {
-		from, to = &t.Target.Grid[0], learner.SampleSpread(sum, t.Target.Grid[0])
+		from, to = &t.Target.Grid[0], iterative.SampleSpread(sum, t.Target.Grid[0])
 		t.Target.Grid = linear.Grids{*to}
 	}
 	if samples > 0 {
 		s.sample, err = t.sampled(sum, from, to, samples)
 	}
 	if err == nil && b.Joint() {
-		s.file, err = t.KeepSample(ctx, learner.EncodeSample(s.sample))
-		s.sample = rounds.Block{}
+		s.file, err = t.KeepSample(ctx, iterative.EncodeSample(s.sample))
+		s.sample = iterative.Block{}
 	}
 	return s, err
 }
 
 // sample returns a sample of all rows with their labels.
-func (t *Training) sample(ctx context.Context) (rounds.Block, error) {
+func (t *Training) sample(ctx context.Context) (iterative.Block, error) {
 	sum, err := t.SurveyRows(ctx, 0, 0)
 	if err != nil {
-		return rounds.Block{}, err
+		return iterative.Block{}, err
 	}
-	return t.sampled(sum, nil, nil, learner.SampleRows(t.Recipe.Dim))
+	return t.sampled(sum, nil, nil, iterative.SampleRows(t.Recipe.Dim))
 }
 
-// sampled is learner.SampleFeatures with the map of the training.
-func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (rounds.Block, error) {
+// sampled is iterative.SampleFeatures with the map of the training.
+func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (iterative.Block, error) {
 	recipe, err := t.Recipe.Sealed.Open()
 	if err != nil {
-		return rounds.Block{}, err
+		return iterative.Block{}, err
 	}
 	m, err := recipe.New()
 	if err != nil {
-		return rounds.Block{}, err
+		return iterative.Block{}, err
 	}
-	return learner.SampleFeatures(sum, m, from, to, most), nil
+	return iterative.SampleFeatures(sum, m, from, to, most), nil
 }

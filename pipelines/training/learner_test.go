@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 )
@@ -19,11 +19,11 @@ type means struct {
 func (*means) Validate() error { return nil }
 
 func init() {
-	learner.Register(learner.Learner{Name: "means", Summary: "one pass", New: func() learner.Options { return &means{} }})
+	iterative.Register(iterative.Definition{Name: "means", Summary: "one pass", New: func() iterative.Options { return &means{} }})
 }
 
 func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
-	for want, l := range map[string]learner.Options{
+	for want, l := range map[string]iterative.Options{
 		"learner means is not supported":        &means{},
 		"learner pca takes rows without labels": pca.NewTraining(),
 	} {

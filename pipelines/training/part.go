@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -103,7 +103,7 @@ func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part,
 	}
 	var files []storage.File
 	if len(s.Copies) > 0 {
-		data := folds.AppendContents(nil, s.Copies)
+		data := profile.AppendContents(nil, s.Copies)
 		sum := models.SumFile(sums.CopiesFile, data)
 		p.Copies = &sum
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: data})

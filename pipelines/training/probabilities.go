@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -36,14 +36,14 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	pass := &scores.Calibration{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum, Grid: t.scoring(),
 	}}
-	var counts calibrate.Counts
+	var counts score.CalibrationCounts
 	if _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
-	if err := calibrate.Check(counts.ClassRows(), t.Target.Classes.Classes); err != nil {
+	if err := score.CheckCalibration(counts.ClassRows(), t.Target.Classes.Classes); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	c, err := calibrate.Fit(&counts, t.opts.Calibrate)
+	c, err := score.FitCalibration(&counts, t.opts.Calibrate)
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}

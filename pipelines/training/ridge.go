@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -184,14 +183,14 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 // stripe sets the stripes of a pass that sums rows, and describes its sums.
 func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
 	if pass.Fold.Rows {
-		pass.Stripes = len(stripes.Cut(shape, pass.Fold.Folds, min(t.stripes, pass.Fold.Folds)))
+		pass.Stripes = len(ridge.CutStripes(shape, pass.Fold.Folds, min(t.stripes, pass.Fold.Folds)))
 		text := fmt.Sprintf("%s of features", report.Bytes(spec.RowBytes(shape, t.Counts.Used)))
 		if pass.Stripes > 1 {
 			text += fmt.Sprintf(", stored in %d stripes, for each of which the rows are read", pass.Stripes)
 		}
 		return text
 	}
-	pass.Stripes = len(stripes.Cut(shape, pass.Fold.Folds, t.stripes))
+	pass.Stripes = len(ridge.CutStripes(shape, pass.Fold.Folds, t.stripes))
 	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Folds, "sum"), report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
 	if pass.Stripes > 1 {
 		text += fmt.Sprintf(", added up in %d stripes, for each of which the rows are read", pass.Stripes)

@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -168,23 +168,23 @@ type Training struct {
 	mass      float64      // in a training by a recipe: the sum of the weights of the rows
 
 	linear        *models.Linear
-	Learner       models.Learner // how it was fitted
-	heldOut       scorer         // for held-out rows, in a training by sums that calibrates or chooses a threshold
-	grid          *weight.Grid   // of weights, in a training by sums; nil if there are none
-	trials        scorer         // for held-out rows, in a training by sums: one for each λ tried
-	summed        summed         // of the last FitSums
-	stripes       int            // in which sums are added up
-	solved        float64        // the λ that the last solve chose, and solved for
-	firstRows     int64          // held out of the trials
-	variance      []float64      // of several targets
-	firstVariance []float64      // and on the rows of the first fold
-	foldErrors    [][]float64    // for each row of the learner's table
+	Learner       models.Learner      // how it was fitted
+	heldOut       scorer              // for held-out rows, in a training by sums that calibrates or chooses a threshold
+	grid          *profile.WeightGrid // of weights, in a training by sums; nil if there are none
+	trials        scorer              // for held-out rows, in a training by sums: one for each λ tried
+	summed        summed              // of the last FitSums
+	stripes       int                 // in which sums are added up
+	solved        float64             // the λ that the last solve chose, and solved for
+	firstRows     int64               // held out of the trials
+	variance      []float64           // of several targets
+	firstVariance []float64           // and on the rows of the first fold
+	foldErrors    [][]float64         // for each row of the learner's table
 	probabilities *models.Probabilities
-	positive      string            // of two classes; else ""
-	threshold     *models.Threshold // that held-out rows have chosen
-	floor         float64           // λ equivalent to rounding features to the grid of their sums
-	files         []storage.File    // further files of the model directory
-	history       []rounds.Report   // of an iterative learner
+	positive      string             // of two classes; else ""
+	threshold     *models.Threshold  // that held-out rows have chosen
+	floor         float64            // λ equivalent to rounding features to the grid of their sums
+	files         []storage.File     // further files of the model directory
+	history       []iterative.Report // of an iterative learner
 	// Learned and Game describe features that were learned from the data, if any.
 	Learned  *prepare.Learned
 	Game     []align.Report

@@ -3,9 +3,9 @@ package training
 import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/spec"
@@ -18,11 +18,11 @@ func (t *Training) Weigh(classWeights []string) error {
 	if t.Target != nil && t.Target.Classes != nil {
 		names = t.Target.Classes.Classes
 	}
-	classes, err := learner.ClassWeights(classWeights, names, t.ByClass())
+	classes, err := iterative.ClassWeights(classWeights, names, t.ByClass())
 	if err != nil {
 		return spec.Usage(err)
 	}
-	t.grid = weight.NewGrid(t.Weights(), classes, t.ByClass())
+	t.grid = profile.NewWeightGrid(t.Weights(), classes, t.ByClass())
 	return nil
 }
 
@@ -42,13 +42,13 @@ func (t *Training) classWeights() ([]float64, error) {
 	if !ok {
 		return t.Learner.ClassWeights, nil
 	}
-	weights, err := learner.ClassWeights(b.Common().Weights, t.Target.Classes.Classes, t.ByClass())
+	weights, err := iterative.ClassWeights(b.Common().Weights, t.Target.Classes.Classes, t.ByClass())
 	return weights, spec.Usage(err)
 }
 
 // scoring returns the grid by which rows count in scores: without weights of classes, and
 // nil if rows have none.
-func (t *Training) scoring() *weight.Grid { return weight.NewGrid(t.Weights(), nil, nil) }
+func (t *Training) scoring() *profile.WeightGrid { return profile.NewWeightGrid(t.Weights(), nil, nil) }
 
 // rowWeights describes the weights of the rows; nil if they have none.
 func (t *Training) rowWeights() *models.RowWeights {

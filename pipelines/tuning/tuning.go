@@ -20,7 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
-	"github.com/bochner-ml/bochner/models/search/entity"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -333,7 +332,7 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, entities []st
 			numbers := t.Slots(schema.Number)
 			number = func(j int) bool { return slices.Contains(numbers, j) }
 		}
-		for _, j := range entity.Columns(x, n, d, p.Y, number) {
+		for _, j := range search.EntityColumns(x, n, d, p.Y, number) {
 			if name := slotName(s, j); name != "" {
 				entities = append(entities, name)
 			}

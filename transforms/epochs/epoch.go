@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -19,7 +19,7 @@ import (
 type epoch struct {
 	pass   *Pass
 	lane   *transforms.Lane
-	round  rounds.Round
+	round  iterative.Round
 	number int // of the round
 	m      features.Map
 	// augmented is the map of rows that were changed at random; nil if none are.
@@ -163,10 +163,10 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partiti
 	var hashes []uint64
 	turn := 0
 	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {
-		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(), func(at folds.Place, b *rows.Block) (err error) {
+		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(), func(at profile.FoldPlace, b *rows.Block) (err error) {
 			if k > 0 || augment || recoder != nil {
 				// Copies are counted before every shard of a cut that tiles the files.
-				if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, folds.ErrUncounted) {
+				if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, profile.ErrUncounted) {
 					return e.pass.torn(at.File)
 				} else if err != nil {
 					return err

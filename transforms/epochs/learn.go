@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -24,7 +24,7 @@ type Pass struct {
 	// Rows is the number of usable rows, training and held out: a round that reads another
 	// number fails.
 	Rows int64 `json:"rows"`
-	// Folds is how many folds a folds.Assigner assigns rows to. The first is held out; 0
+	// Folds is how many folds a profile.Assigner assigns rows to. The first is held out; 0
 	// means that none is.
 	Folds int `json:"folds,omitempty"`
 	// MeanWeight is the mean weight of the training rows, where rows have weights.
@@ -70,15 +70,15 @@ func (p *Pass) featuresName() string {
 	return string(sum[:])
 }
 
-// Open creates the learner, whose package is registered with rounds.Register.
-func (l Learner) Open(ctx context.Context) (rounds.Learner, error) {
+// Open creates the learner, whose package is registered with iterative.RegisterOpener.
+func (l Learner) Open(ctx context.Context) (iterative.Learner, error) {
 	return l.open(ctx, new(transforms.Cache[any]))
 }
 
 // open creates the learner, with the files that it names from the cache. It may read them after ctx has ended.
-func (l Learner) open(ctx context.Context, files *transforms.Cache[any]) (rounds.Learner, error) {
+func (l Learner) open(ctx context.Context, files *transforms.Cache[any]) (iterative.Learner, error) {
 	ctx = context.WithoutCancel(ctx)
-	return rounds.Open(l.Kind, l.Options, func(uri string, decode func([]byte) (any, error)) (any, error) {
+	return iterative.OpenLearner(l.Kind, l.Options, func(uri string, decode func([]byte) (any, error)) (any, error) {
 		return files.Get(uri, func() (any, error) {
 			data, err := storage.ReadState(ctx, uri, transforms.MaxState)
 			if err != nil {
@@ -102,7 +102,7 @@ func roundFile(pass, kind string, round int) string {
 // StateFile names the state with which a round of the pass begins, a file of state.
 func StateFile(pass string, round int) string { return roundFile(pass, "state", round) }
 
-// ReportFile names the JSON of the round's report on that state, a rounds.Report.
+// ReportFile names the JSON of the round's report on that state, a iterative.Report.
 func ReportFile(pass string, round int) string { return roundFile(pass, "report", round) + ".json" }
 
 // CarriedFile names the state that a partition's worker carries from a round to the next
@@ -119,19 +119,19 @@ func PartialFile(pass string, round, partition int) string {
 // memory is what the DoFns of a job share in a process between its rounds.
 type memory struct {
 	cached featureCache
-	rounds transforms.Cache[rounds.Round] // begun last, by number and pass
+	rounds transforms.Cache[iterative.Round] // begun last, by number and pass
 	// files are those that a learner used last: every round of a search uses the same
 	// sample.
 	files transforms.Cache[any]
 }
 
 func newMemory() *memory {
-	return &memory{rounds: transforms.Cache[rounds.Round]{Size: 2}}
+	return &memory{rounds: transforms.Cache[iterative.Round]{Size: 2}}
 }
 
 // open returns a round of a pass, opened once in a job and process.
-func (m *memory) open(ctx context.Context, p *Pass, uri string, round int) (rounds.Round, error) {
-	return m.rounds.Get(fmt.Sprintf("%d %s", round, uri), func() (rounds.Round, error) {
+func (m *memory) open(ctx context.Context, p *Pass, uri string, round int) (iterative.Round, error) {
+	return m.rounds.Get(fmt.Sprintf("%d %s", round, uri), func() (iterative.Round, error) {
 		learner, err := p.Learner.open(ctx, &m.files)
 		if err != nil {
 			return nil, err

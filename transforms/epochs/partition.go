@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -106,7 +106,7 @@ func (p *partition) run(ctx context.Context, known bool) error {
 	if err != nil {
 		return err
 	}
-	if t, ok := worker.(rounds.Threaded); ok {
+	if t, ok := worker.(iterative.Threaded); ok {
 		t.Threads(max(1, cap(e.slots)/p.beside))
 	}
 	if e.round.Reads() {
@@ -126,12 +126,12 @@ func (p *partition) run(ctx context.Context, known bool) error {
 	return e.store(p.number, partial, carried)
 }
 
-func (p *partition) replay(ctx context.Context, worker rounds.Worker) error {
+func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
 	_, out := p.epoch.m.Dims()
 	for _, b := range p.before {
 		p.rows += int64(b.n)
 		err := p.epoch.inSlot(func(*slot) error {
-			return p.learn(worker, rounds.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index})
+			return p.learn(worker, iterative.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index})
 		})
 		p.epoch.lane.Add(transforms.RowsCached, int64(b.n))
 		if err == nil {
@@ -144,7 +144,7 @@ func (p *partition) replay(ctx context.Context, worker rounds.Worker) error {
 	return nil
 }
 
-func (p *partition) follow(ctx context.Context, worker rounds.Worker) error {
+func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
 	e, whole := p.epoch, false
 	defer func() { e.cached.put(e.name, p.number, p.blocks, whole && p.before == nil) }()
 	for b := range p.todo {
@@ -163,7 +163,7 @@ func (p *partition) follow(ctx context.Context, worker rounds.Worker) error {
 }
 
 // fold maps rows to features, unless those are cached, and gives them to the worker.
-func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
+func (p *partition) fold(worker iterative.Worker, b *batch, s *slot) error {
 	e, n := p.epoch, b.rows.N
 	b.y = slices.Grow(b.y[:0], n)[:n]
 	y := b.y
@@ -178,7 +178,7 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 		b.weights = append(b.weights, w/e.pass.MeanWeight)
 	}
 	_, out := e.m.Dims()
-	block := rounds.Block{N: n, D: out, Y: y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index}
+	block := iterative.Block{N: n, D: out, Y: y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index}
 	at := len(p.blocks)
 	p.blocks = append(p.blocks, cachedBlock{n: n, heldOut: b.heldOut, index: b.index})
 	if at < len(p.before) && p.before[at].phi != nil {
@@ -212,7 +212,7 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 	return p.learn(worker, block)
 }
 
-func (p *partition) learn(worker rounds.Worker, b rounds.Block) error {
+func (p *partition) learn(worker iterative.Worker, b iterative.Block) error {
 	defer p.epoch.lane.Clock(transforms.LearnTime)()
 	return worker.Fold(b)
 }

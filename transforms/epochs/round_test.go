@@ -23,8 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -33,12 +33,12 @@ import (
 type witness struct{ Fail, Panic int }
 
 func init() {
-	rounds.Register("witness", rounds.OpenerOf(func(w witness) (witness, error) { return w, nil }))
+	iterative.RegisterOpener("witness", iterative.OpenerOf(func(w witness) (witness, error) { return w, nil }))
 }
 
 func (w witness) Start(*models.Linear) ([]byte, error) { return []byte("start"), nil }
 
-func (w witness) Open(state []byte) (rounds.Round, error) { return &witnessRound{w, state}, nil }
+func (w witness) Open(state []byte) (iterative.Round, error) { return &witnessRound{w, state}, nil }
 
 type witnessRound struct {
 	witness
@@ -48,7 +48,7 @@ type witnessRound struct {
 func (r *witnessRound) Reads() bool { return true }
 func (r *witnessRound) Done() bool  { return false }
 
-func (r *witnessRound) Worker(partition int, own []byte) (rounds.Worker, error) {
+func (r *witnessRound) Worker(partition int, own []byte) (iterative.Worker, error) {
 	h := sha256.New()
 	h.Write(r.state)
 	h.Write(own)
@@ -63,7 +63,7 @@ type witnessWorker struct {
 	rows  uint64
 }
 
-func (w *witnessWorker) Fold(b rounds.Block) error {
+func (w *witnessWorker) Fold(b iterative.Block) error {
 	side := side(b.HeldOut)
 	if b.Index != w.next[side] {
 		return fmt.Errorf("block %d, want %d", b.Index, w.next[side])
@@ -87,9 +87,9 @@ func (w *witnessWorker) End() (found, own []byte, err error) {
 	return binary.LittleEndian.AppendUint64(sum, w.rows), sum[:4], nil
 }
 
-func (r *witnessRound) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+func (r *witnessRound) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	h := sha256.New()
-	var report rounds.Report
+	var report iterative.Report
 	for {
 		found, err := next()
 		if err == io.EOF {
@@ -344,9 +344,9 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	with := *p
-	with.Copies = &folds.Copies{
-		Rows: folds.Set{folds.Hash(with.Seed, []float32{1, 2})}, Contents: folds.Set{1},
-		Shards: []folds.ShardFrom{{Before: []byte{0}}},
+	with.Copies = &profile.Copies{
+		Rows: profile.HashSet{profile.RowHash(with.Seed, []float32{1, 2})}, Contents: profile.HashSet{1},
+		Shards: []profile.ShardFrom{{Before: []byte{0}}},
 	}
 	uri, err := transforms.Store(ctx, t.TempDir(), &with, nil)
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Copies returns the rows that the lanes of a pass have counted apart.
-func Copies(reports []Report) ([]folds.Content, error) {
-	var all []folds.Content
+func Copies(reports []Report) ([]profile.Content, error) {
+	var all []profile.Content
 	for _, r := range reports {
 		if len(r.Copies) == 0 {
 			continue
 		}
-		some, err := folds.DecodeContents(r.Copies)
+		some, err := profile.DecodeContents(r.Copies)
 		if err == nil {
-			all, err = folds.AddContents(all, some, 1)
+			all, err = profile.AddContents(all, some, 1)
 		}
 		if err != nil {
 			return nil, err
@@ -37,7 +37,7 @@ func Copies(reports []Report) ([]folds.Content, error) {
 // copies are frequent rows with the number of their copies in each fold.
 type copies struct {
 	recoder  *preprocess.TargetEncoder
-	contents []folds.Content
+	contents []profile.Content
 	of       [][]group // of each content
 }
 
@@ -77,7 +77,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		content := &c.contents[i]
 		var groups []group
 		for k := range content.Copies {
-			h := folds.CopyHash(content.Hash, k)
+			h := profile.CopyHash(content.Hash, k)
 			fold, part := p.Fold.of(h), c.recoder.Part(h)
 			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.recoder.Part(g.hash) == part })
 			if at < 0 {

@@ -9,10 +9,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -50,11 +49,11 @@ type Fold struct {
 	// Components, if not 0, are solved for instead; rows need no labels.
 	Components int `json:"components,omitempty"`
 	// Weights is the grid of the weights of rows; nil if they have none.
-	Weights *weight.Grid `json:"weights,omitempty"`
+	Weights *profile.WeightGrid `json:"weights,omitempty"`
 	// Apart names frequent rows whose copies a pass counts apart from all folds: see Report.Copies.
 	// They are assigned to folds when sums are solved, because parts of the data are summed by
 	// themselves. It is nil if copies are assigned by Pass.Copies, or not at all.
-	Apart *folds.Frequency `json:"apart,omitempty"`
+	Apart *profile.Frequency `json:"apart,omitempty"`
 	// Contents says to report the hashes of the rows, and Positions also their positions: see Report.
 	Contents  bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
@@ -71,7 +70,7 @@ type Fold struct {
 // of each lane, part by part, in the directory of the State. It returns the stored parts
 // (KV<int, []byte>, keyed by partKey; each a line of JSON), and a JSON Report for each shard.
 //
-// In several stripes (Scan.Stripes), each element of a lane has only the parts of a stripes.Stripe.
+// In several stripes (Scan.Stripes), each element of a lane has only the parts of a ridge.Stripe.
 //
 // The sums themselves do not pass through the runner: those of a lane are D²/2 numbers for each
 // fold, and a runner would copy, encode and hold them several times.
@@ -92,7 +91,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 			return err
 		}
 		l.Saver, l.Request.Lines = sums, p.Fold.Positions
-		add := func(at folds.Place, b *rows.Block) error { return sums.add(ctx, at, b) }
+		add := func(at profile.FoldPlace, b *rows.Block) error { return sums.add(ctx, at, b) }
 		if err := l.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
 		}
@@ -100,7 +99,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 	})
 }
 
-// of returns the fold of a row by the hash that its folds.Assigner gives it.
+// of returns the fold of a row by the hash that its profile.Assigner gives it.
 func (f *Fold) of(hash uint64) int {
 	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
 }

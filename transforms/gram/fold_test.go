@@ -21,8 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -181,7 +181,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 	for _, line := range lines {
 		var x [3]float32
 		fmt.Sscanf(strings.ReplaceAll(line, ",", " "), "%f %f %f", &x[0], &x[1], &x[2])
-		want[folds.Hash(11, x[:])%4]++
+		want[profile.RowHash(11, x[:])%4]++
 	}
 	for f := range want {
 		head, err := loadPart(context.Background(), st.Dir, runs, f*ridge.NumParts(shape))

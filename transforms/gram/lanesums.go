@@ -10,10 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/points"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -46,7 +44,7 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 }
 
 // add adds a block of rows.
-func (s *laneSums) add(ctx context.Context, at folds.Place, b *rows.Block) error {
+func (s *laneSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block) error {
 	if s.lists {
 		s.lines = append(s.lines, b.Lines...)
 	}
@@ -71,7 +69,7 @@ func (s *laneSums) flush() {
 		r := &s.reports[s.open]
 		r.Saturated = saturated
 		if s.apart != nil && s.lane.Stripe == 0 {
-			r.Copies = folds.AppendContents(nil, s.apart.Contents())
+			r.Copies = profile.AppendContents(nil, s.apart.Contents())
 		}
 	}
 	s.begin()
@@ -239,10 +237,10 @@ type folder struct {
 	m    features.Gridded
 
 	sum     *ridge.Sum
-	carried *points.Set // in place of the sum
-	labels  []int32     // scratch
+	carried *ridge.GridRows // in place of the sum
+	labels  []int32         // scratch
 
-	rows  weight.Collector
+	rows  profile.WeightCollector
 	bytes *features.Grid
 
 	counts    bool // features beyond the grid; another stripe maps the same rows otherwise
@@ -256,7 +254,7 @@ func newFolder(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum) 
 		sum:   sum,
 		bytes: features.NewGrid(out, p.Fold.Steps),
 	}
-	f.rows = weight.Collector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
+	f.rows = profile.WeightCollector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
 	return f
 }
 

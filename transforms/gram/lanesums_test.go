@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -51,7 +51,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 		s.some = some
 	}
 	shards := 0
-	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
+	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, b *rows.Block) error {
 		if stop > 0 && shards == stop {
 			return errors.New("lost")
 		}
@@ -113,7 +113,7 @@ func TestALostLaneRepeatsOneShard(t *testing.T) {
 		p := passOf(t, table(n, false), 1, false)
 		p.Shards = p.Data.Shards(9_000)
 		if apart {
-			p.Fold.Apart = &folds.Frequency{}
+			p.Fold.Apart = &profile.Frequency{}
 			p.Fold.Contents = true
 		}
 		if len(p.Shards) < 8 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -32,7 +32,7 @@ func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Dur
 	gone := errors.New("the worker is lost")
 	begun := time.Now()
 	var begins time.Time // the shard
-	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, block *rows.Block) error {
+	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, block *rows.Block) error {
 		begins = time.Now()
 		left := lost - time.Since(begun)
 		if lost > 0 && left < shard {

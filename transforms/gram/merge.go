@@ -11,7 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bochner-ml/bochner/models/stripes"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -58,7 +58,7 @@ func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, l
 		return nil, err
 	}
 	defer meter.Clock(transforms.StoreTime)()
-	return storeRun(ctx, f.Dir, stripes.Stripe{First: key, End: runs[0].end()}, func(k int) ([]float64, error) { return sum[k-key], nil })
+	return storeRun(ctx, f.Dir, ridge.Stripe{First: key, End: runs[0].end()}, func(k int) ([]float64, error) { return sum[k-key], nil })
 }
 
 // add returns the sums of the parts of runs, of which it reads several at a time.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/stripes"
 )
 
 func TestPartsComeBackAsTheyWere(t *testing.T) {
@@ -82,7 +81,7 @@ func TestALaneStoresItsSumInOneFile(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	shape := ridge.Shape{Dim: 1500, Outputs: 2}
 	n := ridge.NumParts(shape)
-	cut := stripes.Stripe{First: n / 2, End: 2*n - 1} // of two folds
+	cut := ridge.Stripe{First: n / 2, End: 2*n - 1} // of two folds
 	layout := ridge.LayoutOf(shape)
 	values := func(key int) []float64 {
 		v := make([]float64, layout.Len(key%n))

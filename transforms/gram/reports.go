@@ -15,7 +15,7 @@ import (
 type Report struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`
-	// Copies are the rows counted apart, as folds.AppendContents encodes them.
+	// Copies are the rows counted apart, as profile.AppendContents encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	// Contents are the hashes of the rows of the shard, as Summer.TakeContents returns them, and Positions their lines in
 	// its file.

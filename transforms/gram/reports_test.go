@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -21,7 +21,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 	pass := func() *Pass {
 		p := passOf(t, lines, 1, false)
 		p.Mode = dataset.Aside
-		p.Fold.Apart, p.Fold.Contents = &folds.Frequency{}, true
+		p.Fold.Apart, p.Fold.Contents = &profile.Frequency{}, true
 		return p
 	}
 	p := pass()

@@ -9,18 +9,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/models/points"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
 // A pass over few rows stores them as they would be summed, in files of some rows of a fold; nothing is added
-// up. The order of rows and files does not matter, because points.Join has one of its own. A lane stores the rows
+// up. The order of rows and files does not matter, because ridge.JoinRows has one of its own. A lane stores the rows
 // of a file as soon as it has them, so it holds no more than that of each fold.
 
 // fullFiles stores the rows that fill files.
 func (s *laneSums) fullFiles(ctx context.Context) error {
-	full := func(rows *points.Set) int { return rows.N() / s.some * s.some }
+	full := func(rows *ridge.GridRows) int { return rows.N() / s.some * s.some }
 	parts, err := s.storeSome(ctx, partName, full)
 	if err != nil {
 		return err
@@ -40,14 +39,14 @@ func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stor
 	if err := s.fullFiles(ctx); err != nil {
 		return nil, nil, err
 	}
-	if rest, err = s.storeSome(ctx, name, (*points.Set).N); err != nil {
+	if rest, err = s.storeSome(ctx, name, (*ridge.GridRows).N); err != nil {
 		return nil, nil, err
 	}
 	return slices.Concat(s.full, rest), rest, nil
 }
 
 // storeSome stores the first rows of each fold, count of them.
-func (s *laneSums) storeSome(ctx context.Context, name string, count func(*points.Set) int) (parts []stored, err error) {
+func (s *laneSums) storeSome(ctx context.Context, name string, count func(*ridge.GridRows) int) (parts []stored, err error) {
 	type file struct{ fold, first, end int }
 	var files []file
 	for fold, f := range s.folds {
@@ -93,19 +92,19 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	}
 	for i, f := range s.folds {
 		if f != nil {
-			f.carried = points.Join(sets[i])
+			f.carried = ridge.JoinRows(sets[i])
 		}
 	}
 	return nil
 }
 
 // readRows returns the rows of each fold, of which there is an empty set at least.
-func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape, threads int) ([][]*points.Set, error) {
-	sets := make([][]*points.Set, folds)
+func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape, threads int) ([][]*ridge.GridRows, error) {
+	sets := make([][]*ridge.GridRows, folds)
 	for i := range sets {
 		sets[i] = append(sets[i], ridge.NewPoints(shape))
 	}
-	read := make([]*points.Set, len(parts))
+	read := make([]*ridge.GridRows, len(parts))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, threads))
 	for i, part := range parts {
@@ -115,7 +114,7 @@ func readRows(ctx context.Context, dir string, parts []stored, folds int, shape 
 					return fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", part.File, folds)
 				}
 				return part.each(ctx, dir, func(_ int, data []byte) (err error) {
-					if read[i], err = points.Decode(data, sets[part.Key][0]); err != nil {
+					if read[i], err = ridge.DecodeRows(data, sets[part.Key][0]); err != nil {
 						err = fmt.Errorf("gram: %s: %w", part.File, err)
 					}
 					return err
@@ -142,8 +141,8 @@ func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.
 	if err != nil {
 		return nil, err
 	}
-	rows := &ridge.Rows{Shape: shape, Steps: p.Fold.Steps, Folds: make([]*points.Set, len(sets))}
-	parallel.Each(len(sets), threads, func(_, i int) { rows.Folds[i] = points.Join(sets[i]) })
+	rows := &ridge.Rows{Shape: shape, Steps: p.Fold.Steps, Folds: make([]*ridge.GridRows, len(sets))}
+	parallel.Each(len(sets), threads, func(_, i int) { rows.Folds[i] = ridge.JoinRows(sets[i]) })
 	for _, set := range rows.Folds {
 		for _, q := range set.Q {
 			if !shape.Regression && (q < 0 || int(q) >= shape.Outputs) {

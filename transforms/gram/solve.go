@@ -13,10 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/ridge/chain"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -161,7 +160,7 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 	if err := sum.SetPart(0, head); err != nil {
 		return err
 	}
-	return calibrate.Check(sum.ClassCounts(), names)
+	return score.CheckCalibration(sum.ClassCounts(), names)
 }
 
 // floor returns the λ that is equivalent to rounding the features of m to the grid of the fold.
@@ -200,7 +199,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	opts.Trials = opts.Folds > 1 && !opts.Given && !p.Fold.Alone && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	solve := ridge.Solve
 	if p.Rule.Ordered() {
-		solve = chain.Solve
+		solve = ridge.SolveChain
 	}
 	fit, err := solve(opts)
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -216,12 +215,12 @@ func loadPart(ctx context.Context, dir string, runs []stored, key int) (values [
 
 // runsOf cuts the parts of a stripe into runs of one fold that take at most ridge.MaxPartBytes in memory, or
 // are one part.
-func runsOf(shape ridge.Shape, s stripes.Stripe) (runs []stripes.Stripe) {
+func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
 	n, layout, bytes := ridge.NumParts(shape), ridge.LayoutOf(shape), 0
 	for key := s.First; key < s.End; key++ {
 		part := 8 * layout.Len(key%n)
 		if bytes += part; key == s.First || key%n == 0 || bytes > ridge.MaxPartBytes {
-			runs, bytes = append(runs, stripes.Stripe{First: key}), part
+			runs, bytes = append(runs, ridge.Stripe{First: key}), part
 		}
 		runs[len(runs)-1].End = key + 1
 	}
@@ -231,7 +230,7 @@ func runsOf(shape ridge.Shape, s stripes.Stripe) (runs []stripes.Stripe) {
 // storeRuns writes runs of parts to one file, one after the other, whose name begins with that text. It encodes them on
 // several threads.
 func storeRuns(
-	ctx context.Context, dir, name string, runs []stripes.Stripe, threads int, values func(key int) []float64,
+	ctx context.Context, dir, name string, runs []ridge.Stripe, threads int, values func(key int) []float64,
 ) ([]stored, error) {
 	out := make([]stored, len(runs))
 	file := name + "-" + rand.Text()
@@ -261,7 +260,7 @@ func storeRuns(
 }
 
 // appendRun appends the parts of a run to buf, and returns where they begin and end.
-func appendRun(buf []byte, run stripes.Stripe, values func(key int) ([]float64, error)) ([]byte, []int64, error) {
+func appendRun(buf []byte, run ridge.Stripe, values func(key int) ([]float64, error)) ([]byte, []int64, error) {
 	at := []int64{int64(len(buf))}
 	for key := run.First; key < run.End; key++ {
 		v, err := values(key)

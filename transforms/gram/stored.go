@@ -12,7 +12,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -54,14 +53,14 @@ func (s *Stored) Head(ctx context.Context, folds int, shape ridge.Shape) (head [
 
 // SumsWriter writes merged parts as the files that a State names.
 type SumsWriter struct {
-	Runs  []stripes.Stripe // the parts of each file
+	Runs  []ridge.Stripe // the parts of each file
 	st    State
 	lines [][]byte
 }
 
 // NewSumsWriter returns a writer of sums of that many folds for the State.
 func NewSumsWriter(st State, folds int, shape ridge.Shape) *SumsWriter {
-	runs := runsOf(shape, stripes.Stripe{End: folds * ridge.NumParts(shape)})
+	runs := runsOf(shape, ridge.Stripe{End: folds * ridge.NumParts(shape)})
 	return &SumsWriter{runs, st, make([][]byte, len(runs))}
 }
 
@@ -89,7 +88,7 @@ func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
 }
 
 // storeRun writes a run to a file of its own and returns its line of JSON.
-func storeRun(ctx context.Context, dir string, run stripes.Stripe, values func(key int) ([]float64, error)) ([]byte, error) {
+func storeRun(ctx context.Context, dir string, run ridge.Stripe, values func(key int) ([]float64, error)) ([]byte, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	data, at, err := appendRun((*buf)[:0], run, values)

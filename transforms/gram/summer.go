@@ -6,9 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -26,11 +25,11 @@ func FoldOf(r *sums.Recipe, classes int) Fold {
 type Summer struct {
 	pass     *Pass
 	shape    ridge.Shape
-	stripe   stripes.Stripe
+	stripe   ridge.Stripe
 	folds    []*folder // nil for folds of which the stripe has no part
-	assigner *folds.Assigner
+	assigner *profile.Assigner
 	recoder  *preprocess.TargetEncoder
-	apart    *folds.Apart
+	apart    *profile.Apart
 	hashes   []uint64
 	rest     []int
 	split    rows.Block
@@ -52,7 +51,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	_, dim := m.Dims()
 	s.shape = p.Shape(dim)
 	shape := s.shape
-	cut := stripes.Cut(shape, p.Fold.Folds, l.Scan.Stripes)
+	cut := ridge.CutStripes(shape, p.Fold.Folds, l.Scan.Stripes)
 	if len(cut) != max(1, l.Scan.Stripes) || p.Fold.Rows && len(cut) > p.Fold.Folds {
 		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
 	}
@@ -79,15 +78,15 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 // countApart begins to count rows apart, if the pass says so.
 func (s *Summer) countApart() {
 	if f := s.pass.Fold.Apart; f != nil {
-		s.apart = folds.NewApart(f, s.pass.Seed, s.pass.Target.Labels())
+		s.apart = profile.NewApart(f, s.pass.Seed, s.pass.Target.Labels())
 	}
 }
 
 // Add adds the rows of a block, which may be changed.
-func (s *Summer) Add(b *rows.Block) error { return s.add(folds.Place{}, b) }
+func (s *Summer) Add(b *rows.Block) error { return s.add(profile.FoldPlace{}, b) }
 
 // add adds rows of a shard that begins there.
-func (s *Summer) add(at folds.Place, b *rows.Block) (err error) {
+func (s *Summer) add(at profile.FoldPlace, b *rows.Block) (err error) {
 	if s.lists {
 		s.contents = s.assigner.Contents(s.contents, b)
 	}
@@ -110,7 +109,7 @@ func (s *Summer) add(at folds.Place, b *rows.Block) (err error) {
 	return nil
 }
 
-// TakeContents returns the hashes of the rows that were added since the last call, as folds.Assigner.Contents makes
+// TakeContents returns the hashes of the rows that were added since the last call, as profile.Assigner.Contents makes
 // them. It returns nil if the pass does not list rows.
 func (s *Summer) TakeContents() []byte {
 	c := s.contents
@@ -147,7 +146,7 @@ func (s *Summer) each(f func(key int, values []float64)) {
 
 // Parts calls emit with the parts of the sums of all folds, by their keys, and returns the rows
 // that are counted apart. The Summer must not be used afterwards.
-func (s *Summer) Parts(emit func(key int, values []float64)) (copies []folds.Content) {
+func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.Content) {
 	s.flush()
 	s.each(emit)
 	s.folds = nil

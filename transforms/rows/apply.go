@@ -15,8 +15,6 @@ import (
 	block "github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/live"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -44,7 +42,7 @@ type applyKeyedFn struct{ applyFn }
 // applying is the state of an applyFn.
 type applying struct {
 	collector
-	handle *live.Handle
+	handle *models.Handle
 	lane   *transforms.Lane
 
 	// Of the model that was used last.
@@ -58,7 +56,7 @@ type applying struct {
 // Setup loads the model, unless the process has it.
 func (f *applyFn) Setup(ctx context.Context) error {
 	f.Fn.Setup()
-	h, err := live.Open(ctx, f.Name, time.Duration(f.Every))
+	h, err := models.OpenLive(ctx, f.Name, time.Duration(f.Every))
 	if err != nil {
 		return transforms.NewFault(transforms.ModelFault, err)
 	}
@@ -224,7 +222,7 @@ func lossesOf(said models.Applied, i, k int, y []float64) (of []float64) {
 		of[0] = 0
 	}
 	if said.Probabilities != nil {
-		loss, _ := calibrate.Losses(said.Probabilities[i*k:(i+1)*k], int(y[0]))
+		loss, _ := score.ProbabilityLosses(said.Probabilities[i*k:(i+1)*k], int(y[0]))
 		of = append(of, float64(loss))
 	}
 	return of

@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
@@ -23,7 +23,7 @@ type count struct {
 	Rejected int64   `json:"rejected"`
 	Classes  []int64 `json:"classes,omitempty"` // rows of each class
 	// Copies are rows that are counted apart from the sums, because the recipe says that they are
-	// frequent; as folds.AppendContents encodes them.
+	// frequent; as profile.AppendContents encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	Files  []file `json:"files,omitempty"` // with sums that add up to those of the rows
 	// Contents are the hashes of the rows, as gram.Summer.TakeContents returns them, unless there are too many.
@@ -58,17 +58,17 @@ func (a count) add(b count) (count, error) {
 		sum.Copies = append(a.Copies, b.Copies...)
 		return sum, nil
 	}
-	x, err := folds.DecodeContents(a.Copies)
+	x, err := profile.DecodeContents(a.Copies)
 	if err != nil {
 		return a, err
 	}
-	y, err := folds.DecodeContents(b.Copies)
+	y, err := profile.DecodeContents(b.Copies)
 	if err != nil {
 		return a, err
 	}
-	if x, err = folds.AddContents(x, y, 1); err != nil {
+	if x, err = profile.AddContents(x, y, 1); err != nil {
 		return a, err
 	}
-	sum.Copies = folds.AppendContents(nil, x)
+	sum.Copies = profile.AppendContents(nil, x)
 	return sum, nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/aliases"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -29,10 +28,10 @@ type promotingFn struct {
 
 func (f *promotingFn) ProcessElement(_ []byte, emit func(rows.Row)) error {
 	for i, m := range f.Models {
-		s := &aliases.State{Format: aliases.Format, Champion: m, Events: 1, Last: []byte("{}")}
+		s := &models.Aliases{Format: models.AliasFormat, Champion: m, Events: 1, Last: []byte("{}")}
 		data, err := s.Encode()
 		if err == nil {
-			err = os.WriteFile(filepath.Join(f.Dir, aliases.FileName), data, 0o666)
+			err = os.WriteFile(filepath.Join(f.Dir, models.AliasFile), data, 0o666)
 		}
 		if err != nil {
 			return err

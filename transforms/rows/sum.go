@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/records"
 	block "github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -348,7 +348,7 @@ func (b *summing) close(w *windowed, emit func(summed)) error {
 	copies := w.sums.Parts(func(_ int, values []float64) { x.Parts = append(x.Parts, values) })
 	x.Count.Contents = w.sums.TakeContents()
 	if len(copies) > 0 {
-		x.Count.Copies = folds.AppendContents(nil, copies)
+		x.Count.Copies = profile.AppendContents(nil, copies)
 	}
 	b.open = slices.DeleteFunc(b.open, func(o *windowed) bool { return o == w })
 	delete(b.windows, w.window)

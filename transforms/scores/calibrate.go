@@ -6,11 +6,11 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[calibrate.Counts]("calibration", beginCalibration) }
+func init() { transforms.RegisterSum[score.CalibrationCounts]("calibration", beginCalibration) }
 
 // Calibration is a pass that counts the scores of the rows of the first fold, by weights
 // that were fitted without them.
@@ -19,7 +19,7 @@ type Calibration struct {
 	HeldOut
 }
 
-// Sum reads all rows and returns one encoded calibrate.Counts of the scores and classes,
+// Sum reads all rows and returns one encoded score.CalibrationCounts of the scores and classes,
 // and a JSON dataset.Report for each shard. Rows without a finite score, for which the
 // model predicts nothing, are not counted.
 func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
@@ -27,7 +27,7 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 }
 
 func beginCalibration(ctx context.Context, l *transforms.Lane, p *Calibration) (transforms.Summing, error) {
-	counts := calibrate.NewCounts(p.Outputs)
+	counts := score.NewCalibrationCounts(p.Outputs)
 	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {
 		return counts.AddRows(finiteRows(r.scores, r.y, r.repeats))
 	})

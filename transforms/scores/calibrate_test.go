@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -29,12 +29,12 @@ import (
 func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
-	want := calibrate.NewCounts(2)
+	want := score.NewCalibrationCounts(2)
 	text := "a,b,y\n"
 	for i := range n {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, int32(i%2)
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
-		if folds.Hash(seed, x)%k == 0 {
+		if profile.RowHash(seed, x)%k == 0 {
 			if err := want.Add([]float32{x[0] + 1, 2 * x[1]}, []int32{y}); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := func(size int64, lanes int, sum string) (*calibrate.Counts, error) {
+	count := func(size int64, lanes int, sum string) (*score.CalibrationCounts, error) {
 		p := &Calibration{
 			Pass: transforms.Pass{
 				Data: *d, Shards: d.Shards(size), Mode: dataset.Stop, Seed: seed, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})},
@@ -83,7 +83,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := new(calibrate.Counts)
+		c := new(score.CalibrationCounts)
 		return c, wire.Unmarshal(c, data)
 	}
 	for _, cut := range []struct {

@@ -5,7 +5,6 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -24,7 +23,7 @@ type ClassScores struct {
 	Slices   []score.Slices     // of the columns of Score.Slices
 	Groups   []paired.Sum       // errors by groups; one sum, nil without groups
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
-	Probabilities *calibrate.Reliability
+	Probabilities *score.Reliability
 }
 
 // add adds rows with their labels and the model's output for them. Labels below 0 are not
@@ -108,5 +107,5 @@ func (c *ClassScores) Code(w *wire.Coder) {
 	codeSlices(w, &c.Slices)
 	wire.Each(w, &c.Groups, 1, func(of *paired.Sum) { of.Code(w) })
 	w.Part(&c.Unseen)
-	wire.Optional(w, &c.Probabilities, func(r *calibrate.Reliability) { r.Code(w) })
+	wire.Optional(w, &c.Probabilities, func(r *score.Reliability) { r.Code(w) })
 }

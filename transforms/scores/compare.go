@@ -13,10 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/paired"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -37,8 +36,8 @@ type Compare struct {
 	// Unit is what errors of predicted numbers are divided by; unused for classes.
 	Unit float64 `json:"unit,omitempty"`
 	// Grid is that of the weights of rows, by which rows count; nil if they have none.
-	Grid   *weight.Grid `json:"grid,omitempty"`
-	Slices []Slice      `json:"slices,omitempty"` // columns of the champion's rows
+	Grid   *profile.WeightGrid `json:"grid,omitempty"`
+	Slices []Slice             `json:"slices,omitempty"` // columns of the champion's rows
 }
 
 // Sum reads all rows and returns one encoded Compared, and a JSON dataset.Report for each shard.
@@ -144,7 +143,7 @@ func (s *side) label() dataset.Label {
 	return schema.ParseTarget
 }
 
-func (c *comparing) fold(at folds.Place, b *rows.Block) error {
+func (c *comparing) fold(at profile.FoldPlace, b *rows.Block) error {
 	other, err := c.challenger.rows.take(at, b)
 	if err != nil {
 		return err
@@ -195,7 +194,7 @@ func (s *side) of(said models.Applied, y float64, i int, unseen *schema.LabelCou
 	k := s.Model.Linear.K
 	truth := int(y)
 	if y < 0 {
-		truth = calibrate.None
+		truth = score.NoMethod
 		unseen.Add([]byte(s.labels.text(y)))
 	}
 	s.losses[0] = 0
@@ -203,7 +202,7 @@ func (s *side) of(said models.Applied, y float64, i int, unseen *schema.LabelCou
 		s.losses[0] = 1
 	}
 	if len(s.losses) > 1 {
-		logLoss, brier := calibrate.Losses(said.Probabilities[i*k:(i+1)*k], truth)
+		logLoss, brier := score.ProbabilityLosses(said.Probabilities[i*k:(i+1)*k], truth)
 		s.losses[1], s.losses[2] = float64(logLoss), float64(brier)
 		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			s.losses[1] = math.NaN()
@@ -240,7 +239,7 @@ func (c *comparing) done(r *dataset.Report) error {
 // rowsOf gives the challenger the rows that the champion has.
 type rowsOf interface {
 	// take returns the rows at the places of a block of the champion's, until the next call.
-	take(at folds.Place, b *rows.Block) (*rows.Block, error)
+	take(at profile.FoldPlace, b *rows.Block) (*rows.Block, error)
 	// done ends a shard with the champion's report, to which a fault may be added. It returns the
 	// report of another reader, if there is one.
 	done(r *dataset.Report) (*dataset.Report, error)
@@ -253,7 +252,7 @@ type sameRows struct {
 	classes  map[float64]float64 // of the challenger, by those of the champion
 }
 
-func (s *sameRows) take(_ folds.Place, b *rows.Block) (*rows.Block, error) {
+func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error) {
 	s.block.N, s.block.D, s.block.Bad = b.N, b.D, b.Bad
 	s.block.X, s.block.Y = append(s.block.X[:0], b.X[:b.N*b.D]...), append(s.block.Y[:0], b.Y...)
 	if !s.from.classes {
@@ -296,7 +295,7 @@ type otherRows struct {
 
 var errPlaces = errors.New("scores: the two models are given different rows: files have changed since they were listed; start again")
 
-func (o *otherRows) take(at folds.Place, b *rows.Block) (*rows.Block, error) {
+func (o *otherRows) take(at profile.FoldPlace, b *rows.Block) (*rows.Block, error) {
 	if o.reader == nil {
 		i := slices.IndexFunc(o.shards, func(s dataset.Shard) bool { return s.File == at.File && s.Start == at.Start })
 		o.reader = o.data.ReadFrom(o.ctx, nil, o.shards[i], dataset.Request{Label: o.label, Mode: dataset.Place})

@@ -7,8 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -22,14 +21,14 @@ type HeldOut struct {
 	Weights string          `json:"weights"`        // file, as transforms.StoreWeights writes it
 	SHA256  string          `json:"sha256"`         // of it
 	// Grid is that of the weights of rows, by which rows count; nil if they have none.
-	Grid *weight.Grid `json:"grid,omitempty"`
+	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }
 
 // heldOutScorer scores the held-out rows of a lane.
 type heldOutScorer struct {
 	*applier
 	folds    uint64
-	assigner *folds.Assigner
+	assigner *profile.Assigner
 	hashes   []uint64
 	block    rows.Block
 	rows     heldRows
@@ -62,7 +61,7 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 // summing returns how to add the held-out rows of a lane, which add may change, to sum.
 func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum wire.Coded, add func(*heldRows) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at profile.FoldPlace, b *rows.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}
@@ -72,7 +71,7 @@ func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.
 }
 
 // score scores the held-out rows of b.
-func (h *heldOutScorer) score(at folds.Place, b *rows.Block) (err error) {
+func (h *heldOutScorer) score(at profile.FoldPlace, b *rows.Block) (err error) {
 	if h.hashes, err = h.assigner.Hashes(h.hashes[:0], at, b); err != nil {
 		return err
 	}

@@ -14,9 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/drift"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -77,9 +76,9 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	if err != nil {
 		return w, err
 	}
-	var counts *drift.Counts
+	var counts *sums.DriftCounts
 	if p.Statistics != nil {
-		counts = drift.NewCounts(p.Statistics)
+		counts = sums.NewDriftCounts(p.Statistics)
 	}
 	file := transforms.WrittenFile{Name: transforms.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
 	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
@@ -114,7 +113,7 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 
 // rows writes the predictions for a shard's rows. Before a block is applied, see gets it.
 func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shard dataset.Shard, source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
-	report, err := a.lane.Read(ctx, &p.Pass, shard, source, nil, func(_ folds.Place, b *rows.Block) error {
+	report, err := a.lane.Read(ctx, &p.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
 		see(b)
 		return out.Write(table.block(b, a))
 	})

@@ -6,11 +6,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/paired"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -26,8 +24,8 @@ type Score struct {
 	Model
 	Classifies bool `json:"classifies"` // the model does
 	// Grid is that of the weights of rows, by which rows count; nil if they have none.
-	Grid   *weight.Grid `json:"grid,omitempty"`
-	Slices []Slice      `json:"slices,omitempty"`
+	Grid   *profile.WeightGrid `json:"grid,omitempty"`
+	Slices []Slice             `json:"slices,omitempty"`
 }
 
 // Sum reads all rows and returns one encoded ClassScores, or TargetScores for a
@@ -64,7 +62,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 	sum.Groups = p.grouped(1)
 	var repeats []int64
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
-	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ folds.Place, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		for g := range sum.Groups {
@@ -107,7 +105,7 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 	}
 	sum.Groups = p.grouped(k)
 	var repeats []int64
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ folds.Place, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		targets := said.Targets
@@ -139,7 +137,7 @@ func (a *applier) newClassScores() *ClassScores {
 	k := a.Model.Linear.K
 	s := &ClassScores{Hits: *score.NewClasses(k), Ranking: *score.NewRanking(k, a.Model.Manifest.PositiveClass(), score.MaxCells, a.Model.Manifest.Probabilities != nil)}
 	if a.Model.Manifest.Probabilities != nil {
-		s.Probabilities = calibrate.NewReliability(k, reliabilityBins)
+		s.Probabilities = score.NewReliability(k, reliabilityBins)
 	}
 	return s
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/periodic"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/live"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -91,7 +91,7 @@ type filesFn struct {
 // filing is the state of a filesFn.
 type filing struct {
 	files  *Files
-	handle *live.Handle
+	handle *models.Handle
 }
 
 // Setup loads the model, unless the process has it.
@@ -101,7 +101,7 @@ func (f *filesFn) Setup(ctx context.Context) error {
 	if err := json.Unmarshal(f.Spec, files); err != nil {
 		return err
 	}
-	h, err := live.Open(ctx, files.Model, files.Reload)
+	h, err := models.OpenLive(ctx, files.Model, files.Reload)
 	if err != nil {
 		return transforms.NewFault(transforms.ModelFault, err)
 	}

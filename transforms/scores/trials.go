@@ -6,7 +6,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/models/score/logloss"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -34,7 +33,7 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 		sum.Grouped()
 	}
 	if p.LogLoss {
-		sum.Losses = logloss.New(p.Fits)
+		sum.Losses = score.NewLogLosses(p.Fits)
 	}
 	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats

@@ -16,10 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/folds"
 	model "github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/models/score/logloss"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -29,12 +28,12 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
 	grid := model.Grids{{Low: -1, High: 3}}
-	classes, targets, losses := score.NewTrials(2), score.NewTrials(3), logloss.New(2)
+	classes, targets, losses := score.NewTrials(2), score.NewTrials(3), score.NewLogLosses(2)
 	text := "a,b,y\n"
 	for i := range n {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, i%2
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
-		if folds.Hash(seed, x)%k == 0 {
+		if profile.RowHash(seed, x)%k == 0 {
 			classes.AddClass(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]}, 1, 0)
 			losses.Add(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]})
 			targets.AddTargets([]float64{(float64(y) - 1) / 2}, []float32{x[0] + 1, 2 * x[1], x[1]}, 1, 0)
@@ -61,7 +60,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		want          *score.Trials
 		fits, outputs int
 		target        *transforms.Target
-		losses        *logloss.Losses
+		losses        *score.LogLosses
 	}{
 		{classes, 2, 2, &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})}, nil},
 		{classes, 2, 2, &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})}, losses},

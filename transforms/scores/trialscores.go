@@ -3,13 +3,12 @@ package scores
 import (
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/models/score/logloss"
 )
 
 // TrialScores is the result of Trials. Its sums are exact.
 type TrialScores struct {
 	score.Trials
-	Losses *logloss.Losses // nil unless Trials.LogLoss asks for them
+	Losses *score.LogLosses // nil unless Trials.LogLoss asks for them
 }
 
 // Merge adds the rows of u, counted for the same fits.
@@ -23,5 +22,5 @@ func (t *TrialScores) Merge(u *TrialScores) {
 // Code codes the trials, and the log losses.
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
-	wire.Optional(c, &t.Losses, func(l *logloss.Losses) { l.Code(c) })
+	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -31,8 +30,8 @@ func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 // Profiled is the result of a profile pass, a function of the rows alone.
 type Profiled struct {
 	Profile  profile.Sum
-	Distinct folds.Distinct // rows, under Pass.Seed
-	Keys     folds.Keys     // of rows
+	Distinct profile.DistinctRows // rows, under Pass.Seed
+	Keys     profile.FoldKeys     // of rows
 }
 
 // Code codes the profile and the counts.
@@ -70,7 +69,7 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 		}
 	}
 	var hashes []uint64
-	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ folds.Place, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
 		sum.Profile.AddBlock(b, hashes)
 		if len(p.Data.Targets) > 0 && p.Target != nil {

@@ -7,8 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -20,7 +19,7 @@ type Targets struct {
 	transforms.Pass
 	Cut        preprocess.Cut        `json:"cut"`
 	Categories []preprocess.Category `json:"categories"`
-	Weights    *weight.Grid          `json:"weights,omitempty"` // of rows; nil if they have none
+	Weights    *profile.WeightGrid   `json:"weights,omitempty"` // of rows; nil if they have none
 	Counts     bool                  `json:"counts,omitempty"`  // count rows, whatever their labels
 }
 
@@ -51,7 +50,7 @@ func sumTargets(_ context.Context, _ *transforms.Lane, p *Targets) (transforms.S
 	assigner := p.Assigner()
 	var hashes []uint64
 	var weights []int64
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) (err error) {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at profile.FoldPlace, b *rows.Block) (err error) {
 		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}

@@ -22,6 +22,12 @@ var large = map[string]int{
 	"features/skeleton":   2750,
 	"io/dataset":          4400,
 	"io/schema":           4500,
+	"models":              2650,
+	"models/profile":      2700,
+	"models/ridge":        3000,
+	"models/score":        3400,
+	"models/search":       2900,
+	"pipelines/command":   2550,
 	"internal/blas":       4000, // each routine has a Go form and one per CPU level
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -21,12 +21,12 @@ import (
 var Ctx = context.Background()
 
 // Iterative returns the default options of an iterative learner, changed by set.
-func Iterative(name string, set func(*learner.Shared)) learner.Iterative {
-	l, err := learner.Lookup(name)
+func Iterative(name string, set func(*iterative.Shared)) iterative.Iterative {
+	l, err := iterative.Lookup(name)
 	if err != nil {
 		panic(err)
 	}
-	o := l.New().(learner.Iterative)
+	o := l.New().(iterative.Iterative)
 	set(o.Common())
 	return o
 }

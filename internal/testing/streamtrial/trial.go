@@ -21,7 +21,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/aliases"
 )
 
 // Trial is one run. The directory gets in, out, out-dead and models.
@@ -273,7 +272,7 @@ func (t *Trial) used(model string, from int) bool {
 
 // breakModel has the alias name a model that cannot be loaded until the stream has refused it.
 func (t *Trial) breakModel(ctx context.Context) error {
-	s, before, err := aliases.Read(ctx, t.path("models"))
+	s, before, err := models.ReadAliases(ctx, t.path("models"))
 	if err != nil {
 		return err
 	}
@@ -282,7 +281,7 @@ func (t *Trial) breakModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file := t.path("models", aliases.FileName)
+	file := t.path("models", models.AliasFile)
 	if err := storage.Swap(ctx, file, before, broken); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/spec"
@@ -93,7 +93,7 @@ var Values = map[string]Value{
 	"worth":       {name: "SHARE"},
 
 	"kernel":       among(kernel.Names),
-	"learner":      among(learner.Names),
+	"learner":      among(iterative.Names),
 	"runner":       among(engine.Runners),
 	"loss":         among(func() []string { return append(loss.Names(true), loss.Names(false)...) }),
 	"format":       among(func() []string { return append([]string{"auto"}, dataset.Names()...) }),

@@ -4,7 +4,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/dual"
-	"github.com/bochner-ml/bochner/models/ridge/internal/heldout"
 )
 
 // Bytes returns the memory of a sum.
@@ -44,7 +43,7 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 			part.Dim = len(PartOf(shape.Dim))
 			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
 		}
-		bytes += fold + 8*d*k + heldout.Bytes(shape.Dim, int(forms))*int64(max(threads, 1))
+		bytes += fold + 8*d*k + HeldOutBytes(shape.Dim, int(forms))*int64(max(threads, 1))
 	}
 	return bytes
 }
@@ -73,7 +72,7 @@ func leftOut(folds int, first bool) int {
 // rereadMemory is Memory for more than RereadAbove features and several folds.
 func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k, side, left := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim), leftOut(folds, first)
-	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + heldout.Bytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
+	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + HeldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
 	var small, search int64
 	if folds <= PartFolds {
 		part := shape

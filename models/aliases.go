@@ -1,0 +1,203 @@
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// The aliases.
+const (
+	Champion   = "champion"   // the model in use
+	Challenger = "challenger" // the newest candidate
+	Previous   = "previous"   // the champion before, to which a rollback returns
+)
+
+// AliasNames lists the aliases.
+var AliasNames = []string{Champion, Challenger, Previous}
+
+// AliasFile is the name of the file of aliases in a directory of models.
+const AliasFile = "aliases.json"
+
+// AliasFormat is the version of the file that this program writes, and the newest that it reads.
+const AliasFormat = 1
+
+// MaxEarlier is the number of former champions that a State remembers beside Previous.
+const MaxEarlier = 30
+
+// Aliases is the content of the file of aliases. Models are named by their directory in the
+// directory of models; "" is none.
+type Aliases struct {
+	Format     int      `json:"format"`
+	Champion   string   `json:"champion,omitempty"`
+	Challenger string   `json:"challenger,omitempty"`
+	Previous   string   `json:"previous,omitempty"`
+	Earlier    []string `json:"earlier,omitempty"` // champions before Previous, the latest first
+	Events     int      `json:"events"`            // how many there have been
+	// Last is the last event. It stands here in full until the next one, so that the history
+	// has every event even if the process that made it was stopped.
+	Last json.RawMessage `json:"last,omitempty"`
+
+	// Rebuilt says why the aliases were rebuilt from the history; "" if they were read from the file.
+	Rebuilt string `json:"-"`
+}
+
+// Promote makes a model champion.
+func (s *Aliases) Promote(model string) {
+	if s.Previous != "" {
+		s.Earlier = slices.Insert(s.Earlier, 0, s.Previous)
+	}
+	s.Earlier = s.Earlier[:min(len(s.Earlier), MaxEarlier)]
+	s.Previous, s.Champion = s.Champion, model
+	if s.Challenger == model {
+		s.Challenger = ""
+	}
+}
+
+// Back makes the previous champion champion again.
+func (s *Aliases) Back() {
+	s.Champion, s.Previous = s.Previous, ""
+	if len(s.Earlier) > 0 {
+		s.Previous, s.Earlier = s.Earlier[0], slices.Clone(s.Earlier[1:])
+	}
+}
+
+// Model returns the model of an alias, "" for none.
+func (s *Aliases) Model(alias string) string {
+	switch alias {
+	case Champion:
+		return s.Champion
+	case Challenger:
+		return s.Challenger
+	case Previous:
+		return s.Previous
+	}
+	return ""
+}
+
+// Of returns the aliases of a model.
+func (s *Aliases) Of(model string) (of []string) {
+	for _, a := range AliasNames {
+		if model != "" && s.Model(a) == model {
+			of = append(of, a)
+		}
+	}
+	return of
+}
+
+// ValidAlias returns an error unless name can be that of a model in a directory of models.
+func ValidAlias(name string) error {
+	switch {
+	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):
+		return fmt.Errorf("%q cannot be the name of a model: it is empty, begins with a dot, or contains a slash, an @ or a line end", name)
+	case slices.Contains(AliasNames, name), name == AliasFile, name == HistoryDir, name == "reports":
+		return fmt.Errorf("%q cannot be the name of a model; choose another", name)
+	}
+	return nil
+}
+
+var errNewer = errors.New("which a newer version of bochner wrote")
+
+// DecodeAliases reads the content of a file of aliases.
+func DecodeAliases(data []byte) (*Aliases, error) {
+	s := new(Aliases)
+	var version struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, fmt.Errorf("%s: %w", AliasFile, err)
+	}
+	if version.Format > AliasFormat {
+		return nil, fmt.Errorf("%s has the format %d, %w; this one reads up to %d", AliasFile, version.Format, errNewer, AliasFormat)
+	}
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", AliasFile, err)
+	}
+	if s.Format < 1 || s.Events < 1 || len(s.Last) == 0 || len(s.Earlier) > MaxEarlier {
+		return nil, fmt.Errorf("%s: format %d, %d events, %d earlier champions: not a file of aliases", AliasFile, s.Format, s.Events, len(s.Earlier))
+	}
+	for _, m := range append([]string{s.Champion, s.Challenger, s.Previous}, s.Earlier...) {
+		if m == "" {
+			continue
+		}
+		if err := ValidAlias(m); err != nil {
+			return nil, fmt.Errorf("%s: %w", AliasFile, err)
+		}
+	}
+	return s, nil
+}
+
+// Encode returns the content of the file.
+func (s *Aliases) Encode() ([]byte, error) {
+	data, err := json.MarshalIndent(s, "", "  ")
+	return append(data, '\n'), err
+}
+
+// reads is how often a file is read that is replaced while it is read.
+const reads = 10
+
+// ReadAliases returns the aliases of a directory of models, and the file as it was read. Both are
+// nil if there are none yet. If the file is missing or damaged, the aliases are rebuilt from the history.
+func ReadAliases(ctx context.Context, dir string) (*Aliases, []byte, error) {
+	for try := 1; ; try++ {
+		data, err := storage.ReadFile(ctx, storage.Join(dir, AliasFile), storage.MaxSwap)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			s, err := rebuild(ctx, dir, "is missing")
+			return s, nil, err
+		case errors.Is(err, storage.ErrChanged) && try < reads:
+			continue
+		case err != nil:
+			return nil, nil, err
+		}
+		s, err := DecodeAliases(data)
+		if err != nil && !errors.Is(err, errNewer) {
+			if rebuilt, failed := rebuild(ctx, dir, fmt.Sprintf("is damaged (%v)", err)); failed != nil || rebuilt != nil {
+				s, err = rebuilt, failed
+			}
+		}
+		return s, append([]byte{}, data...), err // not nil, also of an empty file
+	}
+}
+
+// SplitAlias splits DIR@ALIAS. ok is false for every other name.
+func SplitAlias(name string) (dir, alias string, ok bool) {
+	at := strings.LastIndexByte(name, '@')
+	if at <= 0 || !slices.Contains(AliasNames, name[at+1:]) {
+		return name, "", false
+	}
+	return strings.TrimRight(name[:at], "/"), name[at+1:], true
+}
+
+// ResolveAlias returns the directory of the model that a name stands for: DIR@ALIAS, or the
+// directory itself. A directory whose name ends like an alias is named with a slash at the
+// end.
+func ResolveAlias(ctx context.Context, name string) (string, error) {
+	dir, alias, ok := SplitAlias(name)
+	if !ok {
+		return name, nil
+	}
+	s, _, err := ReadAliases(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	if s == nil {
+		return "", &storage.Reason{Text: fmt.Sprintf("%s has no aliases yet; bochner models promote makes a model champion", dir), Kind: fs.ErrNotExist}
+	}
+	model := s.Model(alias)
+	if model == "" {
+		return "", &storage.Reason{Text: fmt.Sprintf("no model of %s is %s; bochner models list shows the aliases", dir, alias), Kind: fs.ErrNotExist}
+	}
+	place := storage.Join(dir, model)
+	there, err := storage.Exists(ctx, place)
+	if err == nil && !there {
+		err = &storage.Reason{Text: fmt.Sprintf("%s is the model %s, which no longer exists in %s; promote another, or restore it", alias, model, dir), Kind: fs.ErrNotExist}
+	}
+	return place, err
+}

@@ -1,0 +1,250 @@
+package iterative
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// FitResult is the result of Fit.
+type FitResult struct {
+	*linear.Machine
+	Options any      // what Seal returned
+	History []Report // of the state of each round, up to the one that was used
+	Ended   string   // why the training stopped
+}
+
+// Last returns the report on the weights of the machine.
+func (r *FitResult) Last() Report { return r.History[len(r.History)-1] }
+
+// heldOut: with patience, one row in heldOut is held out.
+const heldOut = 5
+
+// Fit trains an iterative learner on rows in memory, with one λ, on all cores. Features of
+// all rows are in memory, 4 bytes each. Training on a file of these rows with the same
+// options gives the same weights, byte for byte.
+//
+// Options of files and of several partitions (Init, Curve, Partitions above 1) are an
+// error. With Patience one row in five is held out, chosen by content.
+func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	name := DefinitionOf(options).Name
+	options = options.Complete()
+	o := options.Common()
+	o.Running.Complete(1, false)
+	if o.Init != "" || o.Curve != "" || o.Partitions > 1 {
+		return nil, fmt.Errorf("%s: Init, Curve and Partitions are for trainings of files", name)
+	}
+	_, dim := d.Map.Dims()
+	sampled, survey := options.Samples(dim), 0 // the rows of a profile
+	if DefinitionOf(options).Joint {
+		survey = sampled
+	}
+	m, err := newMemory(d, o.Patience > 0, survey)
+	if err != nil {
+		return nil, err
+	}
+	classes := d.Names(m.outputs)
+	p, err := o.Problem(options.DefaultLoss(classes != nil), classes, m.byClass, m.dim, m.learned, lambda)
+	if err != nil {
+		return nil, err
+	}
+	s := Setting{Seed: seed, Heaviest: m.heaviest(), Path: []float64{lambda}, SampleFile: "sample"}
+	if sampled > 0 {
+		s.Sample = SampleFeatures(m.sum, m.Map, m.span, m.grid, sampled)
+	}
+	sealed, err := options.Seal(p, s)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(sealed)
+	if err != nil {
+		return nil, err
+	}
+	var file any // of the sample
+	l, err := OpenLearner(name, data, func(_ string, decode func([]byte) (any, error)) (_ any, err error) {
+		if file == nil {
+			file, err = decode(EncodeSample(s.Sample))
+		}
+		return file, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r, err := Run(l, m.blocks(), o.Stop, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	return &FitResult{Machine: &linear.Machine{Map: d.Map, Linear: r.Model, Grid: m.grids()}, Options: sealed, History: r.History, Ended: r.Ended}, nil
+}
+
+// seed is that of the folds, the sample and the order of steps, where a training has one.
+const seed = 1
+
+// memory holds the rows of a Fit as iterative learners need them.
+type memory struct {
+	*linear.Data
+	in, dim, n int
+	outputs    int
+	byClass    []float64          // sum of the weights of each class
+	mean       float64            // weight of the rows to learn from; 0 if rows have equal weights
+	most       float64            // the largest weight
+	grid       *linear.TargetGrid // by which targets are scaled; nil for classes
+	heldOut    []bool             // of each row; nil if none are held out
+	learned    int64              // rows that are not, nor have weight 0
+	sum        *profile.Sum       // of the sample of those, with their labels
+	span       *linear.TargetGrid // of the labels of the sample
+}
+
+func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
+	n, outputs, err := d.Validate()
+	if err != nil {
+		return nil, err
+	}
+	m := &memory{Data: d, n: n, outputs: outputs}
+	m.in, m.dim = d.Map.Dims()
+	if d.Target != nil {
+		if outputs > 1 {
+			return nil, fmt.Errorf("learner: rows have %d targets; iterative learners take one, ridge several", outputs)
+		}
+		spans, err := d.Grids()
+		if err != nil {
+			return nil, err
+		}
+		m.span = &spans[0]
+	}
+	_, m.byClass = d.Weighed(outputs)
+	hashes, err := []uint64(nil), error(nil)
+	if hold {
+		hashes, err = d.FoldHashes(seed, heldOut)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.survey(hold, hashes, sample)
+	if m.learned == 0 || hold && !slices.Contains(m.heldOut, true) {
+		return nil, errors.New("learner: too few rows to hold some out")
+	}
+	if m.span != nil {
+		m.grid = SampleSpread(m.sum, *m.span)
+	}
+	return m, nil
+}
+
+// survey takes a sample of the rows to learn from, and holds out others.
+func (m *memory) survey(hold bool, byFold []uint64, sample int) {
+	m.sum = profile.New(profile.Options{Sample: sample})
+	if hold {
+		m.heldOut = make([]bool, m.n)
+	}
+	var labeled rows.Block
+	var hashes []uint64
+	var weights profile.WeightSum
+	flush := func() {
+		m.sum.AddBlock(&labeled, hashes)
+		m.learned += int64(labeled.N)
+		labeled.Reset(m.in + 1)
+		hashes = hashes[:0]
+	}
+	labeled.Reset(m.in + 1)
+	for i := range m.n {
+		if m.Weight(i) == 0 {
+			continue
+		}
+		row := m.Row(i)
+		if hold && byFold[i]%heldOut == 0 {
+			m.heldOut[i] = true
+			continue
+		}
+		labeled.X = append(append(labeled.X, row...), m.label(i, m.span))
+		hashes = append(hashes, profile.RowHash(seed, row))
+		weights.Add(m.Weight(i))
+		if labeled.N++; labeled.N == rows.Rows(m.in+1) {
+			flush()
+		}
+	}
+	flush()
+	if w := weights.Result(); !w.Equal() {
+		m.mean, m.most = w.Mean(), w.Max
+	}
+}
+
+// grids returns the grid of the targets; nil for classes.
+func (m *memory) grids() linear.Grids {
+	if m.grid == nil {
+		return nil
+	}
+	return linear.Grids{*m.grid}
+}
+
+// heaviest returns the largest weight of a row to learn from, in units of their mean.
+func (m *memory) heaviest() float64 {
+	if m.mean == 0 {
+		return 1
+	}
+	return m.most / m.mean
+}
+
+// label returns the label of a row as learners take it.
+func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
+	if grid == nil {
+		return float32(m.Class[i])
+	}
+	return grid.Scaled(m.Target[i])
+}
+
+// blocks returns the rows as features, those to learn from and those held out apart, both
+// in their order.
+func (m *memory) blocks() []Block {
+	limit := min(rows.Rows(m.in), rows.OfFeatures(m.dim))
+	var (
+		all   []Block
+		sides [2]Block     // rows to learn from, and rows held out
+		x     [2][]float32 // of them
+	)
+	flush := func(side int) {
+		b := &sides[side]
+		if b.N == 0 {
+			return
+		}
+		b.D, b.HeldOut, b.Phi = m.dim, side == 1, make([]float32, b.N*m.dim)
+		parallel.Ranges(b.N, mapped, runtime.GOMAXPROCS(0), func(lo, hi int) {
+			m.Map.Apply(b.Phi[lo*m.dim:hi*m.dim], x[side][lo*m.in:], hi-lo)
+		})
+		all = append(all, *b)
+		x[side], *b = x[side][:0], Block{Index: b.Index + 1}
+	}
+	for i := range m.n {
+		if m.Weight(i) == 0 {
+			continue
+		}
+		side := 0
+		if m.heldOut != nil && m.heldOut[i] {
+			side = 1
+		}
+		b := &sides[side]
+		x[side] = append(x[side], m.Row(i)...)
+		b.Y = append(b.Y, m.label(i, m.grid))
+		if m.mean > 0 {
+			b.Weights = append(b.Weights, m.Weight(i)/m.mean)
+		}
+		if b.N++; b.N == limit {
+			flush(side)
+		}
+	}
+	flush(0)
+	flush(1)
+	return all
+}
+
+// mapped is the number of rows that a thread maps at a time.
+const mapped = 64

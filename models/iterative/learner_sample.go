@@ -1,0 +1,45 @@
+package iterative
+
+import (
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// SampleRows is the number of rows of a small sample: a thousand, with at most 256 MB of features.
+func SampleRows(features int) int { return max(1, min(1000, (64<<20)/features)) }
+
+// SampleSpread returns the grid by which targets are scaled, from a sample of rows whose
+// last column is the target as a fraction of span.
+func SampleSpread(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
+	x, n, width := sum.Sample()
+	targets := make([]float32, n)
+	for i := range targets {
+		targets[i] = x[(i+1)*width-1]
+	}
+	return linear.SpreadGrid(targets, span)
+}
+
+// SampleFeatures maps a sample of rows whose last column is the label to features. Unless
+// to is nil, labels are targets scaled by from, and are scaled by to instead. It takes at most that
+// many rows.
+func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGrid, most int) Block {
+	x, n, width := sum.Sample()
+	_, dim := m.Dims()
+	n = min(n, most)
+	b := Block{N: n, D: dim, Phi: make([]float32, n*dim), Y: make([]float32, n)}
+	for i := range n {
+		row := x[i*width : (i+1)*width]
+		m.Apply(b.Phi[i*dim:], row[:width-1], 1)
+		if b.Y[i] = row[width-1]; to != nil {
+			b.Y[i] = to.Scaled(from.Unscaled(row[width-1]))
+		}
+	}
+	return b
+}
+
+// EncodeSample returns a file with the features of a sample, as the n×d array "features".
+func EncodeSample(b Block) []byte {
+	return safetensors.Encode(nil, safetensors.Of("features", b.Phi[:b.N*b.D], b.N, b.D))
+}

@@ -1,0 +1,58 @@
+package iterative
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// MaxPartitions is the largest number of partitions that rows are assigned to.
+const MaxPartitions = 1 << 14
+
+// Files reads a file that the options of a learner name and returns the result of
+// decode. An implementation may cache results.
+type Files func(uri string, decode func([]byte) (any, error)) (any, error)
+
+// Opener makes a learner from its options in JSON.
+type Opener func(options []byte, files Files) (Learner, error)
+
+// OpenerOf returns the opener of a learner whose options name no files.
+func OpenerOf[O any, L Learner](make func(O) (L, error)) Opener {
+	return func(options []byte, _ Files) (Learner, error) {
+		var o O
+		if err := json.Unmarshal(options, &o); err != nil {
+			return nil, fmt.Errorf("rounds: options of the learner: %w", err)
+		}
+		return make(o)
+	}
+}
+
+var openers = struct {
+	sync.RWMutex
+	of map[string]Opener
+}{of: map[string]Opener{}}
+
+// RegisterOpener registers a kind of learner, so that workers can open it. Packages call it
+// from init. It panics if the name is empty or already registered.
+func RegisterOpener(kind string, open Opener) {
+	openers.Lock()
+	defer openers.Unlock()
+	if kind == "" || openers.of[kind] != nil {
+		panic(fmt.Sprintf("rounds: Register: the name %q is empty or already registered", kind))
+	}
+	openers.of[kind] = open
+}
+
+// OpenLearner makes the learner of a kind from its options in JSON.
+func OpenLearner(kind string, options []byte, files Files) (Learner, error) {
+	openers.RLock()
+	open, have := openers.of[kind], slices.Sorted(maps.Keys(openers.of))
+	openers.RUnlock()
+	if open == nil {
+		return nil, fmt.Errorf("rounds: unknown learner %q; have %s; import the package of the learner", kind, strings.Join(have, ", "))
+	}
+	return open(options, files)
+}

@@ -1,0 +1,106 @@
+package iterative
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/bochner-ml/bochner/models/linear"
+)
+
+// RunResult is the result of Run.
+type RunResult struct {
+	Model   *linear.Model
+	History []Report // of the state of each round, up to the one that was used
+	Ended   string   // why the run stopped
+}
+
+// Run runs a learner of one partition over blocks of rows in memory, in their order,
+// until stop says that it is enough, with that many threads. It begins from nothing.
+//
+// It is the loop that a training over files runs on a Beam runner, and gives the same
+// bytes for the same blocks.
+func Run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) {
+	state, err := l.Start(nil)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		history  []Report
+		own      []byte // of the partition, after the round before
+		best     []byte // the state that held-out rows like best,
+		bestAt   int    // which is that of this round
+		finished bool
+		begun    = time.Now()
+	)
+	for {
+		round, err := l.Open(state)
+		if err != nil {
+			return nil, err
+		}
+		if at := len(history); round.Done() && at > 0 {
+			stop.Rounds, finished = min(stop.Rounds, at), true
+		}
+		next, report, kept, err := pass(round, blocks, own, threads)
+		if err != nil {
+			return nil, err
+		}
+		report.Round = len(history)
+		history = append(history, report)
+		if len(history) == 1 || BetterReport(report, history[bestAt]) {
+			best, bestAt = state, report.Round
+		}
+		taken, why, enough := stop.Reached(history, finished)
+		if !enough && stop.Time > 0 && time.Since(begun) >= stop.Time && len(history) > 1 {
+			why, enough = "time limit reached", true
+		}
+		if !enough {
+			state, own = next, kept
+			continue
+		}
+		if r := history[taken]; r.Objective-r.Objective != 0 {
+			return nil, fmt.Errorf("rounds: after %d rounds the objective is %g: the weights diverge; try a larger lambda or a smaller rate", taken, r.Objective)
+		}
+		if taken != report.Round {
+			if round, err = l.Open(best); err != nil {
+				return nil, err
+			}
+		}
+		fitted, ok := round.(Fitted)
+		if !ok {
+			return nil, fmt.Errorf("rounds: %T has no linear model", round)
+		}
+		return &RunResult{Model: fitted.Model(), History: history[:taken+1], Ended: why}, nil
+	}
+}
+
+// pass runs one round over the blocks and makes the next state.
+func pass(r Round, blocks []Block, own []byte, threads int) (next []byte, report Report, kept []byte, err error) {
+	w, err := r.Worker(0, own)
+	if err != nil {
+		return nil, report, nil, err
+	}
+	if t, ok := w.(Threaded); ok {
+		t.Threads(max(1, threads))
+	}
+	if r.Reads() {
+		for _, b := range blocks {
+			if err := w.Fold(b); err != nil {
+				return nil, report, nil, err
+			}
+		}
+	}
+	found, kept, err := w.End()
+	if err != nil {
+		return nil, report, nil, err
+	}
+	once := false
+	next, report, err = r.Update(func() ([]byte, error) {
+		if once {
+			return nil, io.EOF
+		}
+		once = true
+		return found, nil
+	})
+	return next, report, kept, err
+}

@@ -1,0 +1,113 @@
+package profile
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Few is the largest number of different rows whose copies are assigned one by one, if there are
+// fewestCopies of each in the mean.
+const (
+	Few          = 32
+	fewestCopies = 10
+)
+
+// salt separates the choice of folds from that of samples, which uses hashes under the
+// seed itself.
+const salt = 0x666f6c64 // "fold"
+
+// RowHash returns the hash of a row's numbers by which folds are chosen.
+func RowHash(seed uint64, row []float32) uint64 { return rows.Hash(seed^salt, row) }
+
+// mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// content returns the hash of numbers with their label.
+func content(row, label uint64) uint64 { return mix(row + mix(label)) }
+
+// contentOf returns the hash of the content of row i of a block, whose numbers have the hash
+// row. The weight of a row is part of its content: copies must be equal.
+func (l FoldLabels) contentOf(b *rows.Block, i int, row uint64) uint64 {
+	h := row
+	for _, y := range b.Labels(i) {
+		h = content(h, l.key(y))
+	}
+	if len(b.Weights) > 0 {
+		h = content(h, math.Float64bits(b.Weights[i]))
+	}
+	return h
+}
+
+// golden is 2⁶⁴ over the golden ratio, the step of SplitMix64.
+const golden = 0x9e3779b97f4a7c15
+
+// CopyHash returns the hash that decides the fold of copy k of the content with that hash, k from 0.
+func CopyHash(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
+
+// FoldLabels gives the part of a label that enters hashes: for a class, its name.
+type FoldLabels struct{ class []uint64 } // empty for targets
+
+// FoldLabelsOf returns the labels of rows whose Y is an index into names.
+func FoldLabelsOf(names []string) FoldLabels {
+	class := make([]uint64, len(names))
+	for i, name := range names {
+		class[i] = xxhash.Sum64String(name)
+	}
+	return FoldLabels{class}
+}
+
+// key returns the value of the label y that enters hashes.
+func (l FoldLabels) key(y float64) uint64 {
+	if len(l.class) > 0 {
+		return l.class[int(y)]
+	}
+	return math.Float64bits(y + 0) // −0 is 0
+}
+
+// HashSet is a set of hashes, ascending. In JSON it is their little-endian bytes.
+type HashSet []uint64
+
+// MarshalJSON writes the hashes as base64.
+func (s HashSet) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, 8*len(s))
+	for _, h := range s {
+		b = binary.LittleEndian.AppendUint64(b, h)
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *HashSet) UnmarshalJSON(data []byte) error {
+	var b []byte
+	if err := json.Unmarshal(data, &b); err != nil {
+		return err
+	}
+	if len(b)%8 != 0 {
+		return errors.New("folds: damaged set of hashes")
+	}
+	*s = make(HashSet, 0, len(b)/8)
+	for ; len(b) > 0; b = b[8:] {
+		*s = append(*s, binary.LittleEndian.Uint64(b))
+	}
+	return nil
+}
+
+// index returns the positions of the hashes.
+func (s HashSet) index() map[uint64]int {
+	at := make(map[uint64]int, len(s))
+	for i, h := range s {
+		at[h] = i
+	}
+	return at
+}

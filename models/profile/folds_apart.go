@@ -1,0 +1,158 @@
+package profile
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// Content is a row with its label that occurs many times.
+type Content struct {
+	Hash   uint64
+	X      []float32
+	Y      []float64 // labels of the row, as in rows.Block
+	Weight float64   // of the row; 0 if rows have none
+	Copies int64
+}
+
+// Apart counts copies of contents that are known in advance to be frequent, and holds one row of
+// each. Which fold a copy is in depends on how many copies there are before it. So that sums of
+// parts of the data can be added and subtracted, copies are counted apart, and assigned when all
+// are counted. Create it with NewApart. It is not safe for concurrent use.
+type Apart struct {
+	frequent, counted map[uint64]int
+	seed              uint64
+	labels            FoldLabels
+	contents          map[uint64]*Content
+}
+
+// NewApart returns an empty Apart for the frequent rows of f.
+func NewApart(f *Frequency, seed uint64, l FoldLabels) *Apart {
+	return &Apart{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l, contents: map[uint64]*Content{}}
+}
+
+// Hashes counts those rows of a block that are counted apart. It appends to rest the indices of
+// the others, and to dst their hashes, which decide their folds as those of Assigner.Hashes.
+func (a *Apart) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
+	for i := range b.N {
+		h := RowHash(a.seed, b.Row(i))
+		if _, ok := a.frequent[h]; ok {
+			h = a.labels.contentOf(b, i, h)
+			if _, ok := a.counted[h]; ok {
+				a.add(h, b, i)
+				continue
+			}
+			h = CopyHash(h, 0)
+		}
+		dst, rest = append(dst, h), append(rest, i)
+	}
+	return dst, rest
+}
+
+func (a *Apart) add(hash uint64, b *rows.Block, i int) {
+	c, ok := a.contents[hash]
+	if !ok {
+		k := len(b.Y) / max(b.N, 1)
+		c = &Content{Hash: hash, X: slices.Clone(b.Row(i)), Y: slices.Clone(b.Y[i*k : (i+1)*k])}
+		// Copies may differ in the sign of a zero and in the bits of a missing value.
+		for j, x := range c.X {
+			if c.X[j] = x + 0; x != x {
+				c.X[j] = float32(math.NaN())
+			}
+		}
+		if len(b.Weights) > 0 {
+			c.Weight = b.Weights[i]
+		}
+		a.contents[hash] = c
+	}
+	c.Copies++
+}
+
+// Contents returns the contents in the order of their hashes.
+func (a *Apart) Contents() []Content {
+	out := make([]Content, 0, len(a.contents))
+	for _, h := range slices.Sorted(maps.Keys(a.contents)) {
+		out = append(out, *a.contents[h])
+	}
+	return out
+}
+
+// AddContents returns the contents of a and b, with sign times the copies of b; both are in the
+// order of their hashes. Contents without copies are left out. It fails if there would be fewer
+// copies than none.
+func AddContents(a, b []Content, sign int64) ([]Content, error) {
+	var out []Content
+	for len(a) > 0 || len(b) > 0 {
+		var c Content
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Hash < b[0].Hash:
+			c, a = a[0], a[1:]
+		case len(a) == 0 || b[0].Hash < a[0].Hash:
+			c, b = b[0], b[1:]
+			c.Copies *= sign
+		default:
+			c = a[0]
+			c.Copies += sign * b[0].Copies
+			a, b = a[1:], b[1:]
+		}
+		if c.Copies < 0 {
+			return nil, fmt.Errorf("folds: a frequent row would occur %d times", c.Copies)
+		}
+		if c.Copies > 0 {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// contents are Contents with an encoding.
+type contents []Content
+
+// Code codes the number of contents, the lengths of their rows and labels, and each.
+func (all *contents) Code(c *wire.Coder) {
+	var first Content
+	if len(*all) > 0 {
+		first = (*all)[0]
+	}
+	n := c.Uvarint(uint64(len(*all)), math.MaxInt32)
+	if n == 0 {
+		return
+	}
+	dim, k := c.Uvarint(uint64(len(first.X)), rows.MaxDim), c.Uvarint(uint64(len(first.Y)), 1<<17)
+	if c.Check(n*(17+4*dim+8*k) <= uint64(c.Left())); c.Reading() { // no overflow: n is below 2³¹
+		*all = make([]Content, n)
+	}
+	for i := range *all {
+		e := &(*all)[i]
+		if c.Reading() {
+			e.X, e.Y = make([]float32, dim), make([]float64, k)
+		}
+		c.Uint64(&e.Hash)
+		e.Copies = int64(c.Uvarint(uint64(e.Copies), maxShardRows))
+		c.Float64(&e.Weight)
+		for j, x := range e.X {
+			e.X[j] = math.Float32frombits(uint32(c.Int(int(math.Float32bits(x)), math.MaxUint32)))
+		}
+		for j := range e.Y {
+			c.Float64(&e.Y[j])
+			c.Check(e.Y[j]-e.Y[j] == 0)
+		}
+		c.Check(e.Copies >= 1 && e.Weight >= 0 && !math.IsInf(e.Weight, 0) && (i == 0 || e.Hash > (*all)[i-1].Hash))
+	}
+}
+
+// AppendContents appends the encoding of contents with rows of d numbers and k labels.
+func AppendContents(dst []byte, c []Content) []byte {
+	return append(dst, wire.Marshal((*contents)(&c))...)
+}
+
+// DecodeContents reads what AppendContents appends, and fails unless it uses all of data.
+func DecodeContents(data []byte) ([]Content, error) {
+	var all contents
+	err := wire.Unmarshal(&all, data)
+	return all, err
+}

@@ -1,0 +1,133 @@
+package profile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// ErrUncounted is returned if copies are requested before a shard of a cut that was not
+// counted.
+var ErrUncounted = errors.New("folds: copies were not counted")
+
+// Assigner assigns the rows of shards to folds. It is for one reader: rows of a shard
+// must come in order, starting with the shard's first.
+type Assigner struct {
+	seed   uint64
+	rule   *FoldRule // nil where rows go by their content
+	copies *Copies   // nil where there are many different rows
+	labels FoldLabels
+	at     FoldPlace
+	begun  bool
+	next   []int64 // number of the next copy of each content
+
+	own []uint64 // scratch of Contents
+}
+
+// NewAssigner returns an assigner of rows with those labels, by a rule or, if that is nil, by
+// content. Labels are ignored where copies is nil.
+func NewAssigner(seed uint64, r *FoldRule, c *Copies, l FoldLabels) *Assigner {
+	d := &Assigner{seed: seed, rule: r, labels: l}
+	if c != nil && r == nil {
+		c.index()
+		d.copies, d.next = c, make([]int64, len(c.Contents))
+	}
+	return d
+}
+
+// Hashes returns, in dst if it is large enough, the hashes that decide the folds of the rows of a
+// block of the shard at that place: with K folds, a row is in fold hash mod K. By a rule K is its Parts.
+func (d *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, error) {
+	dst = rows.HashBlock(dst, d.seed^salt, b)
+	switch {
+	case d.rule != nil:
+		if len(b.Keys) != b.N {
+			return nil, fmt.Errorf("folds: %d keys of %d rows", len(b.Keys), b.N)
+		}
+		for i, key := range b.Keys {
+			dst[i] = d.rule.hash(key, dst[i])
+		}
+	case d.copies != nil:
+		if !d.begun || d.at != at {
+			if err := d.begin(at); err != nil {
+				return nil, err
+			}
+		}
+		for i, h := range dst {
+			if _, ok := d.copies.rows[h]; ok {
+				dst[i] = d.assign(d.labels.contentOf(b, i, h))
+			}
+		}
+	}
+	return dst, nil
+}
+
+// Samples returns, in dst if it is large enough, the hashes by which a sample of the rows is taken,
+// given those of their folds: by content, also where groups or times decide the folds.
+func (d *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
+	if d.rule == nil {
+		return append(dst[:0], hashes...)
+	}
+	return rows.HashBlock(dst, d.seed^salt, b)
+}
+
+// Contents appends a hash of 8 bytes for each row of a block: of its numbers, labels and weight, and of the key by
+// which it is assigned to a fold. Equal rows have equal hashes.
+func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
+	d.own = rows.HashBlock(d.own[:0], d.seed^salt, b)
+	for i, h := range d.own {
+		h = d.labels.contentOf(b, i, h)
+		if len(b.Keys) > 0 {
+			h = content(h, b.Keys[i])
+		}
+		dst = binary.LittleEndian.AppendUint64(dst, h)
+	}
+	return dst
+}
+
+// Pilot returns the part of a row among n parts of the rows that are not held out, given the hash
+// of its fold; -1 if its content decides.
+func (d *Assigner) Pilot(hash uint64, n int) int {
+	if d.rule == nil {
+		return -1
+	}
+	return d.rule.Pilot(hash, n)
+}
+
+// Learned reports whether a row is learned from while the first of that many folds is held out,
+// given the hash of its fold. With fewer than two folds all rows are.
+func (d *Assigner) Learned(hash uint64, folds int) bool {
+	if folds < 2 {
+		return true
+	}
+	fold := hash % uint64(folds)
+	return fold > 1 || fold == 1 && !(d.rule != nil && d.rule.Gap)
+}
+
+// assign returns the hash of the next copy of a content. A content that is not numbered goes
+// to one fold as a whole.
+func (d *Assigner) assign(content uint64) uint64 {
+	i, ok := d.copies.contents[content]
+	if !ok {
+		return CopyHash(content, 0)
+	}
+	k := d.next[i]
+	d.next[i]++
+	return CopyHash(content, k)
+}
+
+// begin sets the copy numbers to those at the start of a shard.
+func (d *Assigner) begin(at FoldPlace) error {
+	d.at, d.begun = at, true
+	if len(d.next) == 0 {
+		return nil
+	}
+	before, ok := d.copies.before[at]
+	if !ok {
+		return fmt.Errorf("%w before %d of file %d", ErrUncounted, at.Start, at.File)
+	}
+	return wire.Unmarshal(copyNumbers(d.next), before)
+}

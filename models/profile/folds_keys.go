@@ -1,0 +1,186 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// FoldKeys counts the keys of rows, up to maxCounted, of which a Rule is made. The zero value has counted none. It is a
+// function of the rows, whatever their order.
+type FoldKeys struct {
+	counts map[uint64]int64 // nil if there are more than maxCounted
+	many   bool
+	times  []timedRow // of the rows with the smallest hashes, ascending
+}
+
+// timedRow is the time of a row.
+type timedRow struct{ hash, key uint64 }
+
+func compareTimed(a, b timedRow) int {
+	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key))
+}
+
+// AddBlock counts the keys of a block, given the hashes of its rows. A block without keys has none.
+func (k *FoldKeys) AddBlock(b *rows.Block, hashes []uint64) {
+	for i, key := range b.Keys {
+		if !k.many {
+			k.add(key, 1)
+		}
+		k.offer(timedRow{mix(hashes[i] + mix(key)), key})
+	}
+}
+
+func (k *FoldKeys) add(key uint64, n int64) {
+	if k.counts == nil {
+		k.counts = map[uint64]int64{}
+	}
+	if k.counts[key] += n; len(k.counts) > maxCounted {
+		k.counts, k.many = nil, true
+	}
+}
+
+func (k *FoldKeys) offer(t timedRow) {
+	if n := len(k.times); n == timed && compareTimed(t, k.times[n-1]) >= 0 {
+		return
+	}
+	i, found := slices.BinarySearchFunc(k.times, t, compareTimed)
+	if found {
+		return
+	}
+	if len(k.times) == timed {
+		k.times = k.times[:timed-1]
+	}
+	k.times = slices.Insert(k.times, i, t)
+}
+
+// Merge adds the keys of another part of the data.
+func (k *FoldKeys) Merge(l *FoldKeys) {
+	if l.many {
+		k.counts, k.many = nil, true
+	}
+	for key, n := range l.counts {
+		if !k.many {
+			k.add(key, n)
+		}
+	}
+	for _, t := range l.times {
+		k.offer(t)
+	}
+}
+
+// Code codes the counts in the order of the keys, and the times.
+func (k *FoldKeys) Code(c *wire.Coder) {
+	c.Bool(&k.many)
+	keys := slices.Sorted(maps.Keys(k.counts))
+	wire.Each(c, &keys, maxCounted, func(key *uint64) {
+		c.Uint64(key)
+		if n := c.Uvarint(uint64(k.counts[*key]), maxShardRows); c.Reading() {
+			k.add(*key, int64(n))
+		}
+	})
+	c.Check(len(keys) == len(k.counts) && !(k.many && len(keys) > 0))
+	wire.Each(c, &k.times, timed, func(t *timedRow) { c.Uint64(&t.hash, &t.key) })
+	c.Check(slices.IsSortedFunc(k.times, compareTimed))
+}
+
+// Rule returns the rule of these rows: folds are the number of folds, which own folds have
+// themselves; gap is how long before a part in time rows are not learned from, 0 for no gap. The
+// error says why the rows cannot be divided so.
+func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, seed uint64) (*FoldRule, error) {
+	r := &FoldRule{By: by, Columns: columns, Parts: folds}
+	switch by {
+	case ByFold:
+		return r, k.own(r)
+	case ByTime:
+		return r, k.cut(r, gap)
+	}
+	if !k.many && len(k.counts) < folds {
+		return nil, fmt.Errorf("there are %d different groups, fewer than %d folds; use fewer --folds, or other groups", len(k.counts), folds)
+	}
+	// Few groups are placed one after the other, in the order of their hashes, in the fold that has
+	// the fewest rows: by hashes alone some folds would have none.
+	order := slices.SortedFunc(maps.Keys(k.counts), func(a, b uint64) int { return cmp.Compare(mix(a^seed), mix(b^seed)) })
+	sizes, of := make([]int64, folds), map[uint64]int{}
+	for _, key := range order {
+		least := slices.Index(sizes, slices.Min(sizes))
+		of[key] = least
+		sizes[least] += k.counts[key]
+	}
+	r.Keys = slices.Sorted(maps.Keys(of))
+	for _, key := range r.Keys {
+		r.Folds = append(r.Folds, of[key])
+	}
+	return r, nil
+}
+
+// own makes the folds those that rows have, in the order of their numbers.
+func (k *FoldKeys) own(r *FoldRule) error {
+	if n := len(k.counts); k.many || n < 2 || n > MaxFolds {
+		what := fmt.Sprint(n)
+		if k.many {
+			what = fmt.Sprintf("more than %d", maxCounted)
+		}
+		return fmt.Errorf("the column has %s different folds; want 2 to %d", what, MaxFolds)
+	}
+	r.Parts, r.Keys = len(k.counts), slices.Sorted(maps.Keys(k.counts))
+	for i := range r.Keys {
+		r.Folds = append(r.Folds, i)
+	}
+	return nil
+}
+
+// cut divides time so that parts have about equally many rows, with a gap before each but the first.
+func (k *FoldKeys) cut(r *FoldRule, gap float64) error {
+	times := make([]uint64, len(k.times))
+	for i, t := range k.times {
+		times[i] = t.key
+	}
+	slices.Sort(times)
+	n, parts := len(times), r.Parts
+	if n == 0 || times[0] == times[n-1] {
+		return fmt.Errorf("all rows have the same time, so none is the latest")
+	}
+	for i := 1; i < parts; i++ {
+		at := times[min(n*i/parts, n-1)]
+		if at == times[0] { // there must be earlier rows
+			at = times[slices.IndexFunc(times, func(t uint64) bool { return t > at })]
+		}
+		if len(r.Cuts) > 0 && at <= r.Cuts[len(r.Cuts)-1] && gap == 0 {
+			continue // many rows have this time
+		}
+		if gap > 0 {
+			from := rows.OrderedKey(rows.OfKey(at) - gap)
+			if len(r.Cuts) > 0 && from <= r.Cuts[len(r.Cuts)-1] {
+				if i < parts-1 {
+					continue
+				}
+				r.Cuts = nil // the latest part counts most
+			}
+			r.Cuts = append(r.Cuts, from)
+		}
+		r.Cuts = append(r.Cuts, at)
+	}
+	r.Parts, r.Gap = len(r.Cuts)+1, gap > 0
+	if gap > 0 && r.Cuts[0] <= times[0] {
+		return fmt.Errorf("a gap of %g leaves no rows before it to learn from; use a shorter one", gap)
+	}
+	return nil
+}
+
+// Cluster returns how many of n rows have the key of a row, in the mean over rows: estimated from pairs of rows in a
+// sample.
+func (k *FoldKeys) Cluster(n int64) float64 {
+	same := map[uint64]float64{}
+	var pairs float64
+	for _, t := range k.times {
+		pairs += same[t.key]
+		same[t.key]++
+	}
+	m := float64(len(k.times))
+	return 1 + float64(max(0, n-1))*pairs/max(1, m*(m-1)/2)
+}

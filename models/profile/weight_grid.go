@@ -1,0 +1,240 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// WeightGrid takes weights of rows, and of classes, to whole numbers, so that weighted sums are
+// sums of integers: exact, and the same in any order.
+//
+// If all weights are whole multiples of a number and not too large (counts; 0.5, 1 and
+// 1.5; 0 and 1), they are used as they are: the sums equal those of a table in which rows
+// are repeated. Other weights are rounded to 8 significant bits, which changes a weight by
+// up to 1/256 of itself; those below the mean to a fixed step, by up to 1/256 of the mean.
+// The weights of up to 16 classes have 12 significant bits, those of more classes 8.
+//
+// Rounded weights are the weights of another, equally good sample: unlike the rounding of
+// features they add nothing to λ. 8 bits move a fit by less than a hundredth of its
+// standard error.
+type WeightGrid struct {
+	// Unit is the weight of a row that is 1 on the grid.
+	Unit float64 `json:"unit"`
+	// Exact says that weights of rows are whole multiples of Unit, or rounded to them.
+	Exact bool `json:"exact"`
+	// Classes has the weight of each class; nil if all are 1.
+	Classes []float64 `json:"classes,omitempty"`
+	// Total is at least the sum of all weights on the grid.
+	Total int64 `json:"total"`
+	// One is what the weights of classes are multiplied by where Exact is set.
+	One float64 `json:"one"`
+}
+
+// Numbers of significant bits, and limits on sums on the grid.
+const (
+	rowBits    = 8
+	classBits  = 12
+	fewClasses = 16
+
+	MostExact = 1 << 16 // of a row that is used as it is
+	mostTotal = 1 << 31 // of all such rows: sums of 8-bit features and targets stay exact
+	mostSum   = 1 << 29 // of rounded weights
+	mostClass = 1 << 38 // of rows times weights of classes, for which there are no targets
+	scoreBits = 37      // of the sum of all weights in scores
+)
+
+// ScoringGrid returns the grid for the weights of rows in scores, whose sums have room for more than NewGrid's 8 bits. Weights
+// are used as they are unless their sum is above 2³⁷ of their common unit; then they are rounded by up to 2⁻³⁷ of the sum.
+// Either way they have at most 24 significant bits, as float32 values have. It returns nil if weights are equal.
+func ScoringGrid(w *Weights) *WeightGrid {
+	if w.Equal() {
+		return nil
+	}
+	unit := w.Unit
+	if w.Sum/unit > 1<<scoreBits {
+		unit = math.Ldexp(1, floorLog2(w.Sum)+1-scoreBits)
+	}
+	return &WeightGrid{Unit: unit, Exact: true, One: 1, Total: int64(math.Ceil(w.Sum/unit)) + w.Rows}
+}
+
+// NewWeightGrid returns the grid for weights of rows and of classes, whose classes may be nil.
+// byClass has the sum of the weights of the rows of each class, if classes have weights.
+// It returns nil if rows have equal weights and classes have none.
+func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
+	if ones(classes) {
+		classes, byClass = nil, []float64{w.Sum}
+	}
+	if w.Equal() && classes == nil {
+		return nil
+	}
+	g := &WeightGrid{Classes: classes, One: 1}
+	if g.Exact = w.Max/w.Unit <= MostExact && w.Sum/w.Unit <= mostTotal; g.Exact {
+		g.Unit = w.Unit
+		g.scaleClasses(w.Sum/w.Unit, byClass)
+		for c, sum := range byClass {
+			g.Total += int64(math.Ceil(sum / w.Unit * float64(g.class(c))))
+		}
+		return g
+	}
+	var sum float64
+	for c, s := range byClass {
+		if classes != nil {
+			s *= classes[c]
+		}
+		sum += s
+	}
+	// The mean weight gets 8 bits, unless there are very many rows.
+	bits := rowBits
+	for bits > 1 && float64(w.Rows)*math.Ldexp(1, bits) > mostSum {
+		bits--
+	}
+	g.Unit = math.Ldexp(1, floorLog2(sum/float64(w.Rows))-bits+1)
+	g.Total = int64(math.Ceil(sum/g.Unit*(1+0x1p-8))) + w.Rows
+	return g
+}
+
+// scaleClasses sets One for a sum of weights on the grid.
+func (g *WeightGrid) scaleClasses(total float64, byClass []float64) {
+	if g.Classes == nil {
+		return
+	}
+	var sum, all float64
+	for c, s := range byClass {
+		sum, all = sum+float64(s*g.Classes[c]), all+s
+	}
+	bits := g.classBits()
+	for bits > 2 && total*math.Ldexp(1, bits) > mostClass {
+		bits--
+	}
+	g.One = math.Ldexp(1, bits-1-floorLog2(sum/all))
+}
+
+func (g *WeightGrid) classBits() int {
+	if len(g.Classes) > fewClasses {
+		return rowBits
+	}
+	return classBits
+}
+
+// class returns the weight of a class on the grid, by which that of its rows is multiplied
+// where Exact is set.
+func (g *WeightGrid) class(c int) int64 {
+	if g.Classes == nil {
+		return 1
+	}
+	return max(1, significant(g.Classes[c]*g.One, g.classBits()))
+}
+
+// Whole appends to dst the weights of the rows of b from first up to end on the grid. Where
+// classes have weights, b.Y has the classes.
+func (g *WeightGrid) Whole(dst []int64, b *rows.Block, first, end int) []int64 {
+	for i := first; i < end; i++ {
+		w, c := 1.0, 0
+		if len(b.Weights) > 0 {
+			w = float64(float32(b.Weights[i]))
+		}
+		if g.Classes != nil {
+			c = int(b.Y[i])
+		}
+		switch {
+		case g.Exact:
+			dst = append(dst, int64(math.RoundToEven(w/g.Unit))*g.class(c))
+		case g.Classes != nil:
+			dst = append(dst, significant(w*g.Classes[c]/g.Unit, rowBits))
+		default:
+			dst = append(dst, significant(w/g.Unit, rowBits))
+		}
+	}
+	return dst
+}
+
+// Repeats appends to dst how often each row of b counts: its weight on the grid, or once for a
+// nil grid.
+func (g *WeightGrid) Repeats(dst []int64, b *rows.Block) []int64 {
+	if g != nil {
+		return g.Whole(dst, b, 0, b.N)
+	}
+	for range b.N {
+		dst = append(dst, 1)
+	}
+	return dst
+}
+
+// Class returns the weight of class c as the grid has it: rounded, where rows are used as
+// they are.
+func (g *WeightGrid) Class(c int) float64 {
+	switch {
+	case g == nil || g.Classes == nil:
+		return 1
+	case g.Exact:
+		return float64(g.class(c)) / g.One
+	}
+	return g.Classes[c]
+}
+
+// Rows returns how many rows there are in a part of the data with that many rows and that
+// sum of weights on the grid, without weights of classes: where weights are exact, as many
+// as if rows were repeated.
+func (g *WeightGrid) Rows(rows int64, sum float64) int64 {
+	if g == nil || !g.Exact {
+		return rows
+	}
+	return int64(sum / g.One)
+}
+
+// For returns the grid with the largest sum that other rows with those weights can have. It returns g
+// itself if g or w is nil.
+func (g *WeightGrid) For(w *Weights) *WeightGrid {
+	if g == nil || w == nil {
+		return g
+	}
+	most := 1.0 // of the weights of classes
+	for c := range g.Classes {
+		most = max(most, g.Class(c))
+	}
+	own := *g
+	own.Total = int64(math.Ceil(float64(w.Sum/g.Unit)*g.One*most*(1+0x1p-8))) + w.Rows
+	return &own
+}
+
+// Validate returns an error if a number is out of range, as in a damaged file.
+func (g *WeightGrid) Validate() error {
+	if g == nil {
+		return nil
+	}
+	if !(g.Unit > 0) || math.IsInf(g.Unit, 0) || !(g.One > 0) || math.IsInf(g.One, 0) || g.Total < 1 || g.Total > 1<<52 {
+		return fmt.Errorf("weight: grid of unit %g, one %g and total %d", g.Unit, g.One, g.Total)
+	}
+	for c, w := range g.Classes {
+		if !(w > 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("weight: class %d has weight %g, want a number above 0", c, w)
+		}
+	}
+	return nil
+}
+
+// significant returns v ≥ 0 rounded to a whole number of that many significant bits.
+func significant(v float64, bits int) int64 {
+	if e := floorLog2(v) + 1 - bits; e > 0 {
+		return int64(math.RoundToEven(math.Ldexp(v, -e))) << e
+	}
+	return int64(math.RoundToEven(v))
+}
+
+// floorLog2 returns the exponent of v > 0.
+func floorLog2(v float64) int {
+	_, e := math.Frexp(v)
+	return e - 1
+}
+
+// ones reports whether all numbers are 1, or there are none.
+func ones(v []float64) bool {
+	for _, x := range v {
+		if x != 1 {
+			return false
+		}
+	}
+	return true
+}

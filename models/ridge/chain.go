@@ -1,0 +1,123 @@
+package ridge
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// stride is the distance of the folds that are judged: with a gap, every second is one.
+func stride(o *Options) int {
+	if o.Gap {
+		return 2
+	}
+	return 1
+}
+
+// SolveChain is ridge.Solve for folds in the order of time, which are added by Options.Add. It judges every fold that
+// has earlier ones, or with Options.First fold 0 alone.
+func SolveChain(o Options) (*Solution, error) {
+	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Given || o.First && !o.Gap {
+		return Solve(o) // nothing depends on the order
+	}
+	last := o.Folds - stride(&o) // there must be an earlier fold
+	if o.First {
+		last = 1
+	}
+	var judged []*Solution
+	for f := 0; f < last; f += stride(&o) {
+		q := judging(&o, f)
+		if q.All = o.All || last > 1; last > 1 {
+			q.Finer = 0
+		}
+		s, err := Solve(q)
+		if err != nil {
+			return nil, err
+		}
+		judged = append(judged, s)
+	}
+	table, errors := joinTables(judged)
+	best := slices.MinFunc(table, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Lambda, a.Lambda))
+	})
+	if math.IsInf(rank(best), 1) {
+		return nil, fmt.Errorf("ridge: lambda %g: %s", best.Lambda, cmp.Or(best.Failed, "could not be judged"))
+	}
+	if o.Finer > 0 && TooCoarse(table, best.Lambda, o.Finer) {
+		return &Solution{Lambda: best.Lambda, Rows: judged[0].Rows}, nil
+	}
+	q := o
+	q.Lambda, q.Smaller, q.Given, q.First = []float64{best.Lambda}, nil, true, false
+	fit, err := Solve(q)
+	if err != nil {
+		return nil, err
+	}
+	first := judged[0]
+	fit.Table, fit.FoldErrors, fit.Trials, fit.FirstRows, fit.FoldVariance = table, errors, first.Trials, first.FirstRows, first.FoldVariance
+	return fit, nil
+}
+
+// judging is the problem that holds out fold f: fold 0 of it is that fold, and fold 1 what is learned from.
+func judging(o *Options, f int) Options {
+	q := *o
+	q.Folds, q.First, q.Gap, q.HeldOut = 2, true, false, false
+	q.Trials, q.Unfitted = o.Trials && f == 0, true
+	add := o.Add
+	q.Add = func(to *Sum, fold int) error {
+		if fold == 0 {
+			return add(to, f)
+		}
+		for g := f + stride(o); g < o.Folds; g++ {
+			if err := add(to, g); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return q
+}
+
+// rank is the error of a λ, for the smallest to be chosen.
+func rank(r Row) float64 {
+	if r.Failed != "" || r.Folds == 0 {
+		return math.Inf(1)
+	}
+	return r.MSE
+}
+
+// joinTables returns the rows of the λ that all judgements have tried, with errors that are means over the
+// judgements, and the errors of each. Those of the first are the fold's own.
+func joinTables(judged []*Solution) (table []Row, errors [][]float64) {
+	for _, row := range judged[0].Table {
+		var all []Row
+		for _, s := range judged {
+			if i := slices.IndexFunc(s.Table, func(r Row) bool { return r.Lambda == row.Lambda }); i >= 0 {
+				all = append(all, s.Table[i])
+			}
+		}
+		if len(all) < len(judged) {
+			continue
+		}
+		out, n := Row{Lambda: row.Lambda, FoldMSE: row.FoldMSE, Folds: len(all)}, float64(len(all))
+		var variance float64
+		var own []float64
+		for _, r := range all {
+			if out.Failed = cmp.Or(out.Failed, r.Failed); r.Failed != "" {
+				continue
+			}
+			out.MSE += r.MSE / n
+			out.Train += r.Train / n
+			out.Rounding += r.Rounding / n
+			variance += r.MSE / (1 - r.R2) / n
+			own = append(own, r.MSE)
+		}
+		if out.Failed != "" {
+			out = Row{Lambda: row.Lambda, Failed: out.Failed}
+		} else if out.StdErr = StandardError(own); row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
+			out.R2 = 1 - out.MSE/variance
+		}
+		table, errors = append(table, out), append(errors, own)
+	}
+	return table, errors
+}

@@ -1,0 +1,93 @@
+package ridge
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/models/linear"
+)
+
+// sums returns the sums of folds of random rows with targets that drift from fold to fold.
+func sums(folds, rows int) ([]*Sum, Options) {
+	const dim = 6
+	r := rand.New(rand.NewPCG(1, uint64(folds)))
+	shape := Shape{Dim: dim, Outputs: 1, Regression: true}
+	grid := linear.Grids{{Low: -8, High: 8}}
+	var all []*Sum
+	for f := range folds {
+		s := NewSum(shape)
+		z := features.NewGrid(dim, 127)
+		x, y := make([]float32, rows*dim), make([]float64, rows)
+		for i := range rows {
+			for j := range dim {
+				x[i*dim+j] = 2*r.Float32() - 1
+				y[i] += float64(x[i*dim+j]) * math.Cos(float64(f)+float64(j))
+			}
+			y[i] += 0.1 * r.NormFloat64()
+		}
+		z.Quantize(x, rows, 1, 1)
+		s.Add(z, y, grid, nil, 1)
+		all = append(all, s)
+	}
+	return all, Options{
+		Lambda: []float64{1e-4, 1e-2, 1}, Folds: folds, Shape: shape, Grid: grid, Step: 1.0 / 127, Threads: 1, Trials: true,
+		Add: func(to *Sum, f int) error { to.Merge(all[f]); return nil },
+	}
+}
+
+// mse is the mean squared error of a fit to some folds on another, by sums of two folds.
+func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda float64) float64 {
+	t.Helper()
+	o.Folds, o.First, o.Gap, o.All, o.Lambda, o.Add = 2, true, false, true, []float64{lambda, 1e6}, nil
+	o.Load = func(fold int) (*Sum, error) {
+		s := NewSum(o.Shape)
+		if fold == 0 {
+			s.Merge(all[held])
+			return s, nil
+		}
+		for _, f := range learned {
+			s.Merge(all[f])
+		}
+		return s, nil
+	}
+	s, err := Solve(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Table[0].MSE
+}
+
+func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
+	for _, c := range []struct {
+		gap, first bool
+		judged     map[int][]int // fold, and those that it is judged by
+	}{
+		{false, false, map[int][]int{0: {1, 2, 3, 4}, 1: {2, 3, 4}, 2: {3, 4}, 3: {4}}},
+		{true, false, map[int][]int{0: {2, 3, 4}, 2: {4}}},
+		{true, true, map[int][]int{0: {2, 3, 4}}},
+	} {
+		all, o := sums(5, 60)
+		o.Gap, o.First, o.HeldOut = c.gap, c.first, true
+		s, err := SolveChain(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range s.Table {
+			want := 0.0
+			for held, learned := range c.judged {
+				want += mse(t, all, o, held, learned, row.Lambda) / float64(len(c.judged))
+			}
+			if math.Abs(row.MSE-want) > 1e-9*want || row.Folds != len(c.judged) {
+				t.Errorf("gap %v: lambda %g: error %g of %d folds, want %g of %d", c.gap, row.Lambda, row.MSE, row.Folds, want, len(c.judged))
+			}
+		}
+		if s.Rows != 300 || s.FirstRows != 60 {
+			t.Errorf("gap %v: fitted to %d rows, %d held out", c.gap, s.Rows, s.FirstRows)
+		}
+		if want := int64(60 * len(c.judged[0])); s.HeldOut.Rows != want {
+			t.Errorf("gap %v: the fit without fold 0 is to %d rows, want %d", c.gap, s.HeldOut.Rows, want)
+		}
+	}
+}

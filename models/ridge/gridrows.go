@@ -1,0 +1,139 @@
+package ridge
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// GridRows is a set of rows.
+type GridRows struct {
+	Dim      int // features of a row
+	Labels   int // of a row: targets on their grid, or 1 for its class
+	Weighted bool
+
+	Z []int16 // N×Dim, row-major, in steps of the grid
+	Q []int32 // N×Labels
+	W []int64 // N weights; nil unless Weighted
+}
+
+// N returns the number of rows.
+func (s *GridRows) N() int { return len(s.Z) / s.Dim }
+
+// Row returns the features of a row.
+func (s *GridRows) Row(i int) []int16 { return s.Z[i*s.Dim:][:s.Dim] }
+
+// Add adds the rows of z, with their labels and, if the set has them, weights. It panics if the
+// lengths do not fit.
+func (s *GridRows) Add(z *features.Grid, labels []int32, weights []int64, threads int) {
+	n := z.N()
+	if z.D() != s.Dim || len(labels) != n*s.Labels || s.Weighted && len(weights) != n {
+		panic("points: block, labels and set do not fit")
+	}
+	from := len(s.Z)
+	s.Z = slices.Grow(s.Z, n*s.Dim)[:from+n*s.Dim]
+	parallel.Each(n, threads, func(_, i int) { z.Row(s.Z[from+i*s.Dim:][:s.Dim], i) })
+	s.Q = append(s.Q, labels...)
+	if s.Weighted {
+		s.W = append(s.W, weights...)
+	}
+}
+
+// Drop removes the first n rows.
+func (s *GridRows) Drop(n int) {
+	s.Z = s.Z[:copy(s.Z, s.Z[n*s.Dim:])]
+	s.Q = s.Q[:copy(s.Q, s.Q[n*s.Labels:])]
+	if s.Weighted {
+		s.W = s.W[:copy(s.W, s.W[n:])]
+	}
+}
+
+// RowBlocks stores the rows of several sets in z, as many at a time as it takes, and yields their labels and weights. Both
+// hold until the next block.
+func RowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int32, []int64] {
+	return func(yield func(labels []int32, weights []int64) bool) {
+		var rows [][]int16
+		var labels []int32
+		var weights []int64
+		block := func() bool {
+			z.Resize(len(rows))
+			parallel.Each((len(rows)+rowsAtOnce-1)/rowsAtOnce, threads, func(_, i int) {
+				some := rows[i*rowsAtOnce : min((i+1)*rowsAtOnce, len(rows))]
+				values := make([]float32, len(some)*z.D())
+				for r, row := range some {
+					blas.Floats(values[r*z.D():][:z.D()], row)
+				}
+				z.QuantizeRows(i*rowsAtOnce, values, len(some), float32(z.Most())) // a step is 1
+			})
+			return yield(labels, weights)
+		}
+		for _, s := range sets {
+			for i := range s.N() {
+				rows, labels = append(rows, s.Row(i)), append(labels, s.Q[i*s.Labels:][:s.Labels]...)
+				if s.Weighted {
+					weights = append(weights, s.W[i])
+				}
+				if len(rows) == features.MaxRows {
+					if !block() {
+						return
+					}
+					rows, labels, weights = rows[:0], labels[:0], weights[:0]
+				}
+			}
+		}
+		if len(rows) > 0 {
+			block()
+		}
+	}
+}
+
+// rowsAtOnce is few enough rows for what they are turned into to stay in the cache; a multiple of 4.
+const rowsAtOnce = 32
+
+// Pick returns the rows with some of the features only.
+func (s *GridRows) Pick(features []int) *GridRows {
+	to := &GridRows{Dim: len(features), Labels: s.Labels, Weighted: s.Weighted, Z: make([]int16, s.N()*len(features)), Q: s.Q, W: s.W}
+	for i := range s.N() {
+		from, row := s.Row(i), to.Row(i)
+		for a, j := range features {
+			row[a] = from[j]
+		}
+	}
+	return to
+}
+
+// JoinRows returns the rows of several sets of one form, in an order that depends on the rows alone.
+func JoinRows(sets []*GridRows) *GridRows {
+	type place struct{ set, row int }
+	var places []place
+	for i, s := range sets {
+		for r := range s.N() {
+			places = append(places, place{i, r})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		s, t := sets[a.set], sets[b.set]
+		if c := slices.Compare(s.Row(a.row), t.Row(b.row)); c != 0 {
+			return c
+		}
+		k := s.Labels
+		if c := slices.Compare(s.Q[a.row*k:][:k], t.Q[b.row*k:][:k]); c != 0 || !s.Weighted {
+			return c
+		}
+		return cmp.Compare(s.W[a.row], t.W[b.row])
+	})
+	to := &GridRows{Dim: sets[0].Dim, Labels: sets[0].Labels, Weighted: sets[0].Weighted}
+	to.Z = make([]int16, 0, len(places)*to.Dim)
+	for _, p := range places {
+		s := sets[p.set]
+		to.Z, to.Q = append(to.Z, s.Row(p.row)...), append(to.Q, s.Q[p.row*s.Labels:][:s.Labels]...)
+		if s.Weighted {
+			to.W = append(to.W, s.W[p.row])
+		}
+	}
+	return to
+}

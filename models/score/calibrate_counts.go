@@ -1,0 +1,163 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// CalibrationCells is the number of cells of the grid of scores. Sizes from 2⁻¹⁰ to 2⁶ have
+// 128 cells an octave, for each sign: a score and its cell's centre differ by at
+// most 0.4 %. Smaller ones share a cell with 2⁻¹⁰, larger ones share that of the
+// largest. The grid is fixed, so nothing about the scores must be known in advance.
+const CalibrationCells = 4096
+
+const (
+	half      = CalibrationCells / 2
+	firstCell = 117 << 7 // upper 16 bits of 2⁻¹⁰ as float32
+)
+
+// countCell returns the cell of a score; cells ascend with the scores.
+func countCell(s float32) int {
+	b := math.Float32bits(s)
+	u := min(max(int(b&(1<<31-1)>>16)-firstCell, 0), half-1)
+	if b>>31 != 0 {
+		return half - 1 - u
+	}
+	return half + u
+}
+
+// centre returns the score that stands for a cell.
+func centre(c int) float64 {
+	sign, u := 1.0, c-half
+	if u < 0 {
+		sign, u = -1, half-1-c
+	}
+	if u == 0 {
+		return sign * 0x1p-11
+	}
+	return sign * float64(math.Float32frombits(uint32(u+firstCell)<<16|1<<15))
+}
+
+// CalibrationCounts counts the scores of each output in cells, those of rows of the output's
+// class apart from the others. It is made by NewCounts; it is not safe for
+// concurrent use.
+type CalibrationCounts struct {
+	outputs int
+	rows    int64
+	n       []int64 // outputs×2×Cells: rows of other classes, rows of the class
+}
+
+// NewCalibrationCounts returns the counts of no rows. It panics for fewer than two outputs.
+func NewCalibrationCounts(outputs int) *CalibrationCounts {
+	if outputs < 2 {
+		panic("calibrate: fewer than two outputs")
+	}
+	return &CalibrationCounts{outputs: outputs, n: make([]int64, outputs*2*CalibrationCells)}
+}
+
+// Add counts rows of scores, row-major, with their classes. It panics if lengths
+// or classes do not fit; the error is about a score that is NaN.
+func (c *CalibrationCounts) Add(scores []float32, class []int32) error {
+	return c.AddRows(scores, class, nil)
+}
+
+// AddRows is Add for rows that count as often as repeats says, once each if it is nil.
+func (c *CalibrationCounts) AddRows(scores []float32, class []int32, repeats []int64) error {
+	if len(scores) != len(class)*c.outputs || repeats != nil && len(repeats) != len(class) {
+		panic("calibrate: scores and classes do not fit")
+	}
+	if i := slices.IndexFunc(scores, func(s float32) bool { return s != s }); i >= 0 {
+		return fmt.Errorf("calibrate: row %d: output %d: the score is NaN", i/c.outputs, i%c.outputs)
+	}
+	c.rows += int64(len(class))
+	for i, y := range class {
+		if y < 0 || int(y) >= c.outputs {
+			panic("calibrate: class out of range")
+		}
+		rows := int64(1)
+		if repeats != nil {
+			rows = repeats[i]
+		}
+		for o, s := range scores[i*c.outputs : (i+1)*c.outputs] {
+			at := 2 * o * CalibrationCells
+			if o == int(y) {
+				at += CalibrationCells
+			}
+			c.n[at+countCell(s)] += rows
+		}
+	}
+	return nil
+}
+
+// Merge adds the rows of d. It panics if it has another number of outputs.
+func (c *CalibrationCounts) Merge(d *CalibrationCounts) {
+	if c.outputs != d.outputs {
+		panic("calibrate: counts of different outputs")
+	}
+	c.rows += d.rows
+	for i, n := range d.n {
+		c.n[i] += n
+	}
+}
+
+// Rows returns the number of rows.
+func (c *CalibrationCounts) Rows() int64 { return c.rows }
+
+// weight returns how often the rows count together.
+func (c *CalibrationCounts) weight() (n int64) {
+	for _, v := range c.n[:2*CalibrationCells] {
+		n += v
+	}
+	return n
+}
+
+// ClassRows returns the number of rows of each class, each as often as it counts.
+func (c *CalibrationCounts) ClassRows() []int64 {
+	rows := make([]int64, c.outputs)
+	for o := range rows {
+		for _, v := range c.n[(2*o+1)*CalibrationCells : 2*(o+1)*CalibrationCells] {
+			rows[o] += v
+		}
+	}
+	return rows
+}
+
+// Code codes the number of outputs, the rows, and the cells.
+func (c *CalibrationCounts) Code(w *wire.Coder) {
+	outputs := w.Int(c.outputs, MaxOutputs)
+	if w.Check(outputs >= 2 && w.Left() >= 16*CalibrationCells*outputs); w.Reading() {
+		*c = *NewCalibrationCounts(outputs)
+	}
+	w.Counts(&c.rows)
+	w.Check(c.rows <= 1<<48)
+	for i := range c.n {
+		w.Counts(&c.n[i])
+		w.Check(c.n[i] <= 1<<48)
+	}
+}
+
+// point is a cell with rows.
+type point struct {
+	score           float64
+	others, members float64
+}
+
+// points returns the cells of an output that have rows, ascending. Where rows count more than
+// once, that is in units of how often they do on average: a prior for a row stays one row.
+func (c *CalibrationCounts) points(output int) (p []point, others, members float64) {
+	unit := 1.0
+	if w := c.weight(); w > 0 && w != c.rows {
+		unit = float64(c.rows) / float64(w)
+	}
+	n := c.n[2*output*CalibrationCells : 2*(output+1)*CalibrationCells]
+	for i := range CalibrationCells {
+		if a, b := float64(unit*float64(n[i])), float64(unit*float64(n[CalibrationCells+i])); a+b > 0 {
+			p = append(p, point{centre(i), a, b})
+			others, members = others+a, members+b
+		}
+	}
+	return p, others, members
+}

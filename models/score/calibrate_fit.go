@@ -1,0 +1,170 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// Methods of Fit.
+const (
+	// Platt fits a sigmoid (Platt 2000): two numbers an output, for few rows.
+	Platt = "platt"
+	// Isotonic fits any ascending function (Zadrozny and Elkan 2002), for 1,000 rows
+	// of each class and more.
+	Isotonic = "isotonic"
+)
+
+// CheckCalibration returns an error that names the first class of which no row was counted,
+// or every one, as its curve cannot be fitted: rows are the Counts' ClassRows, or
+// their expected values.
+func CheckCalibration(rows []int64, names []string) error {
+	var n int64
+	for _, m := range rows {
+		n += m
+	}
+	for c, m := range rows {
+		if m == 0 || m == n {
+			return fmt.Errorf("calibrate: class %.80q: %d of the %d held-out rows are of it; a curve or a threshold needs rows of the class and of others: use more rows, or fewer folds", names[c], m, n)
+		}
+	}
+	return nil
+}
+
+// FitCalibration returns the calibration of the counted rows. Each output's curve is fitted
+// separately, class against others.
+func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
+	if method != Platt && method != Isotonic {
+		methods := []string{Platt, Isotonic}
+		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, option.DidYouMean(method, methods), strings.Join(methods, ", "))
+	}
+	all := &Calibration{Method: method}
+	for o := range c.outputs {
+		p, others, members := c.points(o)
+		if others == 0 || members == 0 {
+			return nil, fmt.Errorf("calibrate: output %d: %.0f rows of its class and %.0f of others; both are needed", o, members, others)
+		}
+		slope, offset := platt(p, others, members)
+		curve := CalibrationCurve{Slope: slope, Offset: offset}
+		if method == Isotonic {
+			curve = CalibrationCurve{}
+			curve.Score, curve.Probability = isotonic(p, func(score float64) float64 { return loss.Sigmoid(float64(slope*score) + offset) })
+		}
+		all.Curves = append(all.Curves, curve)
+	}
+	if err := all.Validate(); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// platt returns a and b of 1/(1 + exp(−(a·s + b))) of greatest likelihood, for
+// targets drawn in a little, (N₊+1)/(N₊+2) and 1/(N₋+2), by Newton's method with
+// the safeguards of Lin, Lin and Weng (2007), Algorithm 1.
+func platt(p []point, others, members float64) (a, b float64) {
+	high, low := (members+1)/(members+2), 1/(others+2)
+	value := func(a, b float64) float64 {
+		var sum float64
+		for _, q := range p {
+			f := float64(a*q.score) + b
+			// −t log p − (1−t) log(1−p) = t·softplus(−f) + (1−t)·softplus(f)
+			no, yes := loss.Softplus(f), loss.Softplus(-f)
+			sum += float64(q.members*(float64(high*yes)+float64((1-high)*no))) +
+				float64(q.others*(float64(low*yes)+float64((1-low)*no)))
+		}
+		return sum
+	}
+	a, b = 0, loss.Log((members+1)/(others+1))
+	least := value(a, b)
+	for range 100 {
+		const ridge = 1e-12
+		haa, hbb, hab := ridge, ridge, 0.0
+		var ga, gb float64
+		for _, q := range p {
+			prob := loss.Sigmoid(float64(a*q.score) + b)
+			n := q.members + q.others
+			d := float64(n * float64(prob*(1-prob)))
+			sd := float64(q.score * d)
+			haa += float64(q.score * sd)
+			hbb += d
+			hab += sd
+			g := float64(n*prob) - (float64(q.members*high) + float64(q.others*low))
+			ga += float64(q.score * g)
+			gb += g
+		}
+		n := others + members
+		if math.Abs(ga) < 1e-9*n && math.Abs(gb) < 1e-9*n {
+			break
+		}
+		det := float64(haa*hbb) - float64(hab*hab)
+		da := -(float64(hbb*ga) - float64(hab*gb)) / det
+		db := -(float64(haa*gb) - float64(hab*ga)) / det
+		down := float64(ga*da) + float64(gb*db)
+		step := 1.0
+		for ; step >= 1e-10; step /= 2 {
+			na, nb := a+float64(step*da), b+float64(step*db)
+			if v := value(na, nb); v < least+float64(1e-4*float64(step*down)) {
+				a, b, least = na, nb, v
+				break
+			}
+		}
+		if step < 1e-10 {
+			break
+		}
+	}
+	return a, b
+}
+
+// priorRows is how many rows a pool of an isotonic curve has besides its own, with the probabilities of the sigmoid.
+// Without them pools at the ends are 0 and 1, and small ones follow their noise: with 30 rows of a class among 1,000
+// the log loss was 13% above that of the sigmoid, with 20 it is 4%; where the truth is a step function it is 10% below,
+// with 5 to 50 of them alike.
+const priorRows = 20
+
+// pool is a range of scores with the same probability.
+type pool struct {
+	members, rows float64
+	first, last   float64
+	prior         float64 // Σ rows·probability of the sigmoid
+}
+
+// pooled pools adjacent violators (Ayer et al. 1955), so that shares ascend.
+func pooled(all []pool) (pools []pool) {
+	for _, q := range all {
+		pools = append(pools, q)
+		for n := len(pools); n > 1; n-- {
+			x, y := pools[n-2], pools[n-1]
+			// Counts are whole, so the comparison is exact as long as products are.
+			if float64(x.members*y.rows) < float64(y.members*x.rows) {
+				break
+			}
+			pools = append(pools[:n-2], pool{x.members + y.members, x.rows + y.rows, x.first, y.last, x.prior + y.prior})
+		}
+	}
+	return pools
+}
+
+// isotonic returns the corners of an ascending function, flat over each pool and straight between pools: that of least
+// squares, whose pools have priorRows more rows with the probabilities of a sigmoid. It never reaches 0 or 1.
+func isotonic(p []point, sigmoid func(score float64) float64) (score, probability []float64) {
+	var all []pool
+	for _, q := range p {
+		n := q.members + q.others
+		all = append(all, pool{q.members, n, q.score, q.score, float64(n * sigmoid(q.score))})
+	}
+	all = pooled(all)
+	for i, q := range all {
+		all[i].members, all[i].rows = q.members+float64(priorRows*(q.prior/q.rows)), q.rows+priorRows
+	}
+	for _, q := range pooled(all) {
+		v := q.members / q.rows
+		score, probability = append(score, q.first), append(probability, v)
+		if q.last > q.first {
+			score, probability = append(score, q.last), append(probability, v)
+		}
+	}
+	return score, probability
+}

@@ -1,0 +1,233 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// Tests holds measures of the quality of probabilities.
+type Tests struct {
+	Rows    int64   `json:"rows"`
+	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least Floor
+	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these
+	// (score.MeanInterval); nil for fewer than score.LeastMeanRows rows.
+	LogLossInterval *[2]float64 `json:"log_loss_interval,omitempty"`
+
+	Floor   float64 `json:"log_loss_floor"`
+	Floored int64   `json:"log_loss_floored"` // rows with p below Floor
+	Brier   float64 `json:"brier"`            // mean of Σ (p_c − 1 if c is the class)²
+	// ECE is the expected calibration error: the mean over rows of the difference of
+	// confidence and accuracy in the row's bin (Naeini, Cooper and Hauskrecht 2015).
+	ECE  float64          `json:"ece"`
+	Bins []ReliabilityBin `json:"bins"`
+}
+
+// ReliabilityBin is of rows whose predicted class has a probability above Low and up to High.
+type ReliabilityBin struct {
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	Rows       int64   `json:"rows"`
+	Confidence float64 `json:"confidence"` // mean of the probability of the predicted class; 0 of no rows
+	Accuracy   float64 `json:"accuracy"`   // share of rows that are of its class
+	// AccuracyLow and AccuracyHigh are the ends of the 95 % interval of Accuracy (score.Interval).
+	AccuracyLow  float64 `json:"accuracy_low"`
+	AccuracyHigh float64 `json:"accuracy_high"`
+}
+
+// Reliability accumulates rows of probabilities with their classes. Make one
+// with NewReliability. Its sums are exact, so results do not depend on the order or split of rows.
+type Reliability struct {
+	outputs        int
+	rows           []int64     // of each bin
+	weight, right  []int64     // of each bin: how often its rows count, and those of them that are right
+	confidence     []exact.Sum // of each bin
+	logLoss, brier exact.Sum
+	powers         [2]exact.Sum // of the log losses' squares and cubes
+	floored        int64        // rows whose class has a probability below Least
+}
+
+// MaxBins is the largest number of bins; 10 and 15 are customary.
+const MaxBins = 1000
+
+// LeastProbability is the smallest probability that the logarithm is taken of.
+const LeastProbability = 1e-7
+
+// NewReliability returns the reliability of no rows. It panics for fewer than two
+// outputs, and unless there are 1 to MaxBins bins.
+func NewReliability(outputs, bins int) *Reliability {
+	if outputs < 2 || bins < 1 || bins > MaxBins {
+		panic("calibrate: reliability without outputs or bins")
+	}
+	counts := func() []int64 { return make([]int64, bins) }
+	return &Reliability{outputs: outputs, rows: counts(), weight: counts(), right: counts(), confidence: make([]exact.Sum, bins)}
+}
+
+// NoMethod is the class of a row that is of none of the outputs' classes: the
+// probability of its class is 0 for every prediction.
+const NoMethod = -1
+
+// Add adds rows of probabilities, row-major, with their classes or None, and
+// the classes that are predicted, each of the largest probability of its row; nil
+// is the first such class of each. It panics if lengths or classes do not fit; it returns an error, and adds nothing,
+// if a value is not a probability or the predicted class is not the most probable.
+func (r *Reliability) Add(p []float32, class, predicted []int32) error {
+	return r.AddRows(p, class, predicted, nil)
+}
+
+// AddRows is Add for rows that count as often as repeats says, once each if it is nil.
+func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []int64) error {
+	k := r.outputs
+	if len(p) != len(class)*k || repeats != nil && len(repeats) != len(class) || predicted != nil && len(predicted) != len(class) {
+		panic("calibrate: probabilities and classes do not fit")
+	}
+	for i, v := range p {
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("calibrate: row %d: output %d: %g is not a probability", i/k, i%k, v)
+		}
+	}
+	for i, y := range class {
+		if y < NoMethod || int(y) >= k || predicted != nil && (predicted[i] < 0 || int(predicted[i]) >= k) {
+			panic("calibrate: class out of range")
+		}
+	}
+	for i, c := range predicted {
+		if row := p[i*k : (i+1)*k]; row[c] != slices.Max(row) {
+			return fmt.Errorf("calibrate: row %d: class %d is predicted with the probability %g, another has %g", i, c, row[c], slices.Max(row))
+		}
+	}
+	for i, y := range class {
+		row := p[i*k : (i+1)*k]
+		best := 0
+		if predicted != nil {
+			best = int(predicted[i])
+		} else {
+			for c, v := range row {
+				if v > row[best] {
+					best = c
+				}
+			}
+		}
+		often := int64(1)
+		if repeats != nil {
+			often = repeats[i]
+		}
+		w := float32(often)
+		logLoss, brier := ProbabilityLosses(row, int(y))
+		r.brier.AddProduct(w, brier)
+		r.logLoss.AddProduct(w, logLoss)
+		r.powers[0].AddWeightedProduct(w, logLoss, logLoss)
+		r.powers[1].AddWeightedProduct(w, logLoss*logLoss, logLoss)
+		if y == NoMethod || float64(row[y]) < LeastProbability {
+			r.floored++
+		}
+		bin := r.bin(row[best])
+		r.rows[bin]++
+		r.weight[bin] += often
+		if best == int(y) {
+			r.right[bin] += often
+		}
+		r.confidence[bin].AddProduct(w, row[best])
+	}
+	return nil
+}
+
+// ProbabilityLosses returns the log loss and the Brier score of a row with these probabilities, whose class
+// may be None: −log of the probability of its class, which is taken as 10⁻⁷ or more, and
+// Σ (p_c − 1 if c is the class)².
+func ProbabilityLosses(p []float32, class int) (logLoss, brier float32) {
+	square, said := 0.0, 0.0
+	if class == NoMethod {
+		square = 1
+	} else {
+		said = float64(p[class])
+	}
+	for c, v := range p {
+		d := float64(v)
+		if c == class {
+			d--
+		}
+		square += float64(d * d)
+	}
+	return float32(-loss.Log(max(said, LeastProbability))), float32(square)
+}
+
+// bin returns the bin of a confidence: bin i is above i/n and up to (i+1)/n.
+func (r *Reliability) bin(p float32) int {
+	n := len(r.rows)
+	i := min(int(float64(p)*float64(n)), n-1)
+	if i > 0 && float64(p) <= float64(i)/float64(n) {
+		i--
+	}
+	return i
+}
+
+// Merge adds the rows of s. It panics if outputs or bins differ.
+func (r *Reliability) Merge(s *Reliability) {
+	if r.outputs != s.outputs || len(r.rows) != len(s.rows) {
+		panic("calibrate: reliabilities of different outputs or bins")
+	}
+	for i := range r.rows {
+		r.rows[i] += s.rows[i]
+		r.weight[i] += s.weight[i]
+		r.right[i] += s.right[i]
+		r.confidence[i].Merge(&s.confidence[i])
+	}
+	r.floored += s.floored
+	r.logLoss.Merge(&s.logLoss)
+	r.brier.Merge(&s.brier)
+	for i := range r.powers {
+		r.powers[i].Merge(&s.powers[i])
+	}
+}
+
+// Tests returns the figures.
+func (r *Reliability) Tests() Tests { return r.WeightedTests(1) }
+
+// WeightedTests is Tests where rows count as often as their weights on a grid say: means are by weight, and
+// intervals are those of the share effective of what was counted.
+func (r *Reliability) WeightedTests(effective float64) Tests {
+	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
+	n, all := len(r.rows), int64(0)
+	for _, m := range r.weight {
+		all += m
+	}
+	t := Tests{Floor: LeastProbability, Floored: r.floored}
+	if all > 0 {
+		t.LogLoss, t.Brier = exact.Mean(all, &r.logLoss), exact.Mean(all, &r.brier)
+		square, cube := exact.Mean(all, &r.powers[0]), exact.Mean(all, &r.powers[1])
+		t.LogLossInterval = MeanInterval(t.LogLoss, square, cube, effective*float64(all))
+	}
+	for i, m := range r.weight {
+		b := ReliabilityBin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: r.rows[i]}
+		t.Rows += b.Rows
+		if m > 0 {
+			b.Confidence = exact.Mean(m, &r.confidence[i])
+			b.Accuracy = float64(r.right[i]) / float64(m)
+			b.AccuracyLow, b.AccuracyHigh = Interval(scaled(r.right[i]), scaled(m))
+			t.ECE += float64(float64(m) / float64(all) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
+		}
+		t.Bins = append(t.Bins, b)
+	}
+	return t
+}
+
+// Code codes the number of outputs and of bins, the bins, and the sums.
+func (r *Reliability) Code(c *wire.Coder) {
+	outputs, bins := c.Int(r.outputs, MaxOutputs), c.Int(len(r.rows), MaxBins)
+	if c.Check(outputs >= 2 && bins >= 1); c.Reading() {
+		*r = *NewReliability(outputs, bins)
+	}
+	for i := range r.rows {
+		c.Counts(&r.rows[i], &r.weight[i], &r.right[i])
+		c.Part(&r.confidence[i])
+		c.Check(r.right[i] <= r.weight[i] && (r.rows[i] > 0 || r.weight[i] == 0) && r.confidence[i].Sign() >= 0)
+	}
+	c.Part(&r.logLoss, &r.brier, &r.powers[0], &r.powers[1])
+	c.Counts(&r.floored)
+	c.Check(r.logLoss.Sign() >= 0 && r.brier.Sign() >= 0)
+}

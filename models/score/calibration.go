@@ -1,0 +1,157 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// Calibration maps scores to probabilities. It is plain data for a manifest.
+type Calibration struct {
+	Method string             `json:"method"` // Platt or Isotonic
+	Curves []CalibrationCurve `json:"curves"` // one for each output
+}
+
+// CalibrationCurve maps the scores of an output to the probability of its class: the sigmoid
+// 1/(1 + exp(−(Slope·s + Offset))), or with Score straight lines between the
+// points (Score, Probability), both ascending, and constants beyond the ends.
+type CalibrationCurve struct {
+	Slope       float64   `json:"slope,omitempty"`
+	Offset      float64   `json:"offset,omitempty"`
+	Score       []float64 `json:"score,omitempty"`
+	Probability []float64 `json:"probability,omitempty"`
+}
+
+// MaxOutputs is the largest number of outputs that is read.
+const MaxOutputs = loss.MaxOutputs
+
+// Validate returns an error that names the invalid curve.
+func (c *Calibration) Validate() error {
+	if c.Method != Platt && c.Method != Isotonic {
+		return fmt.Errorf("calibrate: unknown method %.40q; have %s, %s", c.Method, Platt, Isotonic)
+	}
+	if len(c.Curves) < 2 || len(c.Curves) > MaxOutputs {
+		return fmt.Errorf("calibrate: %d curves, want 2 to %d", len(c.Curves), MaxOutputs)
+	}
+	for o := range c.Curves {
+		if err := c.Curves[o].validate(c.Method); err != nil {
+			return fmt.Errorf("calibrate: curve %d: %w", o, err)
+		}
+	}
+	return nil
+}
+
+func (v *CalibrationCurve) validate(method string) error {
+	points := len(v.Score)
+	switch {
+	case points != len(v.Probability):
+		return fmt.Errorf("%d scores and %d probabilities", points, len(v.Probability))
+	case method == Platt && points > 0:
+		return fmt.Errorf("a sigmoid with points")
+	case method == Isotonic && (points < 1 || points > CalibrationCells || v.Slope != 0 || v.Offset != 0):
+		return fmt.Errorf("%d points, want 1 to %d and no sigmoid", points, CalibrationCells)
+	case math.IsNaN(v.Slope) || math.IsInf(v.Slope, 0) || math.IsNaN(v.Offset) || math.IsInf(v.Offset, 0):
+		return fmt.Errorf("slope %g and offset %g", v.Slope, v.Offset)
+	}
+	for i, s := range v.Score {
+		p := v.Probability[i]
+		if !(p >= 0 && p <= 1) || math.IsNaN(s) || math.IsInf(s, 0) || i > 0 && !(s > v.Score[i-1] && p >= v.Probability[i-1]) {
+			return fmt.Errorf("point %d is (%g, %g): scores must ascend, and probabilities, within 0 and 1", i, s, p)
+		}
+	}
+	return nil
+}
+
+// At returns the probability at a score.
+func (v *CalibrationCurve) At(score float64) float64 {
+	n := len(v.Score)
+	if n == 0 {
+		return loss.Sigmoid(float64(v.Slope*score) + v.Offset)
+	}
+	i := sort.SearchFloat64s(v.Score, score)
+	switch {
+	case i == 0:
+		return v.Probability[0]
+	case i == n:
+		return v.Probability[n-1]
+	}
+	// Halves, so that no difference overflows.
+	at, low, high := float64(score/2), float64(v.Score[i-1]/2), float64(v.Score[i]/2)
+	if !(high > low) {
+		return v.Probability[i]
+	}
+	t := (at - low) / (high - low)
+	return v.Probability[i-1] + float64(min(max(t, 0), 1)*(v.Probability[i]-v.Probability[i-1]))
+}
+
+// Apply stores in dst the probabilities of rows of scores, both row-major with a
+// value for each curve: the values of the curves, divided by their sum, or 1/k each if all are 0. dst may be
+// scores. It panics if a slice is too short.
+func (c *Calibration) Apply(dst, scores []float32, n int) {
+	shares(dst, scores, nil, n, len(c.Curves), func(p []float64, row []float32) {
+		for o, s := range row {
+			p[o] = c.Curves[o].At(float64(s))
+		}
+	})
+}
+
+// LogisticProbabilities is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs, of scores that were fitted with
+// these weights of the classes, all 1 if nil: it is divided by the weight, so that probabilities are those of
+// rows as they come (Saerens, Latinne and Decaestecker 2002, eq. 2.4, with priors in the ratio of the weights).
+func LogisticProbabilities(dst, scores []float32, weights []float64, n, k int) {
+	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
+		for o, s := range row {
+			p[o] = loss.Sigmoid(float64(s))
+		}
+	})
+}
+
+// SoftmaxProbabilities is Logistic with exp(s) for each of k outputs.
+func SoftmaxProbabilities(dst, scores []float32, weights []float64, n, k int) {
+	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
+		top := float64(slices.Max(row))
+		for o, s := range row {
+			p[o] = loss.Exp(float64(s) - top)
+		}
+	})
+}
+
+var scratch sync.Pool // of *[]float64
+
+// shares stores in dst the numbers that weigh computes for each row of k scores, divided by the weights of the
+// classes, if there are any, and by their sum.
+func shares(dst, scores []float32, weights []float64, n, k int, weigh func(p []float64, row []float32)) {
+	if len(dst) < n*k || len(scores) < n*k {
+		panic("calibrate: Apply: slice too short")
+	}
+	held, _ := scratch.Get().(*[]float64)
+	if held == nil {
+		held = new([]float64)
+	}
+	defer scratch.Put(held)
+	if cap(*held) < k {
+		*held = make([]float64, k)
+	}
+	p := (*held)[:k]
+	for i := range n {
+		weigh(p, scores[i*k:(i+1)*k])
+		for o, w := range weights {
+			p[o] /= w
+		}
+		var sum float64
+		for _, v := range p {
+			sum += v
+		}
+		for o, v := range p {
+			if sum > 0 {
+				dst[i*k+o] = float32(v / sum)
+			} else {
+				dst[i*k+o] = float32(1 / float64(k))
+			}
+		}
+	}
+}

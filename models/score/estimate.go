@@ -1,0 +1,100 @@
+package score
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// LeastMeanRows is the number of rows, effective ones if they have weights, below which a Mean has
+// neither p-values nor bounds: they rest on the mean of many rows.
+const LeastMeanRows = 30
+
+// Mean is a mean of rows, such as of their losses or of differences of losses, with its precision.
+type Mean struct {
+	Mean  float64 // of the rows, by weight
+	Error float64 // its standard error; 0 if all rows have the same value
+	// Skew is the skewness of the mean: that of the rows over √rows.
+	Skew      float64
+	Effective float64 // rows, in rows of equal weights
+}
+
+// PBelow returns the p-value of the hypothesis that the mean of all possible rows
+// is at least margin, against its being less; 1 for fewer than LeastRows rows.
+//
+// It is that of a t test, corrected for skewness by the transformation of Hall (1992,
+// J. R. Statist. Soc. B 54:221)
+//
+//	g(t) = t + G(t²/3 + 1/6) + G²t³/27,    G the skewness of the mean,
+//
+// which makes its error fall as 1/n instead of 1/√n, as that of the BCa bootstrap does, without
+// resampling. Losses and their differences are often very skewed, because a few rows have large ones.
+func (e Mean) PBelow(margin float64) float64 {
+	switch {
+	case e.Effective < LeastMeanRows:
+		return 1
+	case e.Error == 0 && e.Mean < margin:
+		return 0
+	case e.Error == 0:
+		return 1
+	}
+	return e.student().CDF(e.transformed((e.Mean - margin) / e.Error))
+}
+
+// P returns the two-sided p-value of the hypothesis that the mean is 0.
+func (e Mean) P() float64 {
+	if e.Error == 0 || e.Effective < LeastMeanRows {
+		return 1
+	}
+	return 2 * e.student().CDF(-math.Abs(e.transformed(e.Mean/e.Error)))
+}
+
+// Bounds returns the bounds below and above which the mean is, with that confidence
+// each, between 0.5 and 1; infinite for fewer than LeastRows rows.
+func (e Mean) Bounds(confidence float64) (low, high float64) {
+	if e.Effective < LeastMeanRows {
+		return math.Inf(-1), math.Inf(1)
+	}
+	t := e.student().Quantile(confidence)
+	return e.Mean - e.Error*e.inverse(t), e.Mean - e.Error*e.inverse(-t)
+}
+
+func (e Mean) student() distuv.StudentsT {
+	return distuv.StudentsT{Sigma: 1, Nu: e.Effective - 1}
+}
+
+// transformed returns g(t) = ((1 + Gt/3)³ − 1)/G + G/6.
+func (e Mean) transformed(t float64) float64 {
+	u := e.Skew * t / 3
+	return t*(1+u*(1+u/3)) + e.Skew/6
+}
+
+// inverse returns the t of which transformed is s.
+func (e Mean) inverse(s float64) float64 {
+	if s -= e.Skew / 6; math.Abs(e.Skew) < 1e-8 {
+		return s
+	}
+	return 3 / e.Skew * (math.Cbrt(1+e.Skew*s) - 1)
+}
+
+// newMean returns the mean of rows with its precision, from the means of the values, their squares
+// and their cubes, for rows that are as precise as that many of equal weights.
+func newMean(mean, square, cube, effective float64) Mean {
+	e := Mean{Mean: mean, Effective: effective}
+	if variance := square - mean*mean; variance > 0 && effective > 1 {
+		e.Error = math.Sqrt(variance / (effective - 1))
+		e.Skew = (cube - mean*(3*square-2*mean*mean)) / math.Pow(variance, 1.5) / math.Sqrt(effective)
+	}
+	return e
+}
+
+// MeanInterval returns the 95% interval of a mean of values that are not negative, from the means of the
+// values, their squares and their cubes, for rows that are as precise as that many of equal weights; nil
+// for fewer than LeastRows.
+func MeanInterval(mean, square, cube, effective float64) *[2]float64 {
+	if effective < LeastMeanRows {
+		return nil
+	}
+	low, high := newMean(mean, square, cube, effective).Bounds(0.975)
+	return &[2]float64{max(low, 0), high}
+}

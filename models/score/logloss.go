@@ -1,0 +1,103 @@
+package score
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// factors multiply the scores of a classifier before their softmax. Scores of ridge are
+// between −1 and 1 even where a class is certain, so their own softmax would be far from
+// probabilities; the best factor is a calibration by one number.
+var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
+
+// LogLosses sums the log losses of several fits of one classifier on the same rows. The
+// probabilities of a fit are
+//
+//	p_c = exp(β·s_c) / Σ_j exp(β·s_j)
+//
+// of its scores s, and its log loss is the mean of −log p of the rows' classes at the β
+// with the least, of 15 from ½ to 64. Create it with NewLosses. It is not safe for
+// concurrent use.
+type LogLosses struct {
+	rows int64
+	fits []lossSums
+}
+
+// lossSums are those of one fit.
+type lossSums struct {
+	finite int64 // rows whose scores are finite
+	sums   [len(factors)]exact.Sum
+}
+
+// NewLogLosses returns empty sums for that many fits.
+func NewLogLosses(fits int) *LogLosses { return &LogLosses{fits: make([]lossSums, fits)} }
+
+// Add adds a row of that class with the scores of all fits, one fit after the other. The
+// log loss of a row is rounded to float32, and at most the largest of those.
+func (l *LogLosses) Add(class int, scores []float32) { l.AddRows(class, scores, 1) }
+
+// AddRows adds that many equal rows, as Add adds one.
+func (l *LogLosses) AddRows(class int, scores []float32, rows int64) {
+	l.rows += rows
+	k := len(scores) / len(l.fits)
+	for i := range l.fits {
+		f, row := &l.fits[i], scores[i*k:(i+1)*k]
+		if slices.ContainsFunc(row, func(s float32) bool { return s-s != 0 }) {
+			continue
+		}
+		f.finite += rows
+		most := float64(slices.Max(row))
+		for b, beta := range factors {
+			// −log p = log Σ exp(β(s_j − max)) − β(s_c − max)
+			v := loss.Log(loss.SumExp(row, most, beta)) - float64(beta*(float64(row[class])-most))
+			f.sums[b].AddProduct(float32(rows), float32(min(v, math.MaxFloat32)))
+		}
+	}
+}
+
+// Rows returns how many rows were added.
+func (l *LogLosses) Rows() int64 { return l.rows }
+
+// Of returns the log loss of a fit and its factor β. It is +Inf if the fit has scores that
+// are not finite, or there are no rows.
+func (l *LogLosses) Of(fit int) (logLoss, factor float64) {
+	f := &l.fits[fit]
+	logLoss = math.Inf(1)
+	if f.finite < l.rows || l.rows == 0 {
+		return logLoss, 0
+	}
+	for b := range f.sums {
+		if v := exact.Mean(l.rows, &f.sums[b]); v < logLoss {
+			logLoss, factor = v, factors[b]
+		}
+	}
+	return logLoss, factor
+}
+
+// Merge adds the rows of m, added for the same fits.
+func (l *LogLosses) Merge(m *LogLosses) {
+	l.rows += m.rows
+	for i := range l.fits {
+		l.fits[i].finite += m.fits[i].finite
+		for b := range l.fits[i].sums {
+			l.fits[i].sums[b].Merge(&m.fits[i].sums[b])
+		}
+	}
+}
+
+// Code codes the rows, and for each fit the rows with finite scores and the sums.
+func (l *LogLosses) Code(c *wire.Coder) {
+	c.Counts(&l.rows)
+	wire.Each(c, &l.fits, math.MaxInt32, func(f *lossSums) {
+		c.Counts(&f.finite)
+		for i := range f.sums {
+			c.Part(&f.sums[i])
+			c.Check(f.sums[i].Sign() >= 0 && (f.finite > 0 || f.sums[i].IsZero()))
+		}
+		c.Check(f.finite <= l.rows)
+	})
+}

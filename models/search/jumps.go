@@ -1,0 +1,202 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+const (
+	// maxLevels is the largest number of levels of all columns together, of a third as many rows or more; of any
+	// number of rows there may be someLevels.
+	maxLevels  = 1024
+	someLevels = 256
+	// RowsPerLevel is the least mean number of rows of a level, fewLevels the least number of levels.
+	RowsPerLevel = 2
+	fewLevels    = 3
+	// linearSteps and linearRidge are of the fit whose residuals jump.
+	linearSteps = 20
+	linearRidge = 1e-3
+)
+
+// MostJumpLevels is the largest number of levels of all columns of n rows together.
+func MostJumpLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
+
+// JumpLevels returns column j of rows of d numbers with a cut below each of its values but the least; false if they are too few, too
+// many, or have too few rows.
+func JumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
+	n := len(x) / d
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = x[i*d+j]
+	}
+	// A column that measures mostly has too many values among some of the rows already.
+	some := slices.Clone(values[:min(n, RowsPerLevel*most)])
+	slices.Sort(some)
+	if rows := len(some); RowsPerLevel*len(slices.Compact(some)) > rows {
+		return preprocess.BinColumn{}, false
+	}
+	slices.Sort(values)
+	values = slices.Compact(values)
+	if len(values) < fewLevels || len(values) > most || RowsPerLevel*len(values) > n {
+		return preprocess.BinColumn{}, false
+	}
+	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true
+}
+
+// JumpResiduals returns, for each output, what a linear fit to the first rows of x, of d numbers, leaves of their codes, and which share of
+// their variance that is.
+func JumpResiduals(codes [][]float64, x []float32, d, threads int) (out [][]float64, share float64) {
+	n, width := len(codes[0]), d
+	row := func(i int) []float32 { return x[i*width:][:width] }
+	d++ // with a constant
+	out = make([][]float64, len(codes))
+	parallel.Ranges(len(out), 1, threads, func(lo, hi int) {
+		for c := lo; c < hi; c++ {
+			left := slices.Clone(codes[c])
+			// Conjugate gradients of the least squares with a small ridge.
+			w, p, q, g := make([]float64, d), make([]float64, d), make([]float64, n), make([]float64, d)
+			var size float64
+			for step := range linearSteps {
+				for j := range g {
+					g[j] = -float64(linearRidge * float64(n) * w[j])
+				}
+				for i, e := range left {
+					for j, v := range row(i) {
+						g[j] += float64(e * float64(v))
+					}
+					g[d-1] += e
+				}
+				before := size
+				size = 0
+				for _, v := range g {
+					size += float64(v * v)
+				}
+				if !(size > 0) {
+					break
+				}
+				for j, v := range g {
+					if step > 0 {
+						v += float64(size / before * p[j])
+					}
+					p[j] = v
+				}
+				var curve float64
+				for _, v := range p {
+					curve += float64(linearRidge * float64(n) * float64(v*v))
+				}
+				for i := range q {
+					sum := p[d-1]
+					for j, v := range row(i) {
+						sum += float64(p[j] * float64(v))
+					}
+					q[i] = sum
+					curve += float64(sum * sum)
+				}
+				by := size / curve
+				for j, v := range p {
+					w[j] += float64(by * v)
+				}
+				for i, v := range q {
+					left[i] -= float64(by * v)
+				}
+			}
+			out[c] = left
+		}
+	})
+	var all, rest float64
+	for c, left := range out {
+		all += squares(codes[c])
+		rest += squares(left)
+	}
+	if !(all > 0) {
+		return out, 0
+	}
+	return out, rest / all
+}
+
+// squares returns the sum of the squared distances from the mean.
+func squares(of []float64) (sum float64) {
+	var mean float64
+	for _, v := range of {
+		mean += v
+	}
+	mean /= float64(len(of))
+	for _, v := range of {
+		e := v - mean
+		sum += float64(e * e)
+	}
+	return sum
+}
+
+// JumpShare returns which share of the variance of the residuals is that of their means on the levels of a column, as
+// far as a line between the means of the levels beside them does not tell them, and by how many standard errors that
+// is above what chance makes. Of numbers that measure, neighbours are alike; of those that name things, they are not.
+func JumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
+	n, most := len(left[0]), len(column.Cuts)+1
+	level := make([]int, n)
+	rows, at := make([]float64, most), make([]float64, most)
+	for i := range level {
+		v := x[i*d+column.Index]
+		l, exact := slices.BinarySearch(column.Cuts, v)
+		if exact {
+			l++
+		}
+		level[i], at[l] = l, float64(v)
+		rows[l]++
+	}
+	var has []int // levels that some of the rows have
+	for l, n := range rows {
+		if n > 0 {
+			has = append(has, l)
+		}
+	}
+	if len(has) < fewLevels || n <= len(has)+1 {
+		return 0, 0
+	}
+	var total, within float64
+	means := make([][]float64, len(left))
+	for c, left := range left {
+		sums := make([]float64, most)
+		var sum float64
+		for i, v := range left {
+			sums[level[i]] += v
+			sum += v
+		}
+		for l := range sums {
+			sums[l] /= max(rows[l], 1)
+		}
+		means[c] = sums
+		sum /= float64(n)
+		for i, v := range left {
+			e, of := v-sums[level[i]], v-sum
+			within += float64(e * e)
+			total += float64(of * of)
+		}
+	}
+	total /= float64(n)
+	if !(total > 0) {
+		return 0, 0
+	}
+	within = max(within/float64(n-len(has)), 1e-9*total) // also if levels tell all
+	var excess, weight, chi float64
+	for k := 1; k < len(has)-1; k++ {
+		before, l, after := has[k-1], has[k], has[k+1]
+		b := (at[l] - at[before]) / (at[after] - at[before])
+		a := 1 - b
+		var squares float64
+		for _, m := range means {
+			e := m[l] - float64(a*m[before]) - float64(b*m[after])
+			squares += float64(e * e)
+		}
+		a, b = float64(a*a), float64(b*b)
+		chance := float64(within * (1/rows[l] + a/rows[before] + b/rows[after]))
+		excess += float64(rows[l] * (squares - chance))
+		weight += float64(rows[l] * (1 + a + b))
+		chi += squares / chance
+	}
+	inner := float64(len(has) - 2)
+	return excess / weight / total, (chi - inner) / math.Sqrt(3*inner) // neighbours share means, so not 2
+}

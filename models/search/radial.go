@@ -1,0 +1,115 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// RadialKernel replaces distances over the width by the kernel of them.
+type RadialKernel func(t []float64)
+
+// RadialKernelOf returns the kernel of a recipe; nil if it is not known in closed form.
+func RadialKernelOf(r features.Recipe) RadialKernel {
+	switch r := r.(type) {
+	case fourier.Gaussian:
+		return GaussianRadial
+	case fourier.Laplace:
+		return laplace
+	case fourier.Matern:
+		s := math.Sqrt(2 * r.Nu)
+		switch r.Nu {
+		case 0.5:
+			return laplace
+		case 1.5:
+			return matern(func(t float64) float64 { return 1 + t }, s)
+		case 2.5:
+			return matern(func(t float64) float64 { return 1 + t + float64(t*t)/3 }, s)
+		}
+	}
+	return nil
+}
+
+// GaussianRadial is exp(−t²/2).
+func GaussianRadial(t []float64) {
+	for i, v := range t {
+		t[i] = -float64(v*v) / 2
+	}
+	blas.ExpEach(t)
+}
+
+// laplace is exp(−t).
+func laplace(t []float64) {
+	for i, v := range t {
+		t[i] = -v
+	}
+	blas.ExpEach(t)
+}
+
+// matern is p(st)·exp(−st) for a polynomial p.
+func matern(p func(t float64) float64, s float64) RadialKernel {
+	return func(t []float64) {
+		var e [64]float64
+		for some := range slices.Chunk(t, len(e)) {
+			for i, v := range some {
+				some[i] = float64(v * s)
+				e[i] = -some[i]
+			}
+			blas.ExpEach(e[:len(some)])
+			for i, v := range some {
+				some[i] = float64(p(v) * e[i])
+			}
+		}
+	}
+}
+
+// KernelMatrix is a kernel matrix.
+type KernelMatrix struct {
+	*RadialRows
+	N int       // rows
+	K []float64 // lower triangle
+}
+
+// NewKernelMatrix computes the kernel of rows at a width, in k, which has Triangle(d.N) numbers.
+func NewKernelMatrix(kernel RadialKernel, d *Distances, width float64, k []float64) *KernelMatrix {
+	m := &KernelMatrix{d.RadialRows, d.N, k}
+	inverse := 1 / width
+	for i := range d.N {
+		row := k[Triangle(i):][:i+1]
+		for j, t := range d.between[Triangle(i):][:i] {
+			row[j] = float64(float64(t) * inverse)
+		}
+		kernel(row[:i])
+		row[i] = 1
+	}
+	return m
+}
+
+// AddProducts adds the inner products of the rows of phi, of d numbers each, most of which are 0.
+func (m *KernelMatrix) AddProducts(phi []float32, d int) {
+	type number struct {
+		at    int
+		value float64
+	}
+	rows := make([][]number, m.N)
+	for i := range rows {
+		for j, v := range phi[i*d : (i+1)*d] {
+			if v != 0 {
+				rows[i] = append(rows[i], number{j, float64(v)})
+			}
+		}
+	}
+	for i := range m.N {
+		dense, dst := phi[i*d:(i+1)*d], m.K[Triangle(i):][:i+1]
+		for j, row := range rows[:i+1] {
+			var sum float64
+			for _, v := range row {
+				sum += float64(v.value * float64(dense[v.at]))
+			}
+			dst[j] += sum
+		}
+	}
+}

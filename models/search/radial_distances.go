@@ -1,0 +1,68 @@
+package search
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// RadialRows are some of the rows of a matrix.
+type RadialRows struct {
+	rows []int // ascending
+	At   []int // where each row of the matrix is among them; 0 of others
+}
+
+// NewRadialRows returns those of n rows for which has is true.
+func NewRadialRows(n int, has func(row int) bool) *RadialRows {
+	r := &RadialRows{At: make([]int, n)}
+	for i := range n {
+		if has(i) {
+			r.At[i] = len(r.rows)
+			r.rows = append(r.rows, i)
+		}
+	}
+	return r
+}
+
+// Of returns those rows of x, of d numbers each.
+func (r *RadialRows) Of(x []float32, d int) []float32 {
+	dst := make([]float32, 0, len(r.rows)*d)
+	for _, i := range r.rows {
+		dst = append(dst, x[i*d:(i+1)*d]...)
+	}
+	return dst
+}
+
+// Triangle returns where row i of a lower triangle begins, whose rows lie one after the other; of n rows it is their
+// size.
+func Triangle(i int) int { return i * (i + 1) / 2 }
+
+// Distances are those between rows.
+type Distances struct {
+	*RadialRows
+	N       int       // rows
+	between []float32 // lower triangle
+}
+
+// NewDistances computes the distances of some rows of x, of dim numbers each.
+func NewDistances(x []float32, dim int, rows *RadialRows, of kernel.Distance, threads int) *Distances {
+	n := len(rows.rows)
+	d := &Distances{RadialRows: rows, N: n, between: make([]float32, Triangle(n))}
+	some := rows.Of(x, dim)
+	// Rows of a triangle, the longest first.
+	parallel.Ranges(n, 8, threads, func(lo, hi int) {
+		sums := make([]float64, n)
+		for i := n - hi; i < n-lo; i++ {
+			blas.Distances(sums[:i], some[i*dim:(i+1)*dim], some, of == kernel.L1)
+			for j, v := range sums[:i] {
+				if of == kernel.Euclidean {
+					v = math.Sqrt(v)
+				}
+				d.between[Triangle(i)+j] = float32(v)
+			}
+		}
+	})
+	return d
+}

@@ -1,0 +1,50 @@
+package search
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// Matrices of some rows are those of the kernels of recipes, plus inner products.
+func TestKernelsOfDistancesAreThoseOfTheRecipes(t *testing.T) {
+	const n, d = 30, 3
+	random := rand.New(rand.NewPCG(1, n))
+	x := make([]float32, n*d)
+	for i := range x {
+		if x[i] = float32(random.NormFloat64()); i%4 == 0 {
+			x[i] = 0
+		}
+	}
+	some := NewRadialRows(n, func(row int) bool { return row%3 > 0 })
+	for _, r := range []features.Recipe{
+		fourier.Gaussian{In: d, Out: 2, Width: 1.3}, fourier.Laplace{In: d, Out: 2, Width: 1.3},
+		fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 1.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 2.5},
+	} {
+		of := r.(interface{ Distance() kernel.Distance }).Distance()
+		m := NewKernelMatrix(RadialKernelOf(r), NewDistances(x, d, some, of, 2), 1.3, make([]float64, Triangle(2*n/3)))
+		m.AddProducts(some.Of(x, d), d)
+		for i := range n {
+			for j := range i + 1 {
+				if i%3 == 0 || j%3 == 0 {
+					continue
+				}
+				a, b := x[i*d:][:d], x[j*d:][:d]
+				want := r.Kernel(a, b)
+				for k, v := range a {
+					want += float64(v) * float64(b[k])
+				}
+				if got := m.K[Triangle(m.At[i])+m.At[j]]; math.Abs(got-want) > 1e-6 {
+					t.Fatalf("%T: kernel of rows %d and %d is %v, want %v", r, i, j, got, want)
+				}
+			}
+		}
+	}
+	if RadialKernelOf(fourier.Matern{Nu: 2}) != nil || RadialKernelOf(fourier.Cauchy{}) != nil {
+		t.Error("a kernel without a closed form has one")
+	}
+}

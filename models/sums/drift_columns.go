@@ -1,0 +1,340 @@
+package sums
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// level is the probability with which a distance that is certain is too large for some column.
+const level = 0.05
+
+// Kinds of drift.
+const (
+	DriftMissing  = "missing"  // the share of missing values
+	DriftValues   = "values"   // the distribution of numbers: the largest difference of a share below or above a number
+	DriftRange    = "range"    // the share of numbers beyond the least and largest of before
+	DriftLevels   = "levels"   // the shares of the levels of a category: total variation
+	DriftMean     = "mean"     // the mean; the distance is that of two normal distributions so far apart
+	DriftLabels   = "labels"   // the shares of the labels: total variation
+	DriftRepeated = "repeated" // the share of rows that are copies of others
+)
+
+// ColumnDrift is the drift of a column, or of the labels or the rows as a whole.
+type ColumnDrift struct {
+	Name     string  `json:"name"`
+	Kind     string  `json:"kind"`     // that with the largest AtLeast
+	Distance float64 `json:"distance"` // of that kind
+	AtLeast  float64 `json:"at_least"` // the distance that is certain
+	Detail   string  `json:"detail"`   // in words
+}
+
+// DriftReport says how far rows have moved.
+type DriftReport struct {
+	Rows      int64 `json:"rows"`
+	Reference int64 `json:"reference_rows"`
+	Compared  int   `json:"compared"` // columns
+	// Columns are those that have moved for certain, the farthest first.
+	Columns []ColumnDrift `json:"columns,omitempty"`
+	// Schema says how the columns of the files differ from those of before; nil if they do not.
+	Schema *SchemaChanges `json:"schema,omitempty"`
+	// Features compares rows in the features of a model; nil if that was not done.
+	Features *FeatureDrift `json:"features,omitempty"`
+}
+
+// Largest returns the largest distance of a column that is certain.
+func (r *DriftReport) Largest() float64 {
+	if len(r.Columns) == 0 {
+		return 0
+	}
+	return r.Columns[0].AtLeast
+}
+
+// Exceeds returns in words what has certainly moved farther than the bounds on columns and on
+// features, each 0 for none; nothing if all is within them.
+func (r *DriftReport) Exceeds(columns, features float64) (all []string) {
+	for _, c := range r.Columns {
+		if columns > 0 && c.AtLeast > columns {
+			all = append(all, fmt.Sprintf("%s: %s (drift at least %.3g, above %g)", c.Name, c.Detail, c.AtLeast, columns))
+		}
+	}
+	if f := r.Features; f != nil && features > 0 && f.AtLeast > features {
+		all = append(all, fmt.Sprintf("the features have moved by at least %.3g, above %g", f.AtLeast, features))
+	}
+	return all
+}
+
+// DriftOfCounts compares rows, counted in the cells of the statistics, with the rows of these. Of rows that belong to groups,
+// cluster of them are as good as one; 0 is 1.
+func DriftOfCounts(s *profile.Statistics, c *DriftCounts, cluster float64, names DriftNames) *DriftReport {
+	k := newComparison(s, c, names, 0)
+	k.cluster = max(1, cluster)
+	return k.report()
+}
+
+// DriftOfSum compares the rows of a profile with those of the statistics: besides values, levels and
+// missing ones also means, labels, and how many rows are copies of others. It panics unless they
+// have the same columns. Of rows that belong to groups, cluster of them are as good as one; 0 is 1.
+func DriftOfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names DriftNames) *DriftReport {
+	t := sum.Statistics()
+	if len(t.Columns) != len(s.Columns) {
+		panic("drift: statistics of other columns")
+	}
+	// Values are those of a sample of all different rows, as in the statistics.
+	c := NewDriftCounts(s)
+	x, n, d := sum.Sample()
+	for i := range n {
+		c.AddRow(x[i*d : (i+1)*d])
+	}
+	k := newComparison(s, c, names, copied(t))
+	k.sum, k.cluster = t, max(1, cluster)
+	return k.report()
+}
+
+// copied returns the share of rows that are copies of others.
+func copied(s *profile.Statistics) float64 {
+	if s.Rows == 0 {
+		return 0
+	}
+	return max(0, 1-s.Distinct/float64(s.Rows))
+}
+
+// comparison compares rows with statistics.
+type comparison struct {
+	ref    *profile.Statistics
+	counts *DriftCounts
+	copied float64 // share of rows of which counts have only one copy
+	sum    *profile.Statistics
+	names  DriftNames
+	log    float64 // of the number of figures that are compared, over the level
+	// cluster is how many rows count as one, because those of a group are alike.
+	cluster float64
+	all     []ColumnDrift
+}
+
+func newComparison(s *profile.Statistics, c *DriftCounts, names DriftNames, copied float64) *comparison {
+	figures := 2 // labels and repeated rows
+	for j := range c.columns {
+		figures += 2 + 2*len(c.columns[j].edges) // missing; mean or levels; below and up to each edge
+	}
+	return &comparison{ref: s, counts: c, copied: copied, names: names, log: math.Log(2 * float64(figures) / level), cluster: 1}
+}
+
+// slack is how far a difference of two shares, of that many rows each, may be from the truth
+// (Hoeffding 1963).
+func (k *comparison) slack(n1, n2 float64) float64 {
+	return math.Sqrt(k.log / 2 * k.cluster * (1/n1 + 1/n2))
+}
+
+// found adds a distance that is certain by more than 0.
+func (k *comparison) found(name, kind string, distance, slack float64, detail string, args ...any) {
+	if distance-slack > 0 {
+		k.all = append(k.all, ColumnDrift{name, kind, distance, min(1, distance-slack), fmt.Sprintf(detail, args...)})
+	}
+}
+
+func (k *comparison) report() *DriftReport {
+	r := &DriftReport{Rows: k.counts.rows, Reference: k.ref.Rows, Compared: len(k.counts.columns)}
+	rows := k.counts.rows
+	if k.sum != nil {
+		r.Rows, rows = k.sum.Rows, k.sum.Rows
+	}
+	if least := leastRows * k.cluster; float64(rows) < least || float64(k.ref.Rows) < least {
+		return r
+	}
+	for j := range k.counts.columns {
+		k.missing(j)
+		if k.counts.columns[j].level {
+			k.levels(j)
+		} else {
+			k.values(j)
+			k.mean(j)
+		}
+	}
+	if k.sum != nil {
+		k.labels()
+		k.repeated()
+	}
+	slices.SortStableFunc(k.all, func(a, b ColumnDrift) int { return cmp.Compare(b.AtLeast, a.AtLeast) })
+	for _, c := range k.all {
+		if !slices.ContainsFunc(r.Columns, func(d ColumnDrift) bool { return d.Name == c.Name }) {
+			r.Columns = append(r.Columns, c)
+		}
+	}
+	return r
+}
+
+// missing compares the shares of missing values.
+func (k *comparison) missing(j int) {
+	n, missing := k.counts.rows, k.counts.columns[j].missing
+	if k.sum != nil {
+		n, missing = k.sum.Rows, k.sum.Columns[j].Missing
+	}
+	was, is := float64(k.ref.Columns[j].Missing)/float64(k.ref.Rows), float64(missing)/float64(n)
+	k.found(k.names.column(j), DriftMissing, math.Abs(is-was), k.slack(float64(k.ref.Rows), float64(n)),
+		"%s missing, was %s", percent(is), percent(was))
+}
+
+// values compares the distribution of numbers at the least, the largest and the deciles.
+func (k *comparison) values(j int) {
+	n, counts := k.counts.present(j)
+	ref := float64(k.ref.Rows - k.ref.Columns[j].Missing)
+	if n < leastRows || ref < leastRows {
+		return
+	}
+	var deciles []float32
+	if j < len(k.ref.Deciles) && k.ref.Distinct > 0 {
+		deciles = k.ref.Deciles[j]
+	}
+	sampled := float64(k.ref.Sampled) * ref / float64(k.ref.Rows)
+	slack := k.slack(sampled, float64(n)) + copied(k.ref) + k.copied + 1/sampled
+	name, low, high := k.names.column(j), k.ref.Columns[j].Min, k.ref.Columns[j].Max
+	var worst ColumnDrift  // of the deciles
+	var less, more float64 // shares beyond the least and the largest
+	below := int64(0)
+	for i, edge := range k.counts.columns[j].edges {
+		below += counts[2*i]
+		to := below + counts[2*i+1]
+		under, up := float64(below)/float64(n), float64(to)/float64(n) // below the edge, and up to it
+		if edge == low {
+			less = under
+		}
+		if edge == high {
+			more = 1 - up
+		}
+		if first := slices.Index(deciles, edge); first >= 0 {
+			last := first
+			for last+1 < len(deciles) && deciles[last+1] == edge {
+				last++
+			}
+			wasUnder, wasUp := float64(first+1)/10, float64(last+1)/10 // at most, at least
+			if d := under - wasUnder; d > worst.Distance {
+				worst = ColumnDrift{Distance: d, Detail: fmt.Sprintf("%s below %.6g, was at most %s", percent(under), edge, percent(wasUnder))}
+			}
+			if d := wasUp - up; d > worst.Distance {
+				worst = ColumnDrift{Distance: d, Detail: fmt.Sprintf("%s up to %.6g, was at least %s", percent(up), edge, percent(wasUp))}
+			}
+		}
+		below = to
+	}
+	k.found(name, DriftRange, less+more, k.slack(ref, float64(n))+k.copied, "%s below %.6g and %s above %.6g, the range before",
+		percent(less), low, percent(more), high)
+	if k.sum != nil { // each decile beyond the range of these rows has a tenth of those before beyond it
+		is, gone := k.sum.Columns[j], 0.0
+		for _, edge := range deciles {
+			if edge < is.Min || edge > is.Max {
+				gone += 0.1
+			}
+		}
+		k.found(name, DriftRange, gone, slack, "none below %.6g or above %.6g, was at least %s", is.Min, is.Max, percent(gone))
+	}
+	k.found(name, DriftValues, worst.Distance, slack, "%s", worst.Detail)
+}
+
+// mean compares the means of all rows in deviations, by Welch's statistic.
+func (k *comparison) mean(j int) {
+	if k.sum == nil || k.ref.Columns == nil {
+		return
+	}
+	a, b := k.ref.Columns[j], k.sum.Columns[j]
+	n1, n2 := (effective(k.ref)-float64(a.Missing))/k.cluster, (effective(k.sum)-float64(b.Missing))/k.cluster
+	if n1 < leastRows || n2 < leastRows || !(a.Dev > 0) {
+		return
+	}
+	z := -distuv.UnitNormal.Quantile(math.Exp(-k.log)) // two-sided: k.log has the factor of 2
+	shift := math.Abs(b.Mean-a.Mean) / a.Dev
+	se := math.Sqrt(float64(a.Dev*a.Dev)/n1+float64(b.Dev*b.Dev)/n2) / a.Dev
+	if shift > z*se {
+		apart := func(deviations float64) float64 { return 2*distuv.UnitNormal.CDF(deviations/2) - 1 }
+		k.found(k.names.column(j), DriftMean, apart(shift), apart(shift)-apart(shift-z*se), "mean %.6g, was %.6g (deviation %.4g)", b.Mean, a.Mean, a.Dev)
+	}
+}
+
+// effective returns the number of rows of equal weights.
+func effective(s *profile.Statistics) float64 {
+	if s.Weights != nil {
+		return s.Weights.Effective
+	}
+	return float64(s.Rows)
+}
+
+// levels compares the shares of the levels.
+func (k *comparison) levels(j int) {
+	n, counts := k.counts.present(j)
+	if k.sum != nil {
+		n, counts = k.sum.Rows-k.sum.Columns[j].Missing, k.sum.Levels[j]
+	}
+	ref := k.ref.Rows - k.ref.Columns[j].Missing
+	k.shares(k.names.column(j), DriftLevels, k.ref.Levels[j], counts, ref, n, func(v int) string { return k.names.level(j, v) })
+}
+
+// shares compares the shares of the values of something by their total variation. That of samples
+// is above that of what they are drawn from by at most ½Σ√(p(1/n₁ + 1/n₂)) in the mean.
+func (k *comparison) shares(name, kind string, a, b []int64, n1, n2 int64, value func(v int) string) {
+	if n1 < leastRows || n2 < leastRows {
+		return
+	}
+	rows := 1/float64(n1) + 1/float64(n2)
+	var distance, bias, most float64
+	at := 0
+	share := func(n int64, of int64) float64 { return float64(n) / float64(of) }
+	for v := range a {
+		d := math.Abs(share(a[v], n1) - share(b[v], n2))
+		distance += d / 2
+		bias += math.Sqrt(share(a[v]+b[v], n1+n2)*rows) / 2
+		if d > most {
+			most, at = d, v
+		}
+	}
+	if len(a) > 0 {
+		k.found(name, kind, distance, bias+k.slack(float64(n1), float64(n2)), "%s %s, was %s", value(at), percent(share(b[at], n2)), percent(share(a[at], n1)))
+	}
+}
+
+// labels compares the shares of labels.
+func (k *comparison) labels() {
+	a, b := k.ref.Labels, k.sum.Labels
+	if a == nil || b == nil || a.Vocabulary == nil || b.Vocabulary == nil {
+		return
+	}
+	names := slices.Clone(a.Vocabulary.Classes)
+	for _, class := range b.Vocabulary.Classes {
+		if !slices.Contains(names, class) {
+			names = append(names, class)
+		}
+	}
+	was, is := make([]int64, len(names)), make([]int64, len(names))
+	for i, class := range names {
+		if c := slices.Index(a.Vocabulary.Classes, class); c >= 0 {
+			was[i] = a.Counts[c]
+		}
+		if c := slices.Index(b.Vocabulary.Classes, class); c >= 0 {
+			is[i] = b.Counts[c]
+		}
+	}
+	k.shares("labels", DriftLabels, was, is, a.Rows, b.Rows, func(v int) string { return fmt.Sprintf("%q", names[v]) })
+}
+
+// repeated compares how many rows are copies of others. More rows have more copies, so no more
+// rows than before are compared.
+func (k *comparison) repeated() {
+	a, b := k.ref, k.sum
+	if a.Distinct == 0 || b.Rows > a.Rows {
+		return
+	}
+	was, is := copied(a), copied(b)
+	slack := 0.0
+	for _, s := range []*profile.Statistics{a, b} {
+		if float64(s.Sampled) < s.Distinct { // an estimate, to that standard error
+			slack += math.Sqrt(2*k.log) * s.Distinct / float64(s.Rows) / math.Sqrt(float64(s.Sampled))
+		}
+	}
+	k.found("rows", DriftRepeated, is-was, slack, "%s are copies of others, was %s", percent(is), percent(was))
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

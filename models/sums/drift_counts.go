@@ -1,0 +1,233 @@
+package sums
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// DriftCounts counts the values of rows in cells that statistics of other rows define: for numbers
+// each of their least, largest and deciles is a cell, and so is each gap between these; for
+// categories each level is one. Counts are whole numbers, so they depend neither on the order of
+// the rows nor on cuts. Create it with NewCounts. It is not safe for concurrent use.
+type DriftCounts struct {
+	rows    int64
+	columns []cells
+}
+
+// cells are those of one column.
+type cells struct {
+	missing int64
+	edges   []float32 // ascending, at most mostEdges; of numbers
+	keys    [16]int32 // of the edges, and then the largest
+	zero    int       // the cell of 0, which is not counted: it has the remaining rows
+	counts  []int64   // of 2·len(edges)+2 cells, or of the levels
+	level   bool
+}
+
+// NewDriftCounts returns the counts of no rows in the cells of the statistics.
+func NewDriftCounts(s *profile.Statistics) *DriftCounts {
+	c := &DriftCounts{columns: make([]cells, len(s.Columns))}
+	for j := range c.columns {
+		p := &c.columns[j]
+		if s.Levels != nil && s.Levels[j] != nil {
+			p.level, p.counts = true, make([]int64, len(s.Levels[j]))
+			continue
+		}
+		if s.Rows > s.Columns[j].Missing {
+			p.edges = append(p.edges, s.Columns[j].Min, s.Columns[j].Max)
+		}
+		if j < len(s.Deciles) {
+			p.edges = append(p.edges, s.Deciles[j]...)
+		}
+		slices.Sort(p.edges)
+		p.edges = slices.Compact(p.edges)
+		p.counts = make([]int64, 2*len(p.edges)+2)
+		for i := range p.keys {
+			if p.keys[i] = math.MaxInt32; i < len(p.edges) {
+				p.keys[i] = key(p.edges[i] + 0) // −0 + 0 is 0
+			}
+		}
+		p.zero = p.cell(0)
+	}
+	return c
+}
+
+// cell returns the cell of a number.
+func (p *cells) cell(x float32) int {
+	i := sort.Search(len(p.edges), func(i int) bool { return p.edges[i] >= x })
+	if i < len(p.edges) && p.edges[i] == x {
+		return 2*i + 1
+	}
+	return 2 * i
+}
+
+// mostEdges is the number of edges of a column: the least, the largest and nine deciles.
+const mostEdges = 11
+
+// key returns a number that is ordered as x is, which is neither NaN nor −0.
+func key(x float32) int32 {
+	b := int32(math.Float32bits(x))
+	return b ^ int32(uint32(b>>31)>>1)
+}
+
+// fast is cell without branches, which data would mislead.
+func (p *cells) fast(x float32) int {
+	k, i := int64(key(x)), 0
+	i = int(uint64(int64(p.keys[7])-k)>>63) << 3
+	i += int(uint64(int64(p.keys[i+3])-k)>>63) << 2
+	i += int(uint64(int64(p.keys[i+1])-k)>>63) << 1
+	i += int(uint64(int64(p.keys[i])-k) >> 63)
+	cell := 2 * i
+	if int64(p.keys[i]) == k {
+		cell++
+	}
+	return cell
+}
+
+// Add counts the rows of a block except those that could not be read, and those whose content has
+// a bit of skip in its digest: 7 counts one row in eight. It panics if the block has fewer columns.
+func (c *DriftCounts) Add(b *rows.Block, skip uint64) {
+	bad := b.Bad
+	for i := range b.N {
+		if len(bad) > 0 && bad[0] == i {
+			bad = bad[1:]
+			continue
+		}
+		if row := b.Row(i); skip == 0 || digest(row)&skip == 0 {
+			c.AddRow(row)
+		}
+	}
+}
+
+// digest returns bits that are about uniform over different rows. It is a small part of the work
+// of rows.Hash, and not as good: products of pairs of values, the sum of which is mixed.
+func digest(row []float32) uint64 {
+	const odd = uint64(0x9e3779b97f4a7c15)
+	step := odd
+	step <<= 1
+	var a, b uint64
+	by := odd
+	for ; len(row) >= 4; row = row[4:] {
+		v := (*[4]float32)(row)
+		x := uint64(math.Float32bits(v[0]))<<32 | uint64(math.Float32bits(v[1]))
+		y := uint64(math.Float32bits(v[2]))<<32 | uint64(math.Float32bits(v[3]))
+		a += (x ^ x>>29) * by
+		b += (y ^ y>>29) * (by ^ 0xaaaaaaaaaaaaaaaa)
+		by += step
+	}
+	for _, x := range row {
+		a += uint64(math.Float32bits(x)) * by
+		by += step
+	}
+	// The mixer of SplitMix64 (Steele, Lea and Flood 2014).
+	a ^= b<<32 | b>>32
+	a = (a ^ a>>30) * 0xbf58476d1ce4e5b9
+	a = (a ^ a>>27) * 0x94d049bb133111eb
+	return a ^ a>>31
+}
+
+// AddRow counts one row, in which NaN is a missing value.
+func (c *DriftCounts) AddRow(row []float32) {
+	c.rows++
+	for j := range c.columns {
+		x := row[j]
+		if x == 0 && !c.columns[j].level {
+			continue
+		}
+		p := &c.columns[j]
+		switch {
+		case x != x:
+			p.missing++
+		case p.level:
+			p.counts[max(0, min(int(x), len(p.counts)-1))]++
+		default:
+			p.counts[p.fast(x)]++
+		}
+	}
+}
+
+// Rows returns how many rows were counted.
+func (c *DriftCounts) Rows() int64 { return c.rows }
+
+// present returns how many rows have a value, and the counts of all cells.
+func (c *DriftCounts) present(j int) (n int64, counts []int64) {
+	p := &c.columns[j]
+	n, counts = c.rows-p.missing, slices.Clone(p.counts)
+	if !p.level {
+		left := n
+		for _, v := range counts {
+			left -= v
+		}
+		counts[p.zero] += left
+	}
+	return n, counts
+}
+
+// Merge adds the rows of d, counted in the same cells.
+func (c *DriftCounts) Merge(d *DriftCounts) {
+	c.rows += d.rows
+	for j := range c.columns {
+		c.columns[j].missing += d.columns[j].missing
+		for k, n := range d.columns[j].counts {
+			c.columns[j].counts[k] += n
+		}
+	}
+}
+
+var errCounts = errors.New("drift: damaged counts")
+
+// AppendBinary appends the number of rows and for each column the missing values and the count of
+// each cell, as uvarint. The cells are not among it. The error is always nil.
+func (c *DriftCounts) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.AppendUvarint(b, uint64(c.rows))
+	for j := range c.columns {
+		p := &c.columns[j]
+		b = binary.AppendUvarint(b, uint64(p.missing))
+		for _, n := range p.counts {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+	}
+	return b, nil
+}
+
+// AddBinary adds the counts that AppendBinary has written, of the same cells.
+func (c *DriftCounts) AddBinary(b []byte) error {
+	take := func(most int64) (int64, error) {
+		v, n := binary.Uvarint(b)
+		if n <= 0 || v > uint64(most) || n > 1 && b[n-1] == 0 {
+			return 0, errCounts
+		}
+		b = b[n:]
+		return int64(v), nil
+	}
+	rows, err := take(1 << 60)
+	if err != nil {
+		return err
+	}
+	d := DriftCounts{rows: rows, columns: make([]cells, len(c.columns))}
+	for j := range d.columns {
+		p := &d.columns[j]
+		if p.missing, err = take(rows); err != nil {
+			return err
+		}
+		left := rows - p.missing
+		p.counts = make([]int64, len(c.columns[j].counts))
+		for k := range p.counts {
+			if p.counts[k], err = take(left); err != nil {
+				return err
+			}
+			left -= p.counts[k]
+		}
+	}
+	if len(b) > 0 {
+		return errCounts
+	}
+	c.Merge(&d)
+	return nil
+}

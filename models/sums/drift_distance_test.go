@@ -1,0 +1,85 @@
+package sums
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// The distance is that of the means of the rows' features, and what it is compared with their
+// covariance.
+func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	const d = 300 // more than a tile
+	draw := func(n int, shift float32) (*ridge.Sum, *features.Grid) {
+		x := make([]float32, n*d)
+		for i := range x {
+			x[i] = 0.2*float32(r.NormFloat64()) + shift*float32(i%d%3)
+		}
+		z := features.NewGrid(d, features.ByteSteps)
+		z.Quantize(x, n, 1, 1)
+		s := ridge.NewSum(ridge.Shape{Dim: d, Outputs: 2})
+		s.AddClasses(z, make([]int32, n), 1)
+		return s, z
+	}
+	a, za := draw(40, 0)
+	b, zb := draw(25, 0.1)
+	mean := func(z *features.Grid) []float64 {
+		m := make([]float64, d)
+		for i := range z.N() {
+			for j := range m {
+				m[j] += float64(z.At(i, j)) / float64(z.N())
+			}
+		}
+		return m
+	}
+	ma, mb := mean(za), mean(zb)
+	covariance, norm, squared := make([]float64, d*d), 0.0, 0.0
+	for _, p := range []struct {
+		z *features.Grid
+		m []float64
+	}{{za, ma}, {zb, mb}} {
+		for i := range p.z.N() {
+			for j := range d {
+				v := float64(p.z.At(i, j))
+				norm += v * v / 65
+				for k := range d {
+					covariance[j*d+k] += (v - p.m[j]) * (float64(p.z.At(i, k)) - p.m[k]) / 63
+				}
+			}
+		}
+	}
+	for j := range d {
+		squared += (ma[j] - mb[j]) * (ma[j] - mb[j])
+	}
+	var trace, frobenius float64
+	for j := range d {
+		trace += covariance[j*d+j]
+		for k := range d {
+			frobenius += covariance[j*d+k] * covariance[j*d+k]
+		}
+	}
+	trace, frobenius, squared = trace/norm, frobenius/(norm*norm), squared/norm
+	frobenius = (frobenius - trace*trace/63) * 63 / 64
+	got := between(a, b, 3)
+	for name, c := range map[string][2]float64{"squared": {got.squared, squared}, "trace": {got.trace, trace}, "frobenius": {got.frobenius, frobenius}} {
+		if math.Abs(c[0]-c[1]) > 1e-9*(1+math.Abs(c[1])) {
+			t.Errorf("%s: %g, want %g", name, c[0], c[1])
+		}
+	}
+	if got.rows != [2]float64{40, 25} {
+		t.Errorf("%v rows", got.rows)
+	}
+	if one := between(a, b, 1); one != got {
+		t.Errorf("with one thread %+v, with three %+v", one, got)
+	}
+	all := ridge.NewSum(a.Shape())
+	all.Merge(a)
+	all.Merge(b)
+	if part := within(all, a.Weight(), a.Columns(), 2); part != got {
+		t.Errorf("of a part and the others %+v, of two sums %+v", part, got)
+	}
+}

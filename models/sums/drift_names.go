@@ -1,0 +1,68 @@
+package sums
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// DriftNames are the names of what is compared, for reports.
+type DriftNames struct {
+	Columns []string   // of the values of a row; nil if they have none
+	Levels  [][]string // of each column that is a category
+}
+
+// DriftNamesOf returns the names of the values of rows.
+func DriftNamesOf(d *dataset.Dataset) DriftNames {
+	n := DriftNames{Columns: d.Schema.Columns}
+	if t := d.Schema.Table; t != nil {
+		n.Columns = t.Names()
+		for i := range t.Columns {
+			for range t.Columns[i].Width() {
+				n.Levels = append(n.Levels, t.Columns[i].Levels)
+			}
+		}
+	}
+	return n
+}
+
+func (n DriftNames) column(j int) string {
+	if j < len(n.Columns) {
+		return n.Columns[j]
+	}
+	return fmt.Sprintf("column %d", j+1)
+}
+
+func (n DriftNames) level(j, v int) string {
+	if j < len(n.Levels) && v < len(n.Levels[j]) {
+		return fmt.Sprintf("%q", n.Levels[j][v])
+	}
+	return "other levels"
+}
+
+// SchemaChangesOf compares the columns of files, but for the label, with those of the training of a
+// model; nil where they have no names, or the same.
+func SchemaChangesOf(in models.Input, d *dataset.Dataset) *SchemaChanges {
+	like := new(dataset.Schema)
+	if err := json.Unmarshal(in.Options, like); err != nil {
+		return nil // opening the data has checked it
+	}
+	was, ok := like.Layout.(dataset.Tabular)
+	if !ok || !was.Named() || len(d.Fields) == 0 {
+		return nil
+	}
+	// The label is not needed for predictions.
+	return ColumnChanges(except(was.Table().Columns, in.Label), except(d.Fields, in.Label))
+}
+
+// except returns the names that are not name.
+func except(names []string, name string) (others []string) {
+	for _, n := range names {
+		if n != name {
+			others = append(others, n)
+		}
+	}
+	return others
+}

@@ -1,0 +1,97 @@
+package svm
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
+)
+
+// VerifyKind is the name of the learner.
+const VerifyKind = "svm.verify"
+
+func init() { iterative.RegisterOpener(VerifyKind, iterative.OpenerOf(open)) }
+
+// A verification is a single round: its state holds the weights to verify and the
+// learner's last state, the carried state of partitions is their dual variables, and the
+// final state is the JSON of an svm.Certificate.
+type verification struct{ *Learner }
+
+func open(o Options) (iterative.Learner, error) {
+	l, err := New(o)
+	return verification{l}, err
+}
+
+// VerifyState returns the state of a verification: the learner's last state and the
+// weights file of a model.
+func VerifyState(state, weights []byte) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(state)))
+	return append(append(b, state...), weights...)
+}
+
+func (v verification) Open(data []byte) (iterative.Round, error) {
+	if len(data) < 8 || binary.LittleEndian.Uint64(data) > uint64(len(data)-8) {
+		return nil, errors.New("verify: damaged state")
+	}
+	n := binary.LittleEndian.Uint64(data)
+	m, err := models.ReadWeights(data[8+n:], v.Outputs, v.Dim)
+	if err != nil {
+		return nil, err
+	}
+	r := &verifyRound{learner: v.Learner, state: data[8 : 8+n], model: m}
+	_, err = r.begin() // to detect damage early
+	return r, err
+}
+
+type verifyRound struct {
+	learner *Learner
+	state   []byte
+	model   *models.Linear
+}
+
+func (r *verifyRound) begin() (*Verifier, error) { return r.learner.Verify(r.state, r.model) }
+func (r *verifyRound) Reads() bool               { return true }
+func (r *verifyRound) Done() bool                { return true }
+
+func (r *verifyRound) Worker(_ int, carried []byte) (iterative.Worker, error) {
+	v, err := r.begin()
+	if err != nil {
+		return nil, err
+	}
+	return verifyWorker{v}, v.Partition(carried)
+}
+
+type verifyWorker struct{ *Verifier }
+
+func (w verifyWorker) End() (found, carried []byte, err error) {
+	found, err = w.MarshalBinary()
+	return found, nil, err
+}
+
+func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report iterative.Report, err error) {
+	all, err := r.begin()
+	if err != nil {
+		return nil, report, err
+	}
+	err = iterative.EachPartial(next, func(_ int, found []byte) error {
+		part, err := r.begin()
+		if err == nil {
+			err = part.UnmarshalBinary(found)
+		}
+		if err == nil {
+			err = all.Merge(part)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, report, err
+	}
+	c, err := all.Certificate()
+	if err != nil {
+		return nil, report, err
+	}
+	state, err = json.Marshal(c)
+	return state, iterative.Report{Rows: c.Rows, Objective: c.Primal, Dual: &c.Dual}, err
+}
