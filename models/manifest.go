@@ -166,7 +166,8 @@ type TrainingLog struct {
 	// state, for learners without a dual.
 	Above *float64 `json:"above,omitempty"`
 	// Residual is the largest relative residual ‖b − A w‖/‖b‖ of the equations that the weights
-	// solve, computed anew from the rows, for learners that solve some.
+	// solve, computed anew from the rows, for learners that solve some. cg rounds features to 16 bits: the
+	// equations are those of the rounded features.
 	Residual *float64 `json:"residual,omitempty"`
 	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`

@@ -147,7 +147,7 @@ func (r *round) report(i int) iterative.Report {
 	for c := range r.Outputs {
 		q := i*r.Outputs + c
 		x, res := r.x[q*d:][:d], r.residual[q*d:][:d]
-		objective += r.spread[c]/2 - (dot(x, r.right[c*d:][:d])+dot(x, res))/2
+		objective += float64((r.spread[c] - dot(x, r.right[c*d:][:d]) - dot(x, res)) / 2)
 		squares += dot(x, x)
 		above += dot(res, res) / (2 * lambda)
 	}
@@ -156,11 +156,22 @@ func (r *round) report(i int) iterative.Report {
 	rep.Objective, rep.Loss = objective, objective-float64(lambda/2*squares)
 	if r.Done() {
 		worst := slices.Max(r.found[i*r.Outputs:][:r.Outputs])
-		rep.Above, rep.Residual = &above, &worst
+		rep.Above, rep.Residual, rep.Ended = &above, &worst, r.ended()
 		return rep
 	}
 	rep.Words = fmt.Sprintf("residual %.2g times the tolerance", r.worst(r.state))
 	return rep
+}
+
+// ended says why the rounds are over.
+func (r *round) ended() string {
+	switch {
+	case r.worst(r.state) <= 1:
+		return "the residual is within the tolerance"
+	case r.round >= r.Planned-2:
+		return "no rounds are left"
+	}
+	return "the residual no longer falls"
 }
 
 // Update implements iterative.Round.

@@ -130,7 +130,7 @@ func (w *worker) score(b iterative.Block) error {
 			}
 			for c, s := range of {
 				e := s - float32(w.code(y, c))
-				if e*e-e*e != 0 {
+				if square := float32(e * e); square-square != 0 {
 					return fmt.Errorf("falkon: the score of a row is %g", s)
 				}
 				sums[0].AddWeightedSquare(float32(weight/2), e)

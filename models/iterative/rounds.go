@@ -161,6 +161,8 @@ type Report struct {
 
 	// Words says how far the learner is where losses do not; "" where they do.
 	Words string `json:"words,omitempty"`
+	// Ended says why the learner ends the rounds with this state; "" if it does not.
+	Ended string `json:"ended,omitempty"`
 	// Detail holds further values of a type specific to the learner.
 	Detail json.RawMessage `json:"detail,omitempty"`
 }

@@ -1,6 +1,7 @@
 package iterative
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -54,7 +55,7 @@ func (s Stop) Reached(history []Report, done bool) (taken int, why string, reach
 			}
 			switch {
 			case done:
-				return taken, "the learner is at its end", true
+				return taken, cmp.Or(r.Ended, "the learner is at its end"), true
 			case s.Rounds == 1:
 				return taken, "1 round", true
 			}

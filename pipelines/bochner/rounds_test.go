@@ -117,6 +117,22 @@ func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.
 	}
 }
 
+// Folds choose λ, or calibrate; the model is always that of all rows.
+func TestConjugateGradientsLearnFromAllRows(t *testing.T) {
+	t.Parallel()
+	tb := generated(t, "moons", 300)
+	flags := []string{"--features", "64", "--solver", "cg", "--lambda", "1e-2", "--preconditioner", "20", "--search", "none"}
+	for _, folds := range []string{"1", "5"} {
+		got := variant{}.train(t, tb, append(flags, "--folds", folds)...)
+		var manifest struct {
+			Learner struct{ Course struct{ Rows int } }
+		}
+		if err := json.Unmarshal([]byte(got["manifest.json"]), &manifest); err != nil || manifest.Learner.Course.Rows != 300 {
+			t.Errorf("with %s folds the weights are those of %d rows, %v", folds, manifest.Learner.Course.Rows, err)
+		}
+	}
+}
+
 func TestManyFeaturesAreFittedByConjugateGradients(t *testing.T) {
 	t.Parallel()
 	dir := choreData(t, someTenths)
@@ -211,7 +227,10 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--solver", "cg", "--learner", "sgd"}, "--solver cannot be used with --learner sgd; it is an option of ridge", 2},
 		{[]string{"--solver", "cg", "--grid", "8"}, "--grid cannot be used with --solver cg; it is an option of ridge", 2},
 		{[]string{"--solver", "cg", "--patience", "2"}, "--patience cannot be used with cg, which stops at --tolerance", 2},
-		{[]string{"--solver", "cg", "--lambda", "0"}, "lambda 0 of [0], want numbers above 0", 2},
+		{[]string{"--solver", "cg", "--lambda", "0"}, "--lambda must be above 0 for cg", 2},
+		{[]string{"--solver", "cg", "--max_time", "2h"}, "--max_time cannot be used with cg", 2},
+		{[]string{"--solver", "cg", "--time", "2h"}, "--time cannot be used with cg", 2},
+		{[]string{"--solver", "gram", "--learner", "cg"}, "--solver cannot be used with --learner cg", 2},
 		{[]string{"--solver", "cg", "--rounds", "3"}, "--rounds must be 4 or more for cg", 2},
 		{[]string{"--solver", "cg", "--worth", "0.01"}, "exact sums", 2},
 		{[]string{"--tolerance", "0.1"}, "--tolerance is for iterative learners (cg); ridge is fitted in one pass", 2},

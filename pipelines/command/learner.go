@@ -54,12 +54,12 @@ func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	chosen := "--learner " + l.Name
+	chosen, solver := "--learner "+l.Name, ""
 	if r, ok := f.learners[l.Name].(*ridge.Training); ok && r.Solver == iterative.CG {
-		chosen, l = "--solver cg", iterative.DefinitionOf(f.learners[iterative.CG])
+		chosen, solver, l = "--solver cg", "solver", iterative.DefinitionOf(f.learners[iterative.CG])
 	}
 	for _, o := range f.options.Options {
-		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == "solver" && l.Name == iterative.CG || finds && slices.Contains(o.Owners, search) {
+		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == solver || finds && slices.Contains(o.Owners, search) {
 			continue
 		}
 		owners := slices.DeleteFunc(slices.Clone(o.Owners), func(name string) bool { return name == search })

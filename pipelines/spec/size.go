@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -55,6 +56,8 @@ func (o Options) validateSize() error {
 		switch {
 		case o.Size.Worth > 0:
 			return exit.Usage("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, or --features", o.LearnerName())
+		case iterative.DefinitionOf(l).Joint:
+			return exit.Usage("--time cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", o.LearnerName())
 		case l.Common().Time > 0:
 			return exit.Usage("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time for its rounds")
 		}

@@ -28,7 +28,7 @@ func writeLog(w io.Writer, r *Result) {
 	}
 	partitions := report.Counted(c.Partitions, "partition")
 	if c.Residual != nil {
-		partitions = fmt.Sprintf("relative residual %.2g by the last pass", *c.Residual)
+		partitions = fmt.Sprintf("relative residual %.2g", *c.Residual)
 	}
 	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, partitions, report.Counted(c.Rounds, "round"), c.Ended)
 	fmt.Fprintf(w, "objective %.8g", c.Objective)

@@ -52,7 +52,8 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		b.Summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
 	t.Progress.Phase("training", 0)
 	defer t.Progress.Done()
-	if len(lambda) == 1 && !t.opts.HoldsOut() {
+	// Ridge learns from all rows, whatever solves its equations.
+	if len(lambda) == 1 && !t.opts.HoldsOut() && !(b.Joint() && folds > 0) {
 		c, err := t.runRounds(ctx, b, lambda, folds, surveyed, init, o)
 		if err != nil {
 			return err
@@ -79,7 +80,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 		reports := []iterative.Report{c.Report()}
 		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
-			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds or --max_time", len(group))
+			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds", len(group))
 		}
 		if b.Resumes() {
 			start = t.linear
@@ -265,7 +266,7 @@ func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed
 	// Initial weights have their own scale of the targets.
 	scales, samples, most := t.Target.Grid != nil && b.Common().Init == "", b.Samples(t.Recipe.Dim), 0
 	if b.Joint() {
-		most = samples
+		most = max(samples, 1000) // the spread of the targets depends on it, too
 	}
 	if folds == 0 && samples == 0 && !scales {
 		return &surveyed{rows: t.Counts.Used, weights: t.Weights()}, nil
