@@ -16,7 +16,7 @@ import (
 
 // InspectEffects is InspectModel with the effects of columns on the predictions for a sample of the data, whose
 // labels are not needed. Rows count alike, whatever weights they have.
-func InspectEffects(ctx context.Context, model string, o InspectOptions) (report *ModelReport, err error) {
+func InspectEffects(ctx context.Context, model string, o InspectOptions) (result *ModelReport, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 	if err != nil {
 		return nil, err
 	}
-	if report, err = describe(ctx, model, m); err != nil {
+	if result, err = describe(ctx, model, m); err != nil {
 		return nil, err
 	}
 	j, err := job.NewScratch(ctx, o.Job)
@@ -49,7 +49,7 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 		return nil, err
 	}
 	j.Progress.Phase("predicting", 0)
-	report.Effects, err = effects.Of(ctx, m, x, n, j.Engine.Threads)
+	result.Effects, err = effects.Of(ctx, m, x, n, j.Engine.Threads)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -59,11 +59,11 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (report
 	// So many rows of the sample belong to the group of one of them.
 	if size := m.Manifest.Learner.Split.GroupSize(); size > 1 {
 		together := math.Sqrt(1 + (size-1)*float64(n)/float64(max(1, of)))
-		for i := range report.Effects.Columns {
-			report.Effects.Columns[i].StdErr *= together
+		for i := range result.Effects.Columns {
+			result.Effects.Columns[i].StdErr *= together
 		}
 	}
-	return report, nil
+	return result, nil
 }
 
 // sample returns n rows of the data, of so many, as a model takes them. They are those with the least hashes, so that their order is
