@@ -10,21 +10,21 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/picture"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // AlignOptions says which features to learn, and from which labelled data.
 type AlignOptions struct {
 	prepare.Spec // Kernel is learned or harmonic
-	Learned      alignment.Options
+	Learned      tuning.GameOptions
 	Out          string // directory to create
 	// Folds is the number of folds of the rows. The first fold is not used, so that a training
 	// can report held-out errors on it; 0 is DefaultFolds, 1 learns from all rows.

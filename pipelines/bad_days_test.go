@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/pipelines/retrain"
+	"github.com/bochner-ml/bochner/pipelines/internal/days"
 )
 
 // badDay is what can be wrong with a day.
@@ -94,7 +94,7 @@ func (a apprentice) dayRows(day int) string {
 }
 
 // nightsOf runs the nights of a situation, with these bad days, and returns the weights and reports of the last ones.
-func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weights []string, reports []*retrain.Report) {
+func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weights []string, reports []*days.RetrainReport) {
 	t.Helper()
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
@@ -125,9 +125,9 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 		if r == nil {
 			t.Fatalf("day %d: %v", day, err)
 		}
-		want := retrain.Promoted
+		want := days.Promoted
 		if slices.ContainsFunc(bad, func(b badDay) bool { return b.day == day }) {
-			want = retrain.Drifted
+			want = days.Drifted
 		}
 		if r.Outcome != want {
 			t.Errorf("day %d: %s, want %s\n%s", day, r.Outcome, want, r.Text())
@@ -171,7 +171,7 @@ func TestBadDaysAreRefusedByNameAndTheOthersGoOn(t *testing.T) {
 						t.Errorf("%s: %d models, which differ from %d of the good days alone", bad[0].name, len(got), len(want))
 					}
 					for _, r := range reports {
-						refused := slices.EqualFunc(r.Refused, bad, func(r retrain.Refused, b badDay) bool {
+						refused := slices.EqualFunc(r.Refused, bad, func(r days.Refused, b badDay) bool {
 							return r.Day == dayName(b.day) && strings.Contains(r.Why, b.why)
 						})
 						if !refused {

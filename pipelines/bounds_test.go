@@ -10,15 +10,15 @@ import (
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/approximation"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
 func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
-	compare := func(k kernel.Options, all bool) (*approximation.CompareResult, error) {
-		return approximation.Compare(jobtest.Ctx, approximation.CompareOptions{
+	compare := func(k kernel.Options, all bool) (*evaluate.KernelResult, error) {
+		return evaluate.CompareKernel(jobtest.Ctx, evaluate.KernelOptions{
 			Spec: prepare.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64, 1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
 		})
 	}
@@ -61,7 +61,7 @@ func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", k, r.Bounds, err)
 		}
 	}
-	if _, err := approximation.Compare(jobtest.Ctx, approximation.CompareOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
+	if _, err := evaluate.CompareKernel(jobtest.Ctx, evaluate.KernelOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }

@@ -3,27 +3,27 @@ package pipelines
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/pipelines/approximation"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 )
 
 // CompareOptions says which kernel to compare with its features, and on which rows.
-type CompareOptions = approximation.CompareOptions
+type CompareOptions = evaluate.KernelOptions
 
 // CompareResult says how well features approximate their kernel.
-type CompareResult = approximation.CompareResult
+type CompareResult = evaluate.KernelResult
 
 // ErrorCurve is the error of one way to draw features by their number.
-type ErrorCurve = approximation.ErrorCurve
+type ErrorCurve = evaluate.ErrorCurve
 
 // ErrorBounds has proven bounds on the errors of independent Fourier features next to the
 // measured errors.
-type ErrorBounds = approximation.ErrorBounds
+type ErrorBounds = evaluate.ErrorBounds
 
 // BoundPoint has the bounds for a number of features.
-type BoundPoint = approximation.BoundPoint
+type BoundPoint = evaluate.BoundPoint
 
 // Compare draws feature maps of several sizes with several seeds, and compares inner products
 // of features with the kernel on all pairs of a sample of rows.
 func Compare(ctx context.Context, o CompareOptions) (*CompareResult, error) {
-	return approximation.Compare(ctx, o)
+	return evaluate.CompareKernel(ctx, o)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
 // mixedTable has columns of several types, gaps, three classes and weights.

@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // binary returns n rows of four binary numbers with a label of two classes, the

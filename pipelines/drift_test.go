@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
 // changed returns the lines of a table with the fields of each row changed.

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // Whatever kernel and learner: the columns with effects are those that the labels depend on, and neither the order of
@@ -56,7 +56,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 			if family == "learned" {
 				o.Kernel = &learned.Options{Features: 60}
 			}
-			o.Learned = alignment.Options{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+			o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
 			if family == "lkrf" {
 				o.Learned.By = "lkrf"
 			}

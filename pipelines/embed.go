@@ -13,12 +13,11 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/trained"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -131,8 +130,8 @@ func (r *EmbedResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
-	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, trained.GridText(r.Steps))
-	trained.WriteComponents(&b, r.Components)
+	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, training.GridText(r.Steps))
+	training.WriteComponents(&b, r.Components)
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

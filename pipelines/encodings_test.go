@@ -21,8 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // levelRows are rows of a number and of a category with so many levels, each of which has a share

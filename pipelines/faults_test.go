@@ -22,11 +22,11 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // faultJob is a job that runs on a file system in memory, in a directory of its own.
@@ -117,7 +117,7 @@ func faultJobs(t *testing.T) []*faultJob {
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 4}
-			o.Learned = alignment.Options{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: iterative.Running{Partitions: 2}}
+			o.Learned = tuning.GameOptions{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: iterative.Running{Partitions: 2}}
 			o.Learner = nil // the rounds of svm are the job before
 		})},
 		{name: "predict", out: "out", run: func(root string, o job.Options) error {

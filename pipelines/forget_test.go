@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // forgetting returns the options to forget rows of users u0 to u59 in a directory: those with the ids.
@@ -32,7 +32,7 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 		rows += fmt.Sprintf("u%d,%d,%s\n", i, i*37%61, []string{"in", "out"}[i%2])
 	}
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y", ID: "user"}
-	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.None, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Spec: prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	if err == nil {
 		_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: data, Out: dir + "/sums"})

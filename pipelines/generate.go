@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // GenerateOptions says which sample data to generate.

@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // tables are columns that a coarse or narrow grid cannot hold, with a target that is

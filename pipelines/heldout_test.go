@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // foldOf is the fold of a row among k: that of its hash under the seed with the

@@ -22,12 +22,11 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // coins are rows of standard normal numbers whose labels a coin has tossed: nothing
@@ -111,12 +110,12 @@ func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				o.Spec = maps
-				o.Learned = alignment.Options{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+				o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
 				if family == "lkrf" {
 					o.Learned.By = "lkrf"
 				}
 				if family == "searched" {
-					o.Search, o.Kernels = tuning.Auto, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+					o.Search, o.Kernels = tuning.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 				}
 				n := 500
 				if o.Calibrate != "" {
@@ -197,7 +196,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))}, Label: "y"}
 	maps := prepare.Spec{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
-	search := alignment.Options{Chains: 20, Steps: 10, Rate: 3}
+	search := tuning.GameOptions{Chains: 20, Steps: 10, Rate: 3}
 	align := func(out string, folds int) *AlignResult {
 		t.Helper()
 		r, err := Align(jobtest.Ctx, AlignOptions{Spec: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})

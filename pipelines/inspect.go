@@ -3,34 +3,34 @@ package pipelines
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/pipelines/inspecting"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 )
 
 // InspectOptions says which data to describe.
-type InspectOptions = inspecting.InspectOptions
+type InspectOptions = apply.InspectOptions
 
 // DataReport describes data.
-type DataReport = inspecting.DataReport
+type DataReport = apply.DataReport
 
 // ColumnReport describes a column.
-type ColumnReport = inspecting.ColumnReport
+type ColumnReport = apply.ColumnReport
 
 // InspectData reads all rows once and describes them. It writes nothing but the schema file that
 // is asked for.
 func InspectData(ctx context.Context, o InspectOptions) (*DataReport, error) {
-	return inspecting.InspectData(ctx, o)
+	return apply.InspectData(ctx, o)
 }
 
 // ModelReport describes a model.
-type ModelReport = inspecting.ModelReport
+type ModelReport = apply.ModelReport
 
 // InspectEffects is InspectModel with the effects of columns on the predictions for up to 1,000 rows of the data of
 // o, whose labels are not needed: for any features and learner.
 func InspectEffects(ctx context.Context, model string, o InspectOptions) (*ModelReport, error) {
-	return inspecting.InspectEffects(ctx, model, o)
+	return apply.InspectEffects(ctx, model, o)
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.
 func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
-	return inspecting.InspectModel(ctx, dir)
+	return apply.InspectModel(ctx, dir)
 }

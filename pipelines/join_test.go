@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // Predictions tell the line of each row, whatever the file has between rows.

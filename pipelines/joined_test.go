@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
 // joinedOptions are those of a Gaussian kernel in a diagonal metric, beside bins of the first column.

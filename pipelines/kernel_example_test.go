@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // moons makes a table of two classes, and the spec of sinc features for it.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // A learner of another package is trained like those of this module: its options are

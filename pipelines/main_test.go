@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // trainPlain trains without a search unless the options name one: it would take most of the time of
 // most tests.
 func trainPlain(ctx context.Context, o TrainOptions) (*TrainResult, error) {
-	o.Search = cmp.Or(o.Search, tuning.None)
+	o.Search = cmp.Or(o.Search, tuning.NoSearch)
 	return Train(ctx, o)
 }
 

@@ -16,13 +16,12 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/pipelines/evaluating"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/pipelines/retrain"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/summing"
 )
 
 // nightJobs are the jobs of a retraining.
@@ -83,7 +82,7 @@ func (n *nightJobs) Probe(ctx context.Context, model string, files []string) err
 
 // judged refuses gates on scores that the model does not have.
 func (n *nightJobs) judged(m *models.Manifest) error {
-	gates, err := evaluating.ParseGates(n.o.Gate)
+	gates, err := evaluate.ParseGates(n.o.Gate)
 	if err != nil {
 		return err
 	}
@@ -92,7 +91,7 @@ func (n *nightJobs) judged(m *models.Manifest) error {
 
 // comparable refuses conditions by which models like this one are not compared.
 func (n *nightJobs) comparable(m *models.Manifest) error {
-	_, err := evaluating.FitConditions(pairedFlag, n.o.PairedGate, m, m)
+	_, err := evaluate.FitConditions(pairedFlag, n.o.PairedGate, m, m)
 	return err
 }
 
@@ -116,8 +115,8 @@ func (n *nightJobs) labelled(files []string) dataset.Options {
 	return d
 }
 
-func (n *nightJobs) Judge(ctx context.Context, model string, files []string) (*retrain.Verdict, error) {
-	v := new(retrain.Verdict)
+func (n *nightJobs) Judge(ctx context.Context, model string, files []string) (*days.Verdict, error) {
+	v := new(days.Verdict)
 	if n.o.Gate == "" {
 		return v, nil
 	}
@@ -125,11 +124,11 @@ func (n *nightJobs) Judge(ctx context.Context, model string, files []string) (*r
 	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
 		return nil, err
 	}
-	v.Gates, err = evaluating.Verdicts(n.o.Gate, r)
+	v.Gates, err = evaluate.Verdicts(n.o.Gate, r)
 	return v, err
 }
 
-func (n *nightJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*retrain.Verdict, error) {
+func (n *nightJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*days.Verdict, error) {
 	r, err := CompareModels(ctx, CompareModelsOptions{
 		Champion: champion, Challenger: challenger, Data: n.labelled(files), Gate: n.o.PairedGate,
 		MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
@@ -137,7 +136,7 @@ func (n *nightJobs) Compare(ctx context.Context, champion, challenger string, fi
 	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
 		return nil, err
 	}
-	v := new(retrain.Verdict)
+	v := new(days.Verdict)
 	for _, g := range r.Gate {
 		v.Gates = append(v.Gates, registry.Gate{Condition: g.Condition, Passed: g.Holds, Result: cmp.Or(g.Why, fmt.Sprintf("p = %.3g", g.P))})
 	}
@@ -169,11 +168,11 @@ func (n *nightJobs) Sum(ctx context.Context, recipe string, files []string, out 
 	if m.Task == models.Embedding {
 		d.Label, d.LabelText = "", dataset.LabelText{}
 	}
-	_, err = summing.Sum(ctx, summing.Options{Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making()})
+	_, err = days.Sum(ctx, days.SumOptions{Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making()})
 	return err
 }
 
-func (n *nightJobs) Summed(ctx context.Context, dir string) (*retrain.Summed, error) {
+func (n *nightJobs) Summed(ctx context.Context, dir string) (*days.Summed, error) {
 	p, err := sums.ReadPart(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -181,35 +180,35 @@ func (n *nightJobs) Summed(ctx context.Context, dir string) (*retrain.Summed, er
 	if err != nil {
 		return nil, err
 	}
-	s := &retrain.Summed{Rows: p.Rows.Used, Content: p.Sums}
+	s := &days.Summed{Rows: p.Rows.Used, Content: p.Sums}
 	if p.Drift != nil {
 		if p.Drift.Schema != nil {
 			s.New = p.Drift.Schema.New
 		}
-		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), retrain.MostColumns)]
+		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), days.MostColumns)]
 	}
 	return s, nil
 }
 
-func (n *nightJobs) Drift(ctx context.Context, from string, o retrain.Fitted) (*retrain.Drift, error) {
-	f, err := summing.Features(ctx, []string{from}, summing.Parts{Sums: o.Add, Without: o.Without}, n.o.Train.Job.Engine.WithDefaults().Threads)
+func (n *nightJobs) Drift(ctx context.Context, from string, o days.Fitted) (*days.Drift, error) {
+	f, err := days.FeatureDrift(ctx, []string{from}, days.Parts{Sums: o.Add, Without: o.Without}, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &retrain.Drift{Value: f.AtLeast, Text: f.String()}, nil
+	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
-func (n *nightJobs) Fit(ctx context.Context, recipe string, o retrain.Fitted) error {
-	_, err := summing.Fit(ctx, summing.FitOptions{Parts: summing.Parts{Sums: o.Add, Without: o.Without}, Model: o.Model, SaveSums: o.Total, Job: n.making()})
+func (n *nightJobs) Fit(ctx context.Context, recipe string, o days.Fitted) error {
+	_, err := days.Fit(ctx, days.FitOptions{Parts: days.Parts{Sums: o.Add, Without: o.Without}, Model: o.Model, SaveSums: o.Total, Job: n.making()})
 	return err
 }
 
-func (n *nightJobs) Discard(ctx context.Context, dir string) error { return summing.Remove(ctx, dir) }
+func (n *nightJobs) Discard(ctx context.Context, dir string) error { return days.RemoveSum(ctx, dir) }
 
-func (n *nightJobs) Add(ctx context.Context, recipe string, o retrain.Fitted) error {
+func (n *nightJobs) Add(ctx context.Context, recipe string, o days.Fitted) error {
 	if there, err := storage.Exists(ctx, storage.Join(o.Total, sums.PartFile)); err != nil || there {
 		return err
 	}
-	_, err := summing.Add(ctx, summing.FitOptions{Parts: summing.Parts{Sums: o.Add, Without: o.Without}, SaveSums: o.Total, Job: n.making()})
+	_, err := days.AddSums(ctx, days.FitOptions{Parts: days.Parts{Sums: o.Add, Without: o.Without}, SaveSums: o.Total, Job: n.making()})
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/trained"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
@@ -27,7 +27,7 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, false, []string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
 		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, true, []string{"RMSE", "is 2,", "compared with 3 for"}},
 	} {
-		note := trained.RoundingNote(c.row, c.regression)
+		note := training.RoundingNote(c.row, c.regression)
 		if (note == nil) != (c.want == nil) {
 			t.Errorf("%+v: %q", c.row, note)
 		}

@@ -3,58 +3,57 @@ package pipelines
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/pipelines/modeldata"
-	"github.com/bochner-ml/bochner/pipelines/predicting"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 )
 
 // PredictOptions says which model to apply to which data.
-type PredictOptions = predicting.PredictOptions
+type PredictOptions = apply.PredictOptions
 
 // PredictResult describes the predictions.
-type PredictResult = predicting.PredictResult
+type PredictResult = apply.PredictResult
 
 // PredictManifest is the file of a directory of predictions that describes them: a
 // PredictResult with the model.
-const PredictManifest = predicting.PredictManifest
+const PredictManifest = apply.PredictManifest
 
 // Threshold is what decides between two classes instead of the larger score or probability.
-type Threshold = modeldata.Threshold
+type Threshold = apply.Threshold
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one
 // line per row, in the order of the rows; or writes them to o.Join.
 func Predict(ctx context.Context, o PredictOptions) (*PredictResult, error) {
-	return predicting.Predict(ctx, o)
+	return apply.Predict(ctx, o)
 }
 
 // PredictFormats returns the names of the formats that predictions can be written in.
-func PredictFormats() []string { return predicting.PredictFormats() }
+func PredictFormats() []string { return apply.PredictFormats() }
 
 // StreamOptions says which model to apply to files as they appear.
-type StreamOptions = predicting.StreamOptions
+type StreamOptions = apply.StreamOptions
 
 // StreamRound is what a stream has done in a round of files, and in all.
-type StreamRound = predicting.StreamRound
+type StreamRound = apply.StreamRound
 
 // StreamCounts counts what a stream has done.
-type StreamCounts = predicting.StreamCounts
+type StreamCounts = apply.StreamCounts
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
 // there are none left. An ended context is not an error: the stream stops after the file it is at.
 func PredictStream(ctx context.Context, o StreamOptions) (*StreamRound, error) {
-	return predicting.PredictStream(ctx, o)
+	return apply.PredictStream(ctx, o)
 }
 
 // FeaturizeOptions says which features of which data to write.
-type FeaturizeOptions = predicting.FeaturizeOptions
+type FeaturizeOptions = apply.FeaturizeOptions
 
 // FeaturizeResult describes the written features.
-type FeaturizeResult = predicting.FeaturizeResult
+type FeaturizeResult = apply.FeaturizeResult
 
 // Featurize writes the features of all rows for other programs: float32 arrays in files of
 // at most 64 MiB, in the order of the rows, with the labels if the data has any.
 func Featurize(ctx context.Context, o FeaturizeOptions) (*FeaturizeResult, error) {
-	return predicting.Featurize(ctx, o)
+	return apply.Featurize(ctx, o)
 }
 
 // FeaturizeFormats returns the names of the formats that features can be written in.
-func FeaturizeFormats() []string { return predicting.FeaturizeFormats() }
+func FeaturizeFormats() []string { return apply.FeaturizeFormats() }

@@ -21,9 +21,9 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // fixed is a training whose features do not depend on which rows there are.

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/evaluating"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/retrain"
+	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 )
 
 // RetrainOptions says what to retrain, and when a new model becomes champion.
 type RetrainOptions struct {
-	retrain.Options
+	days.RetrainOptions
 	// Train says how a recipe is drawn: all but the data and the model.
 	Train TrainOptions
 	// Gate has conditions on the scores of the new model, such as accuracy>=0.95, separated by
@@ -26,18 +26,18 @@ type RetrainOptions struct {
 // Retrain works for a day: it sums the partitions of the data that changed, fits a model to the
 // window, compares it with the champion, and makes it champion if it passes. If it does not put
 // a new model to use, the error says so with an exit code of its own, and the report is complete.
-func Retrain(ctx context.Context, o RetrainOptions) (*retrain.Report, error) {
-	if _, err := evaluating.ParseGates(o.Gate); err != nil {
+func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error) {
+	if _, err := evaluate.ParseGates(o.Gate); err != nil {
 		return nil, err
 	}
-	if _, err := evaluating.ParseConditions(pairedFlag, o.PairedGate); err != nil {
+	if _, err := evaluate.ParseConditions(pairedFlag, o.PairedGate); err != nil {
 		return nil, err
 	}
 	if err := canFollow(o.Train); err != nil {
 		return nil, err
 	}
-	o.Program, o.Train.Data.Ignore = engine.Version(), retrain.DayColumns(o.Data)
-	report, err := retrain.Run(ctx, o.Options, &nightJobs{o})
+	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
+	report, err := days.Retrain(ctx, o.RetrainOptions, &nightJobs{o})
 	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {
 		kept.Same = true // see making
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/retrain"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // What models that are fitted to sums cannot have is refused on the first night, whose model could.
@@ -37,7 +37,7 @@ func TestRetrainingRefusesWhatSumsDoNotHave(t *testing.T) {
 	n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	n.o.Day, n.o.Train.Calibrate = dayName(2), "none"
 	n.arrive(t, 1)
-	if r, err := Retrain(jobtest.Ctx, n.o); r == nil || r.Outcome != retrain.Nothing {
+	if r, err := Retrain(jobtest.Ctx, n.o); r == nil || r.Outcome != days.Nothing {
 		t.Errorf("without probabilities: %+v, %v", r, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 			}
 		}
 		n.o.Gate, n.o.PairedGate = gate, pairedGate
-		if r, err := Retrain(jobtest.Ctx, n.o); err != nil || r.Outcome != retrain.Promoted {
+		if r, err := Retrain(jobtest.Ctx, n.o); err != nil || r.Outcome != days.Promoted {
 			t.Fatalf("day %d: %+v, %v", day, r, err)
 		}
 	}
@@ -121,13 +121,13 @@ func modelsIn(t *testing.T, dir string) (names []string) {
 func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
-	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = tuning.Auto, spec.LambdaOptions{}, "", "not worse by 99 % at 50 %"
+	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = tuning.AutoSearch, spec.LambdaOptions{}, "", "not worse by 99 % at 50 %"
 	n.arrive(t, 1)
 	for day := 2; day <= 3; day++ {
 		n.arrive(t, day)
 		n.o.Day = dayName(day)
 		r, err := Retrain(jobtest.Ctx, n.o)
-		if err != nil || r.Outcome != retrain.Promoted {
+		if err != nil || r.Outcome != days.Promoted {
 			t.Fatalf("day %d: %+v, %v", day, r, err)
 		}
 		m, err := models.ReadManifest(jobtest.Ctx, n.reg.Place(r.Model))

@@ -18,11 +18,11 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/plan"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // searching returns options of a small training with a search on the lines of a table.
@@ -34,7 +34,7 @@ func searching(t *testing.T, lines []string) TrainOptions {
 			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
 			Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256},
 		},
-		Model: filepath.Join(dir, "model"), Search: tuning.Auto,
+		Model: filepath.Join(dir, "model"), Search: tuning.AutoSearch,
 		Kernels: []kernel.Options{&fourier.GaussianOptions{Features: 256}, &fourier.LaplaceOptions{Features: 256}},
 	}
 }
@@ -61,7 +61,7 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := m.Manifest.File(tuning.File); !ok || m.Manifest.Search == nil || *m.Manifest.Search != *s {
+	if _, ok := m.Manifest.File(tuning.SearchFile); !ok || m.Manifest.Search == nil || *m.Manifest.Search != *s {
 		t.Errorf("the manifest says %+v of the search %+v; files %v", m.Manifest.Search, s, m.Manifest.Files)
 	}
 	unseen := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv", strings.Join(jobtest.Made(t, "friedman", 500, 4), ""))}, Label: "y"}
@@ -73,7 +73,7 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 		return *e.Targets.R2
 	}
 	plain := o
-	plain.Search, plain.Kernels, plain.Model = tuning.None, nil, o.Model+"-plain"
+	plain.Search, plain.Kernels, plain.Model = tuning.NoSearch, nil, o.Model+"-plain"
 	if _, err := Train(jobtest.Ctx, plain); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 		if _, err := Train(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
-		for i, name := range []string{tuning.File, models.WeightsFile} {
+		for i, name := range []string{tuning.SearchFile, models.WeightsFile} {
 			data, err := os.ReadFile(filepath.Join(o.Model, name))
 			if err != nil {
 				t.Fatal(err)
@@ -119,7 +119,7 @@ func TestWhatIsSetIsNotSearched(t *testing.T) {
 	for name, set := range map[string]func(o *TrainOptions){
 		"width":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Width: 2}, nil },
 		"gamma":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Gamma: 2}, nil },
-		"search": func(o *TrainOptions) { o.Search = tuning.None },
+		"search": func(o *TrainOptions) { o.Search = tuning.NoSearch },
 	} {
 		o := searching(t, lines)
 		set(&o)
@@ -190,13 +190,13 @@ func TestASearchEndsWithTheTime(t *testing.T) {
 	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "the search ended at two thirds of --time 1ns") {
 		t.Fatalf("search %+v, notes %q", r.Search, r.Notes)
 	}
-	data, err := os.ReadFile(filepath.Join(o.Model, tuning.File))
+	data, err := os.ReadFile(filepath.Join(o.Model, tuning.SearchFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found tuning.Result
 	if err := json.Unmarshal(data, &found); err != nil || !found.Stopped || found.Tried != r.Search.Tried {
-		t.Errorf("%s has %+v, %v", tuning.File, found.Result, err)
+		t.Errorf("%s has %+v, %v", tuning.SearchFile, found.Result, err)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestWithoutASearchTheModelIsThatOfNone(t *testing.T) {
 		{"long rows", "more than 2,048 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
 	} {
 		var weights [2]string
-		for i, search := range []string{tuning.Auto, tuning.None} {
+		for i, search := range []string{tuning.AutoSearch, tuning.NoSearch} {
 			o := searching(t, c.lines)
 			o.Search, o.Lambda.Path = search, []float64{1e-4, 1e-2}
 			c.set(&o)
@@ -309,7 +309,7 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	if r.Search == nil || r.Select != "" {
 		t.Errorf("with weights of classes, which log losses do not count, lambda by %q, search %+v", r.Select, r.Search)
 	}
-	o.Search, o.Model = tuning.None, o.Model+"-plain"
+	o.Search, o.Model = tuning.NoSearch, o.Model+"-plain"
 	if r, err = Train(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}

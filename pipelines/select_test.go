@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
 // The λ of the least error, or log loss, of the held-out rows is chosen, and the weights and the

@@ -13,8 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/sizing"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // Whatever a search puts beside a kernel has a size with it. Sizes that leave the kernel no features are not tried.
@@ -50,8 +49,8 @@ func TestASizeIsChosenForWhatASearchFinds(t *testing.T) {
 		}
 		dir := t.TempDir()
 		data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", b.String())}, Label: "y"}
-		for size, o := range map[string]sizing.Options{"worth": {Worth: 0.5}, "time": {Time: 24 * time.Hour}} {
-			train := TrainOptions{Model: filepath.Join(dir, size), Search: tuning.Auto, Size: o}
+		for size, o := range map[string]tuning.SizeOptions{"worth": {Worth: 0.5}, "time": {Time: 24 * time.Hour}} {
+			train := TrainOptions{Model: filepath.Join(dir, size), Search: tuning.AutoSearch, Size: o}
 			train.Data, train.Seed = data, 1
 			train.Kernel = &fourier.GaussianOptions{Features: 2048}
 			train.Kernels = []kernel.Options{train.Kernel}

@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/sizing"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // sized writes rows of two numbers with a target that is smooth, which few features fit, or rough,
@@ -64,14 +64,14 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 	for _, c := range []struct {
 		rows           int
 		rough, classes bool
-		size           sizing.Options
+		size           tuning.SizeOptions
 		least, most    int
 	}{
-		{600, false, false, sizing.Options{Worth: 0.001}, 512, 512},
-		{600, false, true, sizing.Options{Worth: 0.001}, 512, 512},
-		{3000, true, false, sizing.Options{Worth: 0.001}, 1024, 1024},
-		{600, false, false, sizing.Options{Time: time.Nanosecond}, 512, 512},
-		{3000, true, false, sizing.Options{Time: 24 * time.Hour}, 1024, 1024},
+		{600, false, false, tuning.SizeOptions{Worth: 0.001}, 512, 512},
+		{600, false, true, tuning.SizeOptions{Worth: 0.001}, 512, 512},
+		{3000, true, false, tuning.SizeOptions{Worth: 0.001}, 1024, 1024},
+		{600, false, false, tuning.SizeOptions{Time: time.Nanosecond}, 512, 512},
+		{3000, true, false, tuning.SizeOptions{Time: 24 * time.Hour}, 1024, 1024},
 	} {
 		dir := t.TempDir()
 		o := TrainOptions{Model: filepath.Join(dir, "chosen"), Search: "none", Size: c.size}
@@ -96,7 +96,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 				t.Errorf("%+v: no %q in\n%s", c, want, text)
 			}
 		}
-		o.Size = sizing.Options{}
+		o.Size = tuning.SizeOptions{}
 		o.Model = filepath.Join(dir, "given")
 		o.Kernel = &fourier.GaussianOptions{Features: r.Size.Features, Width: kernel.Width(width)}
 		given, err := Train(jobtest.Ctx, o)
@@ -117,7 +117,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 
 // The time of a job is that of the rounds of an iterative learner.
 func TestTimeIsForRoundsToo(t *testing.T) {
-	o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none", Size: sizing.Options{Time: time.Nanosecond}}
+	o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none", Size: tuning.SizeOptions{Time: time.Nanosecond}}
 	o.Data, o.Seed = sized(t, 200, false, true), 1
 	o.Kernel = &fourier.GaussianOptions{Features: 32, Width: 1}
 	o.Lambda.Path = []float64{1e-3}

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 )
 
 // A table with a category, a boolean, a number with few values, a column that is not used, and

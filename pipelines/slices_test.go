@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // Fit of ridge, svm and sgd is the job without the files: the same rows and options give

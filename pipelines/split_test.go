@@ -17,11 +17,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // patients are rows of groups that are nearly equal and share the label that a coin has tossed for the group. With
@@ -78,12 +77,12 @@ func TestHeldOutFiguresOfGroupsAreThoseOfChance(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					o.Spec = maps
-					o.Learned = alignment.Options{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+					o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
 					if family == "lkrf" {
 						o.Learned.By = "lkrf"
 					}
 					if family == "searched" {
-						o.Search, o.Kernels = tuning.Auto, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+						o.Search, o.Kernels = tuning.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 					}
 					if o.Calibrate != "" && o.Lambda.Path == nil {
 						o.Lambda.Path = []float64{1e-6, 1e-4} // λ of features that could memorise rows
@@ -93,7 +92,7 @@ func TestHeldOutFiguresOfGroupsAreThoseOfChance(t *testing.T) {
 					o.Model = filepath.Join(dir, "model")
 					set(&o)
 					if o.Search == "" {
-						o.Search = tuning.None
+						o.Search = tuning.NoSearch
 					}
 					if _, err := Train(jobtest.Ctx, o); err != nil {
 						t.Fatal(err)
@@ -147,7 +146,7 @@ func judgeGroups(t *testing.T, m *models.Manifest, groups int, calibrated bool) 
 func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	lines := coins(400, 5, 3)
 	twice := slices.Concat(lines, lines[1:])
-	for _, search := range []string{tuning.None, tuning.Auto} {
+	for _, search := range []string{tuning.NoSearch, tuning.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
 			o := TrainOptions{Search: search}
@@ -172,7 +171,7 @@ func TestSumsKeepWhatAssignsRowsToFolds(t *testing.T) {
 	for name, set := range splits {
 		dir := t.TempDir()
 		path := func(name string) string { return filepath.Join(dir, name) }
-		o := TrainOptions{Search: tuning.None, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
 		set(&o)
@@ -233,7 +232,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		{`no column "patients"`, exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patients"} }},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Search: tuning.None, Spec: prepare.Spec{Seed: 1}, Lambda: training.LambdaOptions{}}
+		o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{Seed: 1}, Lambda: training.LambdaOptions{}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		c.set(&o)
@@ -252,7 +251,7 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]func(*TrainOptions){
-		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, tuning.None },
+		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, tuning.NoSearch },
 		"found": func(o *TrainOptions) {},
 	} {
 		dir := t.TempDir()
@@ -279,7 +278,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
 	train := func(name string, seed uint64, set func(*TrainOptions)) string {
-		o := TrainOptions{Search: tuning.None, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
+		o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
 		o.Data = dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)
 		set(&o)

@@ -23,10 +23,10 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // Sums of a part whose rows all have the same weight go together with the sums of other parts: they are those of all
@@ -30,7 +30,7 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", header+text)}, Label: "y", Weight: "w"}
 	}
 	all := data("all", equal+mixed)
-	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.None, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Spec: prepare.Spec{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	for name, of := range map[string]dataset.Options{"sum-equal": data("equal", equal), "sum-mixed": data("mixed", mixed), "sum-all": all} {
 		if err == nil {

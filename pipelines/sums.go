@@ -3,59 +3,59 @@ package pipelines
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/pipelines/summing"
+	"github.com/bochner-ml/bochner/pipelines/internal/days"
 )
 
 // SumOptions says which rows to sum by the recipe of which model.
-type SumOptions = summing.Options
+type SumOptions = days.SumOptions
 
 // SumResult describes a directory of sums.
-type SumResult = summing.Result
+type SumResult = days.SumResult
 
 // Sum sums rows by the recipe of a model in two passes, and publishes a directory of sums.
-func Sum(ctx context.Context, o SumOptions) (*SumResult, error) { return summing.Sum(ctx, o) }
+func Sum(ctx context.Context, o SumOptions) (*SumResult, error) { return days.Sum(ctx, o) }
 
 // Parts names directories of sums that are added and subtracted.
-type Parts = summing.Parts
+type Parts = days.Parts
 
 // FitOptions says which sums to fit a model to.
-type FitOptions = summing.FitOptions
+type FitOptions = days.FitOptions
 
 // Fit fits a model to sums and publishes its directory: that of TrainOptions.Recipe on their rows.
-func Fit(ctx context.Context, o FitOptions) (*TrainResult, error) { return summing.Fit(ctx, o) }
+func Fit(ctx context.Context, o FitOptions) (*TrainResult, error) { return days.Fit(ctx, o) }
 
 // AddSums adds and subtracts sums and publishes the result as a directory of sums, o.SaveSums.
-func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) { return summing.Add(ctx, o) }
+func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) { return days.AddSums(ctx, o) }
 
 // ForgetOptions says which rows a model forgets.
-type ForgetOptions = summing.ForgetOptions
+type ForgetOptions = days.ForgetOptions
 
 // ForgetResult describes a model that has forgotten rows.
-type ForgetResult = summing.ForgetResult
+type ForgetResult = days.ForgetResult
 
 // Certificate says that a model was fitted without rows.
-type Certificate = summing.Certificate
+type Certificate = days.Certificate
 
 // Forget subtracts rows from the sums of a model, and publishes the model of the rest.
 func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
-	return summing.Forget(ctx, o)
+	return days.Forget(ctx, o)
 }
 
 // VerifyForgottenResult says whether a certificate holds.
-type VerifyForgottenResult = summing.VerifyForgottenResult
+type VerifyForgottenResult = days.VerifyForgottenResult
 
 // VerifyForgotten recomputes the certificate of Forget from the rows and the sums of before.
 func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResult, error) {
-	return summing.VerifyForgotten(ctx, o)
+	return days.VerifyForgotten(ctx, o)
 }
 
 // PruneOptions says which directories of sums are removed.
-type PruneOptions = summing.PruneOptions
+type PruneOptions = days.PruneOptions
 
 // PruneResult says which were.
-type PruneResult = summing.PruneResult
+type PruneResult = days.PruneResult
 
 // PruneSums removes old directories of sums that no model needs.
 func PruneSums(ctx context.Context, o PruneOptions) (*PruneResult, error) {
-	return summing.Prune(ctx, o)
+	return days.Prune(ctx, o)
 }

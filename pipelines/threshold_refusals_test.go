@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/modeldata"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 )
 
 func TestThresholdRefusals(t *testing.T) {
@@ -23,10 +23,10 @@ func TestThresholdRefusals(t *testing.T) {
 		{number(1e300), jobtest.Classifier(2, false), "not a finite float32 number"},
 		{number(1.5), jobtest.Classifier(2, true), "between 0 and 1"},
 	} {
-		_, err := modeldata.ThresholdOf(c.value, "m", c.of)
+		_, err := apply.ThresholdOf(c.value, "m", c.of)
 		jobtest.WantError(t, c.want, err, exit.CodeUsage, "--threshold", c.want)
 	}
-	if got, err := modeldata.ThresholdOf(nil, "m", jobtest.Classifier(3, false)); got != nil || err != nil || got.Rounded() != nil {
+	if got, err := apply.ThresholdOf(nil, "m", jobtest.Classifier(3, false)); got != nil || err != nil || got.Rounded() != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -20,11 +20,23 @@ import (
 	"context"
 
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // universal, flink and dataflow
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // TrainOptions says what to train on which data.
 type TrainOptions = training.Options
+
+// Spec is the part of TrainOptions that says which data to read, how rows become features, and what the
+// labels are.
+type Spec = prepare.Spec
+
+// LambdaOptions are the part of TrainOptions that says how λ is chosen.
+type LambdaOptions = training.LambdaOptions
+
+// NoSearch is the value of TrainOptions.Search for features that are not searched for.
+const NoSearch = tuning.NoSearch
 
 // TrainResult describes the trained model.
 type TrainResult = training.Result

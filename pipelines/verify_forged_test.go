@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // forge writes a copy of a model with an edited manifest, its checksum made anew. The
@@ -195,7 +195,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		})},
 		"learned": {data, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
-			o.Learned = alignment.Options{Chains: 8, Steps: 4, Take: 4}
+			o.Learned = tuning.GameOptions{Chains: 8, Steps: 4, Take: 4}
 		}, map[string]edit{
 			"no frequencies": func(m *models.Manifest) {
 				m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == "frequencies.safetensors" })

@@ -19,10 +19,10 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // chance returns lines of classes that their numbers say nothing about, most of them
@@ -71,7 +71,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		"huber":                     {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "huber" }},
 		"learned features": {moons, false, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
-			o.Learned = alignment.Options{Chains: 8, Steps: 4, Take: 4}
+			o.Learned = tuning.GameOptions{Chains: 8, Steps: 4, Take: 4}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
 // weightedTable has rows of two numbers, a weight and a class or, with targets, a number. Weights

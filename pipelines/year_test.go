@@ -24,12 +24,11 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/pipelines/retrain"
-	"github.com/bochner-ml/bochner/pipelines/summing"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // A year of partitions with all that happens to them, as numbers of days from 1.
@@ -128,8 +127,8 @@ func (s bucketStops) stop(call int, run func(ctx context.Context)) bool {
 func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n := &nights{calendar: c, root: data, disk: disk, reg: registry.Registry{Dir: models}, stops: s}
 	n.o = RetrainOptions{
-		Options: retrain.Options{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift, Window: c.window, By: "test"},
-		Train: TrainOptions{Search: tuning.None, Spec: prepare.Spec{
+		RetrainOptions: days.RetrainOptions{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift, Window: c.window, By: "test"},
+		Train: TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
 		Gate: "accuracy>=0.8", PairedGate: "not worse by 10 % at 80 %",
@@ -181,7 +180,7 @@ func (n *nights) arrive(t *testing.T, day int) {
 var errStopped = errors.New("the process was stopped")
 
 // run works for a day after runs that were stopped at calls of their own choice.
-func (n *nights) run(t *testing.T, day int) (*retrain.Report, time.Duration) {
+func (n *nights) run(t *testing.T, day int) (*days.RetrainReport, time.Duration) {
 	t.Helper()
 	n.o.Day = dayName(day)
 	r := rand.New(rand.NewPCG(uint64(day), 5))
@@ -201,7 +200,7 @@ func (n *nights) run(t *testing.T, day int) (*retrain.Report, time.Duration) {
 
 // check compares the model of a night with one that is trained by its recipe on copies of the same
 // files at once, and returns how long that took.
-func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Duration {
+func (n *nights) check(t *testing.T, day int, report *days.RetrainReport) time.Duration {
 	t.Helper()
 	l, err := n.reg.ReadLineage(jobtest.Ctx, report.Model)
 	if err != nil || l == nil {
@@ -245,7 +244,7 @@ func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Durat
 // forgetTwice has the model of a night forget some rows of its first partition, and then forget them again. The first
 // gives the model of a training from scratch without these rows, the second is refused, from the saved sums and from
 // the sums of the days.
-func (n *nights) forgetTwice(t *testing.T, day int, report *retrain.Report) {
+func (n *nights) forgetTwice(t *testing.T, day int, report *days.RetrainReport) {
 	t.Helper()
 	l, err := n.reg.ReadLineage(jobtest.Ctx, report.Model)
 	if err != nil {
@@ -292,18 +291,18 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *retrain.Report) {
 }
 
 // expected is the outcome of a day.
-func (n *nights) expected(day int) retrain.Outcome {
+func (n *nights) expected(day int) days.Outcome {
 	isLate := false
 	for on, of := range n.late {
 		isLate = isLate || of == day && on > day
 	}
 	switch {
 	case day == 1, isLate: // a late day brings nothing that is new
-		return retrain.Nothing
+		return days.Nothing
 	case day == n.broken, day == n.repeated:
-		return retrain.Drifted
+		return days.Drifted
 	}
-	return retrain.Promoted
+	return days.Promoted
 }
 
 // All that can happen to daily data in a year: drift, a break, late partitions, one that is
@@ -352,14 +351,14 @@ func (n *nights) through(t *testing.T) {
 		report, took := n.run(t, day)
 		want := n.expected(day)
 		switch {
-		case report.Outcome == retrain.Kept && want == retrain.Promoted:
+		case report.Outcome == days.Kept && want == days.Promoted:
 			kept++ // a model that is no better can fail to show that it is no worse
 		case report.Outcome != want:
 			t.Errorf("day %d: %s, want %s\n%s", day, report.Outcome, want, report.Text())
-		case want == retrain.Promoted:
+		case want == days.Promoted:
 			promoted++
 		}
-		if report.Outcome == retrain.Promoted || report.Outcome == retrain.Kept {
+		if report.Outcome == days.Promoted || report.Outcome == days.Kept {
 			scratch := n.check(t, day, report)
 			if n.forget > 0 && day%n.forget == 0 {
 				n.forgetTwice(t, day, report)
@@ -386,7 +385,7 @@ func (n *nights) through(t *testing.T) {
 }
 
 // stepsOf adds the times of the steps of a run.
-func stepsOf(r *retrain.Report) (sum time.Duration) {
+func stepsOf(r *days.RetrainReport) (sum time.Duration) {
 	for _, s := range r.Steps {
 		sum += time.Duration(s * float64(time.Second))
 	}
@@ -425,7 +424,7 @@ func (n *nights) story(t *testing.T) {
 		t.Errorf("after a rollback from %s: %v", champion, err)
 	}
 	// The night is not done again.
-	if again, _ := Retrain(jobtest.Ctx, n.o); again == nil || again.Outcome == retrain.Promoted {
+	if again, _ := Retrain(jobtest.Ctx, n.o); again == nil || again.Outcome == days.Promoted {
 		t.Errorf("the model that was rolled back is promoted again: %+v", again)
 	}
 	var b strings.Builder
@@ -441,9 +440,9 @@ func lambdaOf(v float64) training.LambdaOptions { return training.LambdaOptions{
 // fromScratch trains by the recipe of a model on files that are summed at once.
 func fromScratch(t *testing.T, recipe string, files []string, dir string) {
 	t.Helper()
-	_, err := summing.Sum(jobtest.Ctx, summing.Options{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"}, Out: dir + "/sums"})
+	_, err := days.Sum(jobtest.Ctx, days.SumOptions{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"}, Out: dir + "/sums"})
 	if err == nil {
-		_, err = summing.Fit(jobtest.Ctx, summing.FitOptions{Parts: summing.Parts{Sums: []string{dir + "/sums"}}, Model: dir + "/model"})
+		_, err = days.Fit(jobtest.Ctx, days.FitOptions{Parts: days.Parts{Sums: []string{dir + "/sums"}}, Model: dir + "/model"})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 func main() {
@@ -26,14 +24,14 @@ func main() {
 }
 
 func run(ctx context.Context, train, test, model string) (accuracy float64, err error) {
-	_, err = pipelines.Train(ctx, training.Options{
-		Spec: prepare.Spec{
+	_, err = pipelines.Train(ctx, pipelines.TrainOptions{
+		Spec: pipelines.Spec{
 			Data:   dataset.Options{Data: []string{train}, Label: "-1"},
 			Kernel: &fourier.GaussianOptions{Features: 128},
 			Seed:   1,
 		},
 		Model:  model,
-		Lambda: training.LambdaOptions{Path: []float64{1e-6}},
+		Lambda: pipelines.LambdaOptions{Path: []float64{1e-6}},
 	})
 	if err != nil {
 		return 0, err

@@ -11,8 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // skeletons of Daniely, Frostig, Gupta and Singer ("Random Features for
@@ -58,7 +56,7 @@ func (e experiment) compositional(ctx context.Context) error {
 		}
 		fmt.Printf("\nFig. 3, %s skeleton, CIFAR-10 24×24 crops, 128 images:\n", name)
 		r, err := pipelines.Compare(ctx, pipelines.CompareOptions{
-			Spec: prepare.Spec{
+			Spec: pipelines.Spec{
 				Data:   dataset.Options{Data: []string{cifar}, Format: "cifar10"},
 				Kernel: &skeleton.Options{Skeleton: s}, Seed: 1,
 			},
@@ -82,7 +80,7 @@ func (e experiment) compositional(ctx context.Context) error {
 	}
 	for _, dim := range budgets {
 		for _, k := range []kernel.Options{&skeleton.Options{Skeleton: mnist, Features: dim}, &fourier.GaussianOptions{Features: dim}} {
-			percent, trained, err := e.testError(ctx, "compositional-model", prepare.Spec{Kernel: k, Seed: 1}, training.LambdaOptions{})
+			percent, trained, err := e.testError(ctx, "compositional-model", pipelines.Spec{Kernel: k, Seed: 1}, pipelines.LambdaOptions{})
 			if err != nil {
 				return err
 			}

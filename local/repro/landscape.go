@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/pipelines/picture"
 )
 
 // landscape draws what Figure 1a of the paper shows of its windmill, for ours: by the number

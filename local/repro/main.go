@@ -20,9 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/idxio"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 func main() {
@@ -123,14 +120,14 @@ func (e experiment) mnist(part string) dataset.Options {
 }
 
 // testError trains on MNIST and returns the error on its test part in percent.
-func (e experiment) testError(ctx context.Context, name string, o prepare.Spec, lambda training.LambdaOptions) (float64, *training.Result, error) {
+func (e experiment) testError(ctx context.Context, name string, o pipelines.Spec, lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
 	o.Data = e.mnist("train")
 	model := filepath.Join(e.out, name)
 	if err := os.RemoveAll(model); err != nil {
 		return 0, nil, err
 	}
 	defer os.RemoveAll(model)
-	trained, err := pipelines.Train(ctx, training.Options{Spec: o, Model: model, Lambda: lambda, Search: tuning.None})
+	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: o, Model: model, Lambda: lambda, Search: pipelines.NoSearch})
 	if err != nil {
 		return 0, nil, err
 	}

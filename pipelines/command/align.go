@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 func alignCommand() *cobra.Command {
@@ -57,7 +57,7 @@ learned --frequencies DIR. train --kernel learned does both steps at once.`,
 }
 
 // registerLearned adds the flags that say how features are found.
-func registerLearned(fs *pflag.FlagSet, o *alignment.Options) {
+func registerLearned(fs *pflag.FlagSet, o *tuning.GameOptions) {
 	fs.StringVar(&o.By, "align", "game", "How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies.")
 	fs.StringVar(&o.Preset, "preset", "paper", "Constants of the game: paper, or demo (those of the authors' demonstration, which takes one frequency per round).")
 	fs.Float64Var(&o.Lambda, "align_lambda", 0, "Regularisation λ of the game's support vector machine, on the mean loss; 0 uses --align_c.")

@@ -22,8 +22,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/pipelines/command/help"
-	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/engine/remote"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -84,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	case err == nil:
 		return exit.CodeOK
 	case !errors.As(err, &started):
-		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", help.InOneLine(transforms.FaultText(err)), cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", InOneLine(transforms.FaultText(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
 	code = exit.Code(err)
@@ -194,7 +192,7 @@ any number of workers and threads, and for any order and grouping of the rows in
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(help.WrongFlag)
+	root.SetFlagErrorFunc(WrongFlag)
 	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
 		remote.UseStorageEmulator(address)
 		return nil
@@ -202,20 +200,20 @@ any number of workers and threads, and for any order and grouping of the rows in
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), verifyCommand(), sumCommand(), fitCommand(), forgetCommand(), pruneCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(), runnerHelp(), streamHelp(), versionCommand())
-	help.Attach(root)
-	help.Complete(root)
+	Attach(root)
+	Complete(root)
 	return root
 }
 
 // runJob returns the RunE of a command: errors that a job returns are startedErrors.
 func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := input.ReadConfig(cmd); exit.Code(err) == exit.CodeStorage || errors.Is(err, fs.ErrPermission) {
+		if err := ReadConfig(cmd); exit.Code(err) == exit.CodeStorage || errors.Is(err, fs.ErrPermission) {
 			return &startedError{err}
 		} else if err != nil {
 			return err
 		}
-		if err := help.OwnNames(cmd.Flags()); err != nil {
+		if err := OwnNames(cmd.Flags()); err != nil {
 			return err
 		}
 		if remote.FromTemplate() {
@@ -224,7 +222,7 @@ func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) err
 			}
 			return nil
 		}
-		remove, err := input.TakeStdin(cmd.Context(), cmd.Flags(), cmd.InOrStdin())
+		remove, err := TakeStdin(cmd.Context(), cmd.Flags(), cmd.InOrStdin())
 		if err == nil {
 			if err = f(cmd); err == nil {
 				err = remove()

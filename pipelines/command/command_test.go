@@ -15,8 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/command/help"
-	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -124,7 +122,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 				}
 				continue
 			}
-			if !strings.Contains(out, help.Wrap(cmd.Long, "", help.UnknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
+			if !strings.Contains(out, Wrap(cmd.Long, "", UnknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
 				t.Errorf("%v:\n%s", args, out)
 			}
 			if strings.Contains(out, "--job_endpoint") || strings.Contains(out, "--endpoint string") || strings.Contains(out, "test.v") {
@@ -281,7 +279,7 @@ func TestConfigSetsFlagsOfEveryKind(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--config", name, "--features", "50"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := input.ReadConfig(cmd); err != nil {
+	if err := ReadConfig(cmd); err != nil {
 		t.Fatal(err)
 	}
 	for flag, want := range map[string]string{

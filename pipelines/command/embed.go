@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/plan"
-	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 func embedCommand() *cobra.Command {

@@ -13,9 +13,8 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 )
 
 // refuse returns an error if one of the flags is given, with why it cannot be.
@@ -35,7 +34,7 @@ type dataFlags struct {
 }
 
 func (f *dataFlags) register(fs *pflag.FlagSet) {
-	input.AddData(fs, &f.opts)
+	AddData(fs, &f.opts)
 	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (detected from the content), "+strings.Join(dataset.Names(), ", ")+". Compression with gzip or zstd is detected.")
 	fs.StringVar(&f.opts.Label, "label", "", "Label column of formats with columns (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last). Several, separated by commas or given by a pattern with *, are the targets of one regression.")
 	fs.StringVar(&f.opts.LabelText.Strip, "label_strip", "", "Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them; predictions and scores of it read labels in the same way.")

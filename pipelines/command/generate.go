@@ -7,13 +7,12 @@ import (
 
 	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/command/help"
 )
 
 func generateCommand() *cobra.Command {
 	var about strings.Builder
 	for _, s := range sample.Sets {
-		help.Entry(&about, s.Name, s.About, 16, help.UnknownWidth)
+		Entry(&about, s.Name, s.About, 16, UnknownWidth)
 	}
 	var o pipelines.GenerateOptions
 	var asJSON bool
@@ -47,7 +46,7 @@ continue the same sequence. The sets are:
 	fs.StringVar(&o.Out, "out", "", "File to create; it must not exist.")
 	fs.BoolVar(&asJSON, "json", false, "Print the result as JSON.")
 	for _, name := range []string{"rows", "seed", "noise"} {
-		fs.Lookup(name).Annotations = map[string][]string{help.GroupOf: {"Data"}}
+		fs.Lookup(name).Annotations = map[string][]string{GroupOf: {"Data"}}
 	}
 	return cmd
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
@@ -27,8 +26,8 @@ func TestHelpShowsTheCommonFlagsAndHelpAllTheRest(t *testing.T) {
 			continue
 		}
 		short := flagLine.FindAllString(must(t, cmd.Name(), "--help"), -1)
-		if len(short) > help.MostFlags {
-			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), help.MostFlags)
+		if len(short) > MostFlags {
+			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), MostFlags)
 		}
 		var want []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -51,25 +50,25 @@ func TestEveryFlagIsInAGroup(t *testing.T) {
 	named := map[string]bool{}
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
 		named[f.Name] = true
-		if help.TitleOf(cmd, f) == help.OtherGroup {
+		if TitleOf(cmd, f) == OtherGroup {
 			t.Errorf("%s --%s is in no group", cmd.Name(), f.Name)
 		}
 	})
-	for _, g := range help.Groups {
+	for _, g := range Groups {
 		for _, name := range strings.Fields(g.Common + " " + g.More) {
 			if !named[name] {
 				t.Errorf("group %q: no command has --%s", g.Title, name)
 			}
 		}
 	}
-	for command, names := range help.AlsoCommon {
+	for command, names := range AlsoCommon {
 		for _, name := range strings.Fields(names) {
 			if cmd, _, err := newRoot().Find([]string{command}); err != nil || cmd.Flags().Lookup(name) == nil {
 				t.Errorf("%s has no --%s", command, name)
 			}
 		}
 	}
-	for name := range help.Values {
+	for name := range Values {
 		if !named[name] {
 			t.Errorf("values of --%s, which no command has", name)
 		}
@@ -77,7 +76,7 @@ func TestEveryFlagIsInAGroup(t *testing.T) {
 }
 
 func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
-	for columns, want := range map[string]int{"": help.UnknownWidth, "100": 100, "60": 60, "10": help.Narrowest, "1000": help.Widest, "x": help.UnknownWidth} {
+	for columns, want := range map[string]int{"": UnknownWidth, "100": 100, "60": 60, "10": Narrowest, "1000": Widest, "x": UnknownWidth} {
 		t.Setenv("COLUMNS", columns)
 		_, flags, found := strings.Cut(must(t, "train", "--help_all"), "\nModel and output:")
 		if !found {
@@ -94,7 +93,7 @@ func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
 			t.Errorf("COLUMNS=%s: the longest line has %d characters, want %d or a little less", columns, longest, want)
 		}
 	}
-	if got, want := help.Wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
+	if got, want := Wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -149,7 +148,7 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range help.Elsewhere {
+	for name, other := range Elsewhere {
 		if train.Flags().Lookup(name) != nil {
 			t.Errorf("--%s is a flag of train", name)
 		}
@@ -157,9 +156,9 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 			t.Errorf("--%s stands for --%s, which train does not have", name, other.Flag)
 		}
 	}
-	for flag, values := range help.ValuesElsewhere {
+	for flag, values := range ValuesElsewhere {
 		for theirs, ours := range values {
-			known := help.Takes(train.Flags().Lookup(flag)).Choices()
+			known := Takes(train.Flags().Lookup(flag)).Choices()
 			if !slices.Contains(known, ours) || slices.Contains(known, theirs) {
 				t.Errorf("--%s %s stands for %s; have %q", flag, theirs, ours, known)
 			}
@@ -190,11 +189,11 @@ func TestNamesOfScikitLearnGiveTheSameModel(t *testing.T) {
 }
 
 func TestHelpAsJSONListsEveryFlag(t *testing.T) {
-	var all help.Description
+	var all Description
 	if err := json.Unmarshal([]byte(must(t, "help", "--json")), &all); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]help.FlagDescription{}
+	got := map[string]FlagDescription{}
 	for _, c := range all.Commands {
 		for _, f := range c.Flags {
 			got[c.Name+" "+f.Name] = f
@@ -217,7 +216,7 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, kernel.Names()) {
 		t.Errorf("%+v", k)
 	}
-	var one help.Description
+	var one Description
 	if err := json.Unmarshal([]byte(must(t, "help", "train", "--json")), &one); err != nil || one.Name != "train" || len(one.Flags) < 50 {
 		t.Errorf("%s: %d flags: %v", one.Name, len(one.Flags), err)
 	}

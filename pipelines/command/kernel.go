@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -65,7 +64,7 @@ skeleton.`,
 	flags.register(fs, "gaussian")
 	draw := fs.Lookup("draw")
 	draw.Value = orAll{draw.Value.(*option.Option), &o.All}
-	draw.Annotations[help.ValuesOf] = append(slices.Clone(draw.Annotations[help.ValuesOf]), "all")
+	draw.Annotations[ValuesOf] = append(slices.Clone(draw.Annotations[ValuesOf]), "all")
 	flags.jobs.register(fs)
 	return cmd
 }

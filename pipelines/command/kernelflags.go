@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // kernelFlags are the flags that choose a kernel: its name and the options of all families.

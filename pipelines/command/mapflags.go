@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
 // mapFlags are the flags of every job that maps rows to the features of a kernel.

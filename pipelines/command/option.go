@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/pipelines/command/help"
 )
 
 // addOption adds a flag for an option of a registry.
@@ -16,12 +15,12 @@ func addOption(fs *pflag.FlagSet, o *option.Option) {
 		f.NoOptDefVal = "true"
 	}
 	if o.Values != nil {
-		f.Annotations = map[string][]string{help.ValuesOf: o.Values}
+		f.Annotations = map[string][]string{ValuesOf: o.Values}
 	}
 }
 
 // formatFlag adds --out_format, whose values are the given names.
 func formatFlag(fs *pflag.FlagSet, to *string, byDefault, what string, names []string) {
 	fs.StringVar(to, "out_format", byDefault, "Format of the "+what+": "+strings.Join(names, ", ")+".")
-	fs.Lookup("out_format").Annotations = map[string][]string{help.ValuesOf: names}
+	fs.Lookup("out_format").Annotations = map[string][]string{ValuesOf: names}
 }

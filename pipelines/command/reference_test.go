@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/bochner-ml/bochner/pipelines/command/help"
 )
 
 func TestTheCLIReferenceIsCurrent(t *testing.T) {
@@ -52,11 +50,11 @@ func writeReference(w io.Writer, cmd *cobra.Command) {
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\n```sh not run\n%s\n```\n", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
 	}
-	shown, _ := help.Grouped(cmd, true)
+	shown, _ := Grouped(cmd, true)
 	for _, g := range shown {
 		fmt.Fprintf(w, "\n| %s | |\n|---|---|\n", g.Title)
 		for _, f := range g.Flags {
-			fmt.Fprintf(w, "| `%s` | %s |\n", strings.TrimSpace("--"+f.Name+" "+help.Placeholder(f)), strings.ReplaceAll(help.FlagHelp(f), "|", `\|`))
+			fmt.Fprintf(w, "| `%s` | %s |\n", strings.TrimSpace("--"+f.Name+" "+Placeholder(f)), strings.ReplaceAll(FlagHelp(f), "|", `\|`))
 		}
 	}
 }

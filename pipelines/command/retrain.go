@@ -12,9 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // notRetrained are flags of train that retrain does not take.
@@ -157,7 +156,7 @@ var placeFlags = strings.Fields("models sums_dir keep_sums day window held_out g
 func settings(cmd *cobra.Command) string {
 	var words []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if title := help.TitleOf(cmd, f); title != "Job" && title != help.OtherGroup && !slices.Contains(placeFlags, f.Name) {
+		if title := TitleOf(cmd, f); title != "Job" && title != OtherGroup && !slices.Contains(placeFlags, f.Name) {
 			words = append(words, fmt.Sprintf("--%s=%s", f.Name, f.Value))
 		}
 	})

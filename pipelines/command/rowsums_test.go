@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )

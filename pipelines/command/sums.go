@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 )
@@ -216,6 +215,6 @@ func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() erro
 	if o.Data.As != "" {
 		return nil, exit.Usage("--data and --ids cannot both be standard input: give one of them as a file")
 	}
-	o.IDs, remove, err = input.Spool(cmd.Context(), cmd.InOrStdin())
+	o.IDs, remove, err = SpoolStdin(cmd.Context(), cmd.InOrStdin())
 	return remove, err
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
 // tableFlags are the flags of jobs that choose the columns of a table and their types.

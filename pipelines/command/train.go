@@ -13,10 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/plan"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/sizing"
-	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 func trainCommand() *cobra.Command { return trainingCommand(nil) }
@@ -69,7 +69,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 				return err
 			}
 			if !cmd.Flags().Changed("features") {
-				if o, err = o.UpTo(sizing.Most); err != nil {
+				if o, err = o.UpTo(tuning.MostFeatures); err != nil {
 					return err
 				}
 			}

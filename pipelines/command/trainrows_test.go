@@ -17,7 +17,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 )
 
 func init() {

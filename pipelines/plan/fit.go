@@ -8,9 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/summing"
+	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
 // FitPlan is what a fit to sums will need, as far as their manifests tell.
@@ -41,8 +41,8 @@ type FitPlan struct {
 const addRate = 125e6
 
 // Fit plans a fit to sums. It reads their manifests.
-func Fit(ctx context.Context, o summing.FitOptions) (*FitPlan, error) {
-	f, err := summing.FactsOf(ctx, o)
+func Fit(ctx context.Context, o days.FitOptions) (*FitPlan, error) {
+	f, err := days.FactsOf(ctx, o)
 	if err != nil {
 		return nil, err
 	}

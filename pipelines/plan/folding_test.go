@@ -9,10 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // A training holds as many sums as its plan says, or carries the rows where the plan does.
@@ -32,13 +32,13 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 		{"one lambda", 64, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
 		{"probabilities", 64, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" }, "2 sums of "},
 		{"labels in encodings", 64, func(o *training.Options) { o.Encode.Encode = preprocess.Means }, "2 sums of "},
-		{"a search", 64, func(o *training.Options) { o.Search, o.Data.Drop = tuning.Auto, []string{"c"} }, "2 sums of "},
+		{"a search", 64, func(o *training.Options) { o.Search, o.Data.Drop = tuning.AutoSearch, []string{"c"} }, "2 sums of "},
 		{"few rows", 1024, func(*training.Options) {}, " of features, "},
 		{"few rows, one lambda", 1024, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
-		{"few rows, a search", 2048, func(o *training.Options) { o.Search, o.Data.Drop = tuning.Auto, []string{"c"} }, " of features, "},
+		{"few rows, a search", 2048, func(o *training.Options) { o.Search, o.Data.Drop = tuning.AutoSearch, []string{"c"} }, " of features, "},
 		{"few rows and probabilities", 1024, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" }, "2 sums of "},
 	} {
-		o := training.Options{Search: tuning.None, Spec: prepare.Spec{
+		o := training.Options{Search: tuning.NoSearch, Spec: prepare.Spec{
 			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
 		}}
 		c.set(&o)

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // What is stored is of the lanes that the plan itself advises.

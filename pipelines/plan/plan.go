@@ -14,14 +14,13 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/search"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/spec"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // Plan is what a training will need, as far as the sizes of the files and a bounded preview of
@@ -92,7 +91,7 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) { return l
 func Embedding(ctx context.Context, o training.Options, t pca.Training) (*Plan, error) {
 	o.Learner = &ridge.Training{Grid: t.Grid}
 	o.Lambda = training.LambdaOptions{Path: []float64{1}} // one sum only
-	o.Search = tuning.None                                // which needs labels
+	o.Search = tuning.NoSearch                            // which needs labels
 	return look(ctx, o, cmp.Or(t.Components, pca.DefaultComponents))
 }
 
@@ -140,7 +139,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 			length = max(seen.Dim, seen.Scaled)
 		}
 		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0, preprocess.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
-			if o.Search = tuning.None; undo != nil {
+			if o.Search = tuning.NoSearch; undo != nil {
 				undo()
 				seen.encoded(o, d.Schema.Table)
 			}
@@ -173,7 +172,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.scan("one to count levels of categories")
 	}
 	if p.Unsearched = unsearched; o.Searching() {
-		p.Searched = int64(tuning.Rows(rows, length))
+		p.Searched = int64(tuning.PilotRows(rows, length))
 		p.scan("one for the rows on which features are searched")
 	}
 	if o.Learns() {
@@ -406,8 +405,8 @@ func (p *Plan) learning(o training.Options, dim int) {
 	game := a.Game(1, 1, frequencies, o.Seed)
 	p.Game = (game.Frequencies + game.Take - 1) / game.Take
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
-	p.players, p.plays = a.Partitions, 1+alignment.ReadsOfAGame*p.Game
-	p.Passes, p.Jobs = p.Passes+p.plays, p.Jobs+(alignment.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
+	p.players, p.plays = a.Partitions, 1+tuning.ReadsOfAGame*p.Game
+	p.Passes, p.Jobs = p.Passes+p.plays, p.Jobs+(tuning.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
 	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer",
 		p.plays, report.Counted(p.Game, "round"), game.Take)
 }

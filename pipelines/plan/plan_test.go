@@ -16,19 +16,18 @@ import (
 	"github.com/bochner-ml/bochner/io/libsvmio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // plans for Dataflow
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 func plan(t *testing.T, o training.Options) *Plan {
 	t.Helper()
 	o.Model = t.TempDir() + "/model"
-	o.Search = cmp.Or(o.Search, tuning.None)
+	o.Search = cmp.Or(o.Search, tuning.NoSearch)
 	p, err := Training(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +71,7 @@ func TestPlansSayWhatIsSearched(t *testing.T) {
 	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 64}}}
 	o.Lambda.Path = []float64{1e-3}
 	none := plan(t, o)
-	o.Search = tuning.Auto
+	o.Search = tuning.AutoSearch
 	with := plan(t, o)
 	// The sum and the system of 2,048 features.
 	if least := int64(2048 * 2048 * 8); with.Peak < none.Peak+least || with.Passes != none.Passes+1 || with.Searched != 9000 || none.Searched != 0 {
@@ -85,7 +84,7 @@ func TestPlansSayWhatIsSearched(t *testing.T) {
 	if set := plan(t, o); set.Searched != 0 || set.Unsearched != "" || set.Peak != none.Peak {
 		t.Errorf("with a width %+v, without a search %+v", set, none)
 	}
-	few := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: tuning.Auto}
+	few := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: tuning.AutoSearch}
 	if p := plan(t, few); p.Searched != 0 || !strings.Contains(jobtest.Text(t, p), "features that are not searched: there are fewer than 40 rows") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
 	}
@@ -114,7 +113,7 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	o := training.Options{
 		Spec:    prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &learned.Options{Features: 50}},
 		Lambda:  training.LambdaOptions{Path: []float64{1e-4}},
-		Learned: alignment.Options{Take: 10, Chains: 100, Steps: 5, Sample: 150},
+		Learned: tuning.GameOptions{Take: 10, Chains: 100, Steps: 5, Sample: 150},
 	}
 	p := plan(t, o) // 25 frequencies
 	if p.Game != 3 || p.Passes != 2+1+1+2*3 || p.Jobs != 2+1+4 {

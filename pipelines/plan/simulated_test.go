@@ -21,9 +21,9 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/training"
-	"github.com/bochner-ml/bochner/pipelines/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -131,7 +131,7 @@ func TestPlansSayWhatASimulatedClusterDoes(t *testing.T) {
 				continue // the largest is enough
 			}
 			name := fmt.Sprintf("%s, %d readers", c.name, readers)
-			o := training.Options{Model: "gs://many/" + strings.ReplaceAll(name, " ", "-"), Search: tuning.None}
+			o := training.Options{Model: "gs://many/" + strings.ReplaceAll(name, " ", "-"), Search: tuning.NoSearch}
 			o.Data.Data, o.Data.Label = []string{dir + "/*.csv"}, "y"
 			o.Job.Engine.Runner, o.Job.Engine.Lanes = "simulated", readers
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda

@@ -43,7 +43,7 @@ func exported(t *testing.T) []*types.Package {
 		}
 		data[p.ImportPath] = p.Export
 		rel, ours := strings.CutPrefix(p.ImportPath, module)
-		if ours && p.Name != "main" && !strings.HasPrefix(rel, "internal/") {
+		if ours && p.Name != "main" && !strings.HasPrefix(rel, "internal/") && !strings.Contains(rel, "/internal/") {
 			paths = append(paths, p.ImportPath)
 		}
 	}

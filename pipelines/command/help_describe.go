@@ -1,0 +1,52 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Description describes a command for programs: the output of `bochner help --json`.
+type Description struct {
+	Name     string            `json:"name"`
+	Usage    string            `json:"usage"`
+	Short    string            `json:"short"`
+	Long     string            `json:"long"`
+	Examples string            `json:"examples,omitempty"`
+	Flags    []FlagDescription `json:"flags,omitempty"`
+	Commands []Description     `json:"commands,omitempty"`
+}
+
+// FlagDescription describes a flag of a command.
+type FlagDescription struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Default string   `json:"default"`
+	Group   string   `json:"group"`
+	Common  bool     `json:"common"` // shown by --help
+	Values  []string `json:"values,omitempty"`
+	Help    string   `json:"help"`
+}
+
+// Describe returns the description of a command with its flags and sub-commands.
+func Describe(cmd *cobra.Command) Description {
+	d := Description{Name: cmd.Name(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long, Examples: cmd.Example}
+	if !cmd.HasAvailableSubCommands() {
+		shown, _ := Grouped(cmd, true)
+		for _, g := range shown {
+			for _, f := range g.Flags {
+				d.Flags = append(d.Flags, describeFlag(cmd, g.Title, f))
+			}
+		}
+	}
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			d.Commands = append(d.Commands, Describe(c))
+		}
+	}
+	return d
+}
+
+func describeFlag(cmd *cobra.Command, group string, f *pflag.Flag) FlagDescription {
+	_, help := pflag.UnquoteUsage(f)
+	return FlagDescription{f.Name, f.Value.Type(), f.DefValue, group, isCommon(cmd, f), Takes(f).Choices(), help}
+}

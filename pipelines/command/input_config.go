@@ -1,0 +1,90 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/internal/plainyaml"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// ReadConfig sets the flags that the file of --config contains and the command line does not.
+// Every key must be the name of a flag. A list sets a flag that can be given several times,
+// or one that takes a list separated by commas.
+func ReadConfig(cmd *cobra.Command) error {
+	fs := cmd.Flags()
+	f := fs.Lookup("config")
+	if f == nil || f.Value.String() == "" {
+		return nil
+	}
+	name := f.Value.String()
+	data, err := readSmall(cmd.Context(), name)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	var config map[string]any
+	if err := plainyaml.Unmarshal(data, &config); err != nil {
+		return fmt.Errorf("--config: %s: %w", name, err)
+	}
+	keys := make([]string, 0, len(config))
+	for key := range config {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	for _, key := range keys {
+		f := fs.Lookup(key)
+		if f == nil || key == "config" {
+			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, Meant(fs, key))
+		}
+		if f.Changed {
+			continue
+		}
+		if err := setFlag(f, config[key]); err != nil {
+			return fmt.Errorf("--config: %s: %s: %w", name, key, err)
+		}
+		f.Changed = true
+	}
+	return nil
+}
+
+// readSmall reads a small file, which may be a pipe.
+func readSmall(ctx context.Context, name string) ([]byte, error) {
+	r, err := storage.Open(ctx, name, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, plainyaml.MaxBytes+1))
+	if err == nil && len(data) > plainyaml.MaxBytes {
+		err = fmt.Errorf("%s has more than %d bytes; is it a file of flags?", name, plainyaml.MaxBytes)
+	}
+	return data, err
+}
+
+// setFlag sets a flag to a YAML value.
+func setFlag(f *pflag.Flag, value any) error {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	var words []string
+	for _, v := range list {
+		switch v.(type) {
+		case string, bool, int, int64, uint64, float64:
+		default:
+			return errors.New("want a string, a number, true or false, or a list of these")
+		}
+		words = append(words, fmt.Sprint(v))
+	}
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.Replace(words)
+	}
+	return f.Value.Set(strings.Join(words, ","))
+}

@@ -1,0 +1,149 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// FeaturizeOptions says which features of which data to write.
+type FeaturizeOptions struct {
+	prepare.Spec
+	Model  string // directory of a model whose features to write; "" uses Spec
+	Out    string // directory to create
+	Format string // one of FeaturizeFormats, where codes is for the hashes of maxout; "" is npy
+}
+
+// FeaturizeResult describes the written features.
+type FeaturizeResult struct {
+	Out      string          `json:"out"`
+	Rows     job.Counts      `json:"rows"`
+	Features int             `json:"features"`
+	Recipe   features.Sealed `json:"recipe"`
+	Classes  []string        `json:"classes,omitempty"` // indexed by the labels
+	Parts    []job.Part      `json:"parts"`
+	Kernel   string          `json:"kernel"` // in words
+	Input    *dataset.Schema `json:"input"`
+	Labeled  bool            `json:"labeled"`
+	Format   string          `json:"format"`
+}
+
+// Featurize writes the features of all rows for other programs: float32 arrays in files of
+// at most 64 MiB, in the order of the rows, with the labels if the data has any.
+func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult, err error) {
+	if err := o.LoadKernel(ctx); err != nil {
+		return nil, err
+	}
+	if o.Format == "" {
+		o.Format = "npy"
+	}
+	switch {
+	case o.Out == "":
+		return nil, exit.Usage("no directory for the features: name one with --out")
+	case o.Format == codes && (o.Model != "" || !kernel.Of(o.Kernel).Hashes):
+		return nil, exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
+	}
+	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
+		return nil, err
+	}
+	if err := o.Spec.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return nil, err
+	}
+	if err := o.Job.Vacant(ctx, o.Out); err != nil {
+		return nil, err
+	}
+	var manifest *models.Manifest
+	var d *dataset.Dataset
+	if o.Model != "" {
+		manifest, d, err = OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
+	} else {
+		d, err = o.Types.Open(ctx, o.Data, o.Job.Log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j, err := job.New(ctx, o.Job, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+
+	pass := &transforms.Featurize{Pass: transforms.Pass{Mode: prepare.Mode(o.MaxBadFraction)}, Format: o.Format}
+	result = &FeaturizeResult{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}
+	if manifest != nil {
+		pass.Recipe, result.Features = manifest.Recipe, manifest.Features
+		result.Kernel = "the model's kernel"
+		if err := j.TakeFiles(o.Model, manifest); err != nil {
+			return nil, err
+		}
+		if d.Labeled {
+			pass.Target = &transforms.Target{Classes: manifest.Vocabulary}
+		}
+	} else {
+		l, err := prepare.Data(ctx, j, d, o.Spec)
+		if err != nil {
+			return nil, err
+		}
+		pass.Recipe, pass.Target = l.Recipe.Sealed, l.Target
+		result.Features, result.Kernel = l.Recipe.Dim, "the "+l.Recipe.Name
+	}
+	if pass.Target != nil && pass.Target.Classes != nil {
+		result.Classes = pass.Target.Classes.Classes
+	}
+	pass.Data = *d
+	result.Recipe = pass.Recipe
+	j.Progress.Phase("writing features", 0)
+	err = j.PublishShards(ctx, pass, "features", &pass.Out, func(written []transforms.Written, dir string) error {
+		j.Progress.Done()
+		return o.publish(ctx, j, d, result, written, dir)
+	})
+	return result, err
+}
+
+// publish creates the directory of features and completes the result.
+func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, result *FeaturizeResult, written []transforms.Written, dir string) (err error) {
+	if result.Rows, err = job.Count(d, job.ReportsOf(written), o.MaxBadFraction); err != nil {
+		return err
+	}
+	var files []storage.File
+	result.Parts, files = job.PublishedParts(d, written, dir)
+	about, err := json.MarshalIndent(struct {
+		Program string `json:"program"`
+		*FeaturizeResult
+	}{engine.Version(), result}, "", "  ")
+	if err != nil {
+		return err
+	}
+	files = append(files, result.Rows.Files()...)
+	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
+	return j.Publish(ctx, o.Out, files)
+}
+
+// WriteTo prints the result for people.
+func (r *FeaturizeResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "features  %d of %s, in %s of %s below %s\n", r.Features, r.Kernel, report.Counted(len(r.Parts), "file"), r.Format, r.Out)
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}

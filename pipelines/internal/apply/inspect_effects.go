@@ -1,0 +1,82 @@
+package apply
+
+import (
+	"context"
+	"math"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// InspectEffects is InspectModel with the effects of columns on the predictions for a sample of the data, whose
+// labels are not needed. Rows count alike, whatever weights they have.
+func InspectEffects(ctx context.Context, model string, o InspectOptions) (result *ModelReport, err error) {
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if model, err = job.FindModel(ctx, model, o.Job.Log); err != nil {
+		return nil, err
+	}
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
+		return nil, err
+	}
+	_, d, err := OpenForModel(ctx, model, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, err
+	}
+	m, err := models.LoadURI(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	if result, err = describe(ctx, model, m); err != nil {
+		return nil, err
+	}
+	j, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	defer j.Progress.Done()
+	j.Progress.Phase("reading", 0)
+	x, n, of, err := sample(ctx, j, d, m, o.MaxBadFraction)
+	if err != nil {
+		return nil, err
+	}
+	j.Progress.Phase("predicting", 0)
+	result.Effects, err = report.EffectsOf(ctx, m, x, n, j.Engine.Threads)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &exit.DataError{Err: err}
+	}
+	// So many rows of the sample belong to the group of one of them.
+	if size := m.Manifest.Learner.Split.GroupSize(); size > 1 {
+		together := math.Sqrt(1 + (size-1)*float64(n)/float64(max(1, of)))
+		for i := range result.Effects.Columns {
+			result.Effects.Columns[i].StdErr *= together
+		}
+	}
+	return result, nil
+}
+
+// sample returns n rows of the data, of so many, as a model takes them. They are those with the least hashes, so that their order is
+// random, and does not depend on that of the rows.
+func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model, maxBad float64) (x []float32, n int, of int64, err error) {
+	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Target{Open: true})
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	found, n, width := p.Sum.Sample()
+	dim, _ := m.Map.Dims()
+	x = make([]float32, n*dim)
+	for i := range n { // the last numbers of sparse rows may all be zeros
+		copy(x[i*dim:(i+1)*dim], found[i*width:(i+1)*width])
+	}
+	return x, n, p.Counts.Used, nil
+}

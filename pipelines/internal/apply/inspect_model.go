@@ -1,0 +1,140 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// ModelReport describes a model.
+type ModelReport struct {
+	Directory string `json:"directory"`
+	// Lineage tells from what the model was made; nil if it has none.
+	Lineage *registry.Lineage `json:"lineage,omitempty"`
+	*models.Manifest
+	// Importance is what the metric of the recipe attends to; nil if it has none.
+	Importance *models.Importance `json:"importance,omitempty"`
+	// Effects are those of columns on the predictions for rows of data; nil without data.
+	Effects *report.EffectsReport `json:"effects,omitempty"`
+
+	table *schema.Table // nil for rows of plain numbers
+	roles []string      // columns that are not features, in words
+}
+
+// InspectModel loads a model, verifies its checksums, and describes it.
+func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
+	dir, err := models.Resolve(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := models.LoadURI(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return describe(ctx, dir, m)
+}
+
+// describe describes a model in a directory.
+func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport, err error) {
+	r = &ModelReport{Directory: dir, Manifest: m.Manifest, table: m.Table()}
+	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
+		return nil, err
+	}
+	if r.Importance, err = m.Manifest.Importance(); err != nil {
+		return nil, models.Bad(dir, err)
+	}
+	s, err := SchemaOf(dir, m.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	if of, ok := s.Layout.(dataset.Tabular); ok {
+		r.roles = of.Table().RoleNames()
+	}
+	return r, nil
+}
+
+// DrawImportance writes a plot of the importance of columns to a file, .png or .svg: of their effects, or, without data, by
+// the learned metric, which the model must then have.
+func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
+	var bars picture.Bars
+	switch {
+	case r.Effects != nil:
+		bars = report.EffectsPicture(r.Effects)
+	case r.Importance != nil:
+		bars = report.ImportancePicture(r.Importance)
+	default:
+		return exit.Usage("--importance: the model in %s has no learned metric; give rows with --data, on whose predictions the effects of columns are measured", r.Directory)
+	}
+	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
+}
+
+// WriteTo prints the report for people.
+func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	m := r.Manifest
+	fmt.Fprintf(&b, "model     %s, intact; format %d, written by bochner %s\n", r.Directory, m.Format, m.Program)
+	fmt.Fprintf(&b, "task      %s, %d outputs\n", m.Task, m.Outputs)
+	what := fmt.Sprintf("%d numbers", m.Input.Dim)
+	if r.table != nil {
+		what = r.table.String()
+	}
+	fmt.Fprintf(&b, "input     %s, trained on %s\n", what, m.Input.Format)
+	if len(r.roles) > 0 {
+		fmt.Fprintf(&b, "columns   %s\n", strings.Join(r.roles, ", "))
+	}
+	if m.Vocabulary != nil {
+		fmt.Fprintf(&b, "classes   %s\n", prepare.SomeOf(m.Vocabulary.Classes))
+		if m.Outputs == 2 {
+			fmt.Fprintf(&b, "positive  %s\n", score.Name(m.Vocabulary.Classes[m.PositiveClass()]))
+		}
+	}
+	if len(m.Input.Labels) > 0 {
+		fmt.Fprintf(&b, "targets   %s; errors by lambda are in standard deviations of each, averaged\n", prepare.SomeOf(m.Input.Labels))
+	}
+	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
+	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
+	report.WriteImportance(&b, r.Importance)
+	report.WriteEffects(&b, r.Effects)
+	if len(m.Learner.Table) > 0 {
+		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
+	}
+	if m.Probabilities == nil && m.Task == models.Classification {
+		fmt.Fprintf(&b, "output    no probabilities; %s\n", training.HowToGetProbabilities)
+	}
+	training.WriteProbabilities(&b, m.Probabilities)
+	if m.Threshold != nil {
+		training.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
+	}
+	if m.Weights != nil {
+		fmt.Fprintf(&b, "weights   %s\n", training.WeightsText(m.Weights))
+	}
+	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
+	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)
+	writeLineage(&b, r.Lineage)
+	if r.table != nil {
+		report.WriteColumns(&b, r.table.Describe())
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// clip shortens a text that is too long to print.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + " …"
+}

@@ -1,0 +1,302 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/messages"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// MessageOptions say how a stream receives messages.
+type MessageOptions struct {
+	Outstanding   int      `flag:"outstanding" help:"With --stream of messages: largest number that are received and not yet acknowledged, as long as they have 64 MiB in all; the service holds the others back."`
+	IDAttribute   string   `flag:"id_attribute" help:"With --stream of messages: attribute that identifies a message, and by which its outputs are named; the default is the identifier of the service, which a message that lacks the attribute has too."`
+	TimeAttribute string   `flag:"time_attribute" help:"With --stream of messages: attribute with the time of a message, from which latencies count, in RFC 3339 or as milliseconds since 1970; the default is when it was published."`
+	Columns       []string `flag:"message_columns" list:"commas" help:"With --stream of messages: names of the columns of messages in CSV without a header, separated by commas."`
+	Copy          []string `flag:"copy_attributes" list:"commas" help:"With --stream of messages: attributes to copy to each row of predictions, separated by commas, each to a column of its name; message_id is the identifier of the message."`
+}
+
+func (o MessageOptions) settings() messages.Settings {
+	return messages.Settings{Outstanding: o.Outstanding, IDAttribute: o.IDAttribute, TimeAttribute: o.TimeAttribute}
+}
+
+// checkMessages refuses options that do not fit a stream of messages, or one of files.
+func (o StreamOptions) checkMessages() error {
+	source, received := "", 0
+	for _, name := range o.Data.Data {
+		if messages.Is(name) {
+			source = name
+			received++
+		}
+	}
+	for _, to := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
+		if !messages.Is(to.Name) {
+			continue
+		}
+		if source == "" {
+			return exit.Usage("--%s %s: predictions for files go to files: give a directory, or messages with --data", to.Flag, to.Name)
+		}
+		if err := checkName(to.Flag, to.Name, true); err != nil {
+			return err
+		}
+		if to.Name == source {
+			return exit.Usage("--%s %s is the topic that --data reads: the stream would read what it writes; name another topic", to.Flag, to.Name)
+		}
+	}
+	m := o.Messages
+	switch about := o.Job.Engine.About(); {
+	case source == "":
+		if m.IDAttribute != "" || m.TimeAttribute != "" || len(m.Columns)+len(m.Copy) > 0 {
+			return exit.Usage("--id_attribute, --time_attribute, --message_columns and --copy_attributes are for messages: name a subscription with --data")
+		}
+		return nil
+	case len(o.Data.Data) > 1:
+		return exit.Usage("--data %s: a stream of messages has one source (have %d)", source, len(o.Data.Data))
+	case m.Outstanding < 1:
+		return exit.Usage("--outstanding must be at least 1 (have %d)", m.Outstanding)
+	case messages.Is(o.Out) && o.Dead == "":
+		return exit.Usage("--out %s: name a topic or a directory for messages without predictions with --dead_letters", o.Out)
+	case messages.Is(o.Out) && o.Dead == o.Out:
+		return exit.Usage("--dead_letters %s is the topic of --out, whose readers would take dead letters for predictions: name another topic, or a directory", o.Dead)
+	case o.MaxAge != 0:
+		return exit.Usage("--max_age is for files; messages that a subscription keeps too long are removed by its own setting: leave out --max_age")
+	case (about.Spread || about.Machines) && o.Job.Engine.Runner != engine.Dataflow:
+		return exit.Usage("--runner %s does not read messages by itself; use --runner dataflow, or direct, of which several processes can share a subscription", o.Job.Engine.Runner)
+	}
+	return checkName("data", source, false)
+}
+
+func checkName(flag, name string, sink bool) error {
+	service, err := messages.Of(name)
+	if err == nil {
+		err = service.Check(name, sink)
+	}
+	if err != nil {
+		return exit.Usage("--%s: %w", flag, err)
+	}
+	return nil
+}
+
+// receives reports whether the stream is one of messages.
+func (o StreamOptions) receives() bool { return len(o.Data.Data) == 1 && messages.Is(o.Data.Data[0]) }
+
+// validPlaces refuses directories that the job cannot use.
+func (o StreamOptions) validPlaces() error {
+	var places []job.Place
+	for _, p := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
+		if !messages.Is(p.Name) {
+			places = append(places, p)
+		}
+	}
+	if len(places) == 0 {
+		return o.Job.Engine.Validate()
+	}
+	data := o.Data
+	if o.receives() {
+		data.Data = nil
+	}
+	return o.Job.Validate(data, places[0].Name, places...)
+}
+
+// absolute returns the name of a place by which every process reaches it.
+func absolute(name string) (string, error) {
+	if messages.Is(name) {
+		return name, nil
+	}
+	return storage.Abs(name)
+}
+
+// workBeside returns the directory of results for an output.
+func workBeside(out string) (string, error) {
+	if messages.Is(out) {
+		return os.MkdirTemp("", "bochner-stream-")
+	}
+	beside, base := storage.Split(out)
+	return storage.Join(beside, ".bochner-"+base+"-stream"), nil
+}
+
+// subscription returns what the stream reads from.
+func (s *streaming) subscription(ctx context.Context) (messages.Service, string, error) {
+	service, err := messages.Of(s.o.Data.Data[0])
+	if err != nil {
+		return nil, "", err
+	}
+	name, err := service.Subscription(ctx, s.o.Data.Data[0], s.files.Out)
+	if err == nil && name != s.o.Data.Data[0] {
+		s.note("%s reads the messages of the topic from now on; it stays when the stream has ended", name)
+	}
+	return service, name, err
+}
+
+// receiveUnbounded runs one pipeline that reads messages until it is cancelled.
+func (s *streaming) receiveUnbounded(ctx context.Context) error {
+	_, name, err := s.subscription(ctx)
+	if err != nil {
+		return err
+	}
+	var bad error
+	err = s.engine.Run(ctx, func(scope beam.Scope) {
+		_, bad = s.files.Receive(scope, name, s.o.Messages.settings(), s.engine.Threads)
+	})
+	if bad != nil {
+		return bad
+	}
+	return err
+}
+
+// received is the feed of messages.
+type received struct {
+	source messages.Source
+	sinks  map[string]messages.Sink // by name
+	out    string
+	dead   string
+
+	name   string
+	wait   time.Duration // for messages, at most
+	settle time.Duration // without a message, after which there are none left
+	last   time.Time     // when one came
+	open   map[string][]messages.Received
+}
+
+// receive begins to receive messages.
+func (s *streaming) receive(ctx context.Context) (_ *received, err error) {
+	service, name, err := s.subscription(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := &received{
+		sinks: map[string]messages.Sink{}, out: s.files.Out, dead: s.files.Dead, name: name,
+		wait: s.o.Poll, settle: s.o.Settle, last: time.Now(), open: map[string][]messages.Received{},
+	}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
+	for _, topic := range []string{f.out, f.dead} {
+		if !messages.Is(topic) || f.sinks[topic] != nil {
+			continue
+		}
+		to, err := messages.Of(topic)
+		if err == nil {
+			f.sinks[topic], err = to.Publisher(ctx, topic)
+		}
+		if err != nil {
+			delete(f.sinks, topic)
+			return nil, err
+		}
+	}
+	f.source, err = service.Receive(ctx, name, s.o.Messages.settings())
+	return f, err
+}
+
+// next returns messages. Copies of one that come together are done once.
+func (f *received) next(ctx context.Context, n int) (found, error) {
+	r := found{waited: true}
+	all, err := f.source.Next(ctx, n, f.wait)
+	if err != nil {
+		return r, err
+	}
+	for i := range all {
+		task := scores.MessageArrival(f.name, &all[i].Message)
+		if f.open[task.Path] == nil {
+			r.tasks = append(r.tasks, task)
+		}
+		f.open[task.Path] = append(f.open[task.Path], all[i])
+	}
+	now := time.Now()
+	if len(all) > 0 {
+		f.last = now
+	}
+	if r.backlog = f.source.Waiting(); r.backlog > 0 || now.Sub(f.last) < f.settle {
+		r.unsettled = 1
+	}
+	return r, nil
+}
+
+func (f *received) again(path string) { f.end(path, false) }
+
+func (f *received) end(path string, done bool) {
+	for _, m := range f.open[path] {
+		m.End(done)
+	}
+	delete(f.open, path)
+}
+
+// done publishes what goes to topics, and then acknowledges the messages. One of which something was
+// not published is to be tried again.
+func (f *received) done(ctx context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
+	err := errors.Join(
+		f.publish(ctx, f.dead, results, func(r scores.FileResult) *messages.Message { return r.Letter }),
+		f.publish(ctx, f.out, results, func(r scores.FileResult) *messages.Message { return r.Output }),
+	)
+	if err != nil {
+		return nil, err
+	}
+	for i := range results {
+		r := &results[i]
+		if r.Retry != "" {
+			continue
+		}
+		if copies := f.open[r.Path]; (r.Output != nil || r.Letter != nil) && len(copies) > 0 && !copies[0].Published.IsZero() {
+			r.Latency = max(0, time.Since(copies[0].Published))
+		}
+		f.end(r.Path, true)
+	}
+	return results, nil
+}
+
+// publish publishes to a topic what the results have for it. The error is for what only a person can
+// change, or if all results are to be tried again.
+func (f *received) publish(ctx context.Context, topic string, results []scores.FileResult, of func(scores.FileResult) *messages.Message) error {
+	var all []messages.Message
+	var at []int // of them, in results
+	for i, r := range results {
+		if m := of(r); m != nil && r.Retry == "" {
+			all, at = append(all, *m), append(at, i)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	var first error
+	failed := 0
+	for i, err := range f.sinks[topic].Publish(ctx, all) {
+		if err == nil {
+			continue
+		}
+		if code := exit.Code(err); code != exit.CodeStorage && code != exit.CodeFailed {
+			return err
+		}
+		if failed++; first == nil {
+			first = err
+		}
+		results[at[i]].Retry = transforms.FaultText(err)
+	}
+	if failed == len(results) {
+		return first
+	}
+	return nil
+}
+
+func (f *received) close() (err error) {
+	if f.source != nil {
+		err = f.source.Close()
+	}
+	for _, sink := range f.sinks {
+		if bad := sink.Close(); err == nil {
+			err = bad
+		}
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// OpenForModel loads the manifest of a model and opens data that matches it. It checks the
+// weights too, so that a damaged model is reported before any work.
+func OpenForModel(ctx context.Context, model string, o dataset.Options, log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
+	if model == "" {
+		return nil, nil, exit.Usage("no model: name its directory with --model")
+	}
+	manifest, err := models.Check(ctx, model)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Like, err = SchemaOf(model, manifest); err != nil {
+		return nil, nil, err
+	}
+	d, err := job.OpenData(ctx, o, log)
+	if err == nil {
+		err = sameTargets(model, manifest, d)
+	}
+	return manifest, d, err
+}
+
+// SchemaOf returns how a model's data is read.
+func SchemaOf(model string, m *models.Manifest) (*dataset.Schema, error) {
+	s := new(dataset.Schema)
+	err := json.Unmarshal(m.Input.Options, s)
+	if err == nil {
+		err = s.Validate()
+	}
+	if err != nil {
+		return nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
+	}
+	return s, nil
+}
+
+// sameTargets returns an error unless rows of the data have as many labels as the model takes.
+func sameTargets(dir string, m *models.Manifest, d *dataset.Dataset) error {
+	labels, want := max(1, len(d.Targets)), 1
+	if m.Task == models.Regression {
+		want = m.Outputs
+	}
+	switch {
+	case labels == want, !d.Labeled, m.Task == models.Embedding:
+		return nil
+	case want == 1:
+		return exit.Usage("--label gives %d columns (%s); the model %s takes one label", labels, prepare.SomeOf(d.Targets), dir)
+	case len(m.Input.Labels) > 0:
+		return exit.Usage("the model %s predicts %d targets (%s), and the data has %s; give as many with --label, in this order, or none if the columns have these names",
+			dir, want, prepare.SomeOf(m.Input.Labels), report.Counted(labels, "label"))
+	}
+	return exit.Usage("the model %s predicts %d targets, and the data has %s", dir, want, report.Counted(labels, "label"))
+}

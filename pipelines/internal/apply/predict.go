@@ -1,0 +1,219 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// PredictOptions says which model to apply to which data.
+type PredictOptions struct {
+	Model string // directory
+	Data  dataset.Options
+	Out   string // directory to create; or "", and
+	// Join is where the predictions go as one file, once all of them are made. The runner must
+	// be in this process, and the format one of lines.
+	Join   io.Writer
+	Format string // one of PredictFormats; "" is csv
+	Scores bool   // also write the scores of all outputs
+	Lines  bool   // also write the line of the file on which each row starts; files are then not cut into shards
+
+	Threshold *float64 // unless nil, that of models.Applier
+
+	Probabilities bool // also write the probabilities of all classes; the model must have them
+	Digest        bool // also write the digest of the model in each row
+
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
+	// have moved from the rows of the training (sums.ColumnDrift.AtLeast); 0 for no bound. If one has
+	// moved farther, nothing is published.
+	MaxDrift float64
+
+	Job job.Options
+}
+
+// PredictResult describes the predictions.
+type PredictResult struct {
+	Out   string     `json:"out,omitempty"`
+	Rows  job.Counts `json:"rows"`
+	Parts []job.Part `json:"parts,omitempty"`
+	// SetAside are the first unusable rows, if no directory has a list of them.
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
+
+	Threshold *Threshold `json:"threshold,omitempty"` // if one was given
+	// Drift says how far the rows have moved from those of the training; nil if the model does not
+	// know these.
+	Drift *sums.DriftReport `json:"drift,omitempty"`
+}
+
+// PredictManifest is the file of a directory of predictions that describes them: a
+// PredictResult with the model.
+const PredictManifest = "manifest.json"
+
+// Predict applies a model to all rows of the data and publishes a directory of files with one
+// line per row, in the order of the rows; or writes them to o.Join.
+func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err error) {
+	if o.Format == "" {
+		o.Format = "csv"
+	}
+	switch {
+	case o.Join != nil:
+		if err := o.canJoin(); err != nil {
+			return nil, err
+		}
+	case o.Out == "":
+		return nil, exit.Usage("no directory for the predictions: name one with --out")
+	}
+	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+		return nil, err
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return nil, err
+	}
+	if o.Join == nil {
+		if err := o.Job.Vacant(ctx, o.Out); err != nil {
+			return nil, err
+		}
+	}
+	manifest, d, err := OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, err
+	}
+	d.Weighted = false // every row has a prediction, whatever its weight
+	scores.WithMissing(manifest, d)
+	if o.Probabilities {
+		if err := NeedProbabilities("probabilities", o.Model, manifest); err != nil {
+			return nil, err
+		}
+	}
+	threshold, err := ThresholdOf(o.Threshold, o.Model, manifest)
+	if err != nil {
+		return nil, err
+	}
+	moved, err := driftOf(ctx, o.Model, manifest, d, o.MaxDrift)
+	if err != nil {
+		return nil, err
+	}
+	model, err := storage.Abs(o.Model)
+	if err != nil {
+		return nil, err
+	}
+	pass := &scores.Predict{
+		Statistics: moved.statistics, Skip: moved.skip(d),
+		Pass:  transforms.Pass{Data: *d, Mode: dataset.Stop},
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
+		ID: scores.IDColumn(d), Digest: o.Digest,
+	}
+	if o.MaxBadFraction > 0 {
+		pass.Mode = dataset.Place
+	}
+	columns := pass.Columns(&models.Model{Manifest: manifest})
+	if err := pass.Distinct(columns); err != nil {
+		return nil, exit.Refuse("%w, or name another with --id_column", err)
+	}
+	var j *job.Job
+	if o.Join != nil {
+		j, err = job.NewScratch(ctx, o.Job)
+	} else {
+		j, err = job.New(ctx, o.Job, o.Out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	j.Progress.Phase("predicting", 0)
+	if o.Join != nil {
+		return o.join(ctx, j, pass, columns, threshold, moved)
+	}
+	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
+		j.Progress.Done()
+		result, err = o.publish(ctx, j, d, manifest, threshold, moved, written, dir)
+		return err
+	})
+	return result, err
+}
+
+// publish creates the directory of predictions.
+func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *Threshold, moved *drifting, written []transforms.Written, dir string) (*PredictResult, error) {
+	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
+	if err != nil {
+		return nil, err
+	}
+	parts, files := job.PublishedParts(d, written, dir)
+	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts, Threshold: threshold}
+	if result.Drift, err = moved.counted(written); err != nil {
+		return nil, err
+	}
+	if err := moved.check(result.Drift); err != nil {
+		return nil, err
+	}
+	files = append(files, counts.Files()...)
+	about, err := json.MarshalIndent(struct {
+		Program string `json:"program"`
+		Model   string `json:"model_sha256"` // of the model's manifest
+		*PredictResult
+	}{engine.Version(), manifest.SHA256, result}, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
+	o.noteBlank(j, counts)
+	return result, j.Publish(ctx, o.Out, files)
+}
+
+// noteBlank says that blank lines and repeated headers have no predictions.
+func (o PredictOptions) noteBlank(j *job.Job, counts job.Counts) {
+	what, n := "blank line", counts.Blank+counts.Headers
+	if counts.Headers > 0 {
+		what = "blank line or repeated header"
+	}
+	if were := " were"; n > 0 && !o.Lines {
+		if n > 1 {
+			what = strings.NewReplacer("line", "lines", "header", "headers").Replace(what)
+		} else {
+			were = " was"
+		}
+		j.Progress.Note("note: %s %s%s skipped, so the n-th prediction is not for the n-th line; --lines writes the line of each row", report.Groups(n), what, were)
+	}
+}
+
+// WriteTo prints the result for people.
+func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	if r.Out != "" {
+		fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, report.Counted(len(r.Parts), "file"))
+		fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
+	} else {
+		fmt.Fprintf(&b, "rows         %s\n", r.Rows)
+		report.WriteSetAside(&b, r.SetAside)
+	}
+	if fields := r.Rows.Fields(); fields != "" {
+		fmt.Fprintf(&b, "fields       %s\n", fields)
+	}
+	if r.Threshold != nil {
+		fmt.Fprintf(&b, "decided by   %s\n", r.Threshold)
+	}
+	report.Drift(&b, r.Drift, "drift        ")
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}

@@ -1,0 +1,396 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/messages"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// StreamOptions says which model to apply to files as they appear, or to messages: Data is then one
+// subscription or topic, Out and Dead are directories or topics, and what is said of files holds of
+// messages.
+type StreamOptions struct {
+	// PredictOptions are those of a batch. Model is looked up again while the stream runs. Out may
+	// exist, with the predictions of an earlier run. There is no Join and no MaxDrift.
+	PredictOptions
+
+	Dead   string        // directory of the dead letters; "" is Out with -dead added
+	Reload time.Duration // how often the model is looked up; 0 is never
+	Poll   time.Duration // how often the patterns are listed, at least 1 ms
+	Settle time.Duration // storage.Watch.Settle
+	MaxAge time.Duration // storage.Watch.MaxAge
+	// PerRound is the largest number of files that are taken at a time, at least 1. The model that
+	// is in use, the log and the state of files are looked at between rounds.
+	PerRound  int
+	UntilIdle bool // stop when no file is left, instead of waiting for more
+	Messages  MessageOptions
+
+	// Each, unless nil, is called after every round that had files.
+	Each func(StreamRound) error
+}
+
+// PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
+// there are none left. An ended context is not an error: the stream stops after the file it is at.
+//
+// Each file gets one file of predictions, named by it, and each bad file and each file with bad rows a
+// dead letter. A stream that begins again, after it was killed at any time, does what is not done.
+func PredictStream(ctx context.Context, o StreamOptions) (last *StreamRound, err error) {
+	s, err := o.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = s.end(ctx, err) }()
+	if about := s.engine.About(); about.Spread || about.Machines {
+		return nil, s.unbounded(ctx)
+	}
+	return s.loop(ctx)
+}
+
+// streaming is a stream that runs.
+type streaming struct {
+	o      StreamOptions
+	files  *scores.Files
+	engine engine.Engine
+	claim  *storage.Claim // on Out: of two streams, the second ends at its start
+	work   string         // directory of results
+	model  *models.Handle
+	worker *transforms.Worker
+
+	began time.Time
+	total StreamCounts
+	runs  int    // pipelines
+	said  string // the last note on what is retried
+	stays string // and on why the model stays in use
+}
+
+// begin checks the options and opens the model.
+func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
+	if o.Format == "" {
+		o.Format = "csv"
+	}
+	switch {
+	case o.Join != nil || o.MaxDrift != 0:
+		return nil, exit.Usage("--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
+	case o.Out == "":
+		return nil, exit.Usage("no directory for the predictions: name one with --out")
+	case o.Model == "":
+		return nil, exit.Usage("no model: name its directory with --model, or DIR@champion")
+	case len(o.Data.Data) == 0:
+		return nil, exit.Usage("no data: give a pattern with --data")
+	case o.Poll < time.Millisecond || o.Reload < 0 || o.Settle < 0 || o.MaxAge < 0 || o.PerRound < 1:
+		return nil, exit.Usage("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and --reload, --settle and --max_age at least 0", o.Poll, o.PerRound)
+	case o.Data.Strict:
+		return nil, exit.Usage("--strict compares files with one another; with --stream each is read alone")
+	}
+	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+		return nil, err
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := o.Data.Validate(); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	if err := o.checkMessages(); err != nil {
+		return nil, err
+	}
+	if o.Dead == "" {
+		o.Dead = strings.TrimRight(o.Out, "/") + "-dead"
+	}
+	if err := o.validPlaces(); err != nil {
+		return nil, err
+	}
+	s := &streaming{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
+	s.engine.Note = s.note
+	out, err := absolute(o.Out)
+	if err != nil {
+		return nil, err
+	}
+	dead, err := absolute(o.Dead)
+	if err != nil {
+		return nil, err
+	}
+	if !o.receives() {
+		if err := o.apart(out, dead); err != nil {
+			return nil, err
+		}
+	}
+	if !messages.Is(out) {
+		if s.claim, err = storage.Take(ctx, out); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		if err != nil {
+			err = s.end(ctx, err)
+		}
+	}()
+	s.worker = transforms.NewWorker(out)
+	if s.model, err = models.OpenLive(ctx, o.Model, o.Reload); err != nil {
+		return nil, err
+	}
+	manifest := s.model.Model(ctx).Manifest
+	if o.Probabilities {
+		if err := NeedProbabilities("probabilities", o.Model, manifest); err != nil {
+			return nil, err
+		}
+	}
+	var threshold *float32 // nil for that of each model
+	if o.Threshold != nil {
+		t, err := ThresholdOf(o.Threshold, o.Model, manifest)
+		if err != nil {
+			return nil, err
+		}
+		threshold = t.Rounded()
+	}
+	name := o.Model
+	if !strings.Contains(name, "://") { // for workers in another directory
+		if name, err = filepath.Abs(name); err != nil {
+			return nil, err
+		}
+	}
+	s.files = &scores.Files{
+		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
+		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Digest: o.Digest, Threshold: threshold,
+		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
+	}
+	s.work, err = workBeside(out)
+	return s, err
+}
+
+// apart refuses directories in which the stream would find its own files.
+func (o StreamOptions) apart(dirs ...string) error {
+	for _, pattern := range o.Data.Data {
+		abs, err := storage.Abs(pattern)
+		if err != nil {
+			return err
+		}
+		matches, err := storage.Matcher(abs)
+		if err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			if matches(storage.Join(dir, "x.csv.predictions.csv")) || matches(storage.Join(dir, "x", "x.csv.predictions.csv")) || matches(storage.Join(dir, "x.csv.file.json")) {
+				return exit.Usage("--data %s matches files in %s, where the stream writes: give another directory", pattern, dir)
+			}
+		}
+	}
+	return nil
+}
+
+// end releases what the stream has.
+func (s *streaming) end(ctx context.Context, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	if s.model != nil {
+		s.model.Close()
+	}
+	if s.worker != nil {
+		s.worker.Close()
+	}
+	if s.work != "" {
+		err = errors.Join(err, storage.Remove(ctx, s.work))
+	}
+	if s.claim != nil {
+		err = errors.Join(err, s.claim.Drop(ctx))
+	}
+	return err
+}
+
+func (s *streaming) note(format string, args ...any) {
+	if s.o.Job.Log != nil {
+		fmt.Fprintf(s.o.Job.Log, "note: "+format+"\n", args...)
+	}
+}
+
+// unbounded runs one pipeline that finds and does files until it is cancelled.
+func (s *streaming) unbounded(ctx context.Context) error {
+	w := scores.Arriving{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Most: s.o.PerRound}
+	if s.o.UntilIdle {
+		return exit.Usage("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
+	}
+	s.note("one pipeline on %s predicts %ss as they appear; its counters are on the pages of the runner", s.engine.Runner, s.unit())
+	var err error
+	if s.o.receives() {
+		err = s.receiveUnbounded(ctx)
+	} else {
+		err = s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
+	}
+	if ctx.Err() != nil { // stopped as asked
+		s.note("%s was asked to cancel the pipeline; if its pages still show it, cancel it there", s.engine.Runner)
+		return nil
+	}
+	return err
+}
+
+// tries is how often in a row all files of a round may fail before the stream ends with the error.
+const tries = 10
+
+// feed returns what the stream does.
+func (s *streaming) feed(ctx context.Context) (feed, error) {
+	if s.o.receives() {
+		return s.receive(ctx)
+	}
+	return files{&storage.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
+}
+
+// unit names what the stream does.
+func (s *streaming) unit() string {
+	if s.o.receives() {
+		return "message"
+	}
+	return "file"
+}
+
+// loop runs bounded pipelines over what the feed has.
+func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
+	feed, err := s.feed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, feed.close()) }()
+	failed, tidy := 0, false
+	last := StreamRound{unit: s.unit()}
+	var told StreamRound // the last that Each was told
+	for {
+		begun := time.Now()
+		found, err := feed.next(ctx, s.o.PerRound)
+		if err == nil && !tidy && len(found.tasks) > 0 { // what a killed stream was at is among the first
+			err = s.tidy(ctx, found.tasks)
+			tidy = err == nil
+		}
+		if err == nil {
+			f := found.files
+			for _, note := range f.Notes {
+				s.note("%s", note)
+			}
+			last = StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old, unit: s.unit()}
+			last.Changed = int64(f.Changed)
+			s.total.Changed += last.Changed
+			err = s.round(ctx, feed, found.tasks, &last)
+		}
+		switch code := exit.Code(err); {
+		case err == nil:
+			failed = 0
+		case (code == exit.CodeStorage || code == exit.CodeFailed) && failed < tries:
+			failed++
+			s.retry(transforms.FaultText(err))
+		default:
+			return nil, err
+		}
+		last.finish(s, begun)
+		if why := last.ReloadError; why != s.stays {
+			if s.stays = why; why != "" {
+				s.note("the model %.8s stays in use: %s", last.Model, why)
+			}
+		}
+		news := len(found.tasks) > last.known
+		if err == nil {
+			news = news || last.Changed > 0 || last.Waiting != told.Waiting || last.Backlog == 0 && told.Backlog > 0
+		}
+		if news && s.o.Each != nil {
+			told = last
+			if err := s.o.Each(last); err != nil {
+				return nil, err
+			}
+		}
+		idle := err == nil && len(found.tasks) == 0 && found.unsettled == 0
+		if ctx.Err() != nil || s.o.UntilIdle && idle {
+			last.Ended = true
+			last.finish(s, s.began)
+			return &last, nil
+		}
+		if err == nil && last.Retried == 0 && (found.waited || found.backlog > 0 || s.o.UntilIdle && found.unsettled == 0) {
+			continue
+		}
+		select {
+		case <-time.After(s.o.Poll):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// retry notes why files are done again, once for each reason in a row.
+func (s *streaming) retry(why string) {
+	if why != s.said {
+		s.said = why
+		s.note("tried again: %s", why)
+	}
+}
+
+// round does the files. In this process each has a pipeline of its own, so that the stream can stop
+// after any of them; on other runners they share one, and messages do always.
+func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *StreamRound) error {
+	each := len(tasks)
+	if s.engine.About().Alone && !s.o.receives() {
+		each = 1
+	}
+	for at := 0; at < len(tasks); at += each {
+		if ctx.Err() != nil && !s.o.receives() {
+			r.Backlog += len(tasks) - at
+			return nil
+		}
+		some := tasks[at:min(at+each, len(tasks))]
+		results, err := s.run(context.WithoutCancel(ctx), some)
+		if err == nil {
+			results, err = feed.done(context.WithoutCancel(ctx), results)
+		}
+		if err != nil {
+			for _, f := range tasks[at:] {
+				feed.again(f.Path)
+			}
+			r.Retried += int64(len(tasks) - at)
+			s.total.Retried += int64(len(tasks) - at)
+			return err
+		}
+		for _, f := range results {
+			if f.Changed && r.Changed < 5 { // others are counted
+				s.note("%s", storage.ChangedNote(f.Path))
+			}
+			if f.Retry != "" {
+				feed.again(f.Path)
+				s.retry(f.Path + ": " + f.Retry)
+			}
+			if f.Bad != "" {
+				s.note("no predictions for %s: %s", f.Path, f.Bad)
+			}
+			r.add(f)
+			s.total.add(f)
+		}
+	}
+	return nil
+}
+
+// run does the files in one pipeline.
+func (s *streaming) run(ctx context.Context, tasks []scores.Arrival) ([]scores.FileResult, error) {
+	s.runs++
+	list := storage.Join(s.work, fmt.Sprintf("files-%d", s.runs))
+	err := s.engine.Run(ctx, func(scope beam.Scope) {
+		transforms.WriteLines(scope, list, s.files.Predict(scope, tasks, s.engine.Threads))
+	})
+	if err != nil {
+		return nil, err
+	}
+	results, err := job.ReadReports[scores.FileResult](ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	if len(results) != len(tasks) {
+		return nil, &exit.RunnerError{Runner: s.engine.Runner, Err: fmt.Errorf("%d results for %d files", len(results), len(tasks))}
+	}
+	return results, storage.Remove(ctx, list)
+}

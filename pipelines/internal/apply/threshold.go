@@ -1,0 +1,40 @@
+package apply
+
+import (
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+)
+
+// Threshold is what decides between two classes instead of the larger score or probability.
+type Threshold struct {
+	models.Threshold
+	Class string `json:"class"` // the positive one; rows below the threshold are of the other
+}
+
+// ThresholdOf returns the threshold of that value, rounded to float32 as scores are; for nil that
+// of the model, which may be nil.
+func ThresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, error) {
+	t := m.Threshold
+	if value != nil {
+		var err error
+		if t, err = models.NewThreshold(*value, m); err != nil {
+			return nil, exit.Usage("--threshold %g: the model %s: %s", *value, dir, err)
+		}
+	}
+	if t == nil {
+		return nil, nil
+	}
+	return &Threshold{*t, m.Vocabulary.Classes[m.PositiveClass()]}, nil
+}
+
+// Rounded returns the value for a models.Applier.
+func (t *Threshold) Rounded() *float32 {
+	if t == nil {
+		return nil
+	}
+	return &t.Value
+}
+
+// String says how rows are decided.
+func (t *Threshold) String() string { return training.DecidedBy(&t.Threshold, t.Class) }

@@ -1,0 +1,494 @@
+package days
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// RetrainOptions say what to retrain on.
+type RetrainOptions struct {
+	Models string // directory of models
+	Sums   string // directory of the sums of partitions
+	Data   string // pattern of the files of a day, see ParsePattern
+	Day    string // that the run works for, such as 2026-11-20
+	Window int    // days of data that a model is trained on; 0 is all
+	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
+	// partition that neither model was trained on.
+	HeldOut string
+	// MaxDrift is the largest drift of a partition from the rows of the recipe, of a column and in
+	// the features of the model; one beyond it is left out. 0 means no bound.
+	MaxDrift float64
+	// Redraw is the drift of all rows from those of the recipe beyond which the recipe is
+	// drawn anew; 0 means no bound.
+	Redraw float64
+	// Prune removes sums that neither the partitions nor champion, challenger and previous champion
+	// need. KeepDays are the last days whose sums are kept all the same.
+	Prune    bool
+	KeepDays int
+	// Settings are all other settings that the models depend on, for the names of models.
+	Settings string
+
+	Program string           // version
+	Command string           // for the history
+	By      string           // for the history; "" is the user and the machine
+	Log     io.Writer        // notes; nil discards them
+	Now     func() time.Time // nil is time.Now
+}
+
+// Jobs are the jobs that a retraining consists of. Each can be repeated: what it has made is
+// whole or absent.
+type Jobs interface {
+	// Train draws a recipe from the files and trains a model by it.
+	Train(ctx context.Context, model string, files []string) error
+	// Compare judges whether the challenger may replace the champion.
+	Compare(ctx context.Context, champion, challenger string, files []string) (*Verdict, error)
+	// Judge judges a model by itself.
+	Judge(ctx context.Context, model string, files []string) (*Verdict, error)
+
+	// Accept returns an error if models like the champion do not have the scores by which Judge and Compare
+	// judge. Train returns it before it trains.
+	Accept(ctx context.Context, champion string) error
+
+	// Probe draws a small recipe from the files, by which partitions are compared, unless it exists.
+	Probe(ctx context.Context, model string, files []string) error
+
+	// Recipe identifies the recipe of a model: models that were trained by it have the same. It
+	// is "" if the model was not trained by sums; the other jobs are then called only for probes.
+	Recipe(ctx context.Context, model string) (string, error)
+	// Sum sums files under the recipe of a model, and creates the directory out.
+	Sum(ctx context.Context, recipe string, files []string, out string) error
+	// Summed describes the sums in a directory, or returns nil if it does not exist.
+	Summed(ctx context.Context, dir string) (*Summed, error)
+	// Fit adds and subtracts sums and trains a model by the recipe. It creates o.Total, with the
+	// sums of the model, before o.Model.
+	Fit(ctx context.Context, recipe string, o Fitted) error
+	// Add adds and subtracts sums, and creates o.Total unless it exists.
+	Add(ctx context.Context, recipe string, o Fitted) error
+	// Discard removes sums; what is left if it is stopped is not taken for sums.
+	Discard(ctx context.Context, dir string) error
+	// Drift returns how far the rows of sums are from those of the sums in a directory.
+	Drift(ctx context.Context, from string, o Fitted) (*Drift, error)
+}
+
+// Summed describes the sums of a part.
+type Summed struct {
+	Rows    int64    `json:"rows"`
+	Content string   `json:"content"`       // equal for equal rows, however they are split into files
+	New     []string `json:"new,omitempty"` // columns that the recipe does not have
+	// Columns are those that have moved for certain from the rows of the recipe, the farthest
+	// first, at most MostColumns.
+	Columns []sums.ColumnDrift `json:"columns,omitempty"`
+}
+
+// MostColumns is the largest number of Summed.Columns.
+const MostColumns = 5
+
+// Fitted says of which sums a model is.
+type Fitted struct {
+	Add, Without []string // directories of sums
+	Total        string   // directory to create with the resulting sums; "" for none
+	Model        string   // directory to create
+}
+
+// Drift is how far rows are from those of a recipe, in the features of the model.
+type Drift struct {
+	Value float64 `json:"value"`
+	Text  string  `json:"text"` // in words
+}
+
+// Verdict is the judgement on a model.
+type Verdict struct {
+	Gates []registry.Gate `json:"gates"`
+	Text  string          `json:"text,omitempty"` // the table of the comparison, for people
+}
+
+// Passed reports whether all gates were passed.
+func (v *Verdict) Passed() bool {
+	return !slices.ContainsFunc(v.Gates, func(g registry.Gate) bool { return !g.Passed })
+}
+
+// Retrain works for a day. If it did not put a new model to use, the error is an
+// *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is
+// complete.
+func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	pattern, err := ParsePattern(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	n := &night{
+		RetrainOptions: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
+		report: &RetrainReport{Day: o.Day, Models: o.Models, Steps: map[string]float64{}},
+	}
+	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
+	if errors.Is(err, storage.ErrBusy) {
+		return nil, &exit.OutcomeError{Code: exit.CodeLost, Message: fmt.Sprintf("retrain: another run is at work on %s: %v", o.Models, err)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := n.run(ctx); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(n.report.Refused, func(a, b Refused) int { return cmp.Compare(a.Day, b.Day) })
+	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b Refused) bool { return a.Day == b.Day }) // by several probes
+	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
+		return nil, err
+	}
+	n.sweep(ctx)
+	n.report.ExitCode = n.report.code()
+	if err := n.registry.WriteReport(ctx, o.Day, n.report, n.report.Text()); err != nil {
+		return nil, err
+	}
+	return n.report, n.report.err()
+}
+
+func (o *RetrainOptions) validate() error {
+	if _, err := ParseDay(o.Day); err != nil {
+		return err
+	}
+	switch {
+	case o.Models == "":
+		return exit.Usage("retrain: no directory of models")
+	case o.Window < 0:
+		return exit.Usage("retrain: a window of %d days", o.Window)
+	case o.KeepDays < 0:
+		return exit.Usage("retrain: sums of %d days to keep", o.KeepDays)
+	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
+		return exit.Usage("retrain: bounds of drift must be at least 0")
+	}
+	if o.Sums == "" {
+		o.Sums = strings.TrimRight(o.Models, "/") + "-sums"
+	}
+	for _, pair := range [][2]string{{o.Sums, o.Models}, {o.Models, o.Sums}} {
+		inside, err := storage.Within(pair[0], pair[1])
+		if err != nil {
+			return err
+		}
+		if inside {
+			return exit.Usage("retrain: the sums %s and the models %s must be in different directories", o.Sums, o.Models)
+		}
+	}
+	return nil
+}
+
+// night is the state of a run.
+type night struct {
+	RetrainOptions
+	Jobs
+	registry registry.Registry
+	pattern  *Pattern
+	report   *RetrainReport
+
+	first    string      // day of the window; "" if it has no bound
+	all      []Partition // of the window
+	champion string      // its name; "" for none, and if its directory is lost
+	lineage  *registry.Lineage
+	index    *index // of the champion's recipe, or of a probe
+	copies   int    // partitions that were refused as such
+}
+
+func (n *night) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	n.report.Notes = append(n.report.Notes, text)
+	if n.Log != nil {
+		fmt.Fprintf(n.Log, "note: %s\n", text)
+	}
+}
+
+// timed runs a step and adds its time to the report.
+func (n *night) timed(name string, step func() error) error {
+	begun := time.Now()
+	err := step()
+	n.report.Steps[name] += time.Since(begun).Seconds()
+	return err
+}
+
+func (n *night) run(ctx context.Context) error {
+	s, err := n.registry.State(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Rebuilt != "" {
+		n.note("%s", s.Rebuilt)
+	}
+	n.champion = s.Champion
+	n.report.Champion, n.report.Before = s.Champion, s.Champion
+	if n.champion != "" {
+		switch there, err := storage.Exists(ctx, storage.Join(n.registry.Place(n.champion), models.ManifestFile)); {
+		case err != nil:
+			return err
+		case !there:
+			n.note("the champion %s is lost: its directory has no model", n.champion)
+			n.champion = ""
+		}
+	}
+	if n.Window > 0 {
+		n.first = n.since(n.Window)
+	}
+	if err := n.timed("list", func() (err error) { n.all, err = n.pattern.Partitions(ctx, n.first, n.Day); return err }); err != nil {
+		return err
+	}
+	if n.champion == "" {
+		return n.anew(ctx, "there is no champion")
+	}
+	if n.lineage, err = n.registry.ReadLineage(ctx, n.champion); err != nil {
+		return err
+	}
+	if n.lineage == nil || n.lineage.Day == "" { // it was trained and promoted by hand
+		n.lineage = nil
+		return n.anew(ctx, fmt.Sprintf("nothing tells on which days %s was trained", n.champion))
+	}
+	done, err := n.decided(ctx)
+	if err != nil || done {
+		return err
+	}
+	if err := n.Accept(ctx, n.registry.Place(n.champion)); err != nil {
+		return err
+	}
+	return n.again(ctx)
+}
+
+// decided reports whether the champion was made for the day from the partitions as they are,
+// which a run finds that was stopped after it had promoted, or is repeated.
+func (n *night) decided(ctx context.Context) (bool, error) {
+	l := n.lineage
+	if l.Day != n.Day || l.Seen != key(n.all, n.Settings) {
+		return false, nil
+	}
+	e, err := n.lastEvent(ctx, n.champion)
+	if err != nil || e == nil || e.To != n.champion {
+		return false, err
+	}
+	n.report.Model, n.report.Champion, n.report.Before = n.champion, n.champion, e.From
+	n.report.Gates, n.report.Outcome, n.report.Why = e.Gates, Promoted, e.Why
+	n.fromLineage(l)
+	n.note("the champion %s was made for this day from the same data: nothing is left to do", n.champion)
+	return true, nil
+}
+
+// recent is how many events are searched for one of the day.
+const recent = 100
+
+// lastEvent returns the last event about a model on the day, nil if there is none.
+func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, error) {
+	events, err := n.registry.History(ctx, recent)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		if e.Model == model && e.Day == n.Day {
+			return &e, nil
+		}
+	}
+	return nil, nil
+}
+
+// draw draws a recipe from partitions, trains a model by it, and judges it.
+func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
+	judge, train := n.judges(parts)
+	switch {
+	case len(train) == 0:
+		if len(parts) == 0 {
+			return n.nothing(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before", n.Day))
+		}
+		return n.nothing(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another day, or name files that judge with --held_out", judge.name))
+	case judge == nil:
+		return n.nothing("no model can be judged: every partition is one that the champion was trained on")
+	case n.unchanged(train):
+		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s", n.champion, judge.name))
+	}
+	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
+	n.report.Redrawn = why
+	n.report.parts(train, judge)
+	l := &registry.Lineage{Program: n.Program, Day: n.Day, Recipe: model, Redrawn: why, Command: n.Command, Seen: key(n.all, n.Settings)}
+	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
+	err := n.timed("train", func() error {
+		return n.make(ctx, model, l, func(dir string) error { return n.Train(ctx, dir, uris(train)) })
+	})
+	if err != nil {
+		return err
+	}
+	return n.judge(ctx, model, judge)
+}
+
+// make makes a model unless a run before has made it, and stores its lineage.
+func (n *night) make(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
+	dir := n.registry.Place(model)
+	there, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile))
+	if err != nil {
+		return err
+	}
+	if there {
+		n.note("found the model %s of an earlier run", model)
+		if err := removeWork(ctx, dir); err != nil {
+			return err
+		}
+	} else if err := create(dir); err != nil {
+		return err
+	}
+	m, err := models.ReadManifest(ctx, dir)
+	if err != nil {
+		return err
+	}
+	n.report.Rows = m.Rows
+	made, err := n.registry.ReadLineage(ctx, model)
+	if err != nil {
+		return err
+	}
+	l.Follow(made)
+	return n.registry.WriteLineage(ctx, model, l)
+}
+
+// removeWork removes the work directory that a job has left which was stopped after it had made
+// its output.
+func removeWork(ctx context.Context, out string) error {
+	dir, name := path.Split(out)
+	return storage.Remove(ctx, dir+".bochner-"+name)
+}
+
+// judgeRows are the rows that judge.
+type judgeRows struct {
+	name  string
+	files []string
+	of    *Partition // nil for a fixed set
+}
+
+func (j *judgeRows) part() *registry.Part {
+	if j.of == nil {
+		return &registry.Part{Name: j.name, Files: []registry.File{}}
+	}
+	return &lineageParts([]Partition{*j.of}, nil)[0]
+}
+
+// judges chooses the rows that judge, and returns the partitions to train on: those of a fixed
+// set, or those of the newest partition that the champion has not seen, neither in its
+// training nor when its recipe was drawn.
+func (n *night) judges(parts []Partition) (judge *judgeRows, train []Partition) {
+	if n.HeldOut != "" {
+		return &judgeRows{name: n.HeldOut, files: []string{n.HeldOut}}, parts
+	}
+	for i, p := range slices.Backward(parts) {
+		if n.seen(p.Day) {
+			continue
+		}
+		return &judgeRows{name: p.Day, files: uris(parts[i : i+1]), of: &parts[i]}, slices.Delete(slices.Clone(parts), i, i+1)
+	}
+	return nil, parts
+}
+
+// seen reports whether the champion was trained on a day, in whichever version, or its recipe
+// was drawn from it.
+func (n *night) seen(day string) bool {
+	if n.lineage == nil {
+		return false
+	}
+	return slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) || slices.Contains(n.lineage.Drawn, day)
+}
+
+// judge compares the model with the champion, and promotes it or leaves it.
+func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error {
+	n.report.Model = model
+	v := new(Verdict)
+	err := n.timed("judge", func() error {
+		alone, err := n.Judge(ctx, n.registry.Place(model), judge.files)
+		if err != nil {
+			return err
+		}
+		v.Gates, v.Text = alone.Gates, alone.Text
+		if n.champion == "" {
+			return nil
+		}
+		paired, err := n.Compare(ctx, n.registry.Place(n.champion), n.registry.Place(model), judge.files)
+		if err != nil {
+			return err
+		}
+		v.Gates, v.Text = slices.Concat(v.Gates, paired.Gates), v.Text+paired.Text
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	n.report.Gates, n.report.Comparison = v.Gates, v.Text
+	return n.timed("promote", func() error { return n.decide(ctx, model, v.Passed()) })
+}
+
+// decide promotes the model or records that it was left.
+func (n *night) decide(ctx context.Context, model string, passed bool) error {
+	r := n.report
+	expect := cmp.Or(r.Before, registry.NoChampion)
+	note := registry.Note{By: n.By, Gates: r.Gates, Day: n.Day, Command: n.Command, Expect: expect, Why: r.reason()}
+	e, err := n.lastEvent(ctx, model)
+	if err != nil {
+		return err
+	}
+	if passed && e != nil && e.Action == registry.Promoted {
+		// Somebody has rolled it back.
+		r.Outcome, r.Why = Kept, fmt.Sprintf("the model was promoted for this day, and the champion is %s since; it is not promoted twice", cmp.Or(n.champion, "none"))
+		return nil
+	}
+	if passed {
+		_, err := n.registry.Promote(ctx, model, note)
+		if lost, ok := errors.AsType[*registry.LostError](err); ok {
+			r.Outcome, r.Why = Lost, lost.Text
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.Outcome, r.Champion = Promoted, model
+		return nil
+	}
+	r.Outcome, r.Why = Kept, "the model did not pass: "+failed(r.Gates)
+	if e != nil && e.Action == registry.Kept {
+		return nil // a run before this one has recorded it
+	}
+	note.Why, note.Expect = r.Why, ""
+	_, err = n.registry.Keep(ctx, model, note)
+	return err
+}
+
+// nothing ends a run that makes no model because there is no new data.
+func (n *night) nothing(why string) error {
+	n.report.Outcome, n.report.Why = Nothing, why
+	return nil
+}
+
+// uris are the files of partitions.
+func uris(parts []Partition) (all []string) {
+	for _, p := range parts {
+		for _, o := range p.Files {
+			all = append(all, o.URI)
+		}
+	}
+	return all
+}
+
+// lineageParts describes partitions; sums has the directories of their sums, by day.
+func lineageParts(parts []Partition, sums map[string]string) []registry.Part {
+	all := []registry.Part{}
+	for _, p := range parts {
+		x := registry.Part{Name: p.Day, Sums: sums[p.Day], Digest: p.Digest}
+		for _, o := range p.Files {
+			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
+		}
+		all = append(all, x)
+	}
+	return all
+}

@@ -1,0 +1,355 @@
+package days
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// again retrains by the recipe of the champion: it sums what has no sums yet, refuses what does
+// not look like the rows of the recipe, and fits.
+func (n *night) again(ctx context.Context) error {
+	if n.lineage.Day > n.Day {
+		return n.nothing(fmt.Sprintf("the champion %s was made for a later day, %s", n.champion, n.lineage.Day))
+	}
+	recipe := n.registry.Place(n.champion)
+	id, err := n.Recipe(ctx, recipe)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return n.anew(ctx, "its learner is not trained by sums")
+	}
+	if err := n.open(ctx, id); err != nil {
+		return err
+	}
+	var accepted []Partition
+	if err := n.timed("sum", func() (err error) { accepted, err = n.sumAll(ctx, recipe, n.drawnParts()); return err }); err != nil {
+		return err
+	}
+	if done, err := n.refused(ctx); done || err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(n.all, func(p Partition) bool { return p.Day == n.Day }) {
+		n.note("there is no data of %s yet", n.Day)
+	}
+	judge, train := n.judges(accepted)
+	switch {
+	case judge == nil:
+		return n.nothing("no new rows can judge a model: the champion was trained on every partition that is there")
+	case n.unchanged(train):
+		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s", n.champion, judge.name))
+	case len(train) == 0:
+		return n.nothing("there are no rows to train on")
+	}
+	f := n.index.plan(train)
+	if n.Redraw > 0 && n.index.Drawn {
+		var d *Drift
+		if err := n.timed("drift", func() (err error) { d, err = n.Drift(ctx, n.index.place(drawnSums), f); return err }); err != nil {
+			return err
+		}
+		n.report.Drift = d
+		if d.Value > n.Redraw {
+			return n.draw(ctx, accepted, fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.Redraw, d.Text))
+		}
+	}
+	return n.fit(ctx, recipe, id, train, judge, f)
+}
+
+// sumAll sums the partitions that have no sums by a recipe that was drawn from some of them, and returns those that are
+// fit for training.
+func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (accepted []Partition, err error) {
+	var summed []Partition // without copies
+	contents := map[string]string{}
+	n.copies = 0
+	for _, p := range n.all {
+		why, err := n.sumOne(ctx, recipe, p)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			n.leave(p, why)
+			continue
+		}
+		x := n.index.Parts[p.name()]
+		if other, twice := contents[x.Content]; twice {
+			n.copies++
+			n.leave(p, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
+			continue
+		}
+		contents[x.Content] = p.Day
+		summed = append(summed, p)
+	}
+	if n.MaxDrift > 0 || n.Redraw > 0 {
+		if err := n.drawn(ctx, recipe, from); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range summed {
+		x := n.index.Parts[p.name()]
+		if len(x.Columns) > 0 && n.MaxDrift > 0 && x.Columns[0].AtLeast > n.MaxDrift {
+			n.leave(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, columnsText(x.Columns)))
+			continue
+		}
+		if n.MaxDrift > 0 && n.index.Drawn {
+			if x.Drift == nil {
+				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums), Fitted{Add: []string{n.index.place(p.name())}}); err != nil {
+					return nil, err
+				}
+			}
+			if x.Drift.Value > n.MaxDrift {
+				n.leave(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, n.MaxDrift, x.Drift.Text))
+				continue
+			}
+		}
+		accepted = append(accepted, p)
+	}
+	return accepted, n.index.write(ctx)
+}
+
+// sumOne sums a partition, unless that was done, or says why it cannot be.
+func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why string, err error) {
+	name := p.name()
+	if n.index.Parts[name] != nil {
+		return "", nil
+	}
+	place := n.index.place(name)
+	s, err := n.Summed(ctx, place)
+	if err == nil && s != nil {
+		err = removeWork(ctx, place)
+	} else if err == nil {
+		if err = n.Sum(ctx, recipe, uris([]Partition{p}), place); err == nil {
+			if !slices.Contains(n.report.Summed, p.Day) { // by another probe
+				n.report.Summed = append(n.report.Summed, p.Day)
+			}
+			s, err = n.Summed(ctx, place)
+		}
+	}
+	switch {
+	case err != nil:
+		return unfit(err)
+	case s == nil:
+		return "", fmt.Errorf("retrain: %s: the sums of %s were made and are not there", place, p.Day)
+	}
+	n.index.Parts[name] = &indexed{Summed: *s}
+	return "", nil
+}
+
+// drawn makes the sums of the partitions from whose rows the recipe was drawn, from which drift
+// is measured, unless it was done. Without any of them drift is not measured. A copy counts once.
+func (n *night) drawn(ctx context.Context, recipe string, from []Partition) error {
+	if n.index.Drawn {
+		return nil
+	}
+	f := Fitted{Total: n.index.place(drawnSums)}
+	contents := map[string]bool{}
+	for _, p := range from {
+		if x := n.index.Parts[p.name()]; x != nil && !contents[x.Content] {
+			contents[x.Content] = true
+			f.Add = append(f.Add, n.index.place(p.name()))
+		}
+	}
+	if len(f.Add) == 0 {
+		n.note("drift is not measured: no partition is left from which the recipe was drawn")
+		return nil
+	}
+	if err := n.Add(ctx, recipe, f); err != nil {
+		return err
+	}
+	n.index.Drawn = true
+	return nil
+}
+
+// drawnParts are the partitions of these days.
+func (n *night) drawnParts() []Partition {
+	days := n.drawnDays()
+	return slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !slices.Contains(days, p.Day) })
+}
+
+// drawnDays are the days from whose rows the recipe of the champion was drawn.
+func (n *night) drawnDays() []string {
+	if n.lineage.Drawn != nil {
+		return n.lineage.Drawn
+	}
+	var days []string
+	for _, p := range n.lineage.Parts { // it was drawn for the champion
+		days = append(days, p.Name)
+	}
+	return days
+}
+
+// columnsText says in words how columns have moved.
+func columnsText(columns []sums.ColumnDrift) string {
+	var words []string
+	for _, c := range columns {
+		words = append(words, fmt.Sprintf("%s: %s (at least %.2g)", c.Name, c.Detail, c.AtLeast))
+	}
+	return strings.Join(words, "; ")
+}
+
+// drifts reports how the partitions that the champion was not trained on have drifted.
+func (n *night) drifts() {
+	for _, p := range n.all {
+		x := n.index.Parts[p.name()]
+		if x == nil || n.trusted(p) {
+			continue
+		}
+		d := Moved{Day: p.Day, Columns: x.Columns, Features: x.Drift}
+		if len(x.Columns) > 0 || x.Drift != nil {
+			n.report.Drifts = append(n.report.Drifts, d)
+		}
+	}
+}
+
+// changes reports what happened to the partitions since the champion was trained.
+func (n *night) changes() {
+	before := map[string]string{}
+	newest := ""
+	for _, p := range n.lineage.Parts {
+		before[p.Name] = p.Digest
+		newest = max(newest, p.Name)
+	}
+	if h := n.lineage.HeldOut; h != nil && len(h.Files) > 0 {
+		newest = max(newest, h.Name)
+	}
+	first := n.first
+	if len(n.all) > 0 {
+		first = n.all[0].Day
+	}
+	for _, p := range n.all {
+		digest, there := before[p.Day]
+		refused := slices.ContainsFunc(n.report.Refused, func(r Refused) bool { return r.Day == p.Day })
+		switch {
+		case there && digest != p.Digest:
+			n.report.Replaced = append(n.report.Replaced, p.Day)
+		case !there && !refused:
+			n.report.New = append(n.report.New, p.Day)
+			if p.Day < newest {
+				n.report.Late = append(n.report.Late, p.Day)
+			}
+		}
+		delete(before, p.Day)
+	}
+	for _, p := range n.lineage.Parts {
+		if _, gone := before[p.Name]; gone && p.Name >= first {
+			n.report.Withdrawn = append(n.report.Withdrawn, p.Name)
+		}
+	}
+}
+
+// unchanged reports whether the champion was trained on exactly these partitions.
+func (n *night) unchanged(train []Partition) bool {
+	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.is)
+}
+
+// refused ends a run whose partition of the day cannot be trained on. It reports what is new for the champion.
+func (n *night) refused(ctx context.Context) (bool, error) {
+	if n.lineage != nil {
+		n.changes()
+		n.drifts()
+	}
+	i := slices.IndexFunc(n.report.Refused, func(r Refused) bool { return r.Day == n.Day })
+	if i < 0 {
+		return false, nil
+	}
+	return true, n.refuse(ctx, fmt.Sprintf("the data of %s is refused: %s", n.Day, n.report.Refused[i].Why))
+}
+
+// refuse ends a run that has no data to train on. The history tells what happened to champions.
+func (n *night) refuse(ctx context.Context, why string) error {
+	n.report.Outcome, n.report.Why = Drifted, why
+	if n.champion == "" {
+		return nil
+	}
+	e, err := n.lastEvent(ctx, n.champion)
+	if err != nil || e != nil && e.Action == registry.Refused {
+		return err
+	}
+	_, err = n.registry.Refuse(ctx, n.champion, registry.Note{By: n.By, Day: n.Day, Command: n.Command, Why: why})
+	return err
+}
+
+// fit trains a model on partitions by their sums, and judges it.
+func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, judge *judgeRows, f Fitted) error {
+	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
+	n.report.parts(train, judge)
+	sums := map[string]string{}
+	for _, p := range train {
+		sums[p.Day] = n.index.place(p.name())
+	}
+	l := &registry.Lineage{
+		Program: n.Program, Day: n.Day, Recipe: n.lineage.Recipe, Drawn: n.drawnDays(), Command: n.Command,
+		Parts: lineageParts(train, sums), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
+	}
+	err := n.timed("fit", func() error {
+		return n.make(ctx, model, l, func(dir string) error {
+			if f.Total != "" {
+				there, err := storage.Exists(ctx, storage.Join(f.Total, models.ManifestFile)) // which is written last
+				if err != nil {
+					return err
+				}
+				if there { // a run that was stopped has made it
+					f.Add, f.Without, f.Total = []string{f.Total}, nil, ""
+				}
+			}
+			if err := n.index.begin(ctx, f.Total); err != nil {
+				return err
+			}
+			f.Model = dir
+			err := n.Fit(ctx, recipe, f)
+			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.Writing(err) {
+				// Not every sum can be subtracted, such as one without which rows that were
+				// frequent no longer are.
+				n.note("the sums of all partitions are added: %s", transforms.FaultText(err))
+				f = n.index.anew(train)
+				f.Model = dir
+				err = n.Fit(ctx, recipe, f)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if err := n.index.follow(ctx, train); err != nil {
+		return err
+	}
+	same, err := n.sameBytes(ctx, model)
+	if err != nil {
+		return err
+	}
+	if same {
+		n.report.Model = model
+		return n.nothing(fmt.Sprintf("the model %s is the champion %s, byte for byte", model, n.champion))
+	}
+	return n.judge(ctx, model, judge)
+}
+
+// sameBytes reports whether a model is the champion under another name.
+func (n *night) sameBytes(ctx context.Context, model string) (bool, error) {
+	a, err := models.ReadManifest(ctx, n.registry.Place(n.champion))
+	if err != nil {
+		return false, err
+	}
+	b, err := models.ReadManifest(ctx, n.registry.Place(model))
+	return err == nil && a.SHA256 == b.SHA256, err
+}
+
+// failed names the gates that were not passed.
+func failed(gates []registry.Gate) string {
+	var words []string
+	for _, g := range gates {
+		if !g.Passed {
+			words = append(words, strings.TrimSpace(g.Condition+" ("+g.Result+")"))
+		}
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,169 @@
+package days
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// dayForm is the form of a day, as in 2026-11-20.
+const dayForm = "2006-01-02"
+
+// ParseDay reads a day such as 2026-11-20.
+func ParseDay(text string) (time.Time, error) {
+	t, err := time.Parse(dayForm, text)
+	if err != nil {
+		return t, exit.Usage("%q is not a day; write it as 2026-11-20", text)
+	}
+	return t, nil
+}
+
+// Partition is the data of one day.
+type Partition struct {
+	Day    string           `json:"day"`
+	Files  []storage.Object `json:"-"`
+	Digest string           `json:"digest"` // of names, sizes and versions of the files
+}
+
+// Pattern is the name of the files of a day, with YYYY, MM and DD for its parts and the
+// wildcards of storage.List.
+type Pattern struct {
+	text  string
+	names *regexp.Regexp // of the absolute names of files; groups 1 to 3 are year, month, day
+	order [3]int         // the groups of year, month and day
+}
+
+// dayParts are the parts of a day in a pattern.
+var dayParts = []string{"YYYY", "MM", "DD"}
+
+// ParsePattern reads a pattern such as data/dt=YYYY-MM-DD/*.csv.
+func ParsePattern(text string) (*Pattern, error) {
+	for _, part := range dayParts {
+		if strings.Count(text, part) != 1 {
+			return nil, exit.Usage("data: %q has %s %d times, want once: name the files of a day, as in 'data/dt=YYYY-MM-DD/*'", text, part, strings.Count(text, part))
+		}
+	}
+	abs, err := storage.Abs(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pattern{text: text}
+	var b strings.Builder
+	b.WriteString("^")
+	group := 0
+	for rest := abs; rest != ""; {
+		n := 1
+		switch i := slices.IndexFunc(dayParts, func(part string) bool { return strings.HasPrefix(rest, part) }); {
+		case i >= 0:
+			n = len(dayParts[i])
+			group++
+			p.order[i] = group
+			fmt.Fprintf(&b, "([0-9]{%d})", n)
+		case strings.HasPrefix(rest, "**"):
+			n = 2
+			b.WriteString(".*")
+		case rest[0] == '*':
+			b.WriteString("[^/]*")
+		case rest[0] == '?':
+			b.WriteString("[^/]")
+		case strings.ContainsAny(rest[:1], `[\`):
+			return nil, exit.Usage("data: %q: [ and \\ cannot be used here; use * and ?", text)
+		default:
+			b.WriteString(regexp.QuoteMeta(rest[:1]))
+		}
+		rest = rest[n:]
+	}
+	if p.names, err = regexp.Compile("(?s)" + b.String() + "$"); err != nil {
+		return nil, exit.Usage("data: %q: %w", text, err)
+	}
+	return p, nil
+}
+
+// DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to a pattern's files: a
+// model has not seen the days to come.
+func DayColumns(pattern string) (names []string) {
+	dirs := strings.Split(pattern, "/")
+	for _, dir := range dirs[:len(dirs)-1] {
+		name, value, _ := strings.Cut(dir, "=")
+		if slices.ContainsFunc(dayParts, func(part string) bool { return strings.Contains(value, part) }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wildcard returns the pattern of the files of all days.
+func (p *Pattern) wildcard() string {
+	digits := func(n int) string { return strings.Repeat("[0-9]", n) }
+	return strings.NewReplacer("YYYY", digits(4), "MM", digits(2), "DD", digits(2)).Replace(p.text)
+}
+
+// day returns the day of a file, "" if its name does not fit or the day does not exist.
+func (p *Pattern) day(uri string) string {
+	m := p.names.FindStringSubmatch(uri)
+	if m == nil {
+		return ""
+	}
+	day := m[p.order[0]] + "-" + m[p.order[1]] + "-" + m[p.order[2]]
+	if _, err := time.Parse(dayForm, day); err != nil {
+		return ""
+	}
+	return day
+}
+
+// Partitions lists the partitions of the days from first to last, by day. A first of "" is
+// the beginning. A day without files has no partition.
+func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partition, error) {
+	objects, err := storage.List(ctx, p.wildcard())
+	if errors.Is(err, storage.ErrNoMatch) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	byDay := map[string][]storage.Object{}
+	for _, o := range objects {
+		switch day := p.day(o.URI); {
+		case day == "":
+			return nil, exit.Refuse("retrain: %s: the name has no day of the calendar; rename the file, or make the pattern %s narrower", o.Name, p.text)
+		case day >= first && day <= last:
+			byDay[day] = append(byDay[day], o)
+		}
+	}
+	var all []Partition
+	for day, files := range byDay {
+		slices.SortFunc(files, func(a, b storage.Object) int { return cmp.Compare(a.URI, b.URI) })
+		all = append(all, Partition{Day: day, Files: files, Digest: digestOf(files)})
+	}
+	slices.SortFunc(all, func(a, b Partition) int { return cmp.Compare(a.Day, b.Day) })
+	return all, nil
+}
+
+// digestOf identifies files in the versions that were listed.
+func digestOf(files []storage.Object) string {
+	h := sha256.New()
+	for _, o := range files {
+		fmt.Fprintf(h, "%q %d %q\n", o.URI, o.Size, o.Version)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// key identifies several partitions and the texts that matter with them.
+func key(parts []Partition, texts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%s %s\n", p.Day, p.Digest)
+	}
+	fmt.Fprintf(h, "%q\n", texts)
+	return hex.EncodeToString(h.Sum(nil))[:8]
+}

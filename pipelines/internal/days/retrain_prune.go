@@ -1,0 +1,166 @@
+package days
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// prune removes the sums that nothing needs, if the options say so, and otherwise counts them. It
+// runs last, so it sees who is champion now.
+//
+// Needed are, of champion, challenger and previous champion: the sums of the partitions that they
+// were trained on, the total from which the next night follows, and those of the partitions that
+// are there, also by probes. Only sums in directories whose index names this directory of models alone are removed.
+func (n *night) prune(ctx context.Context) error {
+	needs, err := n.needs(ctx)
+	if err != nil || needs == nil {
+		return err
+	}
+	mine, err := storage.Abs(n.Models)
+	if err != nil {
+		return err
+	}
+	indexes, err := listed(ctx, storage.Join(n.Sums, "*", indexFile))
+	if err != nil {
+		return err
+	}
+	for _, dir := range indexes {
+		x, err := readIndex(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(x.Models, []string{mine}) {
+			continue
+		}
+		all, err := listed(ctx, storage.Join(dir, "*", models.ManifestFile))
+		if err != nil {
+			return err
+		}
+		id := path.Base(dir)
+		used := needs.recipes[id] || x.Probe
+		stays := used
+		var gone, totals []string
+		for _, place := range all {
+			name := path.Base(place)
+			switch day, isPart := dayOf(name); {
+			case !isPart:
+				totals = append(totals, name)
+			case needs.parts[id+"/"+name], x.Probe && slices.Contains(names(n.all), name),
+				used && slices.Contains(x.Of, name), day >= n.since(n.KeepDays):
+				stays = true
+			default:
+				gone = append(gone, name)
+			}
+		}
+		if !stays {
+			gone = append(gone, totals...)
+		}
+		if !n.Prune {
+			n.report.Unneeded += len(gone)
+			continue
+		}
+		n.report.Removed += len(gone)
+		// The directory stays, with its index: others may begin to use it at any time.
+		if err := x.discard(ctx, n.Discard, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes the work directories of runs that failed and were not repeated for their day. They are named by what they
+// follow from, so no later run continues them.
+func (n *night) sweep(ctx context.Context) {
+	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"), storage.Join(n.Sums, "*", ".bochner-*")} {
+		if err := job.SweepWorkDirs(ctx, pattern); err != nil {
+			n.note("work directories of earlier runs cannot be removed: %s", transforms.FaultText(err))
+		}
+	}
+}
+
+// since returns the first day of a period of so many days that ends with the day of the run.
+func (n *night) since(days int) string {
+	day, _ := ParseDay(n.Day)
+	return day.AddDate(0, 0, 1-days).Format(dayForm)
+}
+
+// dayOf returns the day of the sums of a partition by their name.
+func dayOf(name string) (day string, ok bool) {
+	if len(name) <= len(dayForm) || name[len(dayForm)] != '-' {
+		return "", false
+	}
+	_, err := ParseDay(name[:len(dayForm)])
+	return name[:len(dayForm)], err == nil
+}
+
+// needed are recipes and sums of partitions, as RECIPE/PARTITION, that models have.
+type needed struct{ recipes, parts map[string]bool }
+
+// needs returns what the models with an alias need; nil if that is not known.
+func (n *night) needs(ctx context.Context) (*needed, error) {
+	s, err := n.registry.State(ctx)
+	if err != nil || s.Champion == "" {
+		return nil, err
+	}
+	x := &needed{map[string]bool{}, map[string]bool{}}
+	for _, alias := range models.AliasNames {
+		model := s.Model(alias)
+		if model == "" {
+			continue
+		}
+		place := n.registry.Place(model)
+		if there, err := storage.Exists(ctx, storage.Join(place, models.ManifestFile)); err != nil {
+			return nil, err
+		} else if !there { // it was removed
+			continue
+		}
+		l, err := n.registry.ReadLineage(ctx, model)
+		if err != nil {
+			return nil, err
+		}
+		if l == nil || alias == models.Champion && l.Day > n.Day {
+			return nil, nil // what it needs is not known, or not what there is on later days
+		}
+		id, err := n.Recipe(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		if id == "" {
+			continue
+		}
+		x.recipes[id] = true
+		for _, p := range l.Parts {
+			if p.Sums == "" { // it was trained on rows, of which there may be sums
+				x.parts[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
+			} else {
+				x.parts[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true
+			}
+		}
+		for _, p := range n.all {
+			x.parts[id+"/"+p.name()] = true
+		}
+	}
+	return x, nil
+}
+
+// listed returns the directories of the files that match a pattern, none if there are none.
+func listed(ctx context.Context, pattern string) (dirs []string, err error) {
+	objects, err := storage.List(ctx, pattern)
+	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, o := range objects {
+		dir, _ := storage.Split(o.Name)
+		dirs = append(dirs, strings.TrimRight(dir, "/"))
+	}
+	return dirs, err
+}

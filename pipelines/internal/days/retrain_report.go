@@ -1,0 +1,247 @@
+package days
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// Outcome is how a run ended.
+type Outcome string
+
+// The outcomes. Each has an exit code of its own.
+const (
+	Promoted Outcome = "promoted" // a new model is champion: 0
+	Kept     Outcome = "kept"     // the model did not pass a gate, and the champion stays: 4
+	Drifted  Outcome = "refused"  // the data of the day was refused, and no model was made: 8
+	Nothing  Outcome = "nothing"  // no new data, and no model was made: 9
+	Lost     Outcome = "lost"     // another run was faster: 10
+)
+
+// Refused is a partition that is not trained on.
+type Refused struct {
+	Day string `json:"day"`
+	Why string `json:"why"`
+}
+
+// Moved says how far the rows of a day have moved from those of the recipe.
+type Moved struct {
+	Day      string             `json:"day"`
+	Columns  []sums.ColumnDrift `json:"columns,omitempty"`  // that have moved for certain, the farthest first
+	Features *Drift             `json:"features,omitempty"` // nil if they were not compared
+}
+
+// certain tells whether anything has moved for certain.
+func (m Moved) certain() bool {
+	return len(m.Columns) > 0 || m.Features != nil && m.Features.Value > 0
+}
+
+// RetrainReport is what a run for a day did, and why.
+type RetrainReport struct {
+	Day      string  `json:"day"`
+	Models   string  `json:"models_dir"`
+	Outcome  Outcome `json:"outcome"`
+	ExitCode int     `json:"exit_code"`
+	Why      string  `json:"why,omitempty"`
+
+	Before   string `json:"champion_before,omitempty"`
+	Champion string `json:"champion,omitempty"` // after the run
+	Model    string `json:"model,omitempty"`    // that was made
+	Redrawn  string `json:"recipe_drawn,omitempty"`
+
+	Partitions int         `json:"partitions"`    // that the model was trained on
+	Rows       models.Rows `json:"rows,omitzero"` // of the training of a model that was made
+	First      string      `json:"first_day,omitempty"`
+	Last       string      `json:"last_day,omitempty"`
+	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
+	Summed     []string    `json:"summed,omitempty"`   // days that were read
+	New        []string    `json:"new,omitempty"`      // days that the champion was not trained on
+	Late       []string    `json:"late,omitempty"`     // of these, those before its newest day
+	Replaced   []string    `json:"replaced,omitempty"` // days whose files changed since the champion was trained
+	Withdrawn  []string    `json:"withdrawn,omitempty"`
+	Refused    []Refused   `json:"refused,omitempty"`
+
+	Drifts     []Moved            `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
+	Drift      *Drift             `json:"drift,omitempty"`        // of all rows from those of the recipe
+	Gates      []registry.Gate    `json:"gates,omitempty"`
+	Comparison string             `json:"comparison,omitempty"`
+	Notes      []string           `json:"notes,omitempty"`
+	Removed    int                `json:"removed_sums,omitempty"`  // directories of sums that were removed
+	Unneeded   int                `json:"unneeded_sums,omitempty"` // and those that could be
+	Steps      map[string]float64 `json:"seconds"`                 // by step
+}
+
+// parts notes what the model is trained on and judged by.
+func (r *RetrainReport) parts(train []Partition, judge *judgeRows) {
+	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Day, train[len(train)-1].Day, judge.name
+}
+
+// fromLineage is parts for a model that is there.
+func (n *night) fromLineage(l *registry.Lineage) {
+	r := n.report
+	r.Partitions, r.Redrawn = len(l.Parts), l.Redrawn
+	if len(l.Parts) > 0 {
+		r.First, r.Last = l.Parts[0].Name, l.Parts[len(l.Parts)-1].Name
+	}
+	if l.HeldOut != nil {
+		r.HeldOut = l.HeldOut.Name
+	}
+}
+
+// reason says for the history what is special about a model.
+func (r *RetrainReport) reason() string {
+	words := []string{fmt.Sprintf("%s to %s", report.Counted(r.Partitions, "partition"), r.Last)}
+	if r.Redrawn != "" {
+		words = append(words, "recipe drawn: "+r.Redrawn)
+	}
+	for _, x := range []struct {
+		what string
+		days []string
+	}{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}} {
+		if len(x.days) > 0 {
+			words = append(words, x.what+": "+strings.Join(x.days, ", "))
+		}
+	}
+	for _, x := range r.Refused {
+		words = append(words, "without "+x.Day)
+	}
+	return strings.Join(words, "; ")
+}
+
+// err is the outcome as an error, nil if a model was promoted.
+func (r *RetrainReport) err() error {
+	text := fmt.Sprintf("retrain: %s: %s: %s", r.Day, r.Outcome, r.Why)
+	switch r.Outcome {
+	case Kept:
+		return &exit.GateError{Message: text}
+	case Drifted, Nothing, Lost:
+		return &exit.OutcomeError{Code: r.code(), Message: text}
+	}
+	return nil
+}
+
+func (r *RetrainReport) code() int {
+	return map[Outcome]int{Kept: exit.CodeGate, Drifted: exit.CodeDrift, Nothing: exit.CodeNothing, Lost: exit.CodeLost}[r.Outcome]
+}
+
+// Text is the report for people.
+func (r *RetrainReport) Text() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-11s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("day", "%s", r.Day)
+	line("outcome", "%s", strings.TrimSuffix(fmt.Sprintf("%s: %s", r.Outcome, r.Why), ": "))
+	switch {
+	case r.Champion == "":
+		line("champion", "none")
+	case r.Champion != r.Before && r.Before != "":
+		line("champion", "%s (before: %s)", r.Champion, r.Before)
+	default:
+		line("champion", "%s", r.Champion)
+	}
+	if r.Model != "" {
+		line("model", "%s", r.Model)
+	}
+	if r.Redrawn != "" {
+		line("recipe", "drawn anew: %s", r.Redrawn)
+	}
+	if r.Partitions > 0 {
+		days := r.First + " to " + r.Last
+		if r.First == r.Last {
+			days = r.First
+		}
+		rows := ""
+		if r.Rows.Read > 0 {
+			rows = fmt.Sprintf(": %s used, %s set aside", report.Counted64(r.Rows.Used, "row"), report.Groups(r.Rows.SetAside))
+		}
+		line("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
+		line("judged by", "%s", r.HeldOut)
+	}
+	for _, x := range []struct {
+		what string
+		days []string
+	}{{"read", r.Summed}, {"new", r.New}, {"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}} {
+		if len(x.days) > 0 {
+			line(x.what, "%s", someDays(x.days))
+		}
+	}
+	for _, x := range r.Refused {
+		line("refused", "%s: %s", x.Day, x.Why)
+	}
+	shown := 0
+	for _, m := range slices.Backward(r.Drifts) { // the newest first
+		if !m.certain() || slices.ContainsFunc(r.Refused, func(x Refused) bool { return x.Day == m.Day }) {
+			continue
+		}
+		if shown++; shown > mostDrifts {
+			break
+		}
+		text := columnsText(m.Columns)
+		if text == "" {
+			text = m.Features.Text
+		}
+		line("drift", "%s: %s", m.Day, text)
+	}
+	if r.Drift != nil {
+		line("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
+	}
+	if r.Removed > 0 {
+		line("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))
+	}
+	if r.Unneeded > 0 {
+		line("sums", "no model needs %s; --keep_sums needed removes what is not needed", report.Counted(r.Unneeded, "directory"))
+	}
+	for _, note := range r.Notes {
+		line("note", "%s", note)
+	}
+	if len(r.Gates) > 0 {
+		b.WriteByte('\n')
+		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		fmt.Fprint(tw, "gate\tpassed\tresult\n")
+		for _, g := range r.Gates {
+			passed := "no"
+			if g.Passed {
+				passed = "yes"
+			}
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", g.Condition, passed, g.Result)
+		}
+		tw.Flush()
+	}
+	if r.Comparison != "" {
+		fmt.Fprintf(&b, "\n%s", r.Comparison)
+	}
+	var times []string
+	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
+		times = append(times, fmt.Sprintf("%s %.2f s", name, r.Steps[name]))
+	}
+	fmt.Fprintf(&b, "\ntime: %s\n", strings.Join(times, ", "))
+	return b.String()
+}
+
+// mostDrifts is the largest number of days whose drift is printed.
+const mostDrifts = 5
+
+// someDays lists days, and counts them if they are many.
+func someDays(days []string) string {
+	const most = 8
+	if len(days) <= most {
+		return strings.Join(days, ", ")
+	}
+	return fmt.Sprintf("%d days, %s to %s", len(days), days[0], days[len(days)-1])
+}
+
+// WriteTo prints the report for people.
+func (r *RetrainReport) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, r.Text())
+	return int64(n), err
+}

@@ -1,0 +1,761 @@
+package days
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/testing/disktest"
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/gcs"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// rowJobs are jobs on rows that are words. Sums are multisets of them, and a model is a
+// function of its recipe and its rows.
+type rowJobs struct {
+	calls  []string // what was called, with the number of files or sums
+	rounds bool     // models are not trained by sums
+	unfit  bool     // models do not have the scores by which they are to be judged
+}
+
+func (j *rowJobs) call(format string, args ...any) {
+	j.calls = append(j.calls, fmt.Sprintf(format, args...))
+}
+
+type multiset map[string]int
+
+func shopRows(ctx context.Context, files []string) (multiset, error) {
+	rows := multiset{}
+	for _, f := range files {
+		data, err := storage.ReadFile(ctx, f, 1<<20)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range strings.Fields(string(data)) {
+			if row == "unreadable" {
+				return nil, exit.Refuse("%s: a row is not a number", f)
+			}
+			rows[row]++
+		}
+	}
+	return rows, nil
+}
+
+func (m multiset) add(other multiset, sign int) error {
+	for row, n := range other {
+		if m[row] += sign * n; m[row] == 0 {
+			delete(m, row)
+		} else if m[row] < 0 {
+			return fmt.Errorf("row %s was subtracted and not added", row)
+		}
+	}
+	return nil
+}
+
+func (m multiset) hash(more string) uint64 {
+	h := fnv.New64a()
+	for _, row := range slices.Sorted(maps.Keys(m)) {
+		fmt.Fprintln(h, row, m[row])
+	}
+	fmt.Fprint(h, more)
+	return h.Sum64()
+}
+
+// modelOf is a model of rows: its seed is a function of them.
+func modelOf(rows multiset, recipe string) ([]storage.File, error) {
+	sealed, err := features.Seal(fourier.Gaussian{In: 2, Out: 4, Width: 1, Seed: 1})
+	if err != nil {
+		return nil, err
+	}
+	return models.Encode(&models.Model{
+		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
+		Manifest: &models.Manifest{
+			Program: recipe, Task: models.Classification, Recipe: sealed, Seed: rows.hash(recipe), Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
+			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
+			Fingerprint: strings.Join(slices.Sorted(maps.Keys(rows)), " "),
+		},
+	})
+}
+
+// publish makes a directory unless it is there.
+func publish(ctx context.Context, dir string, files []storage.File) error {
+	if there, err := storage.Exists(ctx, dir); err != nil || there {
+		return err
+	}
+	return storage.Publish(ctx, dir, files)
+}
+
+func (j *rowJobs) Train(ctx context.Context, model string, files []string) error {
+	j.call("train %d", len(files))
+	rows, err := shopRows(ctx, files)
+	if err != nil {
+		return err
+	}
+	made, err := modelOf(rows, fmt.Sprintf("r%x", rows.hash("")>>40))
+	if err != nil {
+		return err
+	}
+	return publish(ctx, model, made)
+}
+
+func (j *rowJobs) Accept(ctx context.Context, champion string) error {
+	_, err := models.ReadManifest(ctx, champion)
+	if err == nil && j.unfit {
+		err = errUnfit
+	}
+	return err
+}
+
+var errUnfit = errors.New("models like this one do not have the score")
+
+// Probe makes a recipe that has the rows of the files. Sums by it refuse other columns.
+func (j *rowJobs) Probe(ctx context.Context, model string, files []string) error {
+	j.call("probe %d", len(files))
+	rows, err := shopRows(ctx, files)
+	if err != nil {
+		return err
+	}
+	if rows["flag"] > 0 {
+		return exit.Usage("no column")
+	}
+	made, err := modelOf(rows, fmt.Sprintf("p%x", rows.hash("")>>40))
+	if err != nil {
+		return err
+	}
+	return publish(ctx, model, made)
+}
+
+// others reports whether rows have other columns, those with a z.
+func others(rows []string) bool {
+	return slices.ContainsFunc(rows, func(row string) bool { return strings.HasPrefix(row, "z") })
+}
+
+func (j *rowJobs) Recipe(ctx context.Context, model string) (string, error) {
+	m, err := models.ReadManifest(ctx, model)
+	if err != nil || j.rounds && strings.HasPrefix(m.Program, "r") {
+		return "", err
+	}
+	return m.Program, nil
+}
+
+func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) error {
+	j.call("sum %d", len(files))
+	rows, err := shopRows(ctx, files)
+	if err != nil {
+		return err
+	}
+	m, err := models.ReadManifest(ctx, recipe)
+	if err != nil {
+		return err
+	}
+	if rows["flag"] > 0 {
+		return exit.Refuse("no column")
+	}
+	if others(slices.Collect(maps.Keys(rows))) != others(strings.Fields(m.Fingerprint)) {
+		return exit.Refuse("%s: has other columns", files[0])
+	}
+	return store(ctx, out, rows)
+}
+
+func store(ctx context.Context, out string, rows multiset) error {
+	data, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	return publish(ctx, out, []storage.File{{Name: "manifest.json", Data: data}})
+}
+
+func stored(ctx context.Context, dir string) (rows multiset, err error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, "manifest.json"), 1<<20)
+	if err == nil {
+		err = json.Unmarshal(data, &rows)
+	}
+	return rows, err
+}
+
+func (j *rowJobs) Summed(ctx context.Context, dir string) (*Summed, error) {
+	if there, err := storage.Exists(ctx, dir); err != nil || !there {
+		return nil, err
+	}
+	rows, err := stored(ctx, dir)
+	p := &Summed{Rows: int64(len(rows)), Content: fmt.Sprint(rows.hash(""))}
+	n := 0
+	for row := range rows {
+		if strings.HasPrefix(row, "m") {
+			n++
+		}
+	}
+	if n > 0 { // the share of rows that begin with an m
+		p.Columns = []sums.ColumnDrift{{Name: "first", Detail: "is an m", AtLeast: float64(n) / float64(len(rows))}}
+	}
+	return p, err
+}
+
+func shopTotal(ctx context.Context, o Fitted) (multiset, error) {
+	rows := multiset{}
+	for i, list := range [][]string{o.Add, o.Without} {
+		for _, dir := range list {
+			part, err := stored(ctx, dir)
+			if err == nil {
+				err = rows.add(part, 1-2*i)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rows, nil
+}
+
+func (j *rowJobs) Fit(ctx context.Context, recipe string, o Fitted) error {
+	j.call("fit %d-%d", len(o.Add), len(o.Without))
+	rows, err := shopTotal(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.Total != "" {
+		if err := store(ctx, o.Total, rows); err != nil {
+			return err
+		}
+	}
+	id, err := j.Recipe(ctx, recipe)
+	if err != nil {
+		return err
+	}
+	made, err := modelOf(rows, id)
+	if err != nil {
+		return err
+	}
+	return publish(ctx, o.Model, made)
+}
+
+func (j *rowJobs) Discard(ctx context.Context, dir string) error {
+	return errors.Join(storage.Remove(ctx, storage.Join(dir, "manifest.json")), storage.Remove(ctx, dir))
+}
+
+func (j *rowJobs) Add(ctx context.Context, recipe string, o Fitted) error {
+	rows, err := shopTotal(ctx, o)
+	if err != nil {
+		return err
+	}
+	return store(ctx, o.Total, rows)
+}
+
+// Drift is the share of rows that begin with an x.
+func (j *rowJobs) Drift(ctx context.Context, from string, o Fitted) (*Drift, error) {
+	rows, err := shopTotal(ctx, o)
+	n := 0
+	for row := range rows {
+		if strings.HasPrefix(row, "x") {
+			n++
+		}
+	}
+	if _, err := stored(ctx, from); err != nil {
+		return nil, err
+	}
+	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
+}
+
+func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*Verdict, error) {
+	m, err := models.ReadManifest(ctx, challenger)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := shopRows(ctx, files)
+	for row := range rows {
+		for _, model := range []string{champion, challenger} {
+			m, err := models.ReadManifest(ctx, model)
+			if err == nil && slices.Contains(strings.Fields(m.Fingerprint), row) && !strings.HasPrefix(row, "common") {
+				err = fmt.Errorf("row %s judges %s, which was trained on it", row, model)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &Verdict{Gates: []registry.Gate{{Condition: "not worse", Passed: !strings.Contains(m.Fingerprint, "bad")}}, Text: "compared\n"}, err
+}
+
+func (j *rowJobs) Judge(ctx context.Context, model string, files []string) (*Verdict, error) {
+	rows, err := shopRows(ctx, files)
+	return &Verdict{Gates: []registry.Gate{{Condition: "many rows", Passed: len(rows) > 1}}}, err
+}
+
+// shop is a place with data.
+type shop struct {
+	o    RetrainOptions
+	jobs *rowJobs
+	mem  *disktest.Mem
+}
+
+func newShop(t testing.TB) *shop {
+	s := &shop{jobs: new(rowJobs), mem: disktest.New()}
+	t.Cleanup(disk.Swap(s.mem))
+	s.o = RetrainOptions{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Program: "test", By: "tester", Now: func() time.Time { return time.Unix(1.7e9, 0) }}
+	s.mem.Put("/shop/data/readme", nil)
+	return s
+}
+
+// put makes the partition of a day of one file.
+func (s *shop) put(day int, rows string) { s.mem.Put("/shop/data/"+dt(day)+"/a.csv", []byte(rows)) }
+
+// stash stores the partition of a day for reveal, in a version that does not depend on what
+// happens until then.
+func (s *shop) stash(day int, rows string) { s.mem.Put("/stash/"+dt(day)+"/a.csv", []byte(rows)) }
+
+func (s *shop) reveal(t testing.TB, day int) {
+	t.Helper()
+	to := "/shop/data/" + dt(day)
+	err := errors.Join(s.mem.Mkdir(to, false), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to), s.mem.Sync("/shop/data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *shop) withdraw(t testing.TB, day int) {
+	t.Helper()
+	if err := errors.Join(s.mem.RemoveAll("/shop/data/"+dt(day)), s.mem.Sync("/shop/data")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func dt(day int) string { return "dt=" + date(day) }
+
+// date is the day of that number, from 1.
+func date(day int) string {
+	return time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC).Format(dayForm)
+}
+
+// night runs a day and compares its outcome.
+func (s *shop) night(t testing.TB, day int, want Outcome, words ...string) *RetrainReport {
+	t.Helper()
+	s.o.Day = date(day)
+	s.jobs.calls = nil
+	r, err := Retrain(ctx, s.o, s.jobs)
+	if r == nil {
+		t.Fatalf("day %d: %v", day, err)
+		return nil
+	}
+	if r.Outcome != want || (err == nil) != (want == Promoted) || exit.Code(err) != r.ExitCode {
+		t.Errorf("day %d: %s, %v; want %s\n%s", day, r.Outcome, err, want, r.Text())
+	}
+	for _, w := range words {
+		if !strings.Contains(r.Text(), w) {
+			t.Errorf("day %d: lacks %q\n%s", day, w, r.Text())
+		}
+	}
+	return r
+}
+
+// rows are those that the champion was trained on.
+func (s *shop) rows(t testing.TB) string {
+	t.Helper()
+	m, err := models.LoadURI(ctx, s.o.Models+"@champion")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Manifest.Fingerprint
+}
+
+func (s *shop) did(t testing.TB, want ...string) {
+	t.Helper()
+	if !slices.Equal(s.jobs.calls, want) {
+		t.Errorf("%s: called %q, want %q", s.o.Day, s.jobs.calls, want)
+	}
+}
+
+func TestNightsOfAMonth(t *testing.T) {
+	s := newShop(t)
+	s.o.MaxDrift = 0.5
+	s.night(t, 1, Nothing, "no model can be trained: no files of --data are of 2026-01-01 or a day before")
+	s.put(1, "a1 b1")
+	s.night(t, 1, Nothing, "no model can be trained: the only partition, 2026-01-01, judges; wait for another day, or name files that judge with --held_out")
+	s.put(2, "a2 b2")
+	s.night(t, 2, Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02", "trained on 1 partition, 2026-01-01\n")
+	s.did(t, "probe 1", "sum 1", "train 1")
+	s.night(t, 2, Promoted, "nothing is left to do") // again
+	s.did(t)
+	s.put(3, "a3 b3")
+	s.night(t, 3, Promoted, "trained on 2 partitions, 2026-01-01 to 2026-01-02", "judged by  2026-01-03")
+	s.did(t, "sum 1", "sum 1", "sum 1", "fit 2-0")
+	s.night(t, 3, Promoted, "nothing is left to do")
+	s.put(4, "a4 b4")
+	s.night(t, 4, Promoted)
+	s.did(t, "sum 1", "fit 2-0") // the total before, and one day
+	s.put(5, "a5 b5")
+	s.night(t, 5, Promoted)
+	s.did(t, "sum 1", "fit 2-0")
+
+	s.night(t, 6, Nothing, "there is no data of 2026-01-06 yet", "trained on exactly the partitions")
+	s.did(t)
+	s.put(7, "x7 x8")
+	s.night(t, 7, Drifted, "refused    2026-01-07: drift 1, more than 0.5: rows begin with x")
+	s.night(t, 7, Drifted)
+	s.put(8, "a8 b8")
+	s.put(6, "a6 b6") // late
+	s.night(t, 8, Promoted, "new        2026-01-05, 2026-01-06, 2026-01-08", "refused    2026-01-07")
+	if got, want := s.rows(t), "a1 a2 a3 a4 a5 a6 b1 b2 b3 b4 b5 b6"; got != want {
+		t.Errorf("trained on %s, want %s", got, want)
+	}
+	s.put(3, "c3 d3")
+	s.mem.RemoveAll("/shop/data/" + dt(2))
+	s.put(9, "a8 b8") // day 8 again
+	s.night(t, 9, Drifted, "2026-01-09: has the same 2 rows as 2026-01-08")
+	s.put(10, "a10 b10")
+	s.night(t, 10, Promoted, "replaced   2026-01-03", "withdrawn  2026-01-02", "refused    2026-01-09")
+	if got, want := s.rows(t), "a1 a4 a5 a6 a8 b1 b4 b5 b6 b8 c3 d3"; got != want {
+		t.Errorf("trained on %s, want %s", got, want)
+	}
+	s.put(11, "unreadable")
+	s.night(t, 11, Drifted, "a row is not a number")
+	s.put(11, "bad11 b11")
+	s.put(12, "a12 b12")
+	r := s.night(t, 12, Kept, "not worse  no")
+	if r.Champion != r.Before || r.Model == r.Champion {
+		t.Errorf("%+v", r)
+	}
+	s.night(t, 12, Kept)
+	s.mem.RemoveAll("/shop/data/" + dt(11))
+	s.night(t, 12, Promoted)
+	s.night(t, 9, Nothing, "was made for a later day")
+	reg := registry.Registry{Dir: s.o.Models}
+	if _, err := reg.Rollback(ctx, "", registry.Note{}); err != nil {
+		t.Fatal(err)
+	}
+	s.night(t, 12, Kept, "it is not promoted twice")
+	s.o.Window = 4
+	s.put(13, "a13 b13")
+	s.night(t, 13, Promoted)
+	if got, want := s.rows(t), "a10 a12 b10 b12"; got != want {
+		t.Errorf("trained on %s, want %s", got, want)
+	}
+	s.o.Window, s.o.Redraw = 0, 0.2
+	s.put(14, "x1 a14 b14")
+	s.put(15, "x2 x3 c15 d15 e15")
+	s.put(16, "x4 x5 c16 d16")
+	s.night(t, 16, Promoted)
+	s.put(17, "x6 x7 c17 d17")
+	s.put(18, "x8 c18")
+	s.put(19, "x9 c19")
+	s.night(t, 19, Promoted, "recipe     drawn anew: the rows have drifted")
+	s.o.Redraw = 0
+	s.put(20, "a20 c20")
+	s.night(t, 20, Promoted)
+	if s.jobs.calls[len(s.jobs.calls)-1][:4] != "fit " || len(s.jobs.calls) < 10 {
+		t.Errorf("%q: all partitions are summed under the new recipe", s.jobs.calls)
+	}
+
+	events, err := reg.History(ctx, 0)
+	var story []string
+	for _, e := range slices.Backward(events) {
+		story = append(story, fmt.Sprintf("%s %s", strings.TrimPrefix(cmpDay(e.Day), "2026-01-"), e.Action))
+	}
+	const want = "02 promote, 03 promote, 04 promote, 05 promote, 07 refuse, 08 promote, 09 refuse, 10 promote, 11 refuse, 12 keep, 12 promote, by hand rollback, 13 promote, 16 promote, 19 promote, 20 promote"
+	if got := strings.Join(story, ", "); err != nil || got != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+}
+
+// The report of a night says by day and column what has moved, and a column beyond the bound is
+// refused.
+func TestDriftIsReportedByDayAndColumn(t *testing.T) {
+	s := newShop(t)
+	s.o.MaxDrift = 0.6
+	s.put(1, "a1 b1")
+	s.put(2, "a2 b2")
+	s.night(t, 2, Promoted)
+	s.put(3, "a3 m3 b3 x3")
+	r := s.night(t, 3, Promoted, "drift      2026-01-03: first: is an m (at least 0.25)")
+	last := len(r.Drifts) - 1
+	if last < 0 || r.Drifts[last].Day != "2026-01-03" || r.Drifts[last].Columns[0].Name != "first" || r.Drifts[last].Features.Value != 0.25 {
+		t.Errorf("%+v", r.Drifts)
+	}
+	s.put(4, "m4 m5 m6 b4")
+	r = s.night(t, 4, Drifted, "refused    2026-01-04: drift 0.75, more than 0.6: first: is an m (at least 0.75)")
+	if len(r.Drifts) != 2 || r.Drifts[1].Columns[0].AtLeast != 0.75 { // the champion was not trained on day 3 either
+		t.Errorf("%+v", r.Drifts)
+	}
+}
+
+// A night whose model could not be judged ends before it sums or trains anything.
+func TestWhatCannotBeJudgedIsNotTrained(t *testing.T) {
+	s := newShop(t)
+	s.put(1, "a1 b1")
+	s.put(2, "a2 b2")
+	s.night(t, 2, Promoted)
+	s.put(3, "a3 b3")
+	for _, s.jobs.rounds = range []bool{false, true} {
+		s.jobs.unfit, s.jobs.calls, s.o.Day = true, nil, date(3)
+		if _, err := Retrain(ctx, s.o, s.jobs); !errors.Is(err, errUnfit) {
+			t.Errorf("by rounds %t: %v", s.jobs.rounds, err)
+		}
+		s.did(t)
+	}
+	s.jobs.unfit, s.jobs.rounds = false, false
+	s.night(t, 3, Promoted)
+}
+
+// What is not trained by sums is trained anew on all partitions.
+func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
+	s := newShop(t)
+	s.jobs.rounds = true
+	s.put(1, "a1 b1")
+	s.put(2, "a2 b2")
+	s.night(t, 2, Promoted)
+	s.night(t, 3, Nothing, "trained on exactly the partitions")
+	s.put(3, "a3 b3")
+	s.put(4, "a4 b4")
+	s.night(t, 4, Promoted, "recipe     drawn anew: its learner is not trained by sums", "new        2026-01-02, 2026-01-03, 2026-01-04")
+	s.did(t, "probe 1", "sum 1", "sum 1", "train 3")
+	s.night(t, 4, Promoted)
+	s.did(t)
+}
+
+func cmpDay(day string) string {
+	if day == "" {
+		return "by hand"
+	}
+	return day
+}
+
+var errDead = errors.New("the process is gone")
+
+// month runs days with what happens on them, and returns the files that must not depend on
+// how often a run was stopped.
+func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
+	s.o.MaxDrift, s.o.Window, s.o.Prune = 0.5, 5, true
+	for day := 1; day <= 9; day++ {
+		rows := map[int]string{5: "x5 x6", 6: "a6 bad6"}[day]
+		s.stash(day, cmp.Or(rows, fmt.Sprintf("a%d b%[1]d common", day)))
+	}
+	for day := 1; day <= 9; day++ {
+		switch day {
+		case 4: // it is late
+		case 6:
+			s.reveal(t, 4)
+			s.reveal(t, 6)
+		case 8:
+			s.withdraw(t, 6)
+			s.reveal(t, 8)
+		default:
+			s.reveal(t, day)
+		}
+		s.o.Day = date(day)
+		run(day)
+		s.hasNeeded(t)
+	}
+	kept := map[string]string{}
+	for name, content := range s.mem.Files("/shop") {
+		switch {
+		case strings.HasSuffix(name, ".retrain-lock"):
+			// It names a process.
+		case strings.Contains(name, "/.tmp-") && (!strings.Contains(name, ".tmp-index") || strings.HasSuffix(name, "-claim")):
+			// The next job with that output would remove it; here there is none.
+		case strings.HasPrefix(name, "models/reports/"), strings.HasPrefix(name, "models/history/"), strings.HasSuffix(name, "aliases.json"):
+			// They have times and random marks.
+		default:
+			kept[name] = content
+		}
+	}
+	events, err := (registry.Registry{Dir: s.o.Models}).History(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		e.ID = ""
+		text, _ := json.Marshal(e)
+		kept[fmt.Sprint("event ", e.Number)] = string(text)
+	}
+	return kept
+}
+
+// However often a run is stopped, at whichever call, the next one makes of the day what an
+// undisturbed one makes of it: the same models, byte for byte, and the same history.
+func TestARunThatWasStoppedIsRepeated(t *testing.T) {
+	for _, rounds := range []bool{false, true} {
+		stoppedIsRepeated(t, rounds)
+	}
+}
+
+func stoppedIsRepeated(t *testing.T, rounds bool) {
+	t.Helper()
+	s := newShop(t)
+	s.jobs.rounds = rounds
+	var calls []int
+	want := s.month(t, func(day int) {
+		f := &disktest.Fault{FS: s.mem, Writes: true}
+		disk.Swap(f)
+		Retrain(ctx, s.o, s.jobs)
+		disk.Swap(s.mem)
+		calls = append(calls, f.Calls())
+	})
+	step := 7
+	if testing.Short() {
+		step = 31
+	}
+	for _, way := range []struct {
+		name  string
+		after func(*disktest.Mem)
+	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", func(m *disktest.Mem) { m.PowerCut(true) }}} {
+		killed := 0
+		for from := 1; from <= step; from++ {
+			s := newShop(t)
+			s.jobs.rounds = rounds
+			got := s.month(t, func(day int) {
+				for at := from; at < 4*calls[day-1]+100; at += step {
+					f := &disktest.Fault{FS: s.mem, At: at, Do: func() error { return errDead }, On: true, Writes: true}
+					disk.Swap(f)
+					_, err := Retrain(ctx, s.o, s.jobs)
+					disk.Swap(s.mem)
+					if f.Hit() == "" {
+						return
+					}
+					killed++
+					way.after(s.mem)
+					s.hasNeeded(t)
+					if err == nil {
+						t.Logf("day %d, call %d (%s): no error", day, at, f.Hit())
+					}
+				}
+			})
+			if !maps.Equal(got, want) {
+				for name := range want {
+					if got[name] != want[name] {
+						t.Errorf("%s from call %d: %s is\n%s\nwant\n%s", way.name, from, name, got[name], want[name])
+					}
+				}
+				for name := range got {
+					if _, ok := want[name]; !ok {
+						t.Errorf("%s from call %d: %s is left", way.name, from, name)
+					}
+				}
+				return
+			}
+		}
+		t.Logf("%s: %d times", way.name, killed)
+	}
+}
+
+func TestOfTwoRunsOneIsTold(t *testing.T) {
+	s := newShop(t)
+	disk.Swap(disk.OS{})
+	dir := t.TempDir()
+	s.o.Models, s.o.Data, s.o.Day = dir+"/models", dir+"/data/dt=YYYY-MM-DD/*", date(9)
+	for day := range 9 {
+		write(t, fmt.Sprintf("%s/data/%s/a.csv", dir, dt(day+1)), fmt.Sprintf("a%d b%[1]d", day))
+	}
+	var all sync.WaitGroup
+	outcomes := make(chan int, 4)
+	for range 4 {
+		all.Go(func() {
+			_, err := Retrain(ctx, s.o, new(rowJobs))
+			outcomes <- exit.Code(err)
+		})
+	}
+	all.Wait()
+	close(outcomes)
+	promoted := 0
+	for code := range outcomes {
+		if code == exit.CodeOK {
+			promoted++
+		} else if code != exit.CodeLost {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	// One that begins after another has ended finds its work done.
+	events, err := (registry.Registry{Dir: s.o.Models}).History(ctx, 0)
+	if promoted < 1 || err != nil || len(events) != 1 {
+		t.Errorf("%d promoted, %d events, %v", promoted, len(events), err)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	s := newShop(t)
+	for want, change := range map[string]func(*RetrainOptions){
+		"is not a day":            func(o *RetrainOptions) { o.Day = "yesterday" },
+		"no directory of models":  func(o *RetrainOptions) { o.Models = "" },
+		"different directories":   func(o *RetrainOptions) { o.Sums = o.Models + "/sums" },
+		"a window of -1":          func(o *RetrainOptions) { o.Window = -1 },
+		"bounds of drift":         func(o *RetrainOptions) { o.MaxDrift = -1 },
+		"has DD 0 times":          func(o *RetrainOptions) { o.Data = "data/YYYY/MM" },
+		"write it as 2026-11-20":  func(o *RetrainOptions) { o.Day = "20.11.2026" },
+		"must be in different di": func(o *RetrainOptions) { o.Sums = "/shop" },
+	} {
+		o := s.o
+		o.Day = date(1)
+		change(&o)
+		if _, err := Retrain(ctx, o, s.jobs); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// In a bucket whose requests fail, nights are as on a disk.
+func TestNightsInABucketWithFaults(t *testing.T) {
+	server, address := gcstest.Start(t)
+	gcs.UseEmulator(func() string { return address })
+	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
+	s := &shop{jobs: new(rowJobs), o: RetrainOptions{Models: "gs://bucket/models", Data: "gs://bucket/data/dt=YYYY-MM-DD/*", Program: "test", By: "tester", MaxDrift: 0.5}}
+	server.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 9})
+	put := func(day int, rows string) { server.Fill("data/"+dt(day)+"/a.csv", []byte(rows)) }
+	put(1, "a1 b1")
+	put(2, "a2 b2")
+	s.night(t, 2, Promoted)
+	put(4, "a4 b4")
+	s.night(t, 4, Promoted)
+	put(3, "a3 b3")
+	put(5, "a5 b5")
+	s.night(t, 5, Promoted, "late       2026-01-03")
+	put(2, "c2 d2")
+	put(6, "x6 y6 x7")
+	s.night(t, 6, Drifted)
+	put(6, "a6 b6")
+	s.night(t, 6, Promoted, "replaced   2026-01-02")
+	server.Faults.Set(gcstest.Rules{})
+	if got, want := s.rows(t), "a1 a3 a4 a5 b1 b3 b4 b5 c2 d2"; got != want {
+		t.Errorf("trained on %s, want %s", got, want)
+	}
+	events, err := (registry.Registry{Dir: s.o.Models}).History(ctx, 0)
+	if err != nil || len(events) != 5 {
+		t.Errorf("%v: %+v", err, events)
+	}
+}
+
+// A night that fails leaves its work, from which the same command continues. If the next day comes first, nobody needs it.
+func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
+	s := newShop(t)
+	s.put(1, "a b")
+	s.put(2, "c d")
+	left := "/shop/models/.bochner-" + date(1) + "-0123abcd"
+	sums := "/shop/models-sums/some-recipe/.bochner-" + date(1) + "-0123abcd"
+	hand := "/shop/models/.bochner-by-hand" // of a training that somebody else runs
+	for _, dir := range []string{left, sums, hand} {
+		if err := errors.Join(storage.WriteFile(ctx, dir+"/bochner-work", nil), storage.WriteState(ctx, dir+"/state/sum.bin", []byte("state"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.night(t, 2, Promoted)
+	for dir, want := range map[string]bool{left: false, sums: false, hand: true} {
+		if there, err := storage.Exists(ctx, dir); err != nil || there != want {
+			t.Errorf("%s: there %t, want %t: %v", dir, there, want, err)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package days
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+)
+
+// SumOptions says which rows to sum by which recipe.
+type SumOptions struct {
+	Recipe string // directory of a model, whose recipe is used
+	Data   dataset.Options
+	Out    string // directory to create
+
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	// MaxDrift is the largest distance, from 0 to 1, by which a column, the labels or the share of
+	// repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly
+	// moved farther, nothing is made and the error is an *exit.GateError.
+	MaxDrift float64
+
+	Job job.Options
+}
+
+// SumResult describes a directory of sums.
+type SumResult struct {
+	Out   string `json:"out"`
+	Found bool   `json:"found"` // it existed already, with the sums of these files
+	*sums.Part
+	// NewClasses are those that the recipe does not have.
+	NewClasses []string           `json:"new_classes,omitempty"`
+	Bytes      int64              `json:"bytes"` // of the sums
+	Notes      []string           `json:"notes,omitempty"`
+	Seconds    map[string]float64 `json:"seconds,omitempty"`
+
+	kernel string
+}
+
+// Sum sums rows by the recipe of a model in two passes, a profile and the sums, and publishes a
+// directory of sums. If the directory exists and has the sums of the same files by the same recipe,
+// it is left as it is.
+func Sum(ctx context.Context, o SumOptions) (*SumResult, error) {
+	r, _, err := o.sum(ctx, nil)
+	return r, err
+}
+
+func (o SumOptions) validate() error {
+	switch {
+	case o.Recipe == "":
+		return exit.Usage("no recipe: name the directory of a model with --recipe")
+	case o.Out == "":
+		return exit.Usage("no directory for the sums: name one with --out")
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return err
+	}
+	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
+		return err
+	}
+	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "recipe", Name: o.Recipe})
+}
+
+// sum is Sum. It also returns the rows if recipe is given, which is then used.
+func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumResult, rows []row, err error) {
+	again := training.Again{Recipe: recipe, Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
+	again.Positions = recipe != nil
+	if recipe == nil {
+		if err := o.validate(); err != nil {
+			return nil, nil, err
+		}
+		if again.Recipe, err = training.ReadRecipe(ctx, o.Recipe, o.Job.Log); err != nil {
+			return nil, nil, err
+		}
+	}
+	leaf, files, err := o.leaf(ctx, again.Recipe)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found, err := o.found(ctx, again.Recipe, leaf); err != nil {
+		return nil, nil, err
+	} else if found != nil {
+		return found, nil, within(o.MaxDrift, found.Drift)
+	}
+	t, err := again.Begin(ctx, o.Out)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = t.Close(ctx, err) }()
+	for i := range files {
+		if len(files) != len(t.Data.Files) || files[i].URI != t.Data.Files[i].URI || files[i].Version != t.Data.Files[i].Version {
+			return nil, nil, exit.Refuse("pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
+		}
+	}
+	result = &SumResult{Out: o.Out, Seconds: t.Seconds, kernel: again.Recipe.Kernel}
+	if err := within(o.MaxDrift, t.Drift); err != nil {
+		return nil, nil, err
+	}
+	err = t.Timed(ctx, "sum", func(ctx context.Context) error {
+		s, err := t.SumRows(ctx)
+		if err != nil {
+			return err
+		}
+		p, files, err := t.Part(ctx, s, true)
+		if err != nil {
+			return err
+		}
+		var hashes [][]byte
+		for _, r := range s.Reports {
+			hashes = append(hashes, r.Contents)
+			rows = append(rows, rowsOfSum(r, t.Data.Files)...)
+		}
+		if p.Rows.Used <= sums.MostContents {
+			files = append(files, p.List(sums.ContentsOf(hashes...)))
+		} else if recipe == nil {
+			t.Notes = append(t.Notes, unlisted)
+		}
+		leaf.Rows = p.Rows
+		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Drift
+		result.describe(p, again.Recipe)
+		if files, err = p.Files(again.Recipe, append(files, t.Counts.Files()...)); err != nil {
+			return err
+		}
+		return t.Job.Publish(ctx, o.Out, files)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	result.Notes = t.Notes
+	return result, rows, nil
+}
+
+func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
+	r.Part = p
+	for _, frames := range p.Folds {
+		for _, f := range frames {
+			r.Bytes += f.Size
+		}
+	}
+	if recipe.Classes == nil {
+		return
+	}
+	for _, c := range p.Classes {
+		if _, known := recipe.Classes.Index([]byte(c)); !known {
+			r.NewClasses = append(r.NewClasses, c)
+		}
+	}
+}
+
+// leaf describes the files of the data, and returns them as they were listed.
+func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []dataset.File, error) {
+	d, err := prepare.OpenAgain(ctx, job.Options{}, o.Data, r)
+	if err != nil {
+		return sums.Leaf{}, nil, err
+	}
+	files, err := sums.InputsOf(ctx, d)
+	if err != nil {
+		return sums.Leaf{}, nil, err
+	}
+	_, name := storage.Split(strings.TrimRight(o.Out, "/"))
+	label := ""
+	if d.Labeled {
+		label = d.Label
+	}
+	return sums.NewLeaf(name, r.Digest, label, o.Data.Weight, files), d.Files, nil
+}
+
+// found returns the part if it exists and is of the same rows.
+func (o SumOptions) found(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
+	if o.Job.Resume {
+		return nil, nil // which can tell whether the rest is equal, too
+	}
+	p, err := sums.ReadPart(ctx, o.Out)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // or something else is there, which publishing tells
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case p.Recipe != r.Digest:
+		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; remove it, or name another directory with --out", o.Out, o.Recipe)
+	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:
+		return nil, exit.Refuse("pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name another directory with --out", o.Out, filesText(p))
+	}
+	result := &SumResult{Out: o.Out, Found: true, kernel: r.Kernel}
+	result.describe(p, r)
+	return result, nil
+}
+
+// filesText names some of the files of a part.
+func filesText(p *sums.Part) string {
+	var names []string
+	for _, l := range p.Leaves {
+		for _, f := range l.Files {
+			names = append(names, f.Name)
+		}
+	}
+	return prepare.SomeOf(names)
+}
+
+// WriteTo prints the result for people.
+func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	found := ""
+	if r.Found {
+		found = " (it existed already)"
+	}
+	fmt.Fprintf(&b, "sums      %s%s, %s\n", r.Out, found, report.Bytes(r.Bytes))
+	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Part.Recipe, r.kernel)
+	counts := job.Counts{Read: r.Rows.Read, Used: r.Rows.Used, SetAside: r.Rows.SetAside}
+	fmt.Fprintf(&b, "rows      %s\n", counts)
+	if len(r.Leaves) > 1 {
+		fmt.Fprintf(&b, "parts     %s\n", report.Counted(len(r.Leaves), "part"))
+	}
+	if len(r.NewClasses) > 0 {
+		fmt.Fprintf(&b, "new       classes that the recipe does not have: %s\n", prepare.SomeOf(r.NewClasses))
+	}
+	report.Drift(&b, r.Part.Drift, "drift     ")
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note      %s\n", note)
+	}
+	if len(r.Seconds) > 0 && !r.Found {
+		fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to sum\n", r.Seconds["profile"], r.Seconds["sum"])
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}

@@ -1,0 +1,296 @@
+package days
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// totalOf is what directories of sums add up to, but for the sums themselves.
+type totalOf struct {
+	terms     []term
+	recipe    *sums.Recipe
+	added     training.Added
+	leaves    []sums.Leaf
+	forgotten []string
+}
+
+// addUp adds up what is known of the rows.
+func addUp(ctx context.Context, terms []term) (*totalOf, error) {
+	t := &totalOf{terms: terms, recipe: terms[0].Recipe}
+	gone := map[string]bool{}
+	for _, d := range terms {
+		if d.sign < 0 {
+			for _, l := range d.Leaves {
+				gone[l.Digest] = true
+			}
+		}
+	}
+	counts := map[string]int64{}
+	var names []string
+	rows := &t.added.Rows
+	for _, d := range terms {
+		sign := int64(d.sign)
+		rows.Read, rows.Used, rows.SetAside = rows.Read+sign*d.Rows.Read, rows.Used+sign*d.Rows.Used, rows.SetAside+sign*d.Rows.SetAside
+		for i, c := range d.Classes {
+			counts[c] += sign * d.ClassCounts[i]
+			names = append(names, c)
+		}
+		if d.sign < 0 {
+			continue
+		}
+		for _, l := range d.Leaves {
+			if !gone[l.Digest] {
+				t.leaves = append(t.leaves, l)
+			}
+		}
+		t.forgotten = append(t.forgotten, d.Forgotten...)
+	}
+	slices.SortStableFunc(t.leaves, func(a, b sums.Leaf) int { // whatever order they were added in
+		return slices.Compare([]string{a.Name, a.Digest}, []string{b.Name, b.Digest})
+	})
+	slices.Sort(t.forgotten)
+	if rows.Used < 0 || rows.SetAside < 0 {
+		return nil, notThere("there would be %d rows", rows.Used)
+	}
+	if err := t.classes(names, counts); err != nil {
+		return nil, err
+	}
+	for _, d := range terms {
+		copies, err := d.Copies(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if v := t.added.Classes; v != nil {
+			for i := range copies {
+				class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
+				if !ok {
+					return nil, notThere("copies of a frequent row would be of no class")
+				}
+				copies[i].Y[0] = float64(class)
+			}
+		}
+		if t.added.Copies, err = profile.AddContents(t.added.Copies, copies, int64(d.sign)); err != nil {
+			return nil, notThere("%v", err)
+		}
+	}
+	return t, nil
+}
+
+// notThere is the error of subtracting rows that are not in the sums.
+func notThere(format string, args ...any) error {
+	return exit.Refuse("pipelines: the rows to subtract are not all in the sums: %w", fmt.Errorf(format, args...))
+}
+
+// classes finds the classes: those of the recipe, and all others that rows have.
+func (t *totalOf) classes(names []string, counts map[string]int64) error {
+	if t.recipe.Classes == nil {
+		return nil
+	}
+	var others []string
+	for _, name := range names {
+		if n := counts[name]; n < 0 {
+			return notThere("there would be %d rows of the class %q", n, name)
+		} else if n > 0 {
+			others = append(others, name)
+		}
+	}
+	v, err := t.recipe.Union(schema.NewVocabulary(others).Classes)
+	if err != nil {
+		return exit.Refuse("pipelines: %w", err)
+	}
+	t.added.Classes, t.added.ClassCounts = v, make([]int64, len(v.Classes))
+	for i, name := range v.Classes {
+		t.added.ClassCounts[i] = counts[name]
+	}
+	return nil
+}
+
+// write adds up the sums, part by part, and writes them as those of s.
+func (t *totalOf) write(ctx context.Context, s *training.Summed, threads int) error {
+	s.Copies = t.added.Copies
+	n := ridge.NumParts(s.Shape)
+	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)
+	adders := make(chan *adder, max(1, threads))
+	for range cap(adders) {
+		a, err := t.newAdder(s.Shape)
+		if err != nil {
+			return err
+		}
+		defer a.reader.Close()
+		adders <- a
+	}
+	var tasks errgroup.Group
+	tasks.SetLimit(cap(adders))
+	for run := range w.Runs {
+		if ctx.Err() != nil {
+			break
+		}
+		tasks.Go(func() error {
+			a := <-adders
+			defer func() { adders <- a }()
+			return transforms.Guard(func() error {
+				return w.Put(ctx, run, func(key int) ([]float64, error) {
+					err := a.add(ctx, key/n, key%n)
+					return a.sum, err
+				})
+			})
+		})
+	}
+	if err := tasks.Wait(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return w.Close(ctx, []gram.Report{{Copies: profile.AppendContents(nil, s.Copies)}})
+}
+
+// adder adds one part of the sums of all terms. It is not safe for concurrent use.
+type adder struct {
+	terms  []term
+	reader *sums.Reader
+	layout ridge.Layout
+	to     [][]int // of each term: the class of the total that each of its classes is
+	sum    []float64
+	read   []float64
+	gone   map[string]float64 // rows in a fold of classes that no rows are left of
+}
+
+func (t *totalOf) newAdder(shape ridge.Shape) (*adder, error) {
+	a := &adder{terms: t.terms, layout: ridge.LayoutOf(shape)}
+	for _, d := range t.terms {
+		var to []int
+		if v := t.added.Classes; v != nil {
+			for _, name := range d.Classes {
+				c, ok := v.Index([]byte(name))
+				if !ok {
+					c = -1 // there are no rows of it, or no rows are left
+				}
+				to = append(to, c)
+			}
+		}
+		a.to = append(a.to, to)
+	}
+	var err error
+	a.reader, err = sums.NewReader()
+	return a, err
+}
+
+// add makes a.sum part i of the sum of a fold.
+func (a *adder) add(ctx context.Context, fold, i int) error {
+	n := a.layout.Len(i)
+	a.sum = slices.Grow(a.sum[:0], n)[:n]
+	clear(a.sum)
+	a.gone = map[string]float64{}
+	for k, d := range a.terms {
+		own := ridge.LayoutOf(d.Shape())
+		if d.Shape() == a.layout.Shape && same(a.to[k]) || a.layout.Tile(i) {
+			if err := a.load(ctx, d, fold, i, n); err != nil {
+				return err
+			}
+			for j, v := range a.read {
+				a.sum[j] += d.sign * v
+			}
+			continue
+		}
+		if err := a.addClasses(ctx, d, own, a.to[k], fold, i); err != nil {
+			return err
+		}
+	}
+	for name, n := range a.gone {
+		if n != 0 {
+			return notThere("fold %d would have %g rows of the class %q, of which none is left", fold, n, name)
+		}
+	}
+	return nil
+}
+
+func same(to []int) bool {
+	for i, c := range to {
+		if c != i {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *adder) load(ctx context.Context, d term, fold, i, n int) error {
+	a.read = slices.Grow(a.read[:0], n)[:n]
+	return a.reader.Read(ctx, a.read, d.Dir, fold, i)
+}
+
+// addClasses adds the head or cross products of sums with other classes. A class that a part does
+// not know has no rows there, so its column is zero.
+func (a *adder) addClasses(ctx context.Context, d term, own ridge.Layout, to []int, fold, i int) error {
+	if i == 0 {
+		if err := a.load(ctx, d, fold, 0, own.Len(0)); err != nil {
+			return err
+		}
+		a.sum[0] += d.sign * a.read[0]
+		for c, v := range a.read[1 : 1+len(to)] {
+			if to[c] >= 0 {
+				a.sum[1+to[c]] += d.sign * v
+			} else {
+				a.gone[d.Classes[c]] += d.sign * v
+			}
+		}
+		if own.Weighted {
+			a.sum[len(a.sum)-1] += d.sign * a.read[len(a.read)-1]
+		}
+		return nil
+	}
+	from, width, _ := a.layout.Cross(i)
+	rows := len(a.sum) / width
+	// Parts of other widths may be cut elsewhere.
+	for k := range own.Parts() {
+		first, w, ok := own.Cross(k)
+		if !ok || first >= from+rows || first+own.Len(k)/w <= from {
+			continue
+		}
+		if err := a.load(ctx, d, fold, k, own.Len(k)); err != nil {
+			return err
+		}
+		for at, v := range a.read {
+			row, c := first+at/w-from, at%w
+			if row >= 0 && row < rows && to[c] >= 0 {
+				a.sum[row*width+to[c]] += d.sign * v
+			}
+		}
+	}
+	return nil
+}
+
+// part describes the total.
+func (t *totalOf) part(p *sums.Part) {
+	p.Leaves, p.Forgotten = t.leaves, t.forgotten
+	p.Rows = models.Rows(t.added.Rows)
+}
+
+// lineage says of what the total is.
+func (t *totalOf) lineage() *registry.Lineage {
+	l := &registry.Lineage{Parts: []registry.Part{}, Forgotten: t.forgotten}
+	for _, leaf := range t.leaves {
+		part := registry.Part{Name: leaf.Name, Digest: leaf.Digest, Files: registry.FilesOfInputs(leaf.Files)}
+		for _, d := range t.terms {
+			if d.sign > 0 && slices.ContainsFunc(d.Leaves, func(l sums.Leaf) bool { return l.Digest == leaf.Digest }) {
+				part.Sums = d.Place
+			}
+		}
+		l.Parts = append(l.Parts, part)
+	}
+	return l
+}

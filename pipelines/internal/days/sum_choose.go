@@ -1,0 +1,218 @@
+package days
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// Parts names directories of sums.
+type Parts struct {
+	Sums []string // patterns of directories of sums that are added
+	// Without are patterns of directories of sums that are left out: those among Sums are not
+	// added, others are subtracted.
+	Without []string
+	// Last leaves out those of Sums whose name has a date before the last so many days of the
+	// newest: 90d, 12w or 36h. "" leaves out none.
+	Last string
+}
+
+// term is a directory of sums that is added or subtracted.
+type term struct {
+	*sums.Dir
+	sign float64
+}
+
+// open opens the directories and checks that they can be added and subtracted.
+func (o Parts) open(ctx context.Context) ([]term, error) {
+	if len(o.Sums) == 0 {
+		return nil, exit.Usage("no sums: name directories that bochner sum created with --sums")
+	}
+	added, err := list(ctx, o.Sums)
+	if err != nil {
+		return nil, err
+	}
+	if added, err = last(added, o.Last); err != nil {
+		return nil, err
+	}
+	without, err := list(ctx, o.Without)
+	if err != nil {
+		return nil, err
+	}
+	var terms []term
+	for _, place := range added {
+		if slices.Contains(without, place) {
+			continue
+		}
+		d, err := sums.Open(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, term{d, 1})
+	}
+	if len(terms) == 0 {
+		return nil, exit.Refuse("pipelines: no sums are left: --without leaves out all of them")
+	}
+	for _, place := range without {
+		if slices.Contains(added, place) {
+			continue
+		}
+		d, err := sums.Open(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		if left := withoutLeaves(terms, d); left != nil { // by another name
+			terms = left
+			continue
+		}
+		terms = append(terms, term{d, -1})
+	}
+	return terms, check(terms)
+}
+
+// withoutLeaves returns the terms without one that has the leaves of d; nil if there is none, or
+// none other.
+func withoutLeaves(terms []term, d *sums.Dir) []term {
+	if len(terms) < 2 {
+		return nil
+	}
+	for i, t := range terms {
+		if t.sign > 0 && t.Part.Sums == d.Part.Sums && slices.EqualFunc(t.Leaves, d.Leaves, func(a, b sums.Leaf) bool { return a.Digest == b.Digest }) {
+			return slices.Delete(slices.Clone(terms), i, i+1)
+		}
+	}
+	return nil
+}
+
+// list returns the directories of sums that match the patterns.
+func list(ctx context.Context, patterns []string) ([]string, error) {
+	var out []string
+	for _, p := range patterns {
+		p = strings.TrimRight(p, "/")
+		objects, err := storage.List(ctx, storage.Join(p, sums.PartFile))
+		if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
+			return nil, exit.Refuse("pipelines: %s: no directory of sums matches; bochner sum creates them", p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			place, _ := storage.Split(o.Name)
+			if place = strings.TrimRight(place, "/"); !slices.Contains(out, place) {
+				out = append(out, place)
+			}
+		}
+	}
+	return out, nil
+}
+
+// last returns the places whose date is among the last of them.
+func last(places []string, within string) ([]string, error) {
+	if within == "" {
+		return places, nil
+	}
+	span, err := duration("--last", within)
+	if err != nil {
+		return nil, err
+	}
+	var newest time.Time
+	dates := make([]time.Time, len(places))
+	for i, p := range places {
+		if dates[i], err = DateOf(p); err != nil {
+			return nil, exit.Usage("--last %s: %w", within, err)
+		}
+		if dates[i].After(newest) {
+			newest = dates[i]
+		}
+	}
+	var out []string
+	for i, p := range places {
+		if dates[i].After(newest.Add(-span)) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// duration reads the number of hours, days or weeks that a flag has.
+func duration(flag, text string) (time.Duration, error) {
+	units := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	if len(text) > 1 {
+		n, err := strconv.Atoi(text[:len(text)-1])
+		if unit, ok := units[text[len(text)-1:]]; ok && err == nil && n > 0 && n < 100_000 {
+			return time.Duration(n) * unit, nil
+		}
+	}
+	return 0, exit.Usage("%s must be a number of days, weeks or hours, such as 90d, 12w or 36h (have %q)", flag, text)
+}
+
+// DateOf returns the date in the last element of a place, such as sums/dt=2026-11-20, or
+// sums/dt=2026-11-20-part-2 with rows that came late.
+func DateOf(place string) (time.Time, error) {
+	_, name := storage.Split(strings.TrimRight(place, "/"))
+	text := name
+	if i := strings.LastIndex(name, "="); i >= 0 {
+		text = name[i+1:]
+	}
+	text, _, _ = strings.Cut(text, "-part-")
+	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02T150405", "2006-01-02-15", "2006010215"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("the name %q has no date, as dt=2026-11-20 has", name)
+}
+
+// check returns an error if the terms are of different recipes, add rows twice, or subtract rows
+// that are not there.
+func check(terms []term) error {
+	leaves, inputs := map[string]string{}, map[string]string{} // where each is
+	forgotten := map[string]bool{}
+	for _, t := range terms {
+		if first := terms[0]; t.Recipe.Digest != first.Recipe.Digest {
+			return exit.Refuse("pipelines: %s and %s are sums by different recipes; sum the data of one of them again with the recipe of the other", first.Place, t.Place)
+		}
+		if t.sign < 0 {
+			continue
+		}
+		for _, l := range t.Leaves {
+			if other, twice := leaves[l.Digest]; twice {
+				return exit.Refuse("pipelines: %s and %s both have the part %s, whose rows would count twice; leave one of them out", other, t.Place, l.Name)
+			}
+			leaves[l.Digest] = t.Place
+			for _, f := range l.Files {
+				if other, twice := inputs[f.Version]; twice && other != t.Place {
+					return exit.Refuse("pipelines: %s and %s both have the file %s, whose rows would count twice; leave one of them out, or sum the data again without it", other, t.Place, f.Name)
+				}
+				inputs[f.Version] = t.Place
+			}
+		}
+		for _, f := range t.Forgotten {
+			forgotten[f] = true
+		}
+	}
+	for _, t := range terms {
+		if t.sign > 0 {
+			continue
+		}
+		for _, l := range t.Leaves {
+			if _, there := leaves[l.Digest]; !there {
+				return exit.Refuse("pipelines: --without %s: its part %s is not among the sums, so it cannot be subtracted", t.Place, l.Name)
+			}
+			delete(leaves, l.Digest)
+		}
+		if len(forgotten) > 0 && len(t.Forgotten) == 0 {
+			return exit.Refuse("pipelines: --without %s: rows of the sums have been forgotten, which may be rows of this part; sum the other parts again", t.Place)
+		}
+	}
+	return nil
+}

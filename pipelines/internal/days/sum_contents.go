@@ -1,0 +1,148 @@
+package days
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// unlisted is a note on sums without contents.
+const unlisted = "the new sums are of more than 16,777,216 rows, or of sums that do not list their rows, so they do not list theirs: " +
+	"no rows can be forgotten from them; keep the sums of smaller parts of the data if that may be needed"
+
+// row is a row to forget.
+type row struct {
+	hash uint64
+	file string
+	line int64
+}
+
+// rowsOfSum returns the rows of a report, if it has their positions.
+func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
+	for i, line := range r.Positions {
+		rows = append(rows, row{binary.LittleEndian.Uint64(r.Contents[8*i:]), files[r.Shard.File].Name, line})
+	}
+	return rows
+}
+
+// contentKey is a secret that takes all rows of the sums, or their hashes, to compute.
+type contentKey []byte
+
+// keyOf returns the key of the sums, and why rows cannot be forgotten from them, "" if all rows are in the sums, as
+// often as they are to be forgotten. It sorts the rows.
+func keyOf(ctx context.Context, terms []term, rows []row) (k contentKey, why string, err error) {
+	left := make(map[uint64]int, len(rows)) // in the sums
+	for _, r := range rows {
+		left[r.hash] = 0
+	}
+	var sum [sha256.Size / 8]uint64
+	for _, d := range terms {
+		if d.Part.Contents == nil {
+			return nil, "", exit.Refuse("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
+				"it has more than %s rows, or an older version made it; sum the data again, in parts of fewer rows, and fit the model to these",
+				d.Place, report.Groups(sums.MostContents))
+		}
+		listed, err := d.Listed(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		for entry := range slices.Chunk(listed, 8) {
+			h := binary.LittleEndian.Uint64(entry)
+			if n, ok := left[h]; ok {
+				left[h] = n + int(d.sign)
+			}
+			of := sha256.Sum256(entry)
+			for i := range sum {
+				sum[i] += uint64(int64(d.sign)) * binary.LittleEndian.Uint64(of[8*i:])
+			}
+		}
+	}
+	for _, v := range sum {
+		k = binary.LittleEndian.AppendUint64(k, v)
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line)) })
+	absent := 0
+	var first row
+	for _, r := range rows {
+		if left[r.hash]--; left[r.hash] >= 0 {
+			continue
+		}
+		if absent++; absent == 1 {
+			first = r
+		}
+	}
+	if absent > 0 {
+		why = fmt.Sprintf("%s: the row is not in the sums, or not as often as it is to be forgotten (%s in all): it was never there, "+
+			"was forgotten before, or differs in a value, label, weight or group; leave it out, or give the sums that it is in",
+			dataset.SetAside{File: first.file, Line: first.line}.Place(), report.Counted64(int64(absent), "such row"))
+	}
+	return k, why, nil
+}
+
+// hide returns a text for data from which nobody without the key can tell what the data were.
+func (k contentKey) hide(data []byte) string {
+	h := hmac.New(sha256.New, k)
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// contents returns the hidden hashes of rows, sorted.
+func (k contentKey) contents(rows []row) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = k.hide(binary.LittleEndian.AppendUint64(nil, r.hash))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// listed returns how many rows are listed while the total is made: to store which rows are in it, or to check those that
+// are subtracted. It is 0 if these are too many, or a term does not list its own.
+func (o FitOptions) listed(t *totalOf) (rows int64) {
+	needed := o.SaveSums != ""
+	for _, d := range t.terms {
+		if d.Part.Contents == nil {
+			return 0
+		}
+		if d.sign < 0 {
+			needed = true
+		} else {
+			rows += d.Rows.Used
+		}
+	}
+	if !needed || rows > sums.MostContents {
+		return 0
+	}
+	return rows
+}
+
+// list returns which rows are in the total, given how many are listed.
+func (t *totalOf) list(ctx context.Context, rows int64) (c sums.Contents, err error) {
+	plus, minus := make(sums.Contents, 0, rows), sums.Contents(nil)
+	for _, d := range t.terms {
+		listed, err := d.Listed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if d.sign > 0 {
+			plus = plus.Append(listed)
+		} else {
+			minus = minus.Append(listed)
+		}
+	}
+	if c, err = sums.Combine(plus, minus); err != nil {
+		return nil, notThere("%w", err)
+	}
+	return c, nil
+}

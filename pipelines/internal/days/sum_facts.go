@@ -1,0 +1,53 @@
+package days
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/models/sums"
+)
+
+// Facts is what the manifests of directories of sums say of a fit.
+type Facts struct {
+	Recipe      *sums.Recipe
+	Directories int // of sums that are read
+	Parts       int // of the data
+	Classes     int // 0 if there are none
+	Rows        int64
+	Bytes       int64 // of the sums
+	Listed      int64 // rows whose hashes are read
+}
+
+// FactsOf reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
+func FactsOf(ctx context.Context, o FitOptions) (*Facts, error) {
+	if err := o.choices(); err != nil {
+		return nil, err
+	}
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := addUp(ctx, terms)
+	if err != nil {
+		return nil, err
+	}
+	f := &Facts{
+		Recipe: all.recipe, Directories: len(terms), Parts: len(all.leaves),
+		Classes: all.classCount(), Rows: all.added.Rows.Used, Listed: o.listed(all),
+	}
+	for _, d := range terms {
+		for _, frames := range d.Folds {
+			for _, frame := range frames {
+				f.Bytes += frame.Size
+			}
+		}
+	}
+	return f, nil
+}
+
+// classCount returns the number of classes, 0 if there are none.
+func (t *totalOf) classCount() int {
+	if t.added.Classes == nil {
+		return 0
+	}
+	return len(t.added.Classes.Classes)
+}

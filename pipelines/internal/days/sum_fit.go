@@ -1,0 +1,225 @@
+package days
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+)
+
+// FitOptions says which sums to fit a model to.
+type FitOptions struct {
+	Parts
+	// Lambda is that of the recipe where it has none. Folds are those of the recipe.
+	Lambda training.LambdaOptions
+	// Calibrate must be none or "": probabilities need rows.
+	Calibrate string
+	Model     string // directory to create; "" only adds up sums, for SaveSums
+	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
+	// one directory instead of many; "" for none. If it exists, it must have the same sums.
+	SaveSums string
+	parent   string // the name of the model whose recipe it is, for the lineage; "" if it is not known
+	// MaxDrift is the largest distance, from 0 to 1, by which a part that is added may be away: a
+	// column, the labels or the share of repeated rows from those of the recipe, and the features
+	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
+	// made and the error is an *exit.GateError that names it.
+	MaxDrift float64
+
+	Job job.Options
+}
+
+// Fit fits a model to sums of one recipe, added and subtracted, and publishes its directory. The
+// model is that of a training by the recipe on the rows of the sums, byte for byte. In memory is
+// one part of the sums for each thread, and then what the solve takes; the sums of all folds are
+// in the work directory.
+func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Model == "" {
+		return nil, exit.Usage("no model directory: name one with --model")
+	}
+	if o.MaxDrift > 0 {
+		failed, err := apart(ctx, terms, o.MaxDrift, o.Job.Engine.WithDefaults().Threads)
+		if err != nil {
+			return nil, err
+		}
+		if err := exit.NotPassed(failed); err != nil {
+			return nil, err
+		}
+	}
+	_, result, err = o.run(ctx, terms, nil)
+	return result, err
+}
+
+// AddSums adds and subtracts sums of one recipe, and publishes a directory with the result, which is
+// that of summing the rows at once, if they occur in no other way.
+func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
+	if o.SaveSums == "" {
+		return nil, exit.Usage("no directory for the sums: name one with --out")
+	}
+	o.Model = ""
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := o.run(ctx, terms, nil)
+	if err != nil {
+		return nil, err
+	}
+	result := &SumResult{Out: o.SaveSums, kernel: terms[0].Recipe.Kernel}
+	result.describe(p, terms[0].Recipe)
+	return result, nil
+}
+
+func (o FitOptions) validate() error {
+	if err := o.choices(); err != nil {
+		return err
+	}
+	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
+}
+
+// choices returns an error about what sums cannot give. They have the squared errors of the scores on
+// all folds, and nothing else of a row.
+func (o FitOptions) choices() error {
+	if err := o.Lambda.Validate(); err != nil {
+		return err
+	}
+	switch l := o.Lambda; {
+	case l.Folds != 0:
+		return exit.Usage("--folds cannot be used with sums: their folds are those of the recipe")
+	case l.Select != "" && l.Select != spec.SelectMSE:
+		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all folds, by which --select mse chooses; train on the rows for it", l.Select)
+	case o.Calibrate != "" && o.Calibrate != "none":
+		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; train on the rows for a model with probabilities", o.Calibrate)
+	}
+	return prepare.ValidDrift(o.MaxDrift)
+}
+
+// out is the directory that the job creates.
+func (o FitOptions) out() string {
+	if o.Model != "" {
+		return o.Model
+	}
+	return o.SaveSums
+}
+
+// run adds up the terms, writes the sums if SaveSums says so, and fits a model if there is one to
+// create. forgotten are digests of rows that were subtracted.
+func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (p *sums.Part, result *training.Result, err error) {
+	all, err := addUp(ctx, terms)
+	if err != nil {
+		return nil, nil, err
+	}
+	all.forgotten = append(all.forgotten, forgotten...)
+	again := training.Again{Recipe: all.recipe, Parent: o.parent, Lambda: o.Lambda, Job: o.Job}
+	t, err := again.BeginAdded(ctx, o.out(), all.added)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = t.Close(ctx, err) }()
+	if o.Model != "" {
+		if err := t.Fits(spec.MemoryOfSums(all.recipe, all.classCount(), all.added.Rows.Used, o.listed(all), t.Engine.Threads)); err != nil {
+			return nil, nil, err
+		}
+	}
+	t.Lineage = all.lineage()
+	p, err = o.fit(ctx, t, all)
+	if err != nil || o.Model == "" {
+		return p, nil, err
+	}
+	result, err = t.Finish(ctx)
+	if err == nil {
+		result.Sums = len(all.leaves)
+	}
+	return p, result, err
+}
+
+// fit adds up the sums and, if there is a model to create, solves for its weights.
+func (o FitOptions) fit(ctx context.Context, t *training.Training, all *totalOf) (p *sums.Part, err error) {
+	var (
+		summed *training.Summed
+		files  []storage.File
+		rows   sums.Contents
+	)
+	err = t.Timed(ctx, "add", func(ctx context.Context) error {
+		// The work directory is named for what is added, not for where that lies.
+		digest := ""
+		for _, d := range all.terms {
+			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.sign > 0]
+		}
+		listed := o.listed(all)
+		if listed > 0 {
+			if rows, err = all.list(ctx, listed); err != nil {
+				return err
+			}
+		}
+		summed = t.NewSummed(digest)
+		t.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.terms), "sum"),
+			report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()), report.Bytes(partBytes))
+		if err := all.write(ctx, summed, t.Engine.Threads); err != nil {
+			return err
+		}
+		p, files, err = t.Part(ctx, summed, o.SaveSums != "")
+		if err != nil || o.SaveSums == "" {
+			return err
+		}
+		if listed > 0 {
+			files = append(files, p.List(rows))
+		} else {
+			t.Progress.Note("%s", unlisted)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all.part(p)
+	if o.Model != "" {
+		err = t.Timed(ctx, "solve", func(ctx context.Context) error { return t.SolveSums(ctx, summed, p.Sums) })
+	}
+	if err != nil || o.SaveSums == "" {
+		return p, err
+	}
+	return p, t.Timed(ctx, "add", func(ctx context.Context) error { return o.save(ctx, t, all, p, files) })
+}
+
+// partBytes is about the size of a part of sums in memory, with its encoded form.
+const partBytes = 3 * ridge.MaxPartBytes
+
+// save publishes the sums.
+func (o FitOptions) save(ctx context.Context, t *training.Training, all *totalOf, p *sums.Part, files []storage.File) error {
+	files, err := p.Files(all.recipe, files)
+	if err != nil {
+		return err
+	}
+	if o.Model == "" {
+		return t.Job.Publish(ctx, o.SaveSums, files)
+	}
+	err = storage.Publish(ctx, o.SaveSums, files)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if there, readErr := sums.ReadPart(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums && len(there.Leaves) == len(p.Leaves) {
+		t.Progress.Note("%s already has these sums", o.SaveSums)
+		return nil
+	}
+	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums", o.SaveSums)
+}

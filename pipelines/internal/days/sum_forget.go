@@ -1,0 +1,470 @@
+package days
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// ForgetOptions says which rows a model forgets.
+type ForgetOptions struct {
+	Model string // directory of the model
+	Parts        // the sums that the model was fitted to
+	// Data has the rows, with labels, as they were trained on.
+	Data dataset.Options
+	// IDs is a file with one id a line: of Data only the rows are forgotten that have one of these ids
+	// in the column Data.ID, or that of the model; "" means all rows. See dataset.ReadIDs.
+	IDs string
+	Out string // directory of the model to create
+	// SaveSums is a directory to create with the sums without the rows; "" for none.
+	SaveSums       string
+	Certificate    string  // file to create; "" for none
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job job.Options
+}
+
+// Certificate says that a model was fitted without rows. Whoever has the sums and the rows can
+// recompute all of it: see VerifyForgotten.
+type Certificate struct {
+	Format  int    `json:"format"`
+	Program string `json:"program"`
+	Recipe  string `json:"recipe"` // digest
+
+	Rows int64 `json:"rows"` // that were subtracted
+	// Contents are HMACs of these rows, sorted, and SumsOfRows is one of the digest of their sums. Whoever has the sums of
+	// before can compute the key: see docs/formats.md.
+	Contents   []string `json:"contents"`
+	SumsOfRows string   `json:"sums_of_rows"`
+
+	SumsBefore string `json:"sums_before"` // digests
+	SumsAfter  string `json:"sums_after"`
+
+	ModelBefore   string  `json:"model_before"` // checksum of the manifest
+	WeightsBefore string  `json:"weights_before"`
+	ModelAfter    string  `json:"model_after"`
+	WeightsAfter  string  `json:"weights_after"`
+	Lambda        float64 `json:"lambda"` // of the model after
+
+	Remains string `json:"remains"` // what is not forgotten
+	SHA256  string `json:"sha256"`  // of the file without its last two lines
+}
+
+// remains is what a certificate says.
+const remains = "The recipe is that of before: scaling, width of the kernel, statistics of the profile, levels of categories and the choice of the grid were made from rows that may include the forgotten ones. Train a new recipe to be rid of that. The sums of the days, other copies of the data, and predictions made earlier are not changed."
+
+// Encode returns the content of the file and sets SHA256.
+func (c *Certificate) Encode() ([]byte, error) {
+	c.SHA256 = ""
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	const start, end = "  \"sha256\": \"", "\"\n}\n"
+	body := bytes.TrimSuffix(append(data, '\n'), []byte(start+end))
+	c.SHA256 = models.SumFile("", body).SHA256
+	return append(body, start+c.SHA256+end...), nil
+}
+
+// maxCertificate limits the size of a certificate: about a hundred million rows.
+const maxCertificate = 1 << 33
+
+// ReadCertificate reads a certificate and checks its checksum.
+func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
+	data, err := storage.ReadFile(ctx, name, maxCertificate)
+	if err != nil {
+		return nil, err
+	}
+	c := new(Certificate)
+	if err := json.Unmarshal(data, c); err != nil {
+		return nil, exit.Refuse("pipelines: %s is not a certificate: %w", name, err)
+	}
+	if c.Format != sums.Format {
+		return nil, exit.Refuse("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
+	}
+	if again, err := c.Encode(); err != nil || !bytes.Equal(again, data) {
+		return nil, &exit.GateError{Message: fmt.Sprintf("%s was changed after it was written: its checksum does not match", name)}
+	}
+	return c, nil
+}
+
+// ForgetResult describes a model that has forgotten rows.
+type ForgetResult struct {
+	*training.Result
+	Rows        int64        `json:"forgotten"`
+	IDs         int          `json:"ids,omitempty"` // that were named
+	Certificate *Certificate `json:"certificate"`
+	File        string       `json:"file,omitempty"` // of the certificate
+}
+
+// Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest. It
+// is, byte for byte, the model of a training by the same recipe that never saw the rows. It refuses
+// rows that are not in the sums: see sums.Contents.
+func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
+	if o.Out == "" {
+		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
+	}
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return nil, err
+	}
+	if err := o.Job.Vacant(ctx, o.Out); err != nil {
+		return nil, err
+	}
+	result, err := o.forget(ctx)
+	if err != nil || o.Certificate == "" {
+		return result, err
+	}
+	data, err := result.Certificate.Encode()
+	if err != nil {
+		return nil, err
+	}
+	result.File = o.Certificate
+	return result, exit.Done(o.Out, storage.WriteFile(ctx, o.Certificate, data))
+}
+
+func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err error) {
+	if o.Model == "" {
+		return nil, exit.Usage("no model: name its directory with --model")
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
+	before, err := models.ReadManifest(ctx, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	r, err := o.begin(ctx, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = r.scratch.Close(ctx, err) }()
+	recipe, terms := r.recipe, r.terms
+	lambda := lambdaOf(before, recipe)
+	c := &Certificate{
+		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256, WeightsBefore: weightsOf(before), Remains: remains,
+	}
+	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"), r.job); err != nil {
+		return nil, err
+	}
+	if err := r.sum(ctx); err != nil {
+		return nil, err
+	}
+	if r.why != "" {
+		return nil, exit.Refuse("pipelines: %s", r.why)
+	}
+	c.Rows, c.Contents, c.SumsOfRows = r.gone.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.gone.Sums))
+	if used := usedBy(terms); c.Rows == used {
+		return nil, exit.Refuse("pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
+	}
+	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
+	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, Job: o.Job}
+	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), r.gone), []string{c.SumsOfRows})
+	if err != nil {
+		return nil, err
+	}
+	after, err := models.ReadManifest(ctx, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
+	_, err = c.Encode()
+	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: r.named, Certificate: c}, err
+}
+
+// ids reads the list of ids; it is nil if there is none.
+func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.IDs, error) {
+	if o.IDs == "" {
+		return nil, nil
+	}
+	d, err := prepare.OpenAgain(ctx, job.Options{}, o.Data, recipe)
+	if err != nil {
+		return nil, err
+	}
+	if scores.IDColumn(d) == "" {
+		return nil, exit.Usage("--ids: neither the model nor a flag says which column has the ids of rows; name it with --id_column")
+	}
+	r, err := storage.Open(ctx, o.IDs, 0, -1)
+	if err != nil {
+		return nil, fmt.Errorf("list of ids: %w", err)
+	}
+	defer r.Close()
+	l, err := dataset.ReadIDs(r)
+	if err != nil {
+		return nil, exit.Refuse("pipelines: list of ids %s: %w", o.IDs, err)
+	}
+	return l, nil
+}
+
+// terms opens the sums, which must be by the recipe of the model.
+func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Recipe) ([]term, error) {
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if terms[0].Recipe.Digest != recipe.Digest {
+		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; sum the data with --recipe %[2]s", terms[0].Place, model)
+	}
+	return terms, nil
+}
+
+// reading is what forgetting and its verification read.
+type reading struct {
+	ForgetOptions
+	recipe  *sums.Recipe
+	terms   []term
+	ids     *dataset.IDs // nil if all rows are forgotten, or those with the ids are summed
+	named   int          // ids
+	scratch *job.Job     // a directory that is removed, with the sums of the rows and of the model before
+	job     job.Options  // of jobs within this one
+
+	// What sum sets: the rows, as a term that is subtracted and by themselves, and what keyOf returns.
+	gone term
+	rows []row
+	key  contentKey
+	why  string
+}
+
+// begin opens the sums by the recipe of a model, and the list of ids.
+func (o ForgetOptions) begin(ctx context.Context, model string) (r *reading, err error) {
+	r = &reading{ForgetOptions: o, job: o.Job}
+	r.job.Work, r.job.Resume, r.Model = "", false, model
+	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
+		return nil, err
+	}
+	if r.terms, err = o.terms(ctx, model, r.recipe); err != nil {
+		return nil, err
+	}
+	if r.ids, err = o.ids(ctx, r.recipe); err != nil {
+		return nil, err
+	}
+	if r.ids != nil {
+		r.named = r.ids.Len()
+	}
+	r.scratch, err = job.NewScratch(ctx, o.Job)
+	return r, err
+}
+
+// sum sums the rows to forget, those with the ids unless these are nil, and looks for them in the sums.
+func (r *reading) sum(ctx context.Context) (err error) {
+	dir := r.scratch.Work.Dir
+	if r.ids != nil {
+		if r.Data.Only, err = r.ids.Store(ctx, storage.Join(dir, "ids")); err != nil {
+			return err
+		}
+	}
+	r.ids = nil // the list is as large as its file
+	out := storage.Join(dir, "rows")
+	o := SumOptions{Recipe: r.Model, Data: r.Data, Out: out, MaxBadFraction: r.MaxBadFraction, Job: r.job}
+	if _, r.rows, err = o.sum(ctx, r.recipe); err != nil {
+		return err
+	}
+	r.gone.sign, r.Data.Only = -1, nil
+	if r.gone.Dir, err = sums.Open(ctx, out); err != nil {
+		return err
+	}
+	if r.named > 0 {
+		r.gone.Leaves = nil // the other rows of these files stay
+		if n := r.gone.Rows.Used + r.gone.Rows.SetAside; n > int64(r.named) && r.job.Log != nil {
+			fmt.Fprintf(r.job.Log, "note: %s name %s: some rows have the same id, and all of them are forgotten\n",
+				report.Counted64(int64(r.named), "id"), report.Counted64(n, "row"))
+		}
+	}
+	r.key, r.why, err = keyOf(ctx, r.terms, r.rows)
+	return err
+}
+
+// weightsOf returns the checksum of the weights of a model.
+func weightsOf(m *models.Manifest) string {
+	f, _ := m.File(models.WeightsFile)
+	return f.SHA256
+}
+
+// before returns the digest of the sums of the terms. It refuses a model that was not fitted to
+// them.
+func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training.LambdaOptions, m *models.Manifest, out string, options job.Options) (string, error) {
+	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
+		return m.Fingerprint, nil
+	}
+	fit := FitOptions{Lambda: lambda, Model: out, Job: options}
+	if m.Rows.Used > 0 {
+		if used := usedBy(terms); used != m.Rows.Used {
+			return "", exit.Refuse("pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
+		}
+	}
+	p, _, err := fit.run(ctx, terms, nil)
+	if err != nil {
+		return "", err
+	}
+	if p.Sums == m.Fingerprint {
+		return p.Sums, nil
+	}
+	// A model of the first training has another fingerprint, but the same weights.
+	same, err := models.ReadManifest(ctx, out)
+	if err != nil {
+		return "", err
+	}
+	if weightsOf(same) != weightsOf(m) {
+		return "", exit.Refuse("pipelines: %s was not fitted to these sums: they give other weights", o.Model)
+	}
+	return p.Sums, nil
+}
+
+// usedBy returns how many rows the terms add up to.
+func usedBy(terms []term) (rows int64) {
+	for _, t := range terms {
+		rows += int64(t.sign) * t.Rows.Used
+	}
+	return rows
+}
+
+// lambdaOf returns the values of λ that a model was chosen from.
+func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
+	tried := slices.Clone(m.Learner.RuledOut)
+	for _, row := range m.Learner.Table {
+		tried = append(tried, row.Lambda)
+	}
+	if len(tried) == 0 {
+		tried = []float64{m.Learner.Lambda}
+	}
+	all := func(of []float64) bool {
+		return !slices.ContainsFunc(of, func(l float64) bool { return !slices.Contains(tried, l) })
+	}
+	switch auto := ridge.AutoLambda(); {
+	case r.Rule.C > 0 && len(tried) == 1, r.Rule.C == 0 && len(r.Rule.Lambda) == 0 && all(auto), len(tried) == len(r.Rule.Lambda) && all(r.Rule.Lambda):
+		return training.LambdaOptions{} // those of the recipe
+	}
+	slices.Sort(tried)
+	return training.LambdaOptions{Path: tried}
+}
+
+// VerifyForgottenResult says whether a certificate holds.
+type VerifyForgottenResult struct {
+	Certificate *Certificate `json:"certificate"`
+	Holds       bool         `json:"holds"`
+	Why         []string     `json:"why,omitempty"`
+}
+
+// VerifyForgotten recomputes a certificate from the rows and the sums of before. o.Model is the
+// model without the rows, and o.Certificate the file. If the certificate does not hold, the error
+// is a *exit.GateError and the result is complete.
+func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgottenResult, err error) {
+	if o.Model == "" {
+		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
+	}
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return nil, err
+	}
+	c, err := ReadCertificate(ctx, o.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	model, err := job.FindModel(ctx, o.Model, o.Job.Log)
+	if err != nil {
+		return nil, err
+	}
+	after, err := models.Check(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	r, err := o.begin(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = r.scratch.Close(ctx, err) }()
+	first := FitOptions{SaveSums: storage.Join(r.scratch.Work.Dir, "before"), Job: r.job}
+	before, _, err := first.run(ctx, r.terms, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.sum(ctx); err != nil {
+		return nil, err
+	}
+	result = &VerifyForgottenResult{Certificate: c}
+	if r.why != "" {
+		result.Why = []string{r.why}
+		return result, result.fails()
+	}
+	second := FitOptions{Lambda: lambdaOf(after, r.recipe), Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}
+	p, _, err := second.run(ctx, append(slices.Clone(r.terms), r.gone), nil)
+	if err != nil {
+		return nil, err
+	}
+	fitted, err := models.ReadManifest(ctx, second.Model)
+	if err != nil {
+		return nil, err
+	}
+	is := func(what, want, got string) {
+		if want != got {
+			result.Why = append(result.Why, fmt.Sprintf("%s: the certificate says %.16s, found %.16s", what, want, got))
+		}
+	}
+	is("recipe", c.Recipe, r.recipe.Digest)
+	is("sums before", c.SumsBefore, before.Sums)
+	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.gone.Rows.Used))
+	is("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
+	is("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.gone.Sums)))
+	is("sums after", c.SumsAfter, p.Sums)
+	is("weights without the rows", c.WeightsAfter, weightsOf(fitted))
+	is("weights of "+model, c.WeightsAfter, weightsOf(after))
+	is("manifest of "+model, c.ModelAfter, after.SHA256)
+	if result.Holds = len(result.Why) == 0; !result.Holds {
+		err = result.fails()
+	}
+	return result, err
+}
+
+func (r *VerifyForgottenResult) fails() error {
+	return &exit.GateError{Message: "the certificate does not hold: " + strings.Join(r.Why, "; ")}
+}
+
+// WriteTo prints the result for people.
+func (r *VerifyForgottenResult) WriteTo(w io.Writer) (int64, error) {
+	holds := "holds: the sums, the rows and the model give all of it again"
+	if !r.Holds {
+		holds = "does not hold: " + strings.Join(r.Why, "; ")
+	}
+	n, err := fmt.Fprintf(w, "certificate  %s\nforgotten    %s rows\n", holds, report.Groups(r.Certificate.Rows))
+	return int64(n), err
+}
+
+// WriteTo prints the result for people.
+func (r *ForgetResult) WriteTo(w io.Writer) (int64, error) {
+	of := ""
+	if r.IDs > 0 {
+		of = " of " + report.Counted64(int64(r.IDs), "id")
+	}
+	n, err := fmt.Fprintf(w, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
+	if err != nil {
+		return int64(n), err
+	}
+	m, err := r.Result.WriteTo(w)
+	if err != nil {
+		return int64(n) + m, err
+	}
+	file := r.File
+	if file == "" {
+		file = "none was written (--certificate)"
+	}
+	k, err := fmt.Fprintf(w, "proof     %s\nremains   %s\n", file, remains)
+	return int64(n) + m + int64(k), err
+}

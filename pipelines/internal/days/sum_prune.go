@@ -1,0 +1,256 @@
+package days
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// PruneOptions says which directories of sums are removed.
+type PruneOptions struct {
+	Sums []string // patterns of directories of sums; those without a date in their name are kept
+	Keep string   // sums as old as that before the newest are kept: 90d, 12w or 36h
+	// Models are directories of models, whose champion, challenger and previous champion keep the sums
+	// that they were fitted to; Model are models that do so, by place or alias. One of either is
+	// needed.
+	Models, Model []string
+	Plan          bool      // remove nothing
+	Log           io.Writer // notes; nil discards them
+}
+
+// Pruned is a directory of sums that is removed, or kept for a reason.
+type Pruned struct {
+	Place string `json:"place"`
+	Bytes int64  `json:"bytes"`
+	Why   string `json:"why,omitempty"` // it is kept
+}
+
+// PruneResult says what was removed.
+type PruneResult struct {
+	Plan    bool     `json:"plan"` // nothing was
+	Removed []Pruned `json:"removed"`
+	// Kept are those that are old and kept all the same, because a model needs them.
+	Kept  []Pruned `json:"kept"`
+	Left  int      `json:"left"` // directories of sums that match and stay
+	Bytes int64    `json:"bytes"`
+}
+
+// Prune removes old directories of sums, but for those that a model was fitted to, by its lineage:
+// from these it can forget rows, and the next model follows by adding and subtracting.
+func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
+	switch {
+	case len(o.Sums) == 0:
+		return nil, exit.Usage("no sums: name directories that bochner sum created with --sums")
+	case o.Keep == "":
+		return nil, exit.Usage("nothing says which sums are old: give the days to keep with --keep, such as 90d")
+	case len(o.Models)+len(o.Model) == 0:
+		return nil, exit.Usage("no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
+	}
+	span, err := duration("--keep", o.Keep)
+	if err != nil {
+		return nil, err
+	}
+	need, err := o.needs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places, err := list(ctx, o.Sums)
+	if err != nil {
+		return nil, err
+	}
+	dates, newest := make([]time.Time, len(places)), time.Time{}
+	for i, p := range places {
+		if dates[i], err = DateOf(p); err == nil && dates[i].After(newest) { // without a date it is kept
+			newest = dates[i]
+		}
+	}
+	r := &PruneResult{Plan: o.Plan, Removed: []Pruned{}, Kept: []Pruned{}}
+	for i, place := range places {
+		if dates[i].IsZero() || dates[i].After(newest.Add(-span)) {
+			r.Left++
+			continue
+		}
+		p, err := sums.ReadPart(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		x := Pruned{Place: place, Why: need.of(place, p)}
+		for _, frames := range p.Folds {
+			for _, f := range frames {
+				x.Bytes += f.Size
+			}
+		}
+		if x.Why != "" {
+			r.Kept, r.Left = append(r.Kept, x), r.Left+1
+			continue
+		}
+		r.Removed, r.Bytes = append(r.Removed, x), r.Bytes+x.Bytes
+	}
+	if o.Plan {
+		return r, nil
+	}
+	for _, x := range r.Removed {
+		if err := RemoveSum(ctx, x.Place); err != nil {
+			return nil, err
+		}
+	}
+	return r, o.clear(ctx, span, newest)
+}
+
+// RemoveSum removes a directory of sums, its manifest first: without it the rest is not taken for sums.
+func RemoveSum(ctx context.Context, place string) error {
+	for _, name := range []string{storage.Join(place, sums.PartFile), place} {
+		if err := storage.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear removes what an earlier run that was stopped has left of old directories on disk. A directory
+// on gs:// without a manifest may also be one that is just written.
+func (o PruneOptions) clear(ctx context.Context, span time.Duration, newest time.Time) error {
+	for _, p := range o.Sums {
+		objects, err := storage.List(ctx, storage.Join(strings.TrimRight(p, "/"), sums.RecipeFile))
+		if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			place, _ := storage.Split(object.Name)
+			place = strings.TrimRight(place, "/")
+			date, err := DateOf(place)
+			if err != nil || date.After(newest.Add(-span)) || strings.Contains(object.URI, "://") {
+				continue
+			}
+			whole, err := storage.Exists(ctx, storage.Join(place, sums.PartFile))
+			if err == nil && !whole {
+				err = storage.Remove(ctx, place)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// neededSums are the sums that models need: the model by the digest of a part of the data, and by the
+// place of its sums.
+type neededSums struct{ parts, places map[string]string }
+
+// needs reads the lineages of the models.
+func (o PruneOptions) needs(ctx context.Context) (*neededSums, error) {
+	n := &neededSums{map[string]string{}, map[string]string{}}
+	for _, dir := range o.Models {
+		r := registry.Registry{Dir: dir}
+		s, err := r.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if s.Champion == "" {
+			return nil, exit.Refuse("pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", dir)
+		}
+		for _, alias := range models.AliasNames {
+			if model := s.Model(alias); model != "" {
+				if err := n.add(ctx, r.Place(model)); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	for _, model := range o.Model {
+		dir, err := job.FindModel(ctx, model, o.Log)
+		if err != nil {
+			return nil, err
+		}
+		if err := n.add(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+func (n *neededSums) add(ctx context.Context, dir string) error {
+	if _, err := models.ReadManifest(ctx, dir); err != nil {
+		return err
+	}
+	l, err := registry.ReadLineage(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if l == nil {
+		return exit.Refuse("pipelines: %s has no %s, which says which sums it needs: an older version made it, or it was copied without; fit it again, and promote that", dir, registry.LineageFile)
+	}
+	for _, p := range l.Parts {
+		if p.Digest != "" {
+			n.parts[p.Digest] = dir
+		}
+		if p.Sums != "" {
+			place, err := storage.Abs(p.Sums)
+			if err != nil {
+				return err
+			}
+			n.places[place] = dir
+		}
+	}
+	return nil
+}
+
+// of returns why sums are needed; "" if they are not.
+func (n *neededSums) of(place string, p *sums.Part) string {
+	model := ""
+	if abs, err := storage.Abs(place); err == nil {
+		model = n.places[abs]
+	}
+	for _, l := range p.Leaves {
+		model = cmp.Or(model, n.parts[l.Digest])
+	}
+	if model == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s was fitted to it", model)
+}
+
+// WriteTo prints the result for people.
+func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	did := "removed"
+	if r.Plan {
+		did = "would be removed:"
+	}
+	fmt.Fprintf(&b, "%s %s of sums, %s; %d stay\n", did, report.Counted(len(r.Removed), "directory"), report.Bytes(r.Bytes), r.Left)
+	for _, x := range r.Removed {
+		fmt.Fprintf(&b, "  %s  %s\n", x.Place, report.Bytes(x.Bytes))
+	}
+	kept := map[string][]string{}
+	for _, x := range r.Kept {
+		kept[x.Why] = append(kept[x.Why], x.Place)
+	}
+	for _, x := range r.Kept {
+		if places := kept[x.Why]; places[0] == x.Place {
+			more := ""
+			if len(places) > 1 {
+				more = fmt.Sprintf(" and %d more", len(places)-1)
+			}
+			fmt.Fprintf(&b, "kept %s%s: %s\n", x.Place, more, x.Why)
+		}
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}

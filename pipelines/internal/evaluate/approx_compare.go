@@ -1,0 +1,250 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// KernelOptions says which kernel to compare with its features, and on which rows.
+type KernelOptions struct {
+	prepare.Spec
+	Budgets []int   // numbers of features; none is 64, 256, 1024 and 4096
+	Seeds   int     // number of seeds per map, starting at Spec.Seed; 0 is 10
+	Rows    int     // rows of the sample; all pairs are compared; 0 is 200
+	Epsilon float64 // error for which the bounds give the number of features; 0 is 0.1
+	All     bool    // compare all ways to draw the kernel's frequencies
+	Out     string  // directory to create for the table and the plots; "" for none
+}
+
+// maxCompareRows limits the sample to 2 million pairs.
+const maxCompareRows = 2000
+
+// KernelResult says how well features approximate their kernel.
+type KernelResult struct {
+	Kernel string       `json:"kernel"`
+	Rows   int          `json:"rows"`
+	Pairs  int          `json:"pairs"`
+	Curves []ErrorCurve `json:"curves"`
+	Bounds *ErrorBounds `json:"bounds,omitempty"` // of independent Fourier features
+	Out    string       `json:"out,omitempty"`
+}
+
+// ErrorCurve is the error of one way to draw features by their number.
+type ErrorCurve struct {
+	Name   string         `json:"name"`
+	Points []ErrorSummary `json:"points"`
+}
+
+// CompareKernel draws feature maps of several sizes with several seeds, and compares inner products
+// of features with the kernel on all pairs of a sample of rows. The sample consists of the
+// rows with the smallest hashes, so it does not depend on the order of the rows.
+func CompareKernel(ctx context.Context, o KernelOptions) (result *KernelResult, err error) {
+	if err := o.LoadKernel(ctx); err != nil {
+		return nil, err
+	}
+	if len(o.Budgets) == 0 {
+		o.Budgets = []int{64, 256, 1024, 4096}
+	}
+	if o.Seeds == 0 {
+		o.Seeds = 10
+	}
+	if o.Rows == 0 {
+		o.Rows = 200
+	}
+	if o.Epsilon == 0 {
+		o.Epsilon = 0.1
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if o.Out != "" {
+		if err := o.Job.Vacant(ctx, o.Out); err != nil {
+			return nil, err
+		}
+	}
+	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, err
+	}
+	d.Labeled = false // labels are not used
+	var j *job.Job
+	if o.Out == "" {
+		j, err = job.NewScratch(ctx, o.Job)
+	} else {
+		j, err = job.New(ctx, o.Job, o.Out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	l, err := prepare.Data(ctx, j, d, o.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if result, err = compare(ctx, j, o, l); err != nil || o.Out == "" {
+		return result, err
+	}
+	result.Out = o.Out
+	files, err := result.files()
+	if err != nil {
+		return nil, err
+	}
+	together, err := cooccurrence(l.Recipe, slices.Max(o.Budgets))
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, together...)
+	return result, j.Publish(ctx, o.Out, files)
+}
+
+func (o KernelOptions) validate() error {
+	name := kernel.Of(o.Kernel).Name
+	_, varied := o.Kernel.(kernel.Varied)
+	switch {
+	case o.Seeds < 1:
+		return exit.Usage("--seeds must be at least 1 (have %d)", o.Seeds)
+	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
+		return exit.Usage("--epsilon must be above 0 (have %g)", o.Epsilon)
+	case o.Rows < 2 || o.Rows > maxCompareRows:
+		return exit.Usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
+	case o.All && !varied:
+		return exit.Usage("--draw all: the %s kernel has only one way to draw features", name)
+	}
+	for _, n := range o.Budgets {
+		k, err := kernel.With(o.Kernel, "features", strconv.Itoa(n))
+		if _, found := k.(kernel.Found); found || err != nil {
+			return exit.Usage("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
+		}
+		if err := k.Validate(); err != nil {
+			return &exit.UsageError{Err: err}
+		}
+	}
+	if err := o.Spec.Validate(); err != nil {
+		return err
+	}
+	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+}
+
+// compare measures all maps on the sample.
+func compare(ctx context.Context, j *job.Job, o KernelOptions, l *prepare.Prepared) (*KernelResult, error) {
+	x, n, _ := l.Sum.Sample()
+	n = min(n, o.Rows)
+	if n < 2 {
+		return nil, exit.Refuse("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
+	}
+	exact := KernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
+	result := &KernelResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
+	variants := []kernel.Variant{{Options: o.Kernel}}
+	if o.All {
+		variants = o.Kernel.(kernel.Varied).Variants()
+	}
+	budgets := slices.Clone(o.Budgets)
+	slices.Sort(budgets)
+	for _, v := range variants {
+		choice, err := l.Recipe.Of(v.Options)
+		if err != nil {
+			return nil, err
+		}
+		if choice.Draw == nil {
+			return nil, exit.Usage("the features of the %s are not drawn, so they cannot be compared", choice.Summary)
+		}
+		curve := ErrorCurve{Name: strings.TrimSuffix(kernel.Of(o.Kernel).Name+", "+v.Name, ", ")}
+		for _, dim := range budgets {
+			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
+			point, err := measure(ctx, j, o, dim, exact, x, n, func(seed uint64) features.Recipe { return l.Recipe.Scaled(choice.Draw(dim, seed)) })
+			if err != nil {
+				return nil, err
+			}
+			curve.Points = append(curve.Points, point)
+		}
+		result.Curves = append(result.Curves, curve)
+	}
+	var err error
+	result.Bounds, err = o.bounds(l, x[:n*l.Profile.Dim], n, len(exact), result.Curves[0])
+	return result, err
+}
+
+// measure draws one map with several seeds.
+func measure(ctx context.Context, j *job.Job, o KernelOptions, dim int, exact []float64, x []float32, n int, draw func(seed uint64) features.Recipe) (ErrorSummary, error) {
+	var runs []ApproximationErrors
+	for s := range o.Seeds {
+		if err := ctx.Err(); err != nil {
+			return ErrorSummary{}, err
+		}
+		e, err := MeasureErrors(draw(o.Seed+uint64(s)), exact, x, n, j.Engine.Threads)
+		if err != nil {
+			return ErrorSummary{}, &exit.UsageError{Err: err}
+		}
+		runs = append(runs, e)
+	}
+	return SummariseErrors(dim, runs)
+}
+
+// files returns the table as JSON and the plots.
+func (r *KernelResult) files() ([]storage.File, error) {
+	table, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	files := []storage.File{{Name: "errors.json", Data: append(table, '\n')}}
+	pictures, err := report.PictureFiles("errors", r.chart(), 16, 11)
+	return append(files, pictures...), err
+}
+
+// chart plots the root mean squared error by the number of features.
+func (r *KernelResult) chart() picture.Lines {
+	chart := picture.Lines{
+		Title: fmt.Sprintf("Approximation of the %s", r.Kernel),
+		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95 %%)", report.Groups(int64(r.Pairs))),
+		LogX: true, LogY: true,
+	}
+	for _, c := range r.Curves {
+		s := picture.Series{Name: c.Name}
+		for _, p := range c.Points {
+			s.X = append(s.X, float64(p.Features))
+			s.Y = append(s.Y, p.RMSE.Mean)
+			s.Low, s.High = append(s.Low, p.RMSE.Mean-p.RMSE.Half), append(s.High, p.RMSE.Mean+p.RMSE.Half)
+		}
+		chart.Series = append(chart.Series, s)
+	}
+	return chart
+}
+
+// WriteTo prints the result for people.
+func (r *KernelResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
+	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95 %% interval\n", r.Rows, report.Groups(int64(r.Pairs)))
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "map\tfeatures\tseeds\tMAE\tRMSE\tmax\tcorrelation\t\n")
+	for _, c := range r.Curves {
+		for _, p := range c.Points {
+			fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t\n", c.Name, p.Features, p.Seeds, p.MAE, p.RMSE, p.Max, p.Correlation)
+		}
+	}
+	tw.Flush()
+	if r.Bounds != nil {
+		r.Bounds.write(&b)
+	}
+	if r.Out != "" {
+		fmt.Fprintf(&b, "table and plots are in %s\n", r.Out)
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}

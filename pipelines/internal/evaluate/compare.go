@@ -1,0 +1,362 @@
+package evaluate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/paired"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// CompareModelsOptions says which models to compare on which data.
+type CompareModelsOptions struct {
+	Champion   string // directory of the model in use
+	Challenger string // directory of the model that may replace it
+	Data       dataset.Options
+	// Gate has conditions in words, as paired.ParseCondition reads them, separated by commas; ""
+	// for none.
+	Gate string
+	// Slices are columns, by name or 1-based position, by whose values rows are compared apart.
+	Slices []string
+	// Group has columns that together name what a row belongs to: rows of a group depend on each other, and tests
+	// count groups. Without any it is that of the folds of the models, if the data has it.
+	Group []string
+
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job job.Options
+}
+
+// ModelComparison compares two models on the same rows. Differences are those of the challenger
+// minus the champion; above 0, the challenger is worse.
+type ModelComparison struct {
+	Champion   ComparedModel      `json:"champion"`
+	Challenger ComparedModel      `json:"challenger"`
+	Rows       job.Counts         `json:"rows"`
+	SetAside   []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
+	// Weights is set if rows have weights. Means and tests are weighted then, and McNemar's test
+	// is replaced by the t test.
+	Weights *models.RowWeights `json:"weights,omitempty"`
+	// NotFinite counts rows that are left out of the losses because predictions of a model are not
+	// finite or far out. With any, conditions on losses do not hold.
+	NotFinite   int64                `json:"not_finite,omitempty"`
+	Comparisons []paired.Comparison  `json:"comparisons"`
+	Slices      []paired.SliceReport `json:"slices,omitempty"`
+	// Groups are the columns that name the groups that tests count.
+	Groups []string `json:"groups,omitempty"`
+	// RowsNeeded says, for classes, how many rows a test takes if models differ as here.
+	RowsNeeded []RowsNeeded     `json:"rows_needed,omitempty"`
+	Gate       []paired.Verdict `json:"gate,omitempty"` // of each condition
+}
+
+// ComparedModel is one of two models.
+type ComparedModel struct {
+	Model  string `json:"model"`
+	SHA256 string `json:"model_sha256"` // of its manifest
+	// Rule says how the model assigns classes, if not to the larger score or probability.
+	Rule string `json:"rule,omitempty"`
+	// UnseenLabels are the labels that are not classes of the model, which are errors.
+	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
+}
+
+// RowsNeeded is how many rows show a difference of error rates with confidence 95 % and a power
+// of 80 %: the probability that a test shows what is true.
+type RowsNeeded struct {
+	Difference float64 `json:"difference"`
+	// Better is for "better at 95 %" of a challenger that is better by the difference; 0 if models
+	// that differ on so few rows cannot be that different.
+	Better int64 `json:"better,omitempty"`
+	// NotWorse is for "not worse by" the difference of a challenger that is as good.
+	NotWorse int64 `json:"not_worse"`
+}
+
+// CompareModels applies two models to the same labelled rows and compares their predictions. If
+// the gate is not passed, the error is a *GateError and the result is complete.
+func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelComparison, err error) {
+	if _, err := ParseConditions("gate", o.Gate); err != nil {
+		return nil, err
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if len(o.Slices) > scores.MaxCompared {
+		return nil, exit.Usage("--slices: %d columns, at most %d", len(o.Slices), scores.MaxCompared)
+	}
+	if o.Champion == "" || o.Challenger == "" {
+		return nil, exit.Usage("no two models: name their directories with --champion and --challenger")
+	}
+	for _, name := range []*string{&o.Champion, &o.Challenger} {
+		if *name, err = job.FindModel(ctx, *name, o.Job.Log); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "champion", Name: o.Champion}, job.Place{Flag: "challenger", Name: o.Challenger}); err != nil {
+		return nil, err
+	}
+	p, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conditions, err := FitConditions("gate", o.Gate, p.champion.manifest, p.challenger.manifest)
+	if err != nil {
+		return nil, err
+	}
+	j, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	pass := &scores.Compare{
+		Pass:     transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.Place, Target: &transforms.Target{}},
+		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit, Slices: p.slices,
+	}
+	weights, err := weigh(ctx, j, p.champion.data, pass.Pass)
+	if err != nil {
+		return nil, err
+	}
+	pass.Grid = profile.ScoringGrid(weights)
+	j.Progress.Phase("comparing", 0)
+	var sum scores.Compared
+	reports, err := j.ScanSum(ctx, pass, "compare", &sum)
+	if err != nil {
+		return nil, err
+	}
+	j.Progress.Done()
+	result = &ModelComparison{
+		Champion: p.champion.described(o.Champion), Challenger: p.challenger.described(o.Challenger),
+		NotFinite: sum.NotFinite(), Comparisons: sum.Report(p.unit),
+	}
+	result.Champion.UnseenLabels, result.Challenger.UnseenLabels = unseenLabels(&sum.Champion), unseenLabels(&sum.Challenger)
+	if result.Rows, err = job.Count(p.champion.data, reports, o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	result.SetAside = result.Rows.Listed
+	if err := p.unseen(ctx, j, result.Rows.Used, reports); err != nil {
+		return nil, err
+	}
+	if p.champion.data.Weighted {
+		result.Weights = &models.RowWeights{Column: p.weight, Weights: *weights}
+	}
+	if key := p.champion.data.Key; key != nil {
+		result.Groups = key.Columns
+	}
+	for i := range p.slices {
+		result.Slices = append(result.Slices, sum.Slices[i].Report(p.slices[i].Name, p.unit))
+	}
+	if p.metrics[0] == paired.Error && pass.Grid == nil && len(result.Groups) == 0 {
+		result.RowsNeeded = rowsNeeded(sum.Pairs().Discordance())
+	}
+	var failed []string
+	for _, c := range conditions {
+		v := sum.Judge(c, p.unit)
+		if result.Gate = append(result.Gate, v); !v.Holds {
+			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
+		}
+	}
+	return result, exit.NotPassed(failed)
+}
+
+// pair is what two models are compared on.
+type pair struct {
+	champion, challenger opened
+	other                *dataset.Dataset // see scores.Compare
+	metrics              []paired.Metric
+	unit                 float64 // of errors of predicted numbers
+	slices               []scores.Slice
+	weight               string // column of weights
+}
+
+// opened is a model and the data as it takes it.
+type opened struct {
+	scores.Model
+	name     string
+	manifest *models.Manifest
+	data     *dataset.Dataset
+}
+
+// open opens the models and the data.
+func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
+	if o.Data, err = apply.WithWeights(ctx, o.Champion, o.Data); err != nil {
+		return nil, err
+	}
+	p = &pair{unit: 1, weight: o.Data.Weight}
+	if p.champion, err = openOne(ctx, o.Champion, o.Data, o.Job); err != nil {
+		return nil, err
+	}
+	if o.Data.Label == "" {
+		o.Data.Label = p.champion.data.Label // for both models
+	}
+	quiet := o.Job
+	quiet.Log = nil
+	if p.challenger, err = openOne(ctx, o.Challenger, o.Data, quiet); err != nil {
+		return nil, err
+	}
+	a, b := p.champion.manifest, p.challenger.manifest
+	if a.Task != b.Task {
+		return nil, exit.Usage("%s is a model of %s, %s one of %s: they have no score in common", o.Champion, a.Task, o.Challenger, b.Task)
+	}
+	if a.Task == models.Embedding {
+		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be compared", o.Champion)
+	}
+	switch {
+	case a.Task == models.Regression && (a.Outputs > 1 || b.Outputs > 1):
+		return nil, exit.Usage("%s predicts %d numbers, %s predicts %d; models of one number can be compared", o.Champion, a.Outputs, o.Challenger, b.Outputs)
+	case a.Task == models.Regression:
+		if half := a.TargetGrid[0].Half(); half > 0 {
+			p.unit = half
+		}
+	}
+	p.metrics = metrics(a, b)
+	same, err := takeSameRows(p.champion.data, p.challenger.data)
+	if err != nil {
+		return nil, err
+	}
+	if !same {
+		other := *p.challenger.data
+		other.Weighted = false // the champion's rows have weights
+		p.other = &other
+	}
+	groups := groupsOf(o.Group, o.Job.Log, p.champion.data, a, b)
+	if p.champion.data, err = withGroups(ctx, groups, o.Champion, &o.Data, p.champion.data); err != nil {
+		return nil, err
+	}
+	p.slices, p.champion.data, err = slicesOf(ctx, o.Slices, o.Champion, o.Data, p.champion.data)
+	return p, err
+}
+
+// groupsOf returns the columns that name the groups of rows: those given, or those of the folds of a model, if the
+// data has them.
+func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.Manifest) []string {
+	if len(given) > 0 {
+		return given
+	}
+	for _, m := range of {
+		split := m.Learner.Split
+		if split == nil || split.By != profile.ByGroup {
+			continue
+		}
+		missing := slices.IndexFunc(split.Columns, func(c string) bool { return !slices.Contains(d.Fields, c) })
+		if missing < 0 {
+			return split.Columns
+		}
+		if log != nil {
+			fmt.Fprintf(log, "note: the data has no column %q, by which the rows of a model were grouped, so rows are taken as independent; name another column with --group_column\n", split.Columns[missing])
+		}
+	}
+	return nil
+}
+
+// withGroups opens the data once more, if these columns name groups, so that the keys of its rows are those of the groups.
+func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options, d *dataset.Dataset) (*dataset.Dataset, error) {
+	if len(columns) == 0 {
+		return d, nil
+	}
+	for _, given := range columns {
+		if _, err := columnOf("--group_column", given, d); err != nil {
+			return nil, err
+		}
+	}
+	o.Group, o.Keys = columns, string(profile.ByGroup)
+	return again(ctx, model, *o)
+}
+
+// again opens data with other options.
+func again(ctx context.Context, model string, o dataset.Options) (*dataset.Dataset, error) {
+	m, d, err := apply.OpenForModel(ctx, model, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	scores.WithMissing(m, d)
+	if d.Key != nil {
+		d.Key.Unnamed = true
+	}
+	return d, nil
+}
+
+// openOne opens a model and its data.
+func openOne(ctx context.Context, model string, data dataset.Options, j job.Options) (m opened, err error) {
+	m.name = model
+	if m.manifest, m.data, err = apply.OpenForModel(ctx, model, data, j.Log); err != nil {
+		return m, err
+	}
+	scores.WithMissing(m.manifest, m.data)
+	if err := prepare.Labeled(m.data); err != nil {
+		return m, err
+	}
+	dir, err := storage.Abs(model)
+	m.Model = scores.Model{Dir: dir, SHA256: m.manifest.SHA256}
+	return m, err
+}
+
+// takeSameRows reports whether two models take the rows of the same files in the same form.
+func takeSameRows(a, b *dataset.Dataset) (bool, error) {
+	if len(a.Files) != len(b.Files) {
+		return false, errChanged
+	}
+	for i := range a.Files {
+		if x, y := a.Files[i].Object, b.Files[i].Object; x.URI != y.URI || x.Size != y.Size {
+			return false, errChanged
+		}
+	}
+	x, err := json.Marshal(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := json.Marshal(b)
+	return bytes.Equal(x, y), err
+}
+
+var errChanged = exit.Refuse("pipelines: files of --data have changed while they were listed; start again")
+
+func (m *opened) described(model string) ComparedModel {
+	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: training.DecisionRule(m.manifest)}
+}
+
+// unseen returns an error if a model was trained on some of these rows, which then do not tell how
+// good it is on others.
+func (p *pair) unseen(ctx context.Context, j *job.Job, used int64, reports []dataset.Report) error {
+	for _, m := range []*opened{&p.champion, &p.challenger} {
+		seen, err := trainingRows(ctx, j, m.name, m.manifest, m.data, used, reports)
+		switch {
+		case err != nil:
+			return err
+		case seen == 0:
+		case seen == used:
+			return exit.Refuse("pipelines: %s was trained on these rows, so they do not tell how good it is on others; compare on rows that neither model has seen", m.name)
+		default:
+			return exit.Refuse("pipelines: %s of %s rows are of files that %s was trained on, so they do not tell how good it is on others; compare on rows that neither model has seen",
+				report.Groups(seen), report.Groups(used), m.name)
+		}
+	}
+	return nil
+}
+
+// rowsNeeded lists how many rows show differences of error rates.
+func rowsNeeded(discordance float64) (all []RowsNeeded) {
+	for _, d := range []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02} {
+		t := paired.Trial{Discordance: discordance, Confidence: 0.95, Power: 0.8, Margin: d}
+		n := RowsNeeded{Difference: d, NotWorse: int64(t.Rows())}
+		t.Margin, t.Difference = 0, -d
+		if rows := t.Rows(); !math.IsInf(rows, 0) {
+			n.Better = int64(rows)
+		}
+		all = append(all, n)
+	}
+	return all
+}

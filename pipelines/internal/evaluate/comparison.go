@@ -1,0 +1,162 @@
+package evaluate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/models/paired"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// metricNames are those of tables; shares are in percent.
+var metricNames = map[paired.Metric]string{
+	paired.Error: "error %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
+	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",
+}
+
+// metricText formats a number of the metric.
+func metricText(m paired.Metric, v float64, signed bool) string {
+	format := "%.6g"
+	switch {
+	case m == paired.Error:
+		format, v = "%.3f", 100*v
+	case m == paired.LogLoss || m == paired.Brier:
+		format = "%.5f"
+	}
+	if signed {
+		format = "%+" + format[1:]
+	}
+	return fmt.Sprintf(format, v)
+}
+
+// comparedColumns is the head of the columns of comparisons.
+const comparedColumns = "champion\tchallenger\tdifference\t95 % interval\tp\t"
+
+// writeComparison prints the columns.
+func writeComparison(w io.Writer, c paired.Comparison) {
+	interval, p := "-", "-"
+	if c.Low != nil {
+		interval = metricText(c.Metric, *c.Low, true) + " to " + metricText(c.Metric, *c.High, true)
+	}
+	if c.TooFew == "" {
+		p = fmt.Sprintf("%.2g", c.P)
+	}
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t", metricText(c.Metric, c.Champion, false), metricText(c.Metric, c.Challenger, false),
+		metricText(c.Metric, c.Difference, true), interval, p)
+}
+
+// WriteTo prints the result for people.
+func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "champion    %s\nchallenger  %s\nrows        %s\n", r.Champion.Model, r.Challenger.Model, r.Rows)
+	report.WriteSetAside(&b, r.SetAside)
+	if r.Weights != nil {
+		writeWeights(&b, r.Weights)
+	}
+	if r.Champion.SHA256 == r.Challenger.SHA256 {
+		fmt.Fprintln(&b, "the two models are the same")
+	}
+	for i, m := range []ComparedModel{r.Champion, r.Challenger} {
+		if m.Rule != "" {
+			fmt.Fprintf(&b, "the %s decides by %s\n", []string{"champion", "challenger"}[i], m.Rule)
+		}
+		if len(m.UnseenLabels) > 0 {
+			fmt.Fprintf(&b, "labels that are not classes of %s: %s\n", m.Model, someUnseen(m.UnseenLabels))
+		}
+	}
+	if len(r.Groups) > 0 {
+		fmt.Fprintf(&b, "groups      %s: tests count groups, whose rows depend on each other\n", strings.Join(r.Groups, ", "))
+	}
+	if r.NotFinite > 0 {
+		fmt.Fprintf(&b, "%s without finite predictions are left out of the losses\n", report.Counted64(r.NotFinite, "row"))
+	}
+	b.WriteString("\n")
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "\t"+comparedColumns)
+	for _, c := range r.Comparisons {
+		fmt.Fprintf(tw, "%s\t", metricNames[c.Metric])
+		writeComparison(tw, c)
+		fmt.Fprintln(tw)
+	}
+	tw.Flush()
+	b.WriteString("\n")
+	for i, c := range r.Comparisons {
+		if c.TooFew != "" && (i == 0 || r.Comparisons[i-1].TooFew != c.TooFew) {
+			fmt.Fprintf(&b, "no interval and no p: %s\n", c.TooFew)
+		}
+		if c.Rough != "" {
+			fmt.Fprintf(&b, "p and interval of %s are rough: %s\n", metricNames[c.Metric], c.Rough)
+		}
+	}
+	first := r.Comparisons[0]
+	if p := first.Pairs; p != nil {
+		fmt.Fprintf(&b, "only the champion is wrong on %s, only the challenger on %s, both on %s\n",
+			report.Counted64(p.Champion, "row"), report.Counted64(p.Challenger, "row"), report.Groups(p.Both))
+	}
+	if first.Detectable != nil {
+		unit := ""
+		if first.Metric == paired.Error {
+			unit = " percentage points"
+		}
+		fmt.Fprintf(&b, "an improvement of %s%s is shown on as many rows with probability 80 %%, at a confidence of 95 %%\n", metricText(first.Metric, *first.Detectable, false), unit)
+	}
+	if len(r.RowsNeeded) > 0 {
+		r.writeRowsNeeded(&b)
+	}
+	for i := range r.Slices {
+		writeComparedSlices(&b, &r.Slices[i])
+	}
+	for i, v := range r.Gate {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		if v.Holds {
+			fmt.Fprintf(&b, "passed      %s (p %.2g)\n", v.Condition, v.P)
+		} else {
+			fmt.Fprintf(&b, "not passed  %s: %s\n", v.Condition, v.Why)
+		}
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// writeRowsNeeded prints how many rows show differences.
+func (r *ModelComparison) writeRowsNeeded(w io.Writer) {
+	fmt.Fprintf(w, "\nrows needed for that, for models that differ on %.3g %% of the rows:\n", 100*r.Comparisons[0].Pairs.Discordance())
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "percentage points\tto show better\tto show not worse by that\t")
+	for _, n := range r.RowsNeeded {
+		better := "-"
+		if n.Better > 0 {
+			better = report.Groups(n.Better)
+		}
+		fmt.Fprintf(tw, "%g\t%s\t%s\t\n", 100*n.Difference, better, report.Groups(n.NotWorse))
+	}
+	tw.Flush()
+}
+
+// writeComparedSlices prints the comparisons of the values of a column.
+func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
+	if r.Many {
+		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to compare each\n", r.Column, score.MaxSlices)
+		return
+	}
+	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", metricNames[r.Metric], r.Column, report.Counted(r.Values, "value"))
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, r.Column+"\trows\t"+comparedColumns)
+	few := false
+	for _, s := range r.Slices {
+		c := s.Comparison
+		c.P, few = s.Adjusted, few || c.TooFew != ""
+		fmt.Fprintf(tw, "%s\t%d\t", score.Name(s.Value), s.Rows)
+		writeComparison(tw, c)
+		fmt.Fprintln(tw)
+	}
+	tw.Flush()
+	if few {
+		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n", score.LeastMeanRows)
+	}
+}

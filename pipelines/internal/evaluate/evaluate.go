@@ -1,0 +1,275 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/paired"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// EvaluateOptions says which model to evaluate on which data.
+type EvaluateOptions struct {
+	Model string // directory
+	Data  dataset.Options
+	Gate  string // conditions on scores, separated by commas: "accuracy>=0.95"; "" for none
+	// Threshold, unless nil, is that of models.Applier.
+	Threshold *float64
+	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
+	Slices []string
+	// Group has columns that together name what a row belongs to: rows of a group depend on each other, and intervals
+	// count that. Without any it is that of the model's folds, if the data has it.
+	Group []string
+	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
+	Reliability string
+
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job job.Options
+}
+
+// EvaluateResult has the scores of a model.
+type EvaluateResult struct {
+	Model    string             `json:"model"`
+	Rows     job.Counts         `json:"rows"`
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
+	// TrainingRows counts the used rows that are known to be of the training data.
+	TrainingRows int64 `json:"training_rows,omitempty"`
+	// Weights is set if rows have weights. Rates and means are weighted then, counts are of rows,
+	// and intervals are those of Weights.Effective rows.
+	Weights *models.RowWeights  `json:"weights,omitempty"`
+	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
+	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression of one target
+	// ByTarget has the scores of several targets, in the order of the model's outputs, and MeanR2
+	// the mean of their R², nil if one is not defined.
+	ByTarget []TargetReport `json:"by_target,omitempty"`
+	MeanR2   *float64       `json:"mean_r2,omitempty"`
+	// Groups are the columns that name the groups of rows, which intervals count; Independent is for the error, or the
+	// squared error of the first target, how many independent rows would be as certain.
+	Groups      []string `json:"groups,omitempty"`
+	Independent float64  `json:"independent_rows,omitempty"`
+	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
+	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
+	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
+	// is clear.
+	UnseenHint string `json:"unseen_hint,omitempty"`
+	// Slices are the scores by the values of columns.
+	Slices []score.SliceReport `json:"slices,omitempty"`
+	// Probabilities is set for a classifier with probabilities.
+	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
+	Threshold     *apply.Threshold   `json:"threshold,omitempty"` // if one was given
+	Gate          string             `json:"gate,omitempty"`      // the conditions that were met
+}
+
+// Evaluate applies a model to labelled data and scores it. If a gate is not passed, the
+// error is a *GateError and the result is complete.
+func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, err error) {
+	g, err := ParseGates(o.Gate)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := report.ValidPicture(o.Reliability); err != nil {
+		return nil, err
+	}
+	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	scores.WithMissing(manifest, d)
+	if manifest.Task == models.Embedding {
+		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
+	}
+	if o.Reliability != "" {
+		if err := apply.NeedProbabilities("reliability", o.Model, manifest); err != nil {
+			return nil, err
+		}
+	}
+	threshold, err := apply.ThresholdOf(o.Threshold, o.Model, manifest)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare.Labeled(d); err != nil {
+		return nil, err
+	}
+	classes := manifest.Task == models.Classification
+	if err := g.Fit(manifest); err != nil {
+		return nil, err
+	}
+	if d, err = withGroups(ctx, groupsOf(o.Group, o.Job.Log, d, manifest), o.Model, &o.Data, d); err != nil {
+		return nil, err
+	}
+	columns, d, err := slicesOf(ctx, o.Slices, o.Model, o.Data, d)
+	if err != nil {
+		return nil, err
+	}
+	j, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	model, err := storage.Abs(o.Model)
+	if err != nil {
+		return nil, err
+	}
+	pass := &scores.Score{
+		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns,
+	}
+	weights, err := weigh(ctx, j, d, pass.Pass)
+	if err != nil {
+		return nil, err
+	}
+	if pass.Grid = profile.ScoringGrid(weights); pass.Grid == nil {
+		pass.EqualWeights = d.Weighted
+	}
+	j.Progress.Phase("evaluating", 0)
+	var classified scores.ClassScores
+	var targets scores.TargetScores
+	var sum wire.Coded = &targets
+	if classes {
+		sum = &classified
+	}
+	reports, err := j.ScanSum(ctx, pass, "score", sum)
+	if err != nil {
+		return nil, err
+	}
+	j.Progress.Done()
+	result = &EvaluateResult{Model: o.Model, Threshold: threshold, Gate: o.Gate}
+	if result.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	result.SetAside = result.Rows.Listed
+	if result.TrainingRows, err = trainingRows(ctx, j, o.Model, manifest, d, result.Rows.Used, reports); err != nil {
+		return nil, err
+	}
+	if d.Weighted {
+		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
+	}
+	if d.Key != nil {
+		result.Groups = d.Key.Columns
+	}
+	if !classes {
+		result.addTargets(&targets, manifest, pass.Grid != nil, weights.Effective)
+	} else if err := result.addClasses(&classified, manifest, weights.Effective); err != nil {
+		return nil, err
+	}
+	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
+	if o.Reliability != "" {
+		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
+			return nil, err
+		}
+	}
+	return result, g.check(result)
+}
+
+// addClasses adds the scores of a classifier, of rows with weights as precise as that many of equal weights.
+func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifest, effective float64) error {
+	names, counted := m.Vocabulary.Classes, found.Weighted
+	if counted == nil {
+		counted, effective = &found.Hits, float64(r.Rows.Used)
+	}
+	if found.Groups != nil {
+		wrong := counted.Report(nil).Error
+		effective = min(effective, found.Groups[0].Independent(paired.Error, wrong*(1-wrong)))
+		r.Independent = effective
+	}
+	hits := found.Hits.WeightedReport(names, counted, effective)
+	hits.Ranking = found.Ranking.WeightedReport(names, effective)
+	r.Classes = &hits
+	r.UnseenLabels, r.UnseenHint = unseenLabels(&found.Unseen), labelHint(&found.Unseen, hits.Classes)
+	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
+		return exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
+			report.Groups(hits.Rows), r.Model, someUnseen(r.UnseenLabels), prepare.SomeOf(names), prefixedBy("; ", r.UnseenHint))
+	}
+	if found.Probabilities != nil {
+		tests := found.Probabilities.WeightedTests(effective / float64(max(1, counted.Rows())))
+		r.Probabilities = &ProbabilityReport{Tests: tests, NotFinite: hits.Rows - tests.Rows}
+	}
+	return nil
+}
+
+// open opens a model, whose alias it resolves, and data for it, with the column of weights with which
+// the model was trained.
+func open(ctx context.Context, model *string, data *dataset.Options, j job.Options) (_ *models.Manifest, _ *dataset.Dataset, err error) {
+	if *model, err = job.FindModel(ctx, *model, j.Log); err != nil {
+		return nil, nil, err
+	}
+	if err := j.Validate(*data, "", job.Place{Flag: "model", Name: *model}); err != nil {
+		return nil, nil, err
+	}
+	if *data, err = apply.WithWeights(ctx, *model, *data); err != nil {
+		return nil, nil, err
+	}
+	return apply.OpenForModel(ctx, *model, *data, j.Log)
+}
+
+// WriteTo prints the result for people.
+func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model %s\n", r.Model)
+	if r.Rows.SetAside > 0 || r.Rows.Without() != "" { // otherwise the report below shows the rows
+		fmt.Fprintf(&b, "rows %s\n", r.Rows)
+	}
+	report.WriteSetAside(&b, r.SetAside)
+	if fields := r.Rows.Fields(); fields != "" {
+		fmt.Fprintf(&b, "fields %s\n", fields)
+	}
+	if r.TrainingRows > 0 {
+		fmt.Fprintf(&b, "note: %s of %s rows were in the training data, so these scores do not tell how good the model is on new rows\n",
+			report.Groups(r.TrainingRows), report.Groups(r.Rows.Used))
+	}
+	if r.Weights != nil {
+		writeWeights(&b, r.Weights)
+	}
+	if r.Groups != nil {
+		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s\n", strings.Join(r.Groups, ", "), report.Counted64(int64(r.Independent), "independent row"))
+	}
+	if r.Threshold != nil {
+		fmt.Fprintf(&b, "%s\n", r.Threshold)
+	}
+	switch {
+	case r.Classes != nil:
+		r.Classes.WriteTo(&b)
+		if len(r.UnseenLabels) > 0 {
+			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", someUnseen(r.UnseenLabels), prefixedBy("; ", r.UnseenHint))
+		}
+	case r.Targets != nil:
+		r.Targets.WriteTo(&b)
+	default:
+		r.writeTargets(&b)
+	}
+	if r.Probabilities != nil {
+		r.Probabilities.write(&b)
+	}
+	for i := range r.Slices {
+		writeSlices(&b, &r.Slices[i])
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// prefixedBy returns text with a separator before it, unless it is empty.
+func prefixedBy(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}

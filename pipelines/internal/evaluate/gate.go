@@ -1,0 +1,373 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// gate is a bound that a score must satisfy.
+type gate struct {
+	score string // one of gateScores
+	// target is one of several targets; "" is each of them
+	target string
+	least  bool    // the score must be at least the bound, else at most
+	bound  float64 // not NaN
+}
+
+// Gates are bounds that must all be satisfied.
+type Gates []gate
+
+// gateScore is a score that a gate can name.
+type gateScore struct {
+	// has tells whether evaluations of the model have the score.
+	has func(*models.Manifest) bool
+	// of returns the score, or the ends between which it is, and the number of rows that it
+	// excludes because their predictions are not finite. Ends are NaN if the rows do not
+	// define the score.
+	of func(*EvaluateResult) (low, high float64, excluded int64)
+	// undefined says of which rows the score is not defined.
+	undefined string
+	// known says that the score is of the rows of known classes alone: rows with other labels are in no
+	// recall and have no rank.
+	known bool
+}
+
+// gateScores are the scores by name, which is that of JSON.
+var gateScores = map[string]gateScore{
+	"accuracy":          ofClasses(func(c *score.ClassReport) float64 { return c.Accuracy }),
+	"error":             ofClasses(func(c *score.ClassReport) float64 { return c.Error }),
+	"balanced_accuracy": ofClasses(func(c *score.ClassReport) float64 { return c.BalancedAccuracy }).ofKnown(),
+	"macro_f1":          ofClasses(func(c *score.ClassReport) float64 { return c.MacroF1 }).ofKnown(),
+	"macro_precision":   ofClasses(func(c *score.ClassReport) float64 { return c.MacroPrecision }),
+	"macro_recall":      ofClasses(func(c *score.ClassReport) float64 { return c.MacroRecall }).ofKnown(),
+
+	"precision": ofPositive(func(c score.ClassScore) (float64, int64) { return c.Precision, c.Predicted }).
+		unless("no row is predicted to be of the positive class"),
+	"recall": ofPositive(func(c score.ClassScore) (float64, int64) { return c.Recall, c.Rows }).
+		unless("no row is of the positive class").ofKnown(),
+	"f1": ofPositive(func(c score.ClassScore) (float64, int64) { return c.F1, c.Rows + c.Predicted }).
+		unless("no row is of the positive class or predicted to be").ofKnown(),
+
+	"auc": ofRanking(func(r *score.RankingReport) (low, high float64) {
+		if r.AUC == nil {
+			return math.NaN(), math.NaN()
+		}
+		return *r.AUC - r.Slack, *r.AUC + r.Slack
+	}).unless(oneClass).ofKnown(),
+	"average_precision": ofRanking(func(r *score.RankingReport) (low, high float64) {
+		switch {
+		case r.AveragePrecision == nil:
+			return math.NaN(), math.NaN()
+		case r.PrecisionLow != nil:
+			return *r.PrecisionLow, *r.PrecisionHigh
+		}
+		return *r.AveragePrecision, *r.AveragePrecision
+	}).unless(oneClass).ofKnown(),
+	"top3": ofTop(3),
+	"top5": ofTop(5),
+
+	"log_loss": ofProbabilities(func(t *score.Tests) float64 { return t.LogLoss }),
+	"brier":    ofProbabilities(func(t *score.Tests) float64 { return t.Brier }),
+	"ece":      ofProbabilities(func(t *score.Tests) float64 { return t.ECE }),
+
+	meanR2: {
+		has: func(m *models.Manifest) bool { return regresses(m) && m.Outputs > 1 },
+		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+			for i := range r.ByTarget {
+				excluded += r.ByTarget[i].NotFinite
+			}
+			return orNaN(r.MeanR2), orNaN(r.MeanR2), excluded
+		},
+		undefined: "the values of a target are all equal, so there is no variance to explain",
+	},
+	"r2": ofTargets(func(t *score.TargetReport) float64 { return orNaN(t.R2) }).
+		unless("the values of the target are all equal, so there is no variance to explain"),
+	"rmse":      ofTargets(func(t *score.TargetReport) float64 { return t.RMSE }),
+	"mae":       ofTargets(func(t *score.TargetReport) float64 { return t.MAE }),
+	"max_error": ofTargets(func(t *score.TargetReport) float64 { return t.MaxError }),
+	"mape":      ofTargets(func(t *score.TargetReport) float64 { return orNaN(t.MAPE) }).unless("a target is 0 or nearly 0"),
+	"p50_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P50 }),
+	"p90_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P90 }),
+	"p95_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P95 }),
+	"p99_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P99 }),
+}
+
+// meanR2 is the score of all of several targets.
+const meanR2 = "mean_r2"
+
+// oneClass says why rows are not ranked.
+const oneClass = "the rows are all of one class"
+
+// unless returns the score with the rows of which it is not defined.
+func (s gateScore) unless(undefined string) gateScore {
+	s.undefined = undefined
+	return s
+}
+
+// ofKnown returns the score as one of the rows of known classes.
+func (s gateScore) ofKnown() gateScore {
+	s.known = true
+	return s
+}
+
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+func classifies(m *models.Manifest) bool { return m.Task == models.Classification }
+
+func regresses(m *models.Manifest) bool { return m.Task == models.Regression }
+
+func ofClasses(of func(*score.ClassReport) float64) gateScore {
+	return gateScore{has: classifies, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		v := of(r.Classes)
+		return v, v, r.Classes.Ranking.NotFinite
+	}}
+}
+
+// ofPositive is of the positive one of two classes, which average precision is for, too: a rate, and
+// the rows that it is a share of.
+func ofPositive(of func(score.ClassScore) (float64, int64)) gateScore {
+	g := ofClasses(func(c *score.ClassReport) float64 {
+		rate, rows := of(c.Classes[slices.IndexFunc(c.Classes, func(s score.ClassScore) bool { return s.Class == c.Ranking.Positive })])
+		if rows == 0 {
+			return math.NaN()
+		}
+		return rate
+	})
+	g.has = func(m *models.Manifest) bool { return classifies(m) && m.Outputs == 2 }
+	return g
+}
+
+func ofRanking(of func(*score.RankingReport) (low, high float64)) gateScore {
+	return gateScore{
+		has: func(m *models.Manifest) bool { return classifies(m) && m.Outputs <= score.MaxRanked },
+		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+			low, high = of(r.Classes.Ranking)
+			return low, high, r.Classes.Ranking.NotFinite
+		},
+	}
+}
+
+func ofTop(few int) gateScore {
+	g := ofClasses(func(c *score.ClassReport) float64 {
+		for _, t := range c.Ranking.Top {
+			if t.K == few {
+				return t.Accuracy
+			}
+		}
+		return math.NaN()
+	})
+	g.has = func(m *models.Manifest) bool { return classifies(m) && m.Outputs >= score.MinTopped }
+	return g
+}
+
+func ofProbabilities(of func(*score.Tests) float64) gateScore {
+	return gateScore{
+		has: func(m *models.Manifest) bool { return m.Probabilities != nil },
+		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+			v := of(&r.Probabilities.Tests)
+			return v, v, r.Probabilities.NotFinite
+		},
+	}
+}
+
+func ofTargets(of func(*score.TargetReport) float64) gateScore {
+	return gateScore{has: regresses, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		v := of(r.Targets)
+		return v, v, r.Targets.NotFinite
+	}}
+}
+
+// ofQuantile is of a number that is at most the slack above the quantile.
+func ofQuantile(of func(*score.TargetReport) float64) gateScore {
+	return gateScore{has: regresses, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		v := of(r.Targets)
+		return v - r.Targets.QuantileSlack, v, r.Targets.NotFinite
+	}}
+}
+
+// GateScores returns the names of the scores that gates can name, sorted.
+func GateScores() []string { return option.SortedNames(gateScores) }
+
+// ParseGates reads gates such as accuracy>=0.95, rmse<=3 or rmse:price<=3, which names a target,
+// separated by commas; nil for the empty text.
+func ParseGates(text string) (Gates, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var all Gates
+	for _, one := range strings.Split(text, ",") {
+		g, err := parseGate(one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+func parseGate(text string) (g gate, err error) {
+	for _, op := range []string{">=", "<="} {
+		name, bound, found := strings.Cut(text, op)
+		if !found {
+			continue
+		}
+		name, target, _ := strings.Cut(strings.TrimSpace(name), ":")
+		g = gate{score: name, target: target, least: op == ">="}
+		if _, ok := gateScores[g.score]; !ok {
+			return g, exit.Usage("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, GateScores()), strings.Join(GateScores(), ", "))
+		}
+		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || math.IsNaN(g.bound) {
+			return g, exit.Usage("--gate: %q is not a number", bound)
+		}
+		return g, nil
+	}
+	return g, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
+}
+
+// Fit returns an error if evaluations of the model do not have the score of a gate. Of the manifest, the
+// task, the outputs and whether there are probabilities are used, and the names of targets.
+func (all Gates) Fit(m *models.Manifest) error {
+	for _, g := range all {
+		if gateScores[g.score].has(m) {
+			if err := g.fitTarget(m); err != nil {
+				return err
+			}
+			continue
+		}
+		have := slices.DeleteFunc(GateScores(), func(name string) bool { return !gateScores[name].has(m) })
+		return exit.Usage("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
+	}
+	return nil
+}
+
+// fitTarget returns an error unless the model has the target of a gate.
+func (g gate) fitTarget(m *models.Manifest) error {
+	if g.target == "" {
+		return nil
+	}
+	names := (&models.Model{Manifest: m}).Outputs()
+	switch {
+	case !regresses(m) || g.score == meanR2:
+		return exit.Usage("--gate: %s is not of one target; leave out :%s", g.score, g.target)
+	case !slices.Contains(names, g.target):
+		return exit.Usage("--gate: the model has no target %q%s; it has %s", g.target, option.DidYouMean(g.target, names), strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// check returns a *GateError that names the gates that the result, of a model that they
+// fit, does not satisfy.
+func (all Gates) check(r *EvaluateResult) error {
+	var failed []string
+	for _, g := range all {
+		g.each(r, func(target string, one *EvaluateResult) {
+			if why := g.check(one); why != "" {
+				failed = append(failed, target+why)
+			}
+		})
+	}
+	return exit.NotPassed(failed)
+}
+
+// each calls f with the results that the gate is about: of the targets that it names, if there are
+// several, with how to begin a sentence on each.
+func (g gate) each(r *EvaluateResult, f func(target string, one *EvaluateResult)) {
+	if len(r.ByTarget) == 0 || g.score == meanR2 {
+		f("", r)
+		return
+	}
+	for i := range r.ByTarget {
+		if name := r.ByTarget[i].Target; g.target == "" || g.target == name {
+			f("of "+name+", ", r.of(i))
+		}
+	}
+}
+
+// Verdicts says of each gate of the text, in words, whether the result satisfies it.
+func Verdicts(text string, r *EvaluateResult) (all []registry.Gate, err error) {
+	conditions, err := ParseGates(text)
+	for _, g := range conditions {
+		v := registry.Gate{Condition: g.String(), Passed: true}
+		var results []string
+		g.each(r, func(target string, one *EvaluateResult) {
+			v.Passed = v.Passed && g.check(one) == ""
+			results = append(results, target+g.result(one))
+		})
+		v.Result = strings.Join(results, "; ")
+		all = append(all, v)
+	}
+	return all, err
+}
+
+// String returns the gate as ParseGates reads it.
+func (g gate) String() string {
+	name, op := g.score, "<="
+	if g.target != "" {
+		name += ":" + g.target
+	}
+	if g.least {
+		op = ">="
+	}
+	return fmt.Sprintf("%s%s%g", name, op, g.bound)
+}
+
+// result returns the score in words.
+func (g gate) result(r *EvaluateResult) string {
+	if why := g.check(r); why != "" {
+		return why
+	}
+	low, high, _ := gateScores[g.score].of(r)
+	if g.least {
+		return fmt.Sprintf("%s is %.6g", g.named(r), low)
+	}
+	return fmt.Sprintf("%s is %.6g", g.named(r), high)
+}
+
+// named returns the score, with the class that it is of if it is of the positive one of two.
+func (g gate) named(r *EvaluateResult) string {
+	if r.Classes == nil || r.Classes.Ranking == nil || r.Classes.Ranking.Positive == "" || !slices.Contains(ofOneClass, g.score) {
+		return g.score
+	}
+	return g.score + " of class " + score.Name(r.Classes.Ranking.Positive)
+}
+
+// ofOneClass are the scores of the positive class.
+var ofOneClass = []string{"precision", "recall", "f1", "auc", "average_precision"}
+
+// check returns why the gate is not passed, or "". A score that is NaN or not defined
+// fails, and so does one that excludes rows because their predictions are not finite or their labels
+// are not classes of the model. Of a score that is known up to its ends, the worse end counts.
+func (g gate) check(r *EvaluateResult) string {
+	low, high, excluded := gateScores[g.score].of(r)
+	value, op := high, "<="
+	if g.least {
+		value, op = low, ">="
+	}
+	switch {
+	case excluded > 0:
+		return fmt.Sprintf("%s does not judge %s whose predictions are not finite", g.named(r), report.Counted64(excluded, "row"))
+	case gateScores[g.score].known && r.Classes.Unseen > 0:
+		return fmt.Sprintf("%s excludes %s whose labels are not classes of the model: correct these labels, or put the gate on accuracy, which counts the rows as errors",
+			g.named(r), report.Counted64(r.Classes.Unseen, "row"))
+	case math.IsNaN(value):
+		return fmt.Sprintf("%s is not defined for these rows%s", g.named(r), prefixedBy(": ", gateScores[g.score].undefined))
+	case g.least && value >= g.bound, !g.least && value <= g.bound:
+		return ""
+	}
+	return fmt.Sprintf("%s is %.6g, want %s %g", g.named(r), value, op, g.bound)
+}

@@ -1,0 +1,24 @@
+package evaluate
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+func TestAReportOfNothingIsPrinted(t *testing.T) {
+	r := &ProbabilityReport{Tests: score.NewReliability(2, 10).Tests(), NotFinite: 3}
+	var b strings.Builder
+	r.write(&b)
+	if !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {
+		t.Errorf("%+v\n%s", r, b.String())
+	}
+	if err := report.WritePicture(jobtest.Ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,207 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// sliceFlag names the flag of slices in errors.
+const sliceFlag = "--slices"
+
+// slicesOf returns the columns of the data, opened with these options for a model, with these names
+// or 1-based positions, which a flag gives. Features are read from the rows; one other column can be read as the
+// identifier of a row, for which the data is opened again.
+func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
+	var all []scores.Slice
+	other := ""
+	for i, given := range columns {
+		if slices.Contains(columns[:i], given) {
+			return nil, nil, exit.Usage("%s: column %q is given twice", sliceFlag, given)
+		}
+		if len(d.Fields) == 0 { // a position
+			s, found := featureSlice(d, given)
+			if !found {
+				return nil, nil, exit.Usage("%s: rows have no column %q; give a position from 1 to %d", sliceFlag, given, d.Schema.Dim)
+			}
+			all = append(all, s)
+			continue
+		}
+		name, err := columnOf(sliceFlag, given, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		s, found := featureSlice(d, name)
+		switch {
+		case found:
+			all = append(all, s)
+			continue
+		case other != "" && other != name:
+			return nil, nil, exit.Usage("%s: %q and %q are not features of the model; only one such column can be read", sliceFlag, other, name)
+		}
+		other = name
+		all = append(all, scores.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})
+	}
+	if other == "" {
+		return all, d, nil
+	}
+	data.ID = other
+	d, err := again(ctx, model, data)
+	return all, d, err
+}
+
+// columnOf returns the name of a column of data with names, which a flag gives by name or position.
+func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
+	if slices.Contains(d.Fields, given) {
+		return given, nil
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil {
+		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given, option.DidYouMean(given, d.Fields), prepare.SomeOf(d.Fields))
+	}
+	if n < 0 {
+		n += len(d.Fields) + 1
+	}
+	if n < 1 || n > len(d.Fields) {
+		return "", exit.Usage("%s: there is no column %s; the data has %d", flag, given, len(d.Fields))
+	}
+	return d.Fields[n-1], nil
+}
+
+// timeLayout returns the layout of the column of that name if it has the times of rows.
+func timeLayout(d *dataset.Dataset, name string) string {
+	if of, ok := d.Schema.Layout.(dataset.Tabular); ok {
+		if t := of.Table(); t.Role(dataset.TimeRole) >= 0 && t.Columns[t.Role(dataset.TimeRole)] == name {
+			return t.TimeLayout
+		}
+	}
+	return ""
+}
+
+// featureSlice returns the column of that name if it is a feature.
+func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool) {
+	s = scores.Slice{Name: name}
+	if t := d.Schema.Table; t != nil {
+		for i := range t.Columns {
+			c := &t.Columns[i]
+			if c.Name != name {
+				s.Value += c.Width()
+				continue
+			}
+			s.Column = c
+			return s, true
+		}
+		return s, false
+	}
+	if len(d.Schema.Columns) > 0 {
+		s.Value = slices.Index(d.Schema.Columns, name)
+	} else {
+		n, err := strconv.Atoi(name)
+		if err != nil || n < 1 || n > d.Schema.Dim {
+			return s, false
+		}
+		s.Value = n - 1
+	}
+	if s.Value < 0 {
+		return s, false
+	}
+	if d.Schema.Centre != nil {
+		s.Centre = d.Schema.Centre[s.Value]
+	}
+	return s, true
+}
+
+// sliceReports returns the scores of the values of each column, one target after the other.
+func sliceReports(columns []scores.Slice, all []score.Slices, m *models.Manifest) (out []score.SliceReport) {
+	for i := range all {
+		s := all[i].Report(columns[i%len(columns)].Name)
+		if len(all) > len(columns) {
+			s.Target = (&models.Model{Manifest: m}).Outputs()[i/len(columns)]
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// writeSlices prints the scores of the values of a column.
+func writeSlices(w io.Writer, r *score.SliceReport) {
+	if r.Many {
+		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to score each\n", r.Column, score.MaxSlices)
+		return
+	}
+	what := ""
+	if r.Target != "" {
+		what = r.Target + " "
+	}
+	fmt.Fprintf(w, "\n%sby %s, %s:\n", what, r.Column, report.Counted(r.Values, "value"))
+	rows := slices.Clone(r.Slices)
+	for i := range rows {
+		rows[i].Value = score.Name(rows[i].Value)
+	}
+	if r.Others != nil {
+		o := *r.Others
+		o.Value = report.Counted(r.Values-len(r.Slices), "other value")
+		rows = append(rows, o)
+	}
+	some := func(of func(*score.SliceScore) *float64) bool {
+		return slices.ContainsFunc(rows, func(s score.SliceScore) bool { return of(&s) != nil })
+	}
+	number := func(v *float64, format string, unit float64) string {
+		if v == nil {
+			return "-"
+		}
+		return fmt.Sprintf(format, unit*(*v))
+	}
+	type column struct {
+		head, format string
+		unit         float64
+		of           func(*score.SliceScore) *float64
+		low, high    func(*score.SliceScore) *float64 // nil without an interval
+	}
+	columns := slices.DeleteFunc([]column{
+		{"error %", "%.2f", 100, func(s *score.SliceScore) *float64 { return s.Error }, func(s *score.SliceScore) *float64 { return s.ErrorLow }, func(s *score.SliceScore) *float64 { return s.ErrorHigh }},
+		{"balanced accuracy %", "%.2f", 100, func(s *score.SliceScore) *float64 { return s.BalancedAccuracy }, func(s *score.SliceScore) *float64 { return s.BalancedLow }, func(s *score.SliceScore) *float64 { return s.BalancedHigh }},
+		{"AUC", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.AUC }, func(s *score.SliceScore) *float64 { return s.AUCLow }, func(s *score.SliceScore) *float64 { return s.AUCHigh }},
+		{"log loss", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.LogLoss }, nil, nil},
+		{"MAE", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.MAE }, func(s *score.SliceScore) *float64 { return s.MAELow }, func(s *score.SliceScore) *float64 { return s.MAEHigh }},
+		{"RMSE", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.RMSE }, nil, nil},
+		{"90 % within", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.P90 }, nil, nil},
+		{"R²", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.R2 }, nil, nil},
+	}, func(c column) bool { return !some(c.of) })
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, r.Column, "\trows\t")
+	for _, c := range columns {
+		fmt.Fprint(tw, c.head, "\t")
+		if c.low != nil {
+			fmt.Fprint(tw, "95 % interval\t")
+		}
+	}
+	fmt.Fprintln(tw)
+	for i := range rows {
+		s := &rows[i]
+		fmt.Fprintf(tw, "%s\t%d\t", s.Value, s.Rows)
+		for _, c := range columns {
+			fmt.Fprint(tw, number(c.of(s), c.format, c.unit), "\t")
+			switch {
+			case c.low != nil && c.low(s) == nil:
+				fmt.Fprint(tw, "-\t")
+			case c.low != nil:
+				fmt.Fprintf(tw, "%s to %s\t", number(c.low(s), c.format, c.unit), number(c.high(s), c.format, c.unit))
+			}
+		}
+		fmt.Fprintln(tw)
+	}
+	tw.Flush()
+}

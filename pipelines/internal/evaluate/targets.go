@@ -1,0 +1,99 @@
+package evaluate
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/paired"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// TargetReport is the score of one of several targets.
+type TargetReport struct {
+	Target string `json:"target"`
+	score.TargetReport
+}
+
+// addTargets adds the scores of a regression. The rows were counted as often as their weights say,
+// if they have any; their number is then effective.
+func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manifest, weighted bool, effective float64) {
+	names := (&models.Model{Manifest: m}).Outputs()
+	for c := range found.Targets {
+		one, grid := found.Targets[c].Report(), m.TargetGrid[c]
+		rows := float64(one.Rows)
+		if weighted {
+			rows = effective
+		}
+		if found.Groups != nil {
+			rows = min(rows, found.Groups[c].Independent(paired.MSE, found.Precision[c].SquareVariance(&one, grid.Half())))
+			if c == 0 {
+				r.Independent = rows
+			}
+		}
+		found.Precision[c].Bound(&one, grid.Mid(), grid.Half(), rows)
+		one.Far = found.Far[c].On(grid.Low, grid.High)
+		if len(found.Targets) == 1 {
+			r.Targets = &one
+			return
+		}
+		r.ByTarget = append(r.ByTarget, TargetReport{names[c], one})
+	}
+	mean := 0.0
+	for i := range r.ByTarget {
+		if r.ByTarget[i].R2 == nil {
+			return
+		}
+		mean += *r.ByTarget[i].R2 / float64(len(r.ByTarget))
+	}
+	r.MeanR2 = &mean
+}
+
+// of returns the result as that of one of several targets.
+func (r *EvaluateResult) of(target int) *EvaluateResult {
+	one := *r
+	one.Targets, one.ByTarget, one.MeanR2 = &r.ByTarget[target].TargetReport, nil, nil
+	return &one
+}
+
+// writeTargets prints the scores of several targets.
+func (r *EvaluateResult) writeTargets(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "target\trows\tRMSE\t95 % interval\tMAE\t90 % within\tR²\t95 % interval\tmean\tdeviation\t\n")
+	far := ""
+	for i := range r.ByTarget {
+		t := &r.ByTarget[i]
+		if t.Far != nil {
+			far += fmt.Sprintf("%s: %s\n", t.Target, t.Far.Text(t.Rows))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%s\t%s\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows),
+			t.RMSE, ends(t.RMSEInterval), t.MAE, t.P90, r2Text(t.R2), ends(t.R2Interval), t.TargetMean, t.TargetDev)
+	}
+	tw.Flush()
+	io.WriteString(w, far)
+	for i := range r.ByTarget {
+		if t := &r.ByTarget[i]; t.NotFinite > 0 {
+			fmt.Fprintf(w, "%s rows have no finite prediction of %s, and are left out\n", report.Groups(t.NotFinite), t.Target)
+		}
+	}
+	fmt.Fprintf(w, "mean R² %s\n", r2Text(r.MeanR2))
+}
+
+// ends formats an interval, "-" if there is none.
+func ends(of *[2]float64) string {
+	if of == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4g to %.4g", of[0], of[1])
+}
+
+// r2Text formats an R², which is nil if the rows do not define it.
+func r2Text(r2 *float64) string {
+	if r2 == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", *r2)
+}

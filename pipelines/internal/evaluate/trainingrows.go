@@ -1,0 +1,84 @@
+package evaluate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// trainingRows returns how many of the used rows a model is known to have been trained on: all of
+// them if they have its fingerprint, whatever their order and files, and otherwise the rows of whole
+// files of the training. Other data is not read again.
+func trainingRows(ctx context.Context, j *job.Job, dir string, m *models.Manifest, d *dataset.Dataset, used int64, reports []dataset.Report) (int64, error) {
+	if m.Rows.Used == used {
+		same, err := sameFingerprint(ctx, j, dir, m, d)
+		if same || err != nil {
+			return used, err
+		}
+	}
+	return rowsOfTrainingFiles(ctx, dir, d, reports)
+}
+
+// sameFingerprint reports whether the rows of the data are those of the training.
+func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Manifest, d *dataset.Dataset) (bool, error) {
+	schema, err := apply.SchemaOf(dir, m)
+	if err != nil {
+		return false, err
+	}
+	// Rows are read as the training read them, not with missing values as predictions read them.
+	as := *d
+	as.Schema.Table = schema.Table
+	j.Progress.Phase("looking for rows of the training", 0)
+	defer j.Progress.Done()
+	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.Seed, &transforms.Target{Open: m.Task == models.Classification})
+	if exit.Code(err) == exit.CodeData { // the training could not have used them
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256(found.Encoded)
+	return hex.EncodeToString(sum[:]) == m.Fingerprint, nil
+}
+
+// rowsOfTrainingFiles counts the rows of files that the lineage of the model names.
+func rowsOfTrainingFiles(ctx context.Context, dir string, d *dataset.Dataset, reports []dataset.Report) (rows int64, err error) {
+	l, err := registry.ReadLineage(ctx, dir)
+	if err != nil || l == nil || len(l.Forgotten) > 0 {
+		return 0, nil // a lineage is not part of the model: a damaged one tells nothing
+	}
+	var trained []registry.File
+	for _, p := range l.Parts {
+		trained = append(trained, p.Files...)
+	}
+	for i := range d.Files {
+		f := d.Files[i]
+		if !slices.ContainsFunc(trained, func(t registry.File) bool { return t.Bytes == f.Size }) {
+			continue // its content need not be read
+		}
+		f.Labels = nil
+		one, err := registry.FilesOf(ctx, &dataset.Dataset{Schema: d.Schema, Files: []dataset.File{f}})
+		if err != nil {
+			return 0, err
+		}
+		if !slices.ContainsFunc(trained, func(t registry.File) bool { return t.Bytes == one[0].Bytes && t.Version == one[0].Version }) {
+			continue
+		}
+		for _, r := range reports {
+			if r.Shard.File == i {
+				rows += r.Rows
+			}
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,193 @@
+package evaluate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// UnseenLabel is a label that is not a class of the model.
+type UnseenLabel struct {
+	Label string `json:"label"`
+	Rows  int64  `json:"rows"`
+}
+
+// maxUnseen is the largest number of unseen labels in a report.
+const maxUnseen = 100
+
+// unseenLabels returns the most frequent unseen labels; equal counts are in the order of a
+// vocabulary. If there are too many to count one by one, it returns one entry for all.
+func unseenLabels(c *schema.LabelCounts) []UnseenLabel {
+	s := c.Summary()
+	if s.Rows == 0 {
+		return nil
+	}
+	if s.Vocabulary == nil {
+		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", schema.MaxClasses, schema.MaxLabel), Rows: s.Rows}}
+	}
+	var list []UnseenLabel
+	for i, label := range s.Vocabulary.Classes {
+		list = append(list, UnseenLabel{label, s.Counts[i]})
+	}
+	slices.SortStableFunc(list, func(a, b UnseenLabel) int { return cmp.Compare(b.Rows, a.Rows) })
+	return list[:min(len(list), maxUnseen)]
+}
+
+// someUnseen lists some labels with their rows.
+func someUnseen(list []UnseenLabel) string {
+	const most = 10
+	var b strings.Builder
+	for i, l := range list[:min(len(list), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q (%s)", l.Label, report.Counted64(l.Rows, "row"))
+	}
+	if len(list) > most {
+		b.WriteString(", …")
+	}
+	return b.String()
+}
+
+// labelHint says how all unseen labels differ from classes of the model, if they differ in the
+// same way, and which flag makes them equal; "" otherwise. A flag is not named if it would merge labels of the data.
+func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
+	s := c.Summary()
+	if s.Rows == 0 || s.Vocabulary == nil {
+		return ""
+	}
+	unseen := s.Vocabulary.Classes
+	var classes, seen, without []string
+	for _, class := range scores {
+		if classes = append(classes, class.Class); class.Rows > 0 {
+			seen = append(seen, class.Class)
+		} else {
+			without = append(without, class.Class)
+		}
+	}
+	trim := func(characters string) func(string) string {
+		return func(l string) string { return strings.Trim(l, characters) }
+	}
+	all := slices.Concat(seen, unseen)
+	strips := func(characters string) bool {
+		return strippable(unseen, classes, characters) && !merges(all, trim(characters))
+	}
+	if len(unseen) == 1 && len(without) == 1 && len(seen) > 0 && isNumber(unseen[0]) && isNumber(without[0]) {
+		return fmt.Sprintf("no row has the class %q; if %q means that class, write it that way", without[0], unseen[0])
+	}
+	if before, after, ok := wrapped(unseen, classes); ok {
+		what := fmt.Sprintf("end in %q", after)
+		switch {
+		case after == "":
+			what = fmt.Sprintf("begin with %q", before)
+		case before != "":
+			what = fmt.Sprintf("begin with %q and %s", before, what)
+		}
+		if characters := before + after; strips(characters) {
+			return fmt.Sprintf("these labels %s, the classes do not; --label_strip %s removes that", what, quoted(characters))
+		}
+		return fmt.Sprintf("these labels %s, the classes do not", what)
+	}
+	if strips(" \t") {
+		return `these labels have spaces around them, the classes do not; --label_strip ' ' removes them`
+	}
+	if _, after, ok := wrapped(classes, unseen); ok && after != "" && !merges(classes, trim(after)) {
+		return fmt.Sprintf("the classes end in %q, these labels do not; train with --label_strip %s", after, quoted(after))
+	}
+	lower := map[string]bool{}
+	for _, class := range classes {
+		lower[strings.ToLower(class)] = true
+	}
+	if len(lower) == len(classes) && !merges(all, strings.ToLower) && !slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
+		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"
+	}
+	looks := map[string]string{}
+	for _, class := range classes {
+		looks[schema.Look(class)] = class
+	}
+	var alike []string
+	for _, l := range unseen {
+		if class, is := looks[schema.Look(l)]; is && !strings.EqualFold(l, class) && len(alike) < 5 {
+			alike = append(alike, fmt.Sprintf("%+q looks like the class %+q", l, class))
+		}
+	}
+	return strings.Join(alike, ", ")
+}
+
+// merges reports whether a change makes different labels equal.
+func merges(labels []string, change func(string) string) bool {
+	changed := map[string]bool{}
+	for _, l := range labels {
+		changed[change(l)] = true
+	}
+	return len(changed) < len(labels)
+}
+
+func isNumber(label string) bool {
+	_, reason := schema.ParseTarget([]byte(label))
+	return reason == ""
+}
+
+// wrapped returns the text before and after a class that makes it a label, if they are the same
+// for all labels: preferably only one of the two.
+func wrapped(labels, classes []string) (before, after string, ok bool) {
+	known := make(map[string]bool, len(classes))
+	for _, c := range classes {
+		known[c] = true
+	}
+	fits := func(before, after string) bool {
+		return before+after != "" && !slices.ContainsFunc(labels, func(l string) bool {
+			l, begins := strings.CutPrefix(l, before)
+			l, ends := strings.CutSuffix(l, after)
+			return !begins || !ends || !known[l]
+		})
+	}
+	var middle []string
+	for _, class := range classes {
+		if class == "" {
+			continue
+		}
+		if after, found := strings.CutPrefix(labels[0], class); found && fits("", after) {
+			return "", after, true
+		}
+		if before, found := strings.CutSuffix(labels[0], class); found && fits(before, "") {
+			return before, "", true
+		}
+		if before, after, found := strings.Cut(labels[0], class); found && middle == nil && fits(before, after) {
+			middle = []string{before, after}
+		}
+	}
+	if middle == nil {
+		return "", "", false
+	}
+	return middle[0], middle[1], true
+}
+
+// strippable tells whether labels are classes without some characters at their ends, and all
+// classes have none of these there.
+func strippable(labels, classes []string, characters string) bool {
+	known := make(map[string]bool, len(classes))
+	for _, c := range classes {
+		if known[c] = true; strings.Trim(c, characters) != c {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(labels, func(l string) bool { return !known[strings.Trim(l, characters)] })
+}
+
+// quoted returns the distinct characters as a word of a shell.
+func quoted(characters string) string {
+	var distinct []rune
+	for _, r := range characters {
+		if !slices.Contains(distinct, r) && r != utf8.RuneError {
+			distinct = append(distinct, r)
+		}
+	}
+	return "'" + strings.ReplaceAll(string(distinct), "'", `'\''`) + "'"
+}

@@ -1,0 +1,280 @@
+package evaluate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// VerifyOptions says which model to verify, and on which data it was trained.
+type VerifyOptions struct {
+	Model          string // directory
+	Data           dataset.Options
+	MaxBadFraction float64
+	Job            job.Options
+}
+
+// VerifyResult has what was recorded when the model was trained, and what was recomputed from
+// the data. It contains nothing that was not recomputed: the training log and held-out errors
+// are in the manifest only.
+type VerifyResult struct {
+	Model       string          `json:"model"`
+	Problem     Problem         `json:"problem"` // that was solved
+	Recorded    Optimum         `json:"recorded"`
+	Certificate svm.Certificate `json:"certificate"`
+	Holds       bool            `json:"holds"`
+	Why         []string        `json:"why,omitempty"` // the certificate does not hold
+}
+
+// Problem is the optimisation problem that the certificate is about.
+type Problem struct {
+	loss.Problem
+	Bias float64 `json:"bias"` // value of the constant feature that the intercept weighs; 0 is no intercept
+}
+
+// Optimum is what a manifest says about the distance of weights from the optimum.
+type Optimum struct {
+	Objective float64 `json:"objective"`
+	Dual      float64 `json:"dual"`
+	Gap       float64 `json:"gap"`
+}
+
+// Verify recomputes the objective and the dual objective of an svm model from the data it was
+// trained on, and checks its certificate: that the weights are at most as far from the optimum
+// as the manifest says. If the certificate does not hold, the error is a *GateError and the
+// result is complete.
+func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err error) {
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	if err := certified(o.Model, manifest); err != nil {
+		return nil, err
+	}
+	if err := prepare.Labeled(d); err != nil {
+		return nil, err
+	}
+	j, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	l, err := sameRows(ctx, j, manifest, d, o)
+	if err != nil {
+		return nil, err
+	}
+	c := manifest.Learner.Log
+	result = &VerifyResult{Model: o.Model, Recorded: Optimum{c.Objective, *c.Dual, *c.Gap}}
+	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
+		return nil, models.Bad(o.Model, err)
+	}
+	if err := certify(ctx, j, manifest, l, o, result); err != nil {
+		return nil, err
+	}
+	result.judge()
+	if !result.Holds {
+		err = &exit.GateError{Message: "the certificate does not hold: " + strings.Join(result.Why, "; ")}
+	}
+	return result, err
+}
+
+// certified returns an error unless the model has a certificate.
+func certified(dir string, m *models.Manifest) error {
+	_, kept := m.File(training.StateFile)
+	switch c := m.Learner.Log; {
+	case m.Learner.Kind+".verify" != svm.VerifyKind:
+		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
+	case c == nil || c.Gap == nil:
+		return exit.Usage("%s has the initial weights of --init, for which there are no dual variables; train for at least one round", dir)
+	case !kept:
+		return exit.Usage("%s has a gap but not the dual variables that prove it, because they were too large to store", dir)
+	}
+	return nil
+}
+
+// sameRows profiles the data and returns an error unless the rows are those that the model was
+// trained on.
+func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*prepare.Prepared, error) {
+	j.Progress.Phase("reading", 0)
+	defer j.Progress.Done()
+	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed, &transforms.Target{Open: m.Task != models.Regression})
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(found.Encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
+		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint differs", o.Model)
+	}
+	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used || have.SetAside != said.SetAside {
+		return nil, exit.Refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read, have.Used, o.Model, said.Read, said.Used)
+	}
+	if m.Task == models.Classification {
+		if have := found.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
+			return nil, exit.Refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model, m.Profile.ClassCounts)
+		}
+	}
+	return &prepare.Prepared{
+		Data: d, Shards: found.Shards, Counts: found.Counts, Profile: found.Sum.Result(), Distinct: &found.Distinct, Rule: m.Learner.Split,
+		Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
+	}, nil
+}
+
+// certify runs the verification's pass.
+func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o VerifyOptions, result *VerifyResult) error {
+	c, d := m.Learner.Log, l.Data
+	d.Schema.Dim = m.Input.Dim
+	folds := 0
+	recoder, err := transforms.Recoder(m.Recipe)
+	if err != nil {
+		return models.Bad(o.Model, err)
+	}
+	if c.HeldOutRows > 0 { // else the model has learned from all rows, after others had not
+		folds = m.Learner.Folds
+	}
+	if folds > 0 || recoder != nil {
+		if err := l.CountCopies(ctx, j, m.Seed, o.MaxBadFraction, true); err != nil {
+			return err
+		}
+	}
+	if err := j.TakeFiles(o.Model, m); err != nil {
+		return err
+	}
+	mean := 0.0
+	if w := l.Profile.Weights; w != nil && !w.Equal() {
+		if folds > 0 {
+			return exit.Refuse("pipelines: %s was trained on rows with weights, and others were held out of it: its certificate is on the mean of the former, which verify does not compute; train without a time limit", o.Model)
+		}
+		mean = w.Mean()
+	}
+	pass := &epochs.Pass{
+		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Rule: l.Rule, Copies: l.Copies, EqualWeights: l.EqualWeights()},
+		Learner: epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, Recipe: m.Recipe,
+		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
+	}
+	sc, err := j.Store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Assignments)))
+	state, err := models.ReadFile(ctx, o.Model, m, training.StateFile)
+	if err != nil {
+		return err
+	}
+	weights, err := models.ReadFile(ctx, o.Model, m, models.WeightsFile)
+	if err != nil {
+		return err
+	}
+	state = svm.VerifyState(state, weights)
+	if learner, err := pass.Learner.Open(ctx); err != nil {
+		return models.Bad(o.Model, err)
+	} else if _, err := learner.Open(state); err != nil {
+		return models.Bad(o.Model, err)
+	}
+	if err := storage.WriteState(ctx, epochs.StateFile(sc.Pass, 1), state); err != nil {
+		return err
+	}
+	for p := range c.Partitions {
+		own, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(training.DualFile, p))
+		if err != nil {
+			return err
+		}
+		if err := storage.WriteState(ctx, epochs.CarriedFile(sc.Pass, 0, p), own); err != nil {
+			return err
+		}
+	}
+	j.Progress.Phase("verifying", m.Rows.Used)
+	defer j.Progress.Done()
+	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
+		var reported *transforms.Fault
+		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
+			return exit.Refuse("%s\ndual variables belong to rows by position: give the files of the training, all of them and in the same order", reported.Message)
+		}
+		return err
+	}
+	data, err := storage.ReadState(ctx, epochs.StateFile(sc.Pass, 2), transforms.MaxState)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &result.Certificate)
+}
+
+// Tolerances for the rounding of float32 scores, relative to the objective, and for that of
+// float64 sums in weights.
+const (
+	scoreRounding  = 1e-6
+	weightRounding = 1e-6
+)
+
+// judge compares what was recomputed with what was recorded.
+func (r *VerifyResult) judge() {
+	c, was := r.Certificate, r.Recorded
+	not := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }
+	if !c.Same {
+		not("the weights are not those of the last round")
+	}
+	if !(c.Drift <= weightRounding) {
+		not("the dual variables give different weights (by %.2g of the largest; are the files the same, in the same order?)", c.Drift)
+	}
+	rounding := scoreRounding * math.Abs(c.Primal)
+	for _, v := range []struct {
+		name           string
+		computed, said float64
+	}{{"objective", c.Primal, was.Objective}, {"dual", c.Dual, was.Dual}, {"gap", c.Gap, was.Gap}} {
+		if !(math.Abs(v.computed-v.said) <= rounding) {
+			not("the %s is %.8g, but %.8g was recorded", v.name, v.computed, v.said)
+		}
+	}
+	r.Holds = len(r.Why) == 0
+}
+
+// WriteTo prints the result for people.
+func (r *VerifyResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model      %s\n", r.Model)
+	p := r.Problem
+	fmt.Fprintf(&b, "problem    %s loss, lambda %g, %s rows, ", strings.ReplaceAll(p.Loss, "_", " "), p.Lambda, report.Groups(p.Rows))
+	if !p.Regression {
+		fmt.Fprintf(&b, "%d classes, ", p.Outputs)
+	}
+	fmt.Fprintf(&b, "%s, ", report.Counted(p.Dim, "feature"))
+	if p.Bias > 0 {
+		fmt.Fprintf(&b, "a constant feature of %g\n", p.Bias)
+	} else {
+		b.WriteString("no intercept\n")
+	}
+	if p.Weights != nil {
+		fmt.Fprintf(&b, "           weights of the classes %v\n", p.Weights)
+	}
+	fmt.Fprintf(&b, "           %14s %14s %12s\n", "objective", "dual", "gap")
+	fmt.Fprintf(&b, "recorded   %14.9g %14.9g %12.4g\n", r.Recorded.Objective, r.Recorded.Dual, r.Recorded.Gap)
+	fmt.Fprintf(&b, "computed   %14.9g %14.9g %12.4g\n", r.Certificate.Primal, r.Certificate.Dual, r.Certificate.Gap)
+	if r.Holds {
+		fmt.Fprintf(&b, "the certificate holds: no weights have an objective lower by more than %.3g\n", r.Certificate.Gap)
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}

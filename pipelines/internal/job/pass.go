@@ -1,0 +1,445 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// ShardBytes is the default size of the shards of plain files.
+const ShardBytes = 32 << 20
+
+// Counts says what became of the rows: Read = Used + SetAside, always.
+type Counts struct {
+	Read     int64 `json:"read"`
+	Used     int64 `json:"used"`
+	SetAside int64 `json:"set_aside"`
+	// Unlabeled are rows set aside because their label is missing. MaxBadFraction does not
+	// count them.
+	Unlabeled int64 `json:"unlabeled,omitempty"`
+	// Weightless are rows set aside because their weight is 0; likewise.
+	Weightless int64 `json:"weight_zero,omitempty"`
+	// Missing and Others count fields of typed tables in the rows used: missing values, and
+	// texts of categories that are not levels.
+	Missing int64 `json:"missing_values,omitempty"`
+	Others  int64 `json:"other_levels,omitempty"`
+	Zones   int64 `json:"times_of_other_zone,omitempty"` // see dataset.Report
+	Blank   int64 `json:"blank_lines,omitempty"`         // empty lines, which are not rows
+	// Headers are lines that repeat the header, as joined files have them; likewise.
+	Headers int64 `json:"repeated_headers,omitempty"`
+	// Remarks says how many files have no rows, and which quoted field seems to hold some. It is no part of a
+	// manifest, which does not depend on how rows are divided into files.
+	Remarks string `json:"-"`
+	// Listed are the first of the rows set aside, in the order of the files.
+	Listed []dataset.SetAside `json:"-"`
+}
+
+// maxListed is the largest number of rows set aside that are listed.
+const maxListed = 10_000
+
+// passFiles names the files that a pass writes into the work directory.
+type passFiles struct{ sum, reports string }
+
+// scan runs one pass over the data until its shards tile the files: build adds the pass to a
+// graph and writes its sum and its reports to the given files. If both exist already, from a
+// stopped run, nothing runs. A shard boundary inside a quoted field shows afterwards; a second
+// try then reads the file whole. scan returns the reports in the order of the rows.
+func (j *Job) scan(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
+	common := p.Common()
+	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
+	for {
+		files, reports, err := j.scanOnce(ctx, p, name, build)
+		if err != nil {
+			return files, nil, err
+		}
+		again, err := untiled(&common.Data, common.Shards, reports)
+		if err != nil || len(again) == 0 {
+			return files, reports, err
+		}
+		common.Shards = wholeFiles(common.Shards, again)
+	}
+}
+
+// sumPass is a pass that ends in one encoded sum.
+type sumPass interface {
+	transforms.Kind
+	// Sum returns the sum, and a dataset.Report in JSON for each shard.
+	Sum(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)
+}
+
+// ScanSum runs a pass that ends in one encoded sum and decodes it into sum, which must be zero. It
+// returns the reports in the order of the rows.
+func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum wire.Coded) (reports []dataset.Report, err error) {
+	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
+		sum, reports := p.Sum(s, sc)
+		transforms.Write(s, files.sum, sum)
+		transforms.WriteLines(s, files.reports, reports)
+	})
+	if err != nil {
+		return nil, err
+	}
+	data, err := storage.ReadState(ctx, files.sum, transforms.MaxState)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > largeSum {
+		runtime.GC() // what the pass has left would stand beside the sum
+	}
+	if err := wire.Unmarshal(sum, data); err != nil {
+		return nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", files.sum, err)
+	}
+	return reports, nil
+}
+
+// largeSum is the size in bytes of an encoded sum that takes much of a job's memory.
+const largeSum = 1 << 20
+
+func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
+	files = passFiles{sum: j.Work.File(name+".bin", engine.Program(), p), reports: j.Work.File(name+".reports", engine.Program(), p)}
+	if err := j.runPass(ctx, p, files, build); err != nil {
+		return files, nil, err
+	}
+	if reports, err = ReadReports[dataset.Report](ctx, files.reports); err != nil {
+		return files, nil, err
+	}
+	if want := len(p.Common().Shards); len(reports) != want {
+		return files, nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), want)
+	}
+	return files, reports, nil
+}
+
+// untiled sorts the reports and returns the files whose shards do not tile them, which must be
+// read whole. A fault of a reader is an error.
+func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
+	_, again = dataset.Tile(reports)
+	if err := transforms.FaultOfReports(reports); err != nil {
+		return nil, err
+	}
+	for _, file := range again {
+		if slices.Contains(shards, dataset.Whole(file)) {
+			return nil, &dataset.Error{Format: d.Schema.Format, Name: d.Files[file].Name, Err: errNotTiled}
+		}
+	}
+	return again, nil
+}
+
+var errNotTiled = errors.New("was not read completely")
+
+// wholeFiles replaces the shards of files by whole files.
+func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
+	out := slices.DeleteFunc(slices.Clone(shards), func(s dataset.Shard) bool { return slices.Contains(files, s.File) })
+	for _, file := range files {
+		out = append(out, dataset.Whole(file))
+	}
+	return out
+}
+
+func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles, build func(beam.Scope, transforms.Scan, passFiles)) error {
+	if err := ForgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
+		return err
+	}
+	found, err := j.Intact(ctx, files.sum, files.reports)
+	if err != nil {
+		return err
+	}
+	if found {
+		j.Progress.Note("found the result of this pass in the work directory")
+		return nil
+	}
+	sc, err := j.Store(ctx, p)
+	if err != nil {
+		return err
+	}
+	return j.Run(ctx, func(s beam.Scope) { build(s, sc, files) })
+}
+
+// Intact tells whether state files exist and are undamaged. Damage is noted, and that part is
+// done again.
+func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
+	for _, uri := range uris {
+		err := storage.CheckState(ctx, uri)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return false, nil
+		case exit.Damaged(err):
+			j.Damage(err)
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Damage notes that a damaged part is done again.
+func (j *Job) Damage(err error) {
+	j.Progress.Note("%s; this part is done again", transforms.FaultText(err))
+}
+
+// Store writes the pass file and returns the scan of the pass.
+func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
+	j.Worker.Share(p.Common())
+	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
+	about := j.Engine.About()
+	sc := transforms.Scan{
+		Pass: uri, Lanes: max(1, min(j.Engine.Lanes, len(p.Common().Shards))), Stripes: p.Common().Stripes, Threads: j.Engine.Threads,
+		SolveThreads: j.Engine.SolveThreads, Spread: about.Spread, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
+	}
+	if err == nil && j.Opts.Resume {
+		var rows int64
+		if rows, err = sc.Continue(ctx); rows > 0 {
+			j.Progress.Note("found partial sums of %s rows in the work directory", report.Groups(rows))
+		}
+	}
+	return sc, err
+}
+
+// ReadReports reads reports of the type R that transforms.WriteLines wrote.
+func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
+	data, err := storage.ReadState(ctx, uri, transforms.MaxState)
+	if err != nil {
+		return nil, err
+	}
+	var out []R
+	for line := range bytes.Lines(data) {
+		var r R
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("pipelines: reports %s: %w", uri, err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// ForgetFaults removes the reports of an earlier run if they contain data that could not be
+// read, so that it is read again.
+func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R) dataset.Report) error {
+	found, err := j.Intact(ctx, uri)
+	if err != nil || !found {
+		return err
+	}
+	left, err := ReadReports[R](ctx, uri)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(left, func(r R) bool { return report(r).Fault != "" }) {
+		return storage.Remove(ctx, uri)
+	}
+	return nil
+}
+
+// Count adds up the reports. It refuses the data if more rows are unusable than allowed, or if
+// there are no rows.
+func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts, error) {
+	var c Counts
+	var bad int64
+	filled := map[int]bool{}
+	for _, r := range reports {
+		if r.Rows+r.Bad+r.Unlabeled+r.Weightless+r.Passed > 0 {
+			filled[r.Shard.File] = true
+		}
+		c.Used += r.Rows
+		bad += r.Bad
+		c.Unlabeled += r.Unlabeled
+		c.Weightless += r.Weightless
+		c.Missing += r.Missing
+		c.Others += r.Others
+		c.Zones += r.Zones
+		c.Blank += r.Blank
+		c.Headers += r.Headers
+		c.Listed = append(c.Listed, r.SetAside[:min(len(r.SetAside), maxListed-len(c.Listed))]...)
+	}
+	c.SetAside = bad + c.Unlabeled + c.Weightless
+	c.Read = c.Used + c.SetAside
+	if n := len(d.Files) - len(filled); n > 0 {
+		c.Remarks = fmt.Sprintf("; %d of %d files without rows", n, len(d.Files))
+	}
+	for _, r := range reports {
+		if f := r.Quoted; f[2] > 0 {
+			c.Remarks += fmt.Sprintf("; %s:%d: a quoted field runs to line %d, and %d of its lines look like rows; "+
+				"if its quotes are stray, remove them", d.Files[r.Shard.File].Name, r.Shard.Line+f[0], r.Shard.Line+f[1], f[2])
+			break
+		}
+	}
+	if float64(bad) > maxBad*float64(c.Read) {
+		b := firstBad(reports)
+		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
+		if maxBad == 0 {
+			return c, exit.Refuse("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows to be set aside", first)
+		}
+		return c, exit.Refuse("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first", first, bad, c.Read, maxBad)
+	}
+	if c.Used == 0 {
+		return c, noRows(d, c, reports)
+	}
+	return c, nil
+}
+
+// mostNamed is how many ids an error names.
+const mostNamed = 5
+
+// AllNamed returns an error unless all ids by which d chooses rows are those of rows that were used.
+func AllNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
+	n, first, err := d.Only.Missing(ctx, reports, mostNamed)
+	if err != nil || n == 0 {
+		return err
+	}
+	quoted := make([]string, len(first))
+	for i, id := range first {
+		quoted[i] = strconv.Quote(id)
+	}
+	etc := ""
+	if n > len(first) {
+		etc = ", …"
+	}
+	return exit.Refuse("pipelines: %s of the list: no row of the data that can be used has %s%s; give the files with these rows, or take the ids out of the list; ids are compared as they are written in the files",
+		report.Counted64(int64(n), "id"), strings.Join(quoted, ", "), etc)
+}
+
+// firstBad returns the first row that was set aside for another reason than that it has no
+// label. There must be one.
+func firstBad(reports []dataset.Report) dataset.SetAside {
+	for _, r := range reports {
+		for _, a := range r.SetAside {
+			if !strings.HasPrefix(a.Reason, dataset.NoLabel) {
+				return a
+			}
+		}
+	}
+	panic("pipelines: bad rows are counted, but none is listed")
+}
+
+// noRows returns the error of data without rows that can be used: the reasons, and what to do.
+func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
+	why := errors.New("has no rows")
+	switch bad := c.SetAside - c.Unlabeled - c.Weightless; {
+	case c.SetAside > 0:
+		var parts []string
+		say := func(n int64, format string, args ...any) {
+			of := fmt.Sprintf("%d of %d", n, c.SetAside)
+			if n == c.SetAside {
+				of = fmt.Sprintf("all %d", n)
+			}
+			if n > 0 {
+				parts = append(parts, of+" "+fmt.Sprintf(format, args...))
+			}
+		}
+		if bad > 0 {
+			b := firstBad(reports)
+			say(bad, "cannot be read, the first is %s: %s", b.Place(), b.Reason)
+		}
+		switch {
+		case len(d.Targets) > 0:
+			say(c.Unlabeled, "lack one of the labels %s; leave out the label that is missing, with --label", strings.Join(d.Targets, ", "))
+		case d.Label != "":
+			say(c.Unlabeled, "lack the label, column %q; name another column with --label", d.Label)
+		default:
+			say(c.Unlabeled, "have no label")
+		}
+		say(c.Weightless, "have the weight 0, so they do not count; give some a weight above 0, or leave the weights out")
+		why = errors.New("has no usable rows: " + strings.Join(parts, "; "))
+	case len(d.Schema.Columns) > 0:
+		why = errors.New("has columns but no rows")
+	}
+	if n := len(d.Files); n > 1 {
+		why = fmt.Errorf("%w; neither do the other files, %d in all", why, n)
+	}
+	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
+}
+
+// SetAsideFile is the file in a directory of a model or of predictions that lists the rows set
+// aside, one JSON object per line.
+const SetAsideFile = "set_aside.jsonl"
+
+// String says how many rows were used, and how many were set aside, if any.
+func (c Counts) String() string {
+	if c.SetAside == 0 {
+		return report.Groups(c.Used) + c.Without()
+	}
+	var reasons []string
+	if c.Unlabeled > 0 {
+		reasons = append(reasons, report.Groups(c.Unlabeled)+" without label")
+	}
+	if c.Weightless > 0 {
+		reasons = append(reasons, report.Groups(c.Weightless)+" of weight 0")
+	}
+	why := ""
+	if len(reasons) > 0 {
+		why = " (" + strings.Join(reasons, ", ") + ")"
+	}
+	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why) + c.Without()
+}
+
+// Without says how many repeated headers were skipped, and has the Remarks; "" if there are none.
+func (c Counts) Without() string {
+	if c.Headers == 0 {
+		return c.Remarks
+	}
+	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Remarks
+}
+
+// manyUnlabeled is the share of rows without a label from which on a note says so.
+const manyUnlabeled = 0.1
+
+// LabelNote says that many rows have no label; "" if they are few.
+func (c Counts) LabelNote() string {
+	if float64(c.Unlabeled) <= manyUnlabeled*float64(c.Read) {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s rows have no label and are set aside; if an empty label has a meaning, write a word for it", report.Groups(c.Unlabeled), report.Groups(c.Read))
+}
+
+// Fields says how many fields were missing and how many had texts that are not levels; "" if
+// there are none.
+func (c Counts) Fields() string {
+	var parts []string
+	if c.Missing > 0 {
+		parts = append(parts, report.Groups(c.Missing)+" missing, filled")
+	}
+	if c.Others > 0 {
+		parts = append(parts, report.Groups(c.Others)+" of categories with a text that is not one of the levels, read as other")
+	}
+	if c.Zones > 0 {
+		parts = append(parts, report.Groups(c.Zones)+" times that name a zone although those of the training data name none, or the reverse; times without a zone are read as UTC")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Files returns the SetAsideFile, or nothing if no rows were set aside.
+func (c Counts) Files() []storage.File {
+	if len(c.Listed) == 0 {
+		return nil
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	for _, s := range c.Listed {
+		enc.Encode(s) // encoding strings and numbers into memory cannot fail
+	}
+	return []storage.File{{Name: SetAsideFile, Data: out.Bytes()}}
+}
+
+// WithList is String for a directory that has a SetAsideFile.
+func (c Counts) WithList() string {
+	if len(c.Listed) == 0 {
+		return c.String()
+	}
+	return c.String() + ", listed in " + SetAsideFile
+}

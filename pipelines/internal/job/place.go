@@ -1,0 +1,95 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// apart refuses directories of a job that are inside each other: the output, the work
+// directory, and directories that the job reads.
+func (o Options) apart(makes string, dirs []Place) error {
+	var own, read []Place
+	for _, d := range dirs {
+		if d.Name == makes && len(own) == 0 {
+			own = append(own, d)
+		} else {
+			read = append(read, d)
+		}
+	}
+	own = append(own, Place{"work", o.Work})
+	for _, a := range own {
+		for _, b := range append(own, read...) {
+			if a == b || a.Name == "" || b.Name == "" {
+				continue
+			}
+			inside, err := storage.Within(a.Name, b.Name)
+			if err != nil {
+				return err
+			}
+			around, err := storage.Within(b.Name, a.Name)
+			switch {
+			case err != nil:
+				return err
+			case inside && !around:
+				return exit.Usage("--%s %s is inside --%s %s: give a directory beside it", a.Flag, a.Name, b.Flag, b.Name)
+			case inside && slices.Contains(own, b):
+				return exit.Usage("--%s and --%s are the same directory, %s: give another", a.Flag, b.Flag, a.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// Publish creates the output directory of the job.
+func (j *Job) Publish(ctx context.Context, out string, files []storage.File) error {
+	err := j.Work.Claim.Publish(ctx, files)
+	if !j.Opts.Resume || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if made, holdsErr := storage.Holds(ctx, out, files); holdsErr != nil || !made {
+		return err
+	}
+	j.Progress.Note("%s is already complete", out)
+	return nil
+}
+
+// Vacant returns an error if the output of the job already exists.
+func (o Options) Vacant(ctx context.Context, out string) error {
+	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.Vacant(ctx, out)
+}
+
+// A Place is a directory of a job and the flag that names it.
+type Place struct{ Flag, Name string }
+
+// Validate refuses an invalid engine, directories inside each other, and local files if the
+// workers are on other machines without a common disk. The job creates the directory makes and
+// works beside it; "" if it creates none.
+func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) error {
+	if err := o.apart(makes, dirs); err != nil {
+		return err
+	}
+	if err := o.Engine.Validate(); err != nil || !o.Engine.About().Machines {
+		return err
+	}
+	if makes == "" && o.Work == "" {
+		return exit.Usage("--runner %s: give a new work directory with --work gs://BUCKET/DIR", o.Engine.Runner)
+	}
+	for option, patterns := range data.Patterns() {
+		for _, name := range patterns {
+			dirs = append(dirs, Place{option, name})
+		}
+	}
+	for _, d := range append(dirs, Place{"work", o.Work}) {
+		if d.Name != "" && !strings.HasPrefix(d.Name, "gs://") {
+			return exit.Usage("--%s %s: the workers of the %s runner cannot see the files of this machine; copy them to gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// RoundOptions says when to stop rounds, and where they run.
+type RoundOptions struct {
+	iterative.Stop
+	iterative.Running
+	Needed int // rounds that are taken however little time there is
+}
+
+// Iteration has the reports on the state of each round, and says which state was chosen.
+type Iteration struct {
+	Pass    string // URI
+	History []iterative.Report
+	Taken   int // round
+	State   []byte
+	Why     string        // why it ended
+	Each    time.Duration // how long a round took; 0 if all were found in the work directory
+	ended   bool          // the learner ended it
+	cleared int           // number of rounds whose files are deleted
+}
+
+// Report returns the report on the chosen state.
+func (c *Iteration) Report() iterative.Report { return c.History[c.Taken] }
+
+// Rounds runs a learner from the given state until it stops, and chooses the last state or, if
+// patience ended it, the one with the smallest held-out error. Rounds that an earlier run
+// completed are not repeated.
+func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Iteration, error) {
+	sc, err := j.Store(ctx, pass)
+	if err != nil {
+		return nil, err
+	}
+	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Assignments)))
+	learner, err := pass.Learner.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const tries = 3
+	for try := 1; ; try++ {
+		c := &Iteration{Pass: sc.Pass}
+		err := j.runRounds(ctx, c, sc, learner, pass.Partitions(), first, o)
+		if try == tries || !exit.Damaged(err) && !errors.Is(err, errLost) {
+			return c, err
+		}
+		j.Damage(err)
+		if errors.Is(err, errLost) {
+			if err := c.forget(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// errLost means that the chosen state no longer exists.
+var errLost = errors.New("pipelines: the work directory no longer contains the best state")
+
+// runRounds is one try of Rounds.
+func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner iterative.Learner, partitions int, first []byte, o RoundOptions) error {
+	if err := c.resume(ctx, j, partitions, first); err != nil {
+		return err
+	}
+	if n := len(c.History); n > 0 {
+		j.Progress.Note("found %s in the work directory", report.Counted(n, "round"))
+		if err := c.done(ctx, learner, &o); err != nil {
+			return err
+		}
+	}
+	begun, ran, last := time.Now(), 0, 0
+	started := begun // the last job
+	for !c.stop(o, time.Since(begun), time.Since(started)) {
+		started = time.Now()
+		// Only now: a state before the last job's may be the chosen one. And only files that are
+		// not needed after a power failure; if the disk is slow, wait for it once there are many.
+		if last-c.cleared > maxUncleared {
+			storage.Settle()
+		}
+		if storage.Settled() {
+			if err := c.clear(ctx, partitions, last); err != nil {
+				return err
+			}
+		}
+		at := len(c.History)
+		n := max(1, min(o.PerJob, o.Rounds+1-at))
+		if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, at, n, o.Keep) }); err != nil {
+			return err
+		}
+		for i := at; i < at+n; i++ {
+			if err := c.read(ctx, i); err != nil {
+				return err
+			}
+		}
+		ran += n
+		c.Each = time.Since(begun) / time.Duration(ran)
+		j.Progress.Note("%s", c.progress(o, time.Since(begun), ran))
+		if err := c.done(ctx, learner, &o); err != nil {
+			return err
+		}
+		last = at
+	}
+	var err error
+	c.State, err = storage.ReadState(ctx, epochs.StateFile(c.Pass, c.Taken), transforms.MaxState)
+	for p := 0; err == nil && c.Taken > 0 && p < partitions; p++ {
+		err = storage.CheckState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p)) // a certificate needs it
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
+		err = fmt.Errorf("%w: that of round %d", errLost, c.Taken)
+	}
+	return err
+}
+
+// maxUncleared is the largest number of rounds whose files wait to be deleted.
+const maxUncleared = 8
+
+// forget deletes the reports of all rounds, which start again.
+func (c *Iteration) forget(ctx context.Context) error {
+	for i := range c.History {
+		if err := storage.Remove(ctx, epochs.ReportFile(c.Pass, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// done ends the rounds with the last state if the learner reports that it has finished.
+func (c *Iteration) done(ctx context.Context, l iterative.Learner, o *RoundOptions) error {
+	at := len(c.History)
+	if i := slices.IndexFunc(c.History, func(r iterative.Report) bool { return r.Residual != nil }); i >= 0 { // within a job of several rounds
+		o.Rounds, c.ended = min(o.Rounds, i), true
+		return nil
+	}
+	state, err := storage.ReadState(ctx, epochs.StateFile(c.Pass, at), transforms.MaxState)
+	if err != nil {
+		return err
+	}
+	round, err := l.Open(state)
+	if err == nil && round.Done() {
+		o.Rounds, c.ended = min(o.Rounds, at), true
+	}
+	return err
+}
+
+// resume reads the rounds that an earlier run completed, with the state of the next one; none
+// without --resume, which empties the work directory. If something is damaged or missing, it
+// continues from the round before.
+func (c *Iteration) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
+	for i := 0; ; i++ {
+		whole, err := j.Intact(ctx, epochs.ReportFile(c.Pass, i))
+		if err != nil {
+			return err
+		}
+		if !whole {
+			break
+		}
+		if err := c.read(ctx, i); err != nil {
+			return err
+		}
+	}
+	for n := len(c.History); n > 0; n-- {
+		state := []string{epochs.StateFile(c.Pass, n)}
+		for p := range partitions {
+			state = append(state, epochs.CarriedFile(c.Pass, n-1, p))
+		}
+		whole, err := j.Intact(ctx, state...)
+		if err != nil {
+			return err
+		}
+		if whole {
+			c.History = c.History[:n]
+			return nil
+		}
+	}
+	c.History = nil
+	return storage.WriteState(ctx, epochs.StateFile(c.Pass, 0), first)
+}
+
+func (c *Iteration) read(ctx context.Context, round int) error {
+	uri := epochs.ReportFile(c.Pass, round)
+	data, err := storage.ReadState(ctx, uri, transforms.MaxState)
+	if err != nil {
+		return err
+	}
+	var r iterative.Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("pipelines: report %s: %w; run again without --resume", uri, err)
+	}
+	r.Round = round
+	c.History = append(c.History, r)
+	return nil
+}
+
+// stop tells whether the rounds have ended, and sets the chosen state. It uses the first report
+// that meets the stopping rule, however many rounds ran in one job. Another job, which is expected to take as
+// long as the last one, begins if half of it is within the time.
+func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool) {
+	if c.Taken, c.Why, enough = o.Reached(c.History, c.ended); enough {
+		return true
+	}
+	if o.Time > 0 && spent+last/2 >= o.Time && len(c.History) > o.Needed {
+		c.Why = "time limit reached"
+		return true
+	}
+	return false
+}
+
+// clear deletes the files of the rounds before the given one that are no longer needed: states,
+// carried states and partial results. The best state by held-out rows stays.
+func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
+	best := 0
+	for i, r := range c.History {
+		if iterative.BetterReport(r, c.History[best]) {
+			best = i
+		}
+	}
+	for ; c.cleared < before; c.cleared++ {
+		for p := range partitions {
+			if err := storage.Remove(ctx, epochs.PartialFile(c.Pass, c.cleared, p)); err != nil {
+				return err
+			}
+			if c.cleared == best || c.cleared == 0 {
+				continue
+			}
+			if err := storage.Remove(ctx, epochs.CarriedFile(c.Pass, c.cleared-1, p)); err != nil {
+				return err
+			}
+		}
+		if c.cleared == best {
+			continue
+		}
+		if err := storage.Remove(ctx, epochs.StateFile(c.Pass, c.cleared)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress formats the status line of the rounds.
+func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) string {
+	last := len(c.History) - 1
+	r := c.History[last]
+	for i := last; i >= 0; i-- {
+		if words := c.History[i].Words; words != "" {
+			return fmt.Sprintf("round %d: %s; %s", last, words, spent.Round(time.Second/10))
+		}
+	}
+	text := fmt.Sprintf("round %d: objective %.6g", last, r.Objective)
+	gap, known := r.Gap()
+	if known {
+		text += fmt.Sprintf(", gap %.2g of it", gap/math.Abs(r.Objective))
+	}
+	if r.HeldOutRows > 0 {
+		text += fmt.Sprintf(", held-out loss %.4g", r.HeldOutLoss)
+		if r.HeldOutErrors > 0 {
+			text += fmt.Sprintf(", error %.2f %%", 100*float64(r.HeldOutErrors)/float64(r.HeldOutRows))
+		}
+	}
+	each := spent / time.Duration(ran)
+	left := time.Duration(o.Rounds-last) * each
+	what := "at most"
+	if rounds := c.roundsLeft(o); known && rounds >= 0 && time.Duration(rounds)*each < left {
+		left, what = time.Duration(rounds)*each, "about"
+	}
+	return text + fmt.Sprintf("; %s, %s %s left", spent.Round(time.Second/10), what, left.Round(time.Second/10))
+}
+
+// roundsLeft estimates how many rounds the gap needs to close, from its decrease in the last
+// rounds; negative if unknown.
+func (c *Iteration) roundsLeft(o RoundOptions) int {
+	const back = 5
+	last := len(c.History) - 1
+	if o.Gap == 0 || last < back {
+		return -1
+	}
+	now, _ := c.History[last].Gap()
+	then, _ := c.History[last-back].Gap()
+	goal := o.Gap * math.Abs(c.History[last].Objective)
+	if !(now < then) || now <= 0 || goal <= 0 {
+		return -1
+	}
+	return max(0, int(math.Ceil(back*math.Log(now/goal)/math.Log(then/now))))
+}

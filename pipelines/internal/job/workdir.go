@@ -1,0 +1,245 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// WorkDir is the directory in which a job stores its finished work, so that it can continue after it
+// was stopped. Files in it are named by a hash of everything that they depend on, so those of
+// other data or other flags are never used. The job also claims its output from the start: of
+// two runs with the same output the second ends before it has done any work.
+type WorkDir struct {
+	root   string // the directory
+	Dir    string // of the state files, inside root
+	unlock func()
+	Claim  *storage.Claim // on the output
+	Notes  []string       // on what could not be removed
+
+	// Temporary says that nobody can resume the job, because whoever opened the directory removes it.
+	Temporary bool
+}
+
+// WorkDirOptions say where a job works.
+type WorkDirOptions struct {
+	Dir    string // "" is a hidden directory beside the output
+	Resume bool   // continue from the state that an earlier run left in it
+}
+
+// Files of a work directory besides the state.
+const (
+	workMarker = "bochner-work" // marks a directory that bochner created
+	workLock   = "lock"
+)
+
+const workText = "bochner keeps in this directory what a job has finished. The job removes it at its end.\n"
+
+// OpenWorkDir claims the output of a job, out, and opens its work directory: o.Dir, or a hidden
+// directory beside out. Unless the job resumes, the directory is emptied. Two jobs cannot use
+// one directory at a time. A directory that bochner did not create is refused unless it is
+// empty, because it is emptied at the end.
+func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir, err error) {
+	w, fresh := new(WorkDir), false
+	if w.root, err = workDir(out, o.Dir); err != nil {
+		return nil, err
+	}
+	w.Dir = storage.Join(w.root, "state")
+	if w.Claim, err = storage.Take(ctx, out); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		if fresh && !errors.Is(err, storage.ErrBusy) {
+			_ = w.remove(ctx) // it is empty; err matters more
+		}
+		w.giveBack(ctx)
+	}()
+	// Now no other run can create it.
+	if err := o.Vacant(ctx, out); err != nil {
+		return nil, err
+	}
+	if fresh, err = storage.Empty(ctx, w.root, workMarker); err != nil {
+		return nil, err
+	}
+	if err := storage.MakePrivate(ctx, w.root); err != nil { // it may have rows of the data
+		return nil, err
+	}
+	if err := ownWork(ctx, cmp.Or(o.Dir, w.root), w.root, fresh); err != nil {
+		return nil, err
+	}
+	if w.unlock, err = storage.Lock(ctx, storage.Join(w.root, workLock)); err != nil {
+		return nil, w.leftover(err)
+	}
+	if err := markWork(ctx, w.root); err != nil { // a job that ended meanwhile may have removed the mark
+		return nil, w.leftover(err)
+	}
+	if !o.Resume {
+		if err := storage.Remove(ctx, w.Dir); err != nil {
+			return nil, w.leftover(err)
+		}
+	}
+	err = w.Claim.Clear(ctx)
+	if errors.Is(err, fs.ErrPermission) {
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %s", out, transforms.FaultText(err)))
+		err = nil
+	}
+	return w, err
+}
+
+// leftover explains an error caused by another user's leftover files.
+func (w *WorkDir) leftover(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return exit.Refuse("%w\nif an earlier run of another user left %s, remove it as that user (rm -r %[2]s), or give another directory with --work", err, w.root)
+}
+
+// workDir returns the work directory of a job that creates out: dir, or the one beside out.
+func workDir(out, dir string) (string, error) {
+	if dir != "" {
+		return storage.Abs(dir)
+	}
+	out, err := storage.Abs(out)
+	if err != nil {
+		return "", err
+	}
+	beside, name := storage.Split(out)
+	return storage.Join(beside, ".bochner-"+name), nil
+}
+
+// ownWork marks a directory that is empty or missing as a work directory, and refuses any other
+// without the mark. name is the user's name for it.
+func ownWork(ctx context.Context, name, dir string, empty bool) error {
+	if empty {
+		return markWork(ctx, dir)
+	}
+	ours, err := storage.Exists(ctx, storage.Join(dir, workMarker))
+	switch {
+	case err != nil || ours:
+		return err
+	case strings.HasPrefix(path.Base(name), ".bochner-"):
+		return exit.Refuse("pipelines: %s has files that no job of this version wrote; if an older version did, remove it (rm -r %[1]s), or give another directory with --work", name)
+	}
+	return exit.Refuse("pipelines: --work %s: the directory has other files; give a new or an empty one", name)
+}
+
+func markWork(ctx context.Context, dir string) error {
+	mark := storage.Join(dir, workMarker)
+	there, err := storage.Exists(ctx, mark)
+	if err != nil || there {
+		return err
+	}
+	_, err = storage.CreateState(ctx, mark, func(w io.Writer) error {
+		_, err := io.WriteString(w, workText)
+		return err
+	})
+	return err
+}
+
+// File returns the name of a state file that depends on the given values.
+func (w *WorkDir) File(name string, from ...any) string {
+	h := sha256.New()
+	if err := json.NewEncoder(h).Encode(from); err != nil {
+		panic("pipelines: state that cannot be named: " + err.Error())
+	}
+	ext := path.Ext(name)
+	return storage.Join(w.Dir, name[:len(name)-len(ext)]+"-"+hex.EncodeToString(h.Sum(nil)[:8])+ext)
+}
+
+// remove deletes the state of the job, because the job is done or the state is useless, and then
+// the directory unless it has other files.
+func (w *WorkDir) remove(ctx context.Context) error {
+	for _, name := range []string{w.Dir, storage.Join(w.root, workLock), storage.Join(w.root, workMarker)} {
+		if err := storage.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return storage.RemoveEmpty(ctx, w.root, workMarker)
+}
+
+// SweepWorkDirs removes the work directories that a pattern of their files matches, but those in which a job is at work.
+func SweepWorkDirs(ctx context.Context, pattern string) error {
+	files, err := storage.List(ctx, storage.Join(pattern, workMarker))
+	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, f := range files {
+		w := new(WorkDir)
+		w.root, _ = storage.Split(f.Name)
+		w.Dir = storage.Join(w.root, "state")
+		unlock, lockErr := storage.Lock(ctx, storage.Join(w.root, workLock))
+		if errors.Is(lockErr, storage.ErrBusy) {
+			continue
+		}
+		if err = errors.Join(err, lockErr); lockErr == nil {
+			err = errors.Join(err, w.remove(ctx))
+			unlock()
+		}
+	}
+	return err
+}
+
+// Close releases the directory. Its content stays for a run that resumes, unless err means that
+// the same run would fail again. It returns err, adding the directory if the user cannot know
+// it. If a place cannot be written to, a person can fix that, so the work is kept.
+func (w *WorkDir) Close(ctx context.Context, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	defer w.giveBack(ctx)
+	code := exit.Code(err)
+	if _, done := errors.AsType[*exit.DoneError](err); done {
+		code = exit.CodeOK
+	}
+	switch code {
+	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate:
+	case exit.CodeData:
+		empty, emptyErr := storage.Empty(ctx, w.Dir, "")
+		if !w.Temporary && exit.Writing(err) && (emptyErr != nil || !empty) {
+			return &exit.ResumableError{Err: err, Work: w.root}
+		}
+	default:
+		return err
+	}
+	if removeErr := w.remove(ctx); removeErr != nil {
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %s; remove it by hand (rm -r %[1]s)", w.root, transforms.FaultText(removeErr)))
+	}
+	return err
+}
+
+// giveBack releases the locks of the job.
+func (w *WorkDir) giveBack(ctx context.Context) {
+	if w.unlock != nil {
+		w.unlock()
+	}
+	// A claim that cannot be released ends with the process.
+	_ = w.Claim.Drop(ctx)
+}
+
+// Vacant returns an error if the output of a job already exists. A job that resumes may find the
+// output that it published just before it was stopped.
+func (o WorkDirOptions) Vacant(ctx context.Context, out string) error {
+	if o.Resume {
+		dir, err := workDir(out, o.Dir)
+		if err != nil {
+			return err
+		}
+		if left, err := storage.Exists(ctx, dir); err != nil || left {
+			return err
+		}
+	}
+	return storage.Vacant(ctx, out)
+}

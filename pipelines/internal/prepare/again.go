@@ -1,0 +1,177 @@
+package prepare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// OpenAgain opens data that is trained on by a recipe.
+func OpenAgain(ctx context.Context, j job.Options, o dataset.Options, r *sums.Recipe) (*dataset.Dataset, error) {
+	if len(o.Columns)+len(o.Drop) > 0 {
+		return nil, exit.Usage("the recipe says which columns are features: leave out --columns and --drop")
+	}
+	o.Like = r.Schema
+	if o.Label == "" && r.Schema.Traits().Columns && r.Task != models.Embedding {
+		o.Label = r.Input.Label
+	}
+	switch column := r.Rule.WeightColumn; {
+	case o.Weight == "":
+		o.Weight = column
+	case column == "":
+		return nil, exit.Usage("--weight_column %s: the rows of the recipe had no weights; train a new recipe with weights", o.Weight)
+	}
+	split, timeColumn := splitOf(r.Rule.Split)
+	if split.Into(&o); split.Time {
+		o.Time = timeColumn
+	}
+	d, err := job.OpenData(ctx, o, j.Log)
+	if err != nil {
+		return nil, err
+	}
+	if r.Task == models.Embedding {
+		d.Labeled = false
+		return d, nil
+	}
+	if !slices.Equal(d.Targets, r.Input.Labels) {
+		names := r.Input.Labels
+		if len(names) == 0 {
+			names = []string{r.Input.Label}
+		}
+		return nil, exit.Usage("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out", max(1, len(d.Targets)), len(names), SomeOf(names))
+	}
+	return d, Labeled(d)
+}
+
+// Again profiles data that is trained on by a recipe, from which all else is taken.
+func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, r *sums.Recipe) (*Prepared, error) {
+	j.Progress.Phase("reading", 0)
+	defer j.Progress.Done()
+	target := &transforms.Target{Open: true}
+	if r.Task == models.Regression {
+		target = within(r)
+	}
+	p, _, err := ProfileRows(ctx, j, d, maxBad, r.Seed, target)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(p.Encoded)
+	l := &Prepared{
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: p.Sum.Result(), Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]),
+		Statistics: p.Sum.Statistics(), Rule: r.Rule.Split,
+	}
+	refuse := func(err error) error {
+		return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: err}
+	}
+	if err := fits(l.Profile.Weights, &r.Rule); err != nil {
+		return nil, refuse(err)
+	}
+	if len(r.TargetGrid) > 1 {
+		if err := inRange(d, l.Profile.Targets, r.TargetGrid); err != nil {
+			return nil, refuse(err)
+		}
+	}
+	var others []string
+	if r.Task == models.Classification {
+		var counted bool
+		if _, others, counted = p.Sum.Labels().In(r.Classes); !counted {
+			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d", len(r.Classes.Classes)))
+		}
+		if err := schema.NewVocabulary(others).Check(); err != nil {
+			return nil, refuse(err)
+		}
+	}
+	if len(r.Profile.Rows.Columns) == l.Profile.Dim {
+		l.Drift = sums.DriftOfSum(r.Profile.Rows, l.Sum, clusterOf(r.Rule.Split, p), sums.DriftNamesOf(d))
+		l.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
+	}
+	if err := l.Take(r, others); err != nil {
+		return nil, refuse(err)
+	}
+	if r.Task == models.Classification {
+		counts, _, _ := p.Sum.Labels().In(l.Target.Classes)
+		l.Profile.Labels.Vocabulary, l.Profile.Labels.Counts, l.Profile.Labels.Weights = l.Target.Classes, counts, nil
+	}
+	return l, nil
+}
+
+// within is the target of a regression by a recipe. Of several targets the profile tells whether
+// they are within their grids.
+func within(r *sums.Recipe) *transforms.Target {
+	return &transforms.Target{Grid: r.TargetGrid, Within: len(r.TargetGrid) == 1}
+}
+
+// inRange returns an error unless several targets with these ranges are within their grids.
+func inRange(d *dataset.Dataset, ranges []profile.Range, grids linear.Grids) error {
+	if len(ranges) != len(grids) {
+		return errors.New("has no labels")
+	}
+	for c, g := range grids {
+		for _, y := range []float64{ranges[c].Min, ranges[c].Max} {
+			if !g.Contains(y) {
+				return fmt.Errorf("has the label %g in column %q, beyond the grid of targets of the recipe, %g to %g; train --target_room makes room", y, d.Targets[c], g.Low, g.High)
+			}
+		}
+	}
+	return nil
+}
+
+// fits returns an error unless a recipe can take rows with those weights.
+func fits(w *profile.Weights, r *sums.Rule) error {
+	switch g := r.Weights; {
+	case w == nil:
+		return nil
+	case g == nil && (w.Min != r.Weight || w.Max != r.Weight):
+		return fmt.Errorf("has weights from %g to %g, but all rows of the recipe had the weight %g; train a new recipe", w.Min, w.Max, r.Weight)
+	case g == nil || !g.Exact:
+		return nil
+	case math.Mod(w.Unit, g.Unit) != 0:
+		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe", w.Unit, g.Unit)
+	case w.Max/g.Unit > profile.MostExact:
+		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max, profile.MostExact, g.Unit)
+	}
+	return nil
+}
+
+// Take takes target and recipe of features from r, with the classes of r and others.
+func (l *Prepared) Take(r *sums.Recipe, others []string) error {
+	switch r.Task {
+	case models.Classification:
+		v, err := r.Union(others)
+		if err != nil {
+			return err
+		}
+		l.Target = &transforms.Target{Classes: v}
+	case models.Regression:
+		l.Target = within(r)
+	}
+	opened, err := r.Recipe.Open()
+	if err != nil {
+		return err
+	}
+	_, out, err := features.Dims(opened)
+	if err != nil {
+		return err
+	}
+	l.Recipe = Recipe{
+		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept, Recodes: preprocess.TargetEncoderOf(opened) != nil,
+	}
+	l.counted = true // frequent rows are those of the recipe, which sums count apart
+	return nil
+}

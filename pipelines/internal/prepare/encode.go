@@ -1,0 +1,106 @@
+package prepare
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/transforms/survey"
+)
+
+// targetParts is the number of parts of training rows for target statistics: each has the
+// statistics of the others.
+const targetParts = 5
+
+// TargetSums returns the number of sums of labels by so many levels.
+func TargetSums(levels, outputs int) int64 {
+	return targetParts * int64(levels) * int64(max(outputs, 2))
+}
+
+// chooseRecipe makes the recipe. Target statistics are left to Session.EncodeLabels.
+func (l *Prepared) chooseRecipe(o Spec) (err error) {
+	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
+		if o.Learned != "" {
+			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: give another --encode, also in a schema", o.Learned)
+		}
+		if !o.Trains {
+			return exit.Usage("--encode target learns from labels, and only train does that: give another --encode")
+		}
+		if n := len(l.Data.Targets); n > 0 {
+			return exit.Usage("--encode target needs one label to take statistics of; rows have %d: give another --encode", n)
+		}
+		return nil
+	}
+	return l.choose(o)
+}
+
+func (l *Prepared) choose(o Spec) (err error) {
+	encoding := Encoding{ColumnOptions: o.Encode, Labels: l.labels, Counts: l.counts}
+	l.Recipe, err = ChooseRecipe(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
+	return err
+}
+
+// ChooseAgain makes the recipe once more, after the encodings of columns were changed. Categories that are encoded by
+// counts have those of the rows that are not in the first of held folds, in one pass over the data: of new rows nothing is
+// counted either. With held 0 all rows count.
+func (s *Session) ChooseAgain(ctx context.Context, held int) (err error) {
+	if s.counts = nil; held > 0 {
+		if s.counts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
+			return err
+		}
+	}
+	return s.choose(s.Spec)
+}
+
+// CountsApart tells that counts of rows that are not held out encode categories.
+func (s *Session) CountsApart() bool {
+	return s.counts != nil && len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) > 0
+}
+
+// EncodeLabels makes the recipe if labels or counts of rows encode categories, by one pass over
+// the data for each. The rows of the first of held folds do not enter them; 0 means all rows do.
+func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
+	if s.Recipe.Sealed.Kind == "" {
+		if s.labels, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
+			return err
+		}
+	} else if held == 0 || len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) == 0 {
+		return nil
+	}
+	return s.ChooseAgain(ctx, held)
+}
+
+// sumLabels sums the labels, or counts the rows, by the levels of the categories that have that encoding; nil if none has,
+// or if there is nothing to judge by held-out rows.
+func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
+	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts}, Categories: preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
+	if len(pass.Categories) == 0 || s.Target == nil {
+		return nil, nil
+	}
+	if err := s.CountCopies(ctx); err != nil {
+		return nil, err
+	}
+	s.Progress.Phase("summing categories", s.Counts.Used)
+	defer s.Progress.Done()
+	pass.Pass = s.Pass(targetParts)
+	if pass.Counts = by == preprocess.Counts; !pass.Counts {
+		pass.Weights = profile.NewWeightGrid(s.Weights(), nil, nil)
+	}
+	if _, err := pass.Empty(); err != nil {
+		return nil, &exit.DataError{Err: err}
+	}
+	sum := new(preprocess.Targets)
+	reports, err := s.ScanSum(ctx, pass, "targets", sum)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := job.Count(s.Data, reports, s.Spec.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if pass.Weights != nil {
+		sum.Unit = pass.Weights.Unit // which the encoding of sums is without
+	}
+	return sum, nil
+}

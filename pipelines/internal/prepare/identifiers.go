@@ -1,0 +1,62 @@
+package prepare
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// fewRows is the largest number of rows whose labels may all differ without a word.
+const fewRows = 10
+
+// NotIdentifiers refuses classes of one row each, as a column of identifiers has them, unless the
+// user asked for classes: none of them can be judged by rows that training has not seen.
+func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Target, l *schema.LabelSummary) error {
+	if t.Classes == nil || task == string(models.Classification) || l.Rows <= fewRows || int64(len(t.Classes.Classes)) < l.Rows {
+		return nil
+	}
+	otherwise := "--task classification trains on classes of one row each"
+	if l.Numeric {
+		otherwise = "--task regression predicts them as numbers, " + otherwise
+	}
+	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf("%s; %s; %s", oneEach(l), otherLabel(d), otherwise)}
+}
+
+// oneEach says that all labels differ.
+func oneEach(l *schema.LabelSummary) string {
+	return fmt.Sprintf("each of the %s rows has a label of its own, such as %q, as in a column of identifiers", report.Groups(l.Rows), l.Vocabulary.Classes[0])
+}
+
+// otherLabel says where the labels may be if these are identifiers.
+func otherLabel(d *dataset.Dataset) string {
+	if d.Schema.Traits().Columns && d.Label != "" {
+		return fmt.Sprintf("if %q has identifiers, name another column with --label", d.Label)
+	}
+	return "if they are identifiers, give the labels instead"
+}
+
+// identifiers returns a note on labels that look like identifiers; "" if they do not.
+func identifiers(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
+	if l == nil || l.Rows <= fewRows {
+		return ""
+	}
+	if l.Vocabulary == nil {
+		// The labels are too many to know whether all differ, but identifiers are mostly numbered without large gaps.
+		if between := l.Max - l.Min + 1; l.Whole && l.Max < 1<<63 && between >= float64(l.Rows) && between <= 1.25*float64(l.Rows) {
+			return fmt.Sprintf("labels are whole numbers from %s to %s on %s rows, as if they numbered the rows; %s", report.Groups(int64(l.Min)), report.Groups(int64(l.Max)), report.Groups(l.Rows), otherLabel(d))
+		}
+		return ""
+	}
+	n := int64(len(l.Vocabulary.Classes))
+	switch classes := task == string(models.Classification) || !l.Numeric; {
+	case n == l.Rows && (l.Whole || classes):
+		return oneEach(l) + "; " + otherLabel(d)
+	case classes && 2*n > l.Rows:
+		return fmt.Sprintf("%s rows have %s different labels, so most classes have one row; %s", report.Groups(l.Rows), report.Groups(n), otherLabel(d))
+	}
+	return ""
+}

@@ -1,0 +1,344 @@
+package prepare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/survey"
+)
+
+// Spec says which data to read, how rows become features, and what the labels are. The zero
+// value of a field is the command's default, unless the field says otherwise.
+type Spec struct {
+	Data   dataset.Options
+	Task   string                   // classification or regression; "" or auto decides from the labels
+	Scale  []string                 // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
+	Types  Types                    // what is known of the columns of a table
+	Encode preprocess.ColumnOptions // how columns of typed tables become numbers
+	Trains bool                     // weights are learned from the labels
+	// Learned is the name of the kernel whose features are learned from the labels after the
+	// profile; "" if there is none.
+	Learned string
+	// Room is how far the grid of targets reaches beyond them on either side, as a multiple of
+	// their range, so that the grid also serves later data.
+	Room   float64
+	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
+
+	Split Split
+	Folds int // into which Split divides rows, unless they have own folds; 0 divides none
+
+	Seed           uint64  // of the features, the folds and the sample
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job job.Options
+}
+
+// LoadKernel reads the files that the kernel's options name. Without a kernel it sets the
+// Gaussian one.
+func (o *Spec) LoadKernel(ctx context.Context) (err error) {
+	if o.Kernel == nil {
+		o.Kernel = &fourier.GaussianOptions{}
+	}
+	l, ok := o.Kernel.(kernel.Loader)
+	if !ok {
+		return nil
+	}
+	o.Kernel, err = l.Load(func(name string, most int64) ([]byte, error) { return storage.ReadFile(ctx, name, most) })
+	if _, ok := errors.AsType[*option.Error](err); ok {
+		return &exit.UsageError{Err: err}
+	}
+	return err
+}
+
+// found returns the directory of features learned earlier, if the kernel names one.
+func (o Spec) found() string {
+	if f, ok := o.Kernel.(kernel.Found); ok {
+		return f.Directory()
+	}
+	return ""
+}
+
+// Validate returns a usage error if an option is invalid for any data.
+func (o Spec) Validate() error {
+	switch o.Task {
+	case "", "auto", string(models.Classification), string(models.Regression):
+	default:
+		return exit.Usage("--task must be auto, classification or regression (have %q)", o.Task)
+	}
+	if err := ValidFraction(o.MaxBadFraction); err != nil {
+		return err
+	}
+	if !(o.Room >= 0 && o.Room <= maxRoom) {
+		return exit.Usage("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
+	}
+	if err := ValidScale(o.Scale); err != nil {
+		return err
+	}
+	if err := o.Types.Validate(); err != nil {
+		return err
+	}
+	if err := o.Encode.Validate(); err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	if err := o.Split.validate(o.Data); err != nil {
+		return err
+	}
+	if _, ok := o.Kernel.(kernel.Found); ok && o.found() == "" {
+		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created", kernel.Of(o.Kernel).Name)
+	}
+	if o.found() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
+		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they were learned; leave it out")
+	}
+	if err := o.Kernel.Validate(); err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	return o.Job.Engine.Validate()
+}
+
+// ValidDrift returns a usage error unless bound is a distance, or 0 for none.
+func ValidDrift(bound float64) error {
+	if !(bound >= 0 && bound <= 1) {
+		return exit.Usage("--max_drift must be between 0 and 1 (have %g)", bound)
+	}
+	return nil
+}
+
+// ValidFraction returns a usage error unless maxBad is a share of rows.
+func ValidFraction(maxBad float64) error {
+	if !(maxBad >= 0 && maxBad <= 1) {
+		return exit.Usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
+	}
+	return nil
+}
+
+// Mode says what to do with unusable rows.
+func Mode(maxBad float64) dataset.Mode {
+	if maxBad == 0 {
+		return dataset.Stop
+	}
+	return dataset.Aside
+}
+
+// Prepared has the results of the profile pass and what follows from them.
+type Prepared struct {
+	Data    *dataset.Dataset // with the row length
+	Shards  []dataset.Shard  // exact
+	Counts  job.Counts
+	Profile profile.Profile
+	Sum     *profile.Sum
+	// Statistics are those of the profile.
+	Statistics *profile.Statistics
+	Distinct   *profile.DistinctRows // rows
+	Digest     string                // of the profile: the fingerprint of the data
+	Target     *transforms.Target    // nil for data without labels
+	Recipe     Recipe
+	Doubts     []string // notes on the types of columns
+	// Drift says how far the rows are from those of the recipe by which they are trained on; nil
+	// without one, and if it has no statistics of columns, because there are too many.
+	Drift *sums.DriftReport
+
+	Rule    *profile.FoldRule // that assigns rows to folds; nil if their content does
+	Copies  *profile.Copies   // of few different rows; nil if there are many, or they were not counted
+	labels  *preprocess.Targets
+	counts  *preprocess.Targets
+	counted bool    // copies were counted
+	repeats float64 // share of rows that have the numbers of an earlier row
+}
+
+// wideRow is the length of rows whose profile takes tens of megabytes.
+const wideRow = 1 << 17
+
+// Data profiles the data and decides what follows from the profile.
+func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
+	j.Progress.Phase("reading", 0)
+	defer j.Progress.Done()
+	if err := o.Types.Fit(d); err != nil {
+		return nil, err
+	}
+	p, notes, err := o.profile(ctx, j, d)
+	if err != nil {
+		return nil, err
+	}
+	found := p.Sum.Result()
+	if d.Schema.Centre == nil {
+		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
+			// float32 numbers are enough to tell the kinds of columns.
+			d.Schema.Dim = found.Dim
+			if p, _, err = o.profileRows(ctx, j, d); err != nil {
+				return nil, err
+			}
+			found = p.Sum.Result()
+		}
+	}
+	digest := sha256.Sum256(p.Encoded)
+	l := &Prepared{
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: found, Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]),
+		Doubts: schema.Sentences(notes),
+	}
+	if note := l.Counts.LabelNote(); note != "" {
+		l.Doubts = append(l.Doubts, note)
+	}
+	l.Statistics, l.repeats = p.Sum.Statistics(), repeats(&p.Sum)
+	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
+		return nil, err
+	}
+	d.Schema.Dim = l.Profile.Dim
+	if l.Profile.Dim > wideRow {
+		runtime.GC() // what the pass has left would double the memory of the decisions
+	}
+	if d.Labeled {
+		t, err := Target(o.Task, d, l.Profile.Labels)
+		if len(d.Targets) > 0 {
+			t, err = Targets(o.Task, d, l.Profile.Targets)
+		}
+		if err == nil {
+			err = NotIdentifiers(o.Task, d, t, l.Profile.Labels)
+		}
+		if err != nil && l.Counts.SetAside > 0 {
+			err = fmt.Errorf("%w; rows: %s", err, l.Counts) // those set aside may have other labels
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.Grid = o.roomy(t.Grid)
+		l.Target = &t
+	}
+	if note := o.InTime(d); note != "" && l.Rule == nil {
+		l.Doubts = append(l.Doubts, note)
+	}
+	if dir := o.found(); dir != "" {
+		l.Recipe, err = takeLearned(ctx, j, dir, l.Profile.Dim)
+	} else {
+		err = l.chooseRecipe(o)
+	}
+	return l, err
+}
+
+// profile profiles the rows, with the types of columns that are not plain numbers, and returns
+// notes on these types.
+func (o Spec) profile(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, notes []schema.Note, err error) {
+	var plain error // why the rows are not plain numbers
+	if !o.Types.Given() && o.Data.Time == "" {
+		var numbers bool
+		if p, numbers, plain = o.profileRows(ctx, j, d); numbers && (plain != nil || !mayBeDates(&p.Sum)) {
+			return p, nil, plain
+		}
+	}
+	read := d.Schema.Dim
+	if d.Schema.Traits().Columns && d.Schema.Table == nil {
+		if notes, err = o.typed(ctx, j, d); err != nil {
+			return nil, nil, err
+		}
+	}
+	if (plain != nil || p != nil) && d.Schema.Table == nil && d.Schema.Dim == read {
+		return p, notes, Explained(plain, notes) // faulty fields in columns of numbers
+	}
+	p, _, err = o.profileRows(ctx, j, d)
+	return p, notes, Explained(err, notes)
+}
+
+// mayBeDates reports whether a column may have dates such as 20240229, which are numbers too.
+func mayBeDates(p *profile.Sum) bool {
+	return slices.ContainsFunc(p.Result().Columns, func(c profile.Column) bool { return c.Min >= 19000101 && c.Max <= 21001231 })
+}
+
+// Explained adds to the error of unusable rows what notes on columns advise.
+func Explained(err error, notes []schema.Note) error {
+	notes = slices.DeleteFunc(slices.Clone(notes), func(n schema.Note) bool { return !n.Bad() })
+	if data := (*exit.DataError)(nil); !errors.As(err, &data) || len(notes) == 0 {
+		return err
+	}
+	return exit.Refuse("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
+}
+
+// profileRows runs a profile pass.
+func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, numbers bool, err error) {
+	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, &transforms.Target{Open: o.Task != string(models.Regression)})
+}
+
+// Profiled has the results of the profile pass.
+type Profiled struct {
+	Sum      profile.Sum
+	Distinct profile.DistinctRows // rows
+	Keys     profile.FoldKeys     // of rows
+	Encoded  []byte               // the sum
+	Counts   job.Counts
+	Shards   []dataset.Shard // exact
+}
+
+// ProfileRows runs the profile pass. If rows have labels, target says which are accepted: any if it
+// is open. Unless numbers is set, the rows were read as plain numbers and a field is none.
+func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, target *transforms.Target) (p *Profiled, numbers bool, err error) {
+	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
+	if d.Labeled {
+		pass.Target = target
+	}
+	var found survey.Profiled
+	reports, err := j.ScanSum(ctx, pass, "profile", &found)
+	if err != nil {
+		return nil, true, err
+	}
+	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
+	p = &Profiled{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys}
+	if p.Encoded, err = p.Sum.MarshalBinary(); err != nil {
+		return nil, numbers, err
+	}
+	p.Counts, err = job.Count(d, reports, maxBad)
+	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // otherwise it says what is wrong with the rows
+		if unnamed := job.AllNamed(ctx, d, reports); unnamed != nil {
+			return nil, numbers, unnamed
+		}
+	}
+	if err != nil {
+		return nil, numbers, err
+	}
+	p.Shards, _ = dataset.Tile(reports)
+	if n := p.Sum.Rows(); n != p.Counts.Used {
+		return nil, numbers, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.Counts.Used)
+	}
+	return p, numbers, nil
+}
+
+// Outputs is the number of classes, or of targets.
+func (l *Prepared) Outputs() int {
+	if l.Target.Classes != nil {
+		return len(l.Target.Classes.Classes)
+	}
+	return max(1, len(l.Target.Grid))
+}
+
+// ShortSum returns 16 hexadecimal digits of the SHA-256 of the data.
+func ShortSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// RowsDigest is equal for equal rows, whatever the seed. The fingerprint depends on the seed,
+// because samples do.
+func (l *Prepared) RowsDigest() string {
+	data, err := json.Marshal(l.Profile)
+	if err != nil {
+		panic("pipelines: a profile without JSON: " + err.Error())
+	}
+	return ShortSum(data)
+}

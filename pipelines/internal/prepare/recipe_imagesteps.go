@@ -1,0 +1,121 @@
+package prepare
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// HoG takes 8 orientations in cells of 4×4 pixels, as Bullins, Zhang and Zhang do
+// ("Not-So-Random Features", 2018, §5).
+const (
+	hogCell         = 4
+	hogOrientations = 8
+)
+
+// ShapeOf returns the shape of images in rows; its height is 0 if rows are not known to be
+// images.
+func ShapeOf(schema dataset.Schema) preprocess.ImageShape {
+	return preprocess.ImageShape(schema.Shape())
+}
+
+// imageArgs is the number of arguments of a step.
+var imageArgs = map[string]int{"crop": 1, "patchpca": 3}
+
+// validImageStep checks a step such as crop:24.
+func validImageStep(name, args string) error {
+	_, err := imageNumbers(name, args)
+	return err
+}
+
+func imageNumbers(name, args string) ([]int, error) {
+	want, ok := imageArgs[name]
+	if !ok {
+		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP", name, option.DidYouMean(name, option.SortedNames(imageArgs)))
+	}
+	var numbers []int
+	for _, word := range strings.Split(args, ":") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, exit.Usage("--scale: %s:%s: %q is not a whole number > 0", name, args, word)
+		}
+		numbers = append(numbers, n)
+	}
+	if len(numbers) != want {
+		return nil, exit.Usage("--scale: %s takes %d numbers, as in crop:24 and patchpca:5:2:12 (have %s)", name, want, args)
+	}
+	return numbers, nil
+}
+
+// images refuses steps on rows that are not known to be images.
+func (sc *Scaling) images(step string) error {
+	if sc.image.Height == 0 {
+		return exit.Usage("--scale: %s needs images, and these rows are not images (or no longer)", step)
+	}
+	return nil
+}
+
+func (sc *Scaling) imageStep(name, args string) error {
+	numbers, err := imageNumbers(name, args)
+	if err != nil {
+		return err
+	}
+	if err := sc.images(name); err != nil {
+		return err
+	}
+	if name == "crop" {
+		r := preprocess.Crop{Shape: sc.image, Size: numbers[0]}
+		if err := sc.mix(r); err != nil {
+			return err
+		}
+		sc.image = r.Result()
+		return nil
+	}
+	// The directions are those of the sample's patches.
+	x, n, err := sc.Sample()
+	if err != nil {
+		return err
+	}
+	r, err := preprocess.FitPatchPCA(x, n, preprocess.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1], Out: numbers[2]})
+	if err != nil {
+		return &exit.DataError{Err: err}
+	}
+	if err := sc.mix(r); err != nil {
+		return err
+	}
+	sc.image = r.Result()
+	return nil
+}
+
+func (sc *Scaling) gray() error {
+	if err := sc.images("gray"); err != nil {
+		return err
+	}
+	r := preprocess.Gray{Shape: sc.image}
+	if err := sc.mix(r); err != nil {
+		return err
+	}
+	sc.image = r.Result()
+	return nil
+}
+
+func (sc *Scaling) whiten() error {
+	if err := sc.images("whiten"); err != nil {
+		return err
+	}
+	return sc.mix(preprocess.Whiten{Shape: sc.image})
+}
+
+// hog gives gradients, which are not images.
+func (sc *Scaling) hog() error {
+	if err := sc.images("hog"); err != nil {
+		return err
+	}
+	r := preprocess.HoG{Shape: sc.image, Cell: hogCell, Orientations: hogOrientations}
+	sc.image = preprocess.ImageShape{}
+	return sc.mix(r)
+}

@@ -1,0 +1,292 @@
+package prepare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// Scaling is a chain of scalings for a data set, with the statistics of the columns that come
+// out of it.
+type Scaling struct {
+	Steps          []features.Recipe
+	Dim            int
+	mean, variance []float64
+	low, high      []float64
+	least, largest []float32 // of the columns before scaling
+	unscaled       []bool    // columns that standard and minmax leave alone; nil for none
+	encoded        int       // steps before the columns that the statistics began with
+	// known tells that the statistics are valid; steps that mix columns end that.
+	known  bool
+	normed bool // rows have length 1 after the last step
+
+	image  preprocess.ImageShape                  // of the rows so far; height 0 if they are not images
+	Sample func() (x []float32, n int, err error) // sample of rows after the chain so far
+}
+
+// Encode returns the n rows of a profile as the numbers that the chain of scalings begins with.
+func (sc *Scaling) Encode(x []float32, n int) ([]float32, error) {
+	return apply(sc.Steps[:sc.encoded], x, n)
+}
+
+// ValidScale checks the steps of --scale.
+func ValidScale(chain []string) error {
+	for _, word := range chain {
+		if _, isStep := plainSteps[word]; isStep {
+			continue
+		}
+		if name, args, has := strings.Cut(word, ":"); has {
+			if err := validImageStep(name, args); err != nil {
+				return err
+			}
+			continue
+		}
+		c, err := strconv.ParseFloat(word, 64)
+		if err != nil || !(c > 0) || math.IsInf(c, 0) {
+			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, patchpca:SIZE:STRIDE:KEEP", word, strings.Join(option.SortedNames(plainSteps), ", "))
+		}
+	}
+	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
+		return exit.Usage("--scale: auto and none cannot be combined with other steps")
+	}
+	return nil
+}
+
+// plainSteps are the steps without arguments.
+var plainSteps = map[string]func(*Scaling) error{
+	"auto": nil, "none": func(*Scaling) error { return nil },
+	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
+	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog,
+}
+
+// chooseScale makes the chain for a data set. auto uses the format's default, and standardises
+// the columns of tables. The first step for a typed table encodes its columns.
+func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*Scaling, error) {
+	if len(chain) == 0 || chain[0] == "auto" {
+		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
+	}
+	sc := &Scaling{Dim: p.Dim, known: true, image: ShapeOf(schema)}
+	sc.Sample = func() ([]float32, int, error) {
+		x, n, d := sum.Sample()
+		if sc.encoded > 0 {
+			n = min(n, SampleRows(sc.Dim)) // rows are longer than those of the profile
+		}
+		x, err := sc.Apply(x[:n*d], n)
+		return x, n, err
+	}
+	if schema.Table != nil {
+		if err := sc.encode(schema, encode, p, sum); err != nil {
+			return nil, err
+		}
+	} else {
+		sc.grow(len(p.Columns))
+		for _, c := range p.Columns {
+			sc.column(c.Mean, float64(c.Dev*c.Dev), c.Min, c.Max)
+		}
+	}
+	for _, word := range chain {
+		if err := sc.add(word); err != nil {
+			return nil, err
+		}
+	}
+	return sc, nil
+}
+
+// SampleRows returns how many encoded rows of a length are in a sample, at most: as many as in a
+// profile of such rows.
+func SampleRows(length int) int { return max(50, min(1000, (4<<20)/length)) }
+
+// grow makes room for the statistics of n columns.
+func (sc *Scaling) grow(n int) {
+	sc.mean, sc.variance = slices.Grow(sc.mean, n), slices.Grow(sc.variance, n)
+	sc.low, sc.high = slices.Grow(sc.low, n), slices.Grow(sc.high, n)
+	sc.least, sc.largest = slices.Grow(sc.least, n), slices.Grow(sc.largest, n)
+}
+
+// column adds the statistics of a column.
+func (sc *Scaling) column(mean, variance float64, low, high float32) {
+	sc.mean, sc.variance = append(sc.mean, mean), append(sc.variance, variance)
+	sc.low, sc.high = append(sc.low, float64(low)), append(sc.high, float64(high))
+	sc.least, sc.largest = append(sc.least, low), append(sc.largest, high)
+}
+
+func (sc *Scaling) add(word string) error {
+	sc.normed = word == "unit"
+	if step, ok := plainSteps[word]; ok {
+		return step(sc)
+	}
+	if name, args, has := strings.Cut(word, ":"); has {
+		return sc.imageStep(name, args)
+	}
+	c, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		return exit.Usage("--scale: %q is not a number", word)
+	}
+	sc.Steps = append(sc.Steps, preprocess.Divide{In: sc.Dim, By: c})
+	sc.affine(func(int) (shift, divide float64) { return 0, c })
+	return nil
+}
+
+// mix adds a step after which nothing is known about the columns.
+func (sc *Scaling) mix(r features.Recipe) error {
+	_, out, err := features.Dims(r)
+	if err == nil {
+		err = features.Validate(r)
+	}
+	if err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	sc.Steps, sc.Dim, sc.known = append(sc.Steps, r), out, false
+	return nil
+}
+
+func (sc *Scaling) unit() error { return sc.mix(preprocess.Unit{In: sc.Dim}) }
+
+var errStatistics = exit.Usage("--scale: standard and minmax need statistics of the columns of the files; put them before unit and other steps that mix columns")
+
+func (sc *Scaling) standard() error {
+	if !sc.known {
+		return errStatistics
+	}
+	mean, variance := sc.toScale(sc.mean, 0), sc.toScale(sc.variance, 1)
+	sc.Steps = append(sc.Steps, preprocess.NewStandard(mean, variance))
+	sc.affine(func(j int) (shift, divide float64) { return mean[j], math.Sqrt(variance[j]) })
+	return nil
+}
+
+func (sc *Scaling) minmax() error {
+	if !sc.known {
+		return errStatistics
+	}
+	m := preprocess.MinMax{}
+	low, high := sc.toScale(sc.low, 0), sc.toScale(sc.high, 1)
+	for j := range low {
+		m.Low, m.High = append(m.Low, float32(low[j])), append(m.High, float32(high[j]))
+	}
+	sc.Steps = append(sc.Steps, m)
+	sc.affine(func(j int) (shift, divide float64) { return low[j], high[j] - low[j] })
+	return nil
+}
+
+// toScale returns a copy of a statistic of the columns, with the value that changes nothing where
+// scaling does not apply.
+func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
+	out := slices.Clone(statistic)
+	for j, is := range sc.unscaled {
+		if is {
+			out[j] = neutral
+		}
+	}
+	return out
+}
+
+// affine transforms the statistics by x ↦ (x − shift)/divide, column by column.
+func (sc *Scaling) affine(of func(j int) (shift, divide float64)) {
+	for j := range sc.mean {
+		shift, divide := of(j)
+		if divide == 0 {
+			divide = 1
+		}
+		sc.mean[j] = (sc.mean[j] - shift) / divide
+		sc.variance[j] /= float64(divide * divide)
+		sc.low[j], sc.high[j] = (sc.low[j]-shift)/divide, (sc.high[j]-shift)/divide
+	}
+}
+
+// ranges returns the smallest and largest number of each column after the chain: of all rows if
+// columns are scaled one by one, which keeps their order, or if rows have length 1; else of the
+// sample, widened by its own range on both sides.
+func (sc *Scaling) ranges() (low, high []float32, err error) {
+	d := sc.Dim
+	switch {
+	case sc.known:
+		x := append(slices.Clone(sc.least), sc.largest...)
+		if x, err = apply(sc.Steps[sc.encoded:], x, 2); err != nil {
+			return nil, nil, err
+		}
+		return x[:d], x[d:], nil
+	case sc.normed:
+		return slices.Repeat([]float32{-1}, d), slices.Repeat([]float32{1}, d), nil
+	}
+	x, n, err := sc.Sample()
+	if err != nil {
+		return nil, nil, err
+	}
+	low, high = slices.Clone(x[:d]), slices.Clone(x[:d])
+	for i, v := range x[:n*d] {
+		low[i%d], high[i%d] = min(low[i%d], v), max(high[i%d], v)
+	}
+	for j := range low {
+		more := (high[j] - low[j]) * (kernel.Beyond - 1) / 2
+		low[j], high[j] = low[j]-more, high[j]+more
+	}
+	return low, high, nil
+}
+
+// data describes that many rows after the chain.
+func (sc *Scaling) data(rows int64, seed uint64) *kernel.Data {
+	d := &kernel.Data{In: sc.Dim, Rows: rows, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(), Norm: sc.norm()}
+	if sc.known {
+		d.Variance = sc.varianceAll()
+	}
+	return d
+}
+
+// norm returns a bound on the norm of rows after the chain, or +Inf if unknown.
+func (sc *Scaling) norm() float64 {
+	if sc.normed {
+		return 1
+	}
+	if !sc.known {
+		return math.Inf(1)
+	}
+	low, high, err := sc.ranges()
+	if err != nil {
+		return math.Inf(1)
+	}
+	var squares float64
+	for j := range low {
+		most := max(math.Abs(float64(low[j])), math.Abs(float64(high[j])))
+		squares += float64(most * most)
+	}
+	return math.Sqrt(squares)
+}
+
+// Apply returns the n rows after the chain.
+func (sc *Scaling) Apply(x []float32, n int) ([]float32, error) { return apply(sc.Steps, x, n) }
+
+func apply(steps []features.Recipe, x []float32, n int) ([]float32, error) {
+	for _, step := range steps {
+		m, err := step.New()
+		if err != nil {
+			return nil, &exit.DataError{Err: err}
+		}
+		_, out := m.Dims()
+		dst := make([]float32, n*out) // not every map may write to the rows it reads
+		m.Apply(dst, x, n)
+		x = dst
+	}
+	return x, nil
+}
+
+// varianceAll returns the variance of all numbers of all scaled rows.
+func (sc *Scaling) varianceAll() float64 {
+	var mean, within float64
+	for j := range sc.mean {
+		mean += sc.mean[j]
+		within += sc.variance[j] + float64(sc.mean[j]*sc.mean[j])
+	}
+	d := float64(len(sc.mean))
+	mean /= d
+	return within/d - float64(mean*mean)
+}

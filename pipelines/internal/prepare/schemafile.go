@@ -1,0 +1,137 @@
+package prepare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+)
+
+// Open opens data whose columns have these types. A schema file also chooses the columns.
+func (o *Types) Open(ctx context.Context, data dataset.Options, log io.Writer) (*dataset.Dataset, error) {
+	if o.Schema != "" {
+		if err := o.choose(ctx, &data); err != nil {
+			return nil, err
+		}
+	}
+	return job.OpenData(ctx, data, log)
+}
+
+// choose reads the schema file and chooses columns of the data by it.
+func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
+	if o.flags() || data.Weight != "" || data.ID != "" || data.Time != "" || len(data.Columns)+len(data.Drop) > 0 {
+		return exit.Usage("--schema %s says which columns there are and what they are, so that only --label can be given with it", o.Schema)
+	}
+	text, err := storage.ReadFile(ctx, o.Schema, schema.MaxFile)
+	if err != nil {
+		return err
+	}
+	if o.file, err = schema.ReadDescription(text); err != nil {
+		return refuseSchema(o.Schema, err)
+	}
+	names := given(o.file)
+	all := !slices.ContainsFunc(o.file.Fields, func(f schema.Field) bool { return f.Role == schema.Ignore })
+	var labels []string
+	for i, f := range o.file.Fields {
+		switch f.Role {
+		case schema.Feature:
+			if !all {
+				data.Columns = append(data.Columns, names[i])
+			}
+		case schema.Label:
+			labels = append(labels, names[i])
+		case schema.Weight:
+			data.Weight = names[i]
+		case schema.ID:
+			data.ID = names[i]
+		case schema.When:
+			data.Time = names[i]
+		}
+	}
+	if data.Label == "" {
+		data.Label = dataset.JoinNames(labels)
+	}
+	return nil
+}
+
+// refuseSchema returns the error of a schema file.
+func refuseSchema(name string, err error) error {
+	var at *schema.FileError
+	if errors.As(err, &at) {
+		return &exit.DataError{Err: fmt.Errorf("schema: %s:%d: %w", name, at.Line, at.Err)}
+	}
+	return &exit.DataError{Err: fmt.Errorf("schema: %s: %s", name, strings.TrimPrefix(err.Error(), "schema: "))}
+}
+
+// given returns what gives each column in options: its name, or its position if the name does
+// not identify it.
+func given(d *schema.Description) []string {
+	count := map[string]int{}
+	for _, f := range d.Fields {
+		count[f.Name]++
+	}
+	var names []string
+	for i, f := range d.Fields {
+		position := fmt.Sprint(i + 1)
+		if name := f.Name; name == "" || count[name] > 1 || name == "c"+position {
+			names = append(names, position)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// complete returns the description of the schema file for the columns of dataset.DescribedBy,
+// which the survey has seen.
+func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Description, []schema.Note, error) {
+	at := map[string][]int{} // columns of the file by name and, but for features, role
+	key := func(name string, role schema.Role) string { return string(role) + " " + name }
+	for i, f := range o.file.Fields {
+		at[key(f.Name, f.Role)] = append(at[key(f.Name, f.Role)], i)
+	}
+	found := &schema.Description{Rules: o.file.Rules}
+	var columns []int
+	for i, c := range dataset.DescribedBy(d) {
+		role := schema.Feature
+		if c.Role != "" {
+			role = schema.Role(c.Role)
+		}
+		f := schema.Field{Column: schema.Column{Name: c.Name}, Role: role}
+		if same := at[key(c.Name, role)]; len(same) > 0 {
+			f = o.file.Fields[same[0]]
+			at[key(c.Name, role)] = same[1:]
+		} else if role == schema.Feature {
+			return nil, nil, refuseSchema(o.Schema, fmt.Errorf("column %q of %s is not a feature in it", c.Name, d.Files[0].Name))
+		}
+		found.Fields = append(found.Fields, f)
+		columns = append(columns, i)
+	}
+	notes, err := found.Complete(s, columns, 0)
+	if err != nil {
+		return nil, nil, refuseSchema(o.Schema, err)
+	}
+	return found, notes, nil
+}
+
+// WriteSchema creates a schema file of the columns of the files, in their order: those of
+// dataset.DescribedBy as found, and others as not used.
+func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, found *schema.Description) error {
+	l := d.Schema.Layout.(dataset.Tabular).Table()
+	all := &schema.Description{Rules: found.Rules, Fields: make([]schema.Field, len(l.Columns))}
+	for i, name := range l.Columns {
+		all.Fields[i] = schema.Field{Column: schema.Column{Name: name}, Role: schema.Ignore}
+	}
+	for i, f := range l.Described() {
+		all.Fields[f] = found.Fields[i]
+	}
+	return storage.WriteFile(ctx, name, schema.AppendDescription(nil, all))
+}

@@ -1,0 +1,102 @@
+package prepare
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/survey"
+)
+
+// Session is a job that fits something to rows: the results of the profile, and notes for the
+// user.
+type Session struct {
+	*job.Job
+	*Prepared
+	Spec Spec
+	// Iterative tells that rows are also read in the shards of iterative learners.
+	Iterative bool
+	Notes     []string
+}
+
+// CountCopies counts the copies of few different rows before the first pass with folds, and adds a note if
+// many rows repeat.
+func (s *Session) CountCopies(ctx context.Context) error {
+	if s.counted {
+		return nil
+	}
+	if err := s.Prepared.CountCopies(ctx, s.Job, s.Spec.Seed, s.Spec.MaxBadFraction, s.Iterative); err != nil {
+		return err
+	}
+	if note := s.repeated(); note != "" {
+		s.Notes = append(s.Notes, note)
+	}
+	return nil
+}
+
+// SurveyRows runs a survey pass with a sample of that many rows; 0 is the profile's number.
+func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
+	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})
+}
+
+// SurveyWeighed is SurveyRows with the weight of each row after its label, and its part among parts, or -1
+// if its content decides that.
+func (s *Session) SurveyWeighed(ctx context.Context, folds, sample, parts int) (*profile.Sum, error) {
+	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample, Weigh: true, Parts: parts})
+}
+
+func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum, error) {
+	parts := pass.Folds
+	if parts > 0 {
+		if err := s.CountCopies(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.Progress.Phase("surveying", s.Counts.Used)
+	defer s.Progress.Done()
+	pass.Pass = s.Pass(parts)
+	sum := new(profile.Sum)
+	_, err := s.ScanSum(ctx, pass, "survey", sum)
+	return sum, err
+}
+
+// LearnedFrom returns how many rows remain to learn from if the first fold is held out. It is
+// an error if that leaves all rows or none.
+func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
+	n := sum.Result().Rows
+	if n == 0 || folds > 0 && n == s.Counts.Used {
+		return 0, exit.Refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", report.Groups(s.Counts.Used), report.Groups(s.Counts.Used-n), folds)
+	}
+	return n, nil
+}
+
+// KeepSample stores the file of a learner's sample in the work directory, and returns its name.
+func (s *Session) KeepSample(ctx context.Context, data []byte) (string, error) {
+	name := storage.Join(s.Work.Dir, "sample-"+ShortSum(data)+".safetensors")
+	return name, storage.WriteState(ctx, name, data)
+}
+
+// LearnPass is the pass of a learner over the rows assigned to partitions.
+func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pass {
+	// The shards are always the same, because the model depends on them.
+	shards := s.Data.Shards(job.ShardBytes)
+	common := s.Pass(folds)
+	common.Shards = nil
+	return &epochs.Pass{
+		Pass: common, Learner: l, Recipe: s.Recipe.Sealed, Assignments: s.Data.Assign(shards, partitions), Rows: s.Counts.Used, Folds: folds,
+	}
+}
+
+// Pass returns what the passes of the session that assign rows to that many folds have in
+// common.
+func (s *Session) Pass(folds int) transforms.Pass {
+	return transforms.Pass{
+		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target, Rule: s.Rule, Copies: s.assigned(folds),
+		EqualWeights: s.EqualWeights(),
+	}
+}

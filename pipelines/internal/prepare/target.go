@@ -1,0 +1,279 @@
+package prepare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+const (
+	fewClasses  = 10  // distinct whole numbers, at most, are surely classes
+	autoClasses = 100 // may be
+)
+
+// AreClasses tells whether labels are classes by default: texts, up to 10 distinct whole numbers, and up to 100 that number
+// classes, which is from 0 or 1 on with a gap in ten at most. Ages and counts begin elsewhere, or leave gaps.
+func AreClasses(l *schema.LabelSummary) bool {
+	switch {
+	case !l.Numeric:
+		return true
+	case !l.Whole || l.Vocabulary == nil:
+		return false
+	}
+	n := len(l.Vocabulary.Classes)
+	numbered := (l.Min == 0 || l.Min == 1) && 10*float64(n) >= 9*(float64(l.Max)-float64(l.Min)+1)
+	return n <= fewClasses || n <= autoClasses && numbered
+}
+
+// Target decides from the labels what is learned. Without a task, they are classes if AreClasses says so, and otherwise
+// targets of a regression.
+func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Target, error) {
+	fail := func(format string, args ...any) (transforms.Target, error) {
+		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
+	}
+	if l == nil || l.Rows == 0 {
+		return fail("rows have no labels")
+	}
+	if task == "" || task == "auto" {
+		switch {
+		case !l.Numeric && 2*l.Targets > l.Rows:
+			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and can be set aside, with --task classification every label is a class", l.Text)
+		case written(l):
+			return fail("%s; with --task classification every label is a class", seemNumbers(d, l))
+		case AreClasses(l):
+			task = string(models.Classification)
+		default:
+			task = string(models.Regression)
+		}
+	}
+	if task == string(models.Regression) {
+		if l.Targets < l.Rows {
+			return fail("%d of %d labels do not fit in float32 (largest is 3.4e38): divide all labels by a power of ten; "+
+				"with --task regression rows with such labels are listed and can be set aside", l.Rows-l.Targets, l.Rows)
+		}
+		if err := normal(l.Min, l.Max); err != nil {
+			return fail("%w", err)
+		}
+		if l.Min == l.Max {
+			return fail("every row has the target %g, so there is nothing to learn%s", l.Min, elsewhere(d))
+		}
+		return transforms.Target{Grid: linear.Grids{{Low: float64(l.Min), High: float64(l.Max)}}}, nil
+	}
+	switch {
+	case l.Vocabulary == nil:
+		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s", schema.MaxClasses, schema.MaxLabel, hint(d, l))
+	case l.Rows == 1:
+		return fail("only one row is used; classification needs at least two classes%s", elsewhere(d))
+	case len(l.Vocabulary.Classes) < 2 && l.Same != nil:
+		return fail("all %d rows have the label %s: %q and %q are the same number; write codes with a letter, such as c%s", l.Rows, l.Vocabulary.Classes[0], l.Same[0], l.Same[1], l.Same[0])
+	case len(l.Vocabulary.Classes) < 2:
+		return fail("all %d rows have the label %q; classification needs at least two classes%s", l.Rows, l.Vocabulary.Classes[0], elsewhere(d))
+	}
+	if err := l.Vocabulary.Check(); err != nil {
+		return fail("%w", err)
+	}
+	return transforms.Target{Classes: l.Vocabulary}, nil
+}
+
+// normal returns an error if targets in that range, which are not all 0, are too small to be predicted in float32.
+func normal(low, high float64) error {
+	size := max(-low, high)
+	if size == 0 || size >= 0x1p-126 {
+		return nil
+	}
+	return fmt.Errorf("all targets lie between %g and %g, too small for float32 (numbers below 1.2e-38 lose digits): multiply them by a power of ten", low, high)
+}
+
+// written reports whether labels seem to be numbers with a decimal comma or with thousands apart, too
+// many of them to be the names of classes.
+func written(l *schema.LabelSummary) bool {
+	if l.Numeric {
+		return false
+	}
+	texts := []string{l.Text}
+	if l.Vocabulary != nil {
+		if texts = l.Vocabulary.Classes; len(texts) <= fewClasses {
+			return false
+		}
+	}
+	var scratch []byte
+	number := func(text string) bool {
+		for _, r := range []schema.Rules{{}, {Decimal: ','}, {Decimal: ',', Thousands: '.'}, {Thousands: ','}} {
+			plain, reason := r.Number(&scratch, []byte(text))
+			if _, why := schema.ParseTarget(plain); reason == "" && why == "" {
+				return true
+			}
+		}
+		return false
+	}
+	return !slices.ContainsFunc(texts, func(text string) bool { return !number(text) })
+}
+
+// seemNumbers says so of labels that are written, and what to do.
+func seemNumbers(d *dataset.Dataset, l *schema.LabelSummary) string {
+	next := "--decimal and --thousands say how these are written"
+	if !d.Schema.Traits().Written {
+		next = "write them as numbers"
+	}
+	return fmt.Sprintf("labels such as %q seem to be numbers; %s", l.Text, next)
+}
+
+// elsewhere says where there may be other labels.
+func elsewhere(d *dataset.Dataset) string {
+	if d.Schema.Traits().Columns {
+		return "; add files with other labels, or name another column with --label"
+	}
+	return "; add files with other labels"
+}
+
+// maxRoom limits Spec.Room: with it a target that is known has less than 8 bits on the grid.
+const maxRoom = 100
+
+// roomy returns grids with room for targets beyond them.
+func (o Spec) roomy(grids linear.Grids) linear.Grids {
+	if o.Room == 0 {
+		return grids
+	}
+	wide := slices.Clone(grids)
+	for c, g := range grids {
+		room := float64(o.Room * (g.High - g.Low))
+		wide[c] = linear.TargetGrid{Low: g.Low - room, High: g.High + room}
+	}
+	return wide
+}
+
+// Doubt returns a note on what --task auto decided for labels that may well be something else,
+// and how to change that; "" if there is no doubt or the task was given. Whole numbers are ages
+// and counts as often as names of classes. Labels that look like identifiers are noted for every task.
+func Doubt(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
+	if l != nil && written(l) {
+		return seemNumbers(d, l)
+	}
+	if note := identifiers(task, d, l); note != "" {
+		return note
+	}
+	if note := alike(l); note != "" {
+		return note
+	}
+	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
+		return ""
+	}
+	n := len(l.Vocabulary.Classes)
+	first, last := l.Vocabulary.Classes[0], l.Vocabulary.Classes[n-1]
+	switch {
+	case l.Same != nil:
+		return fmt.Sprintf("the labels %q and %q are the same number, and so one class; write codes with a letter, such as c%s, to keep them apart", l.Same[0], l.Same[1], l.Same[0])
+	case !l.Numeric && l.Targets > 0:
+		return fmt.Sprintf("labels are treated as classes because %q is not a number, although %s of %s labels are; --task regression lists those that are not", l.Text, report.Groups(l.Targets), report.Groups(l.Rows))
+	case !l.Numeric || !l.Whole || named(d, l):
+		return ""
+	case AreClasses(l):
+		return fmt.Sprintf("labels are %d distinct whole numbers from %s to %s, treated as classes; "+
+			"--task regression predicts them as numbers", n, first, last)
+	case n <= autoClasses, l.Rows >= fewClasses*int64(n):
+		return fmt.Sprintf("labels are %s distinct whole numbers from %s to %s, treated as numbers to predict; "+
+			"--task classification treats them as classes", report.Groups(int64(n)), first, last)
+	}
+	return ""
+}
+
+// alike returns a note on classes that look the same; "" if there are none.
+func alike(l *schema.LabelSummary) string {
+	if l == nil || l.Vocabulary == nil || l.Numeric {
+		return ""
+	}
+	note := schema.Alike(l.Vocabulary.Classes)
+	if note == "" {
+		return ""
+	}
+	note = "classes differ only in case, in spaces, in Unicode form or in invisible characters: " + note + "; write each in one way"
+	lower := strings.Split(strings.ToLower(strings.Join(l.Vocabulary.Classes, "\x00")), "\x00")
+	if len(schema.NewVocabulary(lower).Classes) < len(lower) {
+		note += "; --label_case lower ignores case"
+	}
+	return note
+}
+
+// named reports whether whole numbers surely name classes: those of images, and two neighbours, or two signs.
+func named(d *dataset.Dataset, l *schema.LabelSummary) bool {
+	traits := d.Schema.Traits()
+	two := len(l.Vocabulary.Classes) == 2 && (l.Max-l.Min == 1 || l.Min == -l.Max)
+	return two || !traits.Text && !traits.Columns
+}
+
+func hint(d *dataset.Dataset, l *schema.LabelSummary) string {
+	if l.Numeric {
+		return "; numbers can be learned with --task regression"
+	}
+	return "; " + otherLabel(d)
+}
+
+// Labeled returns an error unless the data has labels.
+func Labeled(d *dataset.Dataset) error {
+	if d.Labeled {
+		return nil
+	}
+	return Unlabeled(d)
+}
+
+// Unlabeled returns an error that says how to name the labels.
+func Unlabeled(d *dataset.Dataset) error {
+	f := d.Files[0].Name
+	switch t := d.Schema.Traits(); {
+	case t.Unlabeled != "":
+		return exit.Usage("%s: %s", f, t.Unlabeled)
+	case t.Columns:
+		return exit.Usage("%s: which column is the label? Give it with --label; columns are %s", f, SomeOf(d.Fields))
+	}
+	return exit.Usage("%s has no labels", f)
+}
+
+// SomeOf lists some of the names.
+func SomeOf(names []string) string {
+	const most = 20
+	text := ""
+	for i, n := range names {
+		if i == most {
+			return text + fmt.Sprintf(", … (%d in all)", len(names))
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += n
+	}
+	return text
+}
+
+// PositiveClass returns the positive one of two classes: the one that is given, else the rarer one, and of equally
+// frequent ones the second; "" for other labels.
+func (l *Prepared) PositiveClass(given string) (string, error) {
+	if l.Target.Classes == nil {
+		if given != "" {
+			return "", exit.Usage("--positive names one of two classes; the labels are numbers (see --task)")
+		}
+		return "", nil
+	}
+	classes, counts := l.Target.Classes.Classes, l.Profile.Labels.Counts
+	switch {
+	case given != "" && !slices.Contains(classes, given):
+		return "", exit.Usage("--positive: there is no class %q%s; the classes are %s", given, option.DidYouMean(given, classes), SomeOf(classes))
+	case given != "" && len(classes) != 2:
+		return "", exit.Usage("--positive names one of two classes; the data has %d", len(classes))
+	case len(classes) != 2:
+		return "", nil
+	case given == "" && counts[0] < counts[1]:
+		return classes[0], nil
+	case given == "":
+		return classes[1], nil
+	}
+	return given, nil
+}

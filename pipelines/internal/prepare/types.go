@@ -1,0 +1,187 @@
+package prepare
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+)
+
+// Types says what the user knows about the columns of a table, which are given by name,
+// position or pattern. The rest is found from the data.
+type Types struct {
+	Numeric     []string `flag:"numeric" list:"commas" help:"Columns that are numbers, by name, position or pattern; rows with other texts there cannot be used."`
+	Categorical []string `flag:"categorical" list:"commas" help:"Columns whose texts, also numbers, are levels of categories."`
+	Missing     []string `flag:"missing" list:"commas" help:"Texts that mean a missing value, in any case, beside empty fields; the default is ?, n/a, na, nan, null. Given texts replace these."`
+	Decimal     string   `flag:"decimal" help:"Character before the fraction of numbers, also of labels and weights: a point or a comma."`
+	Thousands   string   `flag:"thousands" help:"Character between the groups of three digits of large numbers, also of labels and weights."`
+	Fill        string   `flag:"fill" help:"What is in place of missing values of columns of numbers: mean (the default) or median." values:"mean,median"`
+	Schema      string   `flag:"schema" help:"File that says what each column is, as bochner inspect --write_schema writes it and perhaps edited. It takes the place of the other flags of columns."`
+	MaxLevels   int      `flag:"max_levels" help:"Largest number of levels of a category; rarer texts count as one level. 0 is 1000, or hashing where that would cover less than nine in ten rows."`
+
+	file *schema.Description // of the schema file
+}
+
+// Validate returns a usage error for values that no table can have.
+func (o Types) Validate() error {
+	if _, err := o.rules(); err != nil {
+		return err
+	}
+	if o.Fill != "" && o.Fill != schema.Mean && o.Fill != schema.Median {
+		return exit.Usage("--fill must be mean or median (have %q)", o.Fill)
+	}
+	if o.MaxLevels < 0 || o.MaxLevels > schema.MaxLevels {
+		return exit.Usage("--max_levels must be between 0 and %d (have %d)", schema.MaxLevels, o.MaxLevels)
+	}
+	return nil
+}
+
+// Given reports whether anything is said about types.
+func (o Types) Given() bool { return o.Schema != "" || o.flags() }
+
+// flags reports whether anything is said by other flags than --schema.
+func (o Types) flags() bool {
+	return len(o.Numeric)+len(o.Categorical)+len(o.Missing) > 0 || o.Decimal != "" || o.Thousands != "" || o.Fill != "" || o.MaxLevels > 0
+}
+
+// rules returns how fields are written.
+func (o Types) rules() (schema.Rules, error) {
+	r := schema.Rules{Missing: o.Missing}
+	if len(r.Missing) == 0 {
+		r.Missing = schema.DefaultMissing
+	}
+	for _, c := range []struct {
+		flag, text string
+		to         *byte
+	}{{"decimal", o.Decimal, &r.Decimal}, {"thousands", o.Thousands, &r.Thousands}} {
+		switch len(c.text) {
+		case 0:
+		case 1:
+			*c.to = c.text[0]
+		default:
+			return r, exit.Usage("--%s must be one character (have %q)", c.flag, c.text)
+		}
+	}
+	if err := r.Validate(); err != nil {
+		return r, &exit.UsageError{Err: err}
+	}
+	return r, nil
+}
+
+// hints returns what the options say about the columns of a dataset.
+func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
+	h = schema.Hints{Roles: map[int]schema.Role{}, Types: map[int]schema.Type{}, MaxLevels: o.MaxLevels, Fill: o.Fill}
+	for i, c := range dataset.DescribedBy(d) {
+		h.Names = append(h.Names, c.Name)
+		if c.Role != "" {
+			h.Roles[i] = schema.Role(c.Role)
+		}
+	}
+	for _, of := range []struct {
+		flag  string
+		given []string
+		is    schema.Type
+	}{{"numeric", o.Numeric, schema.Number}, {"categorical", o.Categorical, schema.Category}} {
+		found, err := dataset.FindColumns(d, of.flag, of.given)
+		if err != nil {
+			return h, &exit.UsageError{Err: err}
+		}
+		for _, i := range found {
+			if is, twice := h.Types[i]; twice && is != of.is {
+				return h, exit.Usage("column %q is in both --numeric and --categorical", h.Names[i])
+			}
+			h.Types[i] = of.is
+		}
+	}
+	return h, nil
+}
+
+// Describe reads all rows of a format with columns and infers roles and types of the columns,
+// features first.
+func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64) (*schema.Description, []schema.Note, error) {
+	return o.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
+		found, _, err := SurveyColumns(ctx, j, d, maxBad, rules)
+		return found, err
+	})
+}
+
+// DescribeBy is Describe with a survey of the columns of dataset.DescribedBy.
+func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description, []schema.Note, error) {
+	if o.file != nil {
+		found, err := survey(o.file.Rules)
+		if err != nil {
+			return nil, nil, err
+		}
+		return o.complete(d, found)
+	}
+	rules, err := o.rules()
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := o.hints(d)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := survey(rules)
+	if err != nil {
+		return nil, nil, err
+	}
+	description, notes, err := schema.Infer(found, h)
+	if err != nil {
+		cause := errors.New(strings.TrimPrefix(err.Error(), "schema: "))
+		return nil, notes, &exit.DataError{Err: &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: cause}}
+	}
+	return description, notes, nil
+}
+
+// SetTypes makes rows of the dataset hold the features of a description, by their types, and says
+// how the times of rows and the numbers of labels and weights are written. It changes nothing else if
+// all columns are plain numbers.
+func SetTypes(d *dataset.Dataset, found *schema.Description) {
+	n := 0
+	for _, c := range dataset.DescribedBy(d) {
+		if c.Feature >= 0 {
+			n++
+		}
+	}
+	var keep []int
+	for _, i := range found.With(schema.Feature) {
+		if i < n {
+			keep = append(keep, i)
+		}
+	}
+	dataset.KeepFeatures(d, keep)
+	for _, i := range found.With(schema.When) {
+		dataset.SetTimeLayout(d, found.Fields[i].Layout)
+	}
+	if found.Decimal == ',' || found.Thousands != 0 {
+		d.Schema.Numbers = &schema.Rules{Decimal: found.Decimal, Thousands: found.Thousands}
+	}
+	if !found.Plain() {
+		d.Schema.SetTable(found.Table())
+	}
+}
+
+// typed finds the types of the columns, if the data has columns and they are not plain numbers.
+// It returns notes on decisions that may be wrong.
+func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
+	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
+	found, notes, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
+	if err != nil {
+		return nil, err
+	}
+	SetTypes(d, found)
+	return notes, nil
+}
+
+// Fit returns a usage error if types are given for data without columns.
+func (o Types) Fit(d *dataset.Dataset) error {
+	if o.Given() && !d.Schema.Traits().Columns {
+		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, --missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"context"
+	"path"
+
+	"gonum.org/v1/plot"
+
+	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// chart is a plot of package picture.
+type chart interface{ Plot() (*plot.Plot, error) }
+
+// WritePicture writes a chart of that size in centimetres to a file, as PNG or SVG according to
+// its name.
+func WritePicture(ctx context.Context, name string, c chart, width, height float64) error {
+	format, err := pictureFormat(name)
+	if err != nil {
+		return err
+	}
+	p, err := c.Plot()
+	if err != nil {
+		return err
+	}
+	data, err := picture.Encode(p, width, height, format)
+	if err != nil {
+		return err
+	}
+	return storage.WriteFile(ctx, name, data)
+}
+
+// PictureFiles draws a chart of that size in centimetres in both formats, as files of that name
+// in a directory.
+func PictureFiles(name string, c chart, width, height float64) (files []storage.File, err error) {
+	p, err := c.Plot()
+	if err != nil {
+		return nil, err
+	}
+	for _, format := range []string{"png", "svg"} {
+		data, err := picture.Encode(p, width, height, format)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, storage.File{Name: name + "." + format, Data: data})
+	}
+	return files, nil
+}
+
+// pictureFormat returns the format that a file name ends in.
+func pictureFormat(name string) (string, error) {
+	switch ext := path.Ext(name); ext {
+	case ".png", ".svg":
+		return ext[1:], nil
+	}
+	return "", exit.Usage("%s: the name of a plot must end in .png or .svg", name)
+}
+
+// ValidPicture returns an error unless name is empty or ends in a format.
+func ValidPicture(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := pictureFormat(name)
+	return err
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// Progress shows the user what is being done: a progress bar on a terminal, a line every ten
+// seconds elsewhere.
+type Progress struct {
+	w     io.Writer
+	quiet bool
+	tty   bool
+	Count bool // rows are read in this process, so that rows can count them
+	rows  func() int64
+	stop  func()
+
+	mu sync.Mutex // of w, which the job and the clock of a phase write to
+}
+
+// NewProgress returns a progress that prints to w, or nothing if that is nil. rows counts the
+// rows read so far.
+func NewProgress(w io.Writer, rows func() int64) *Progress {
+	f, isFile := w.(*os.File)
+	return &Progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), rows: rows, stop: func() {}}
+}
+
+// Note prints a line.
+func (p *Progress) Note(format string, args ...any) {
+	if !p.quiet {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// Phase starts the progress of a part of the job that reads total rows (0 if unknown). It ends
+// with the next phase or Done.
+func (p *Progress) Phase(name string, total int64) {
+	p.Done()
+	if p.quiet {
+		return
+	}
+	from, begun := p.rows(), time.Now()
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	every := 10 * time.Second
+	report := func(n int64) {
+		if !p.Count {
+			p.Note("%s: for %s", name, time.Since(begun).Round(time.Second))
+			return
+		}
+		of := ""
+		if total > 0 {
+			of = fmt.Sprintf(" of %s", Groups(total))
+		}
+		p.Note("%s: %s%s rows after %s", name, Groups(n), of, time.Since(begun).Round(time.Second))
+	}
+	finish := func() {}
+	if p.tty && p.Count {
+		every = 100 * time.Millisecond
+		max := total
+		if max == 0 {
+			max = -1
+		}
+		bar := progressbar.NewOptions64(max, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
+			progressbar.OptionShowCount(), progressbar.OptionSetItsString("rows"), progressbar.OptionShowIts(),
+			progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))
+		report = func(n int64) { bar.Set64(n) }
+		finish = func() { bar.Clear() }
+	}
+	wg.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				report(p.rows() - from)
+			}
+		}
+	})
+	p.stop = func() { close(quit); wg.Wait(); finish() }
+}
+
+// Done ends the phase.
+func (p *Progress) Done() {
+	p.stop()
+	p.stop = func() {}
+}

@@ -1,0 +1,167 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// ByRounds is the fit of an iterative learner, with complete options.
+type ByRounds struct{ iterative.Iterative }
+
+func (b ByRounds) options() iterative.Options { return b.Iterative }
+
+func (b ByRounds) Name() string { return iterative.DefinitionOf(b.Iterative).Name }
+
+// Spread returns the options with the defaults of how the rounds of an iterative learner run, for data of that many
+// shards. On a cluster each reader that has a shard has a partition; on one machine there is one
+// partition, which needs the fewest rounds.
+func (o Options) Spread(shards int) Options {
+	b, ok := o.Rounds()
+	if !ok {
+		return o
+	}
+	e, readers := o.Job.Engine.WithDefaults(), 1
+	if !e.Here() {
+		readers = min(e.Lanes, shards)
+	}
+	b.Common().Running.Complete(readers, e.About().Machines)
+	o.Learner = b.Iterative
+	return o
+}
+
+// Joint tells that all values of λ are fitted in the same rounds.
+func (b ByRounds) Joint() bool { return iterative.DefinitionOf(b.Iterative).Joint }
+
+// Groups returns the values of λ that are fitted in the same rounds.
+func (b ByRounds) Groups(lambda []float64) [][]float64 {
+	if b.Joint() {
+		return [][]float64{lambda}
+	}
+	return slices.Collect(slices.Chunk(lambda, 1))
+}
+
+// Sealed returns the learner of a problem as plain data, and its options as a manifest has them.
+func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l epochs.Learner, recorded json.RawMessage, err error) {
+	seal := func(s iterative.Setting) (data []byte, err error) {
+		sealed, err := b.Seal(p, s)
+		if err != nil {
+			return nil, Usage(err)
+		}
+		return json.Marshal(sealed)
+	}
+	l.Kind = b.Name()
+	if l.Options, err = seal(s); err != nil || s.SampleFile == "" {
+		return l, l.Options, err
+	}
+	s.SampleFile = ""
+	recorded, err = seal(s)
+	return l, recorded, err
+}
+
+// Summary describes the learner.
+func (b ByRounds) Summary(lossName string) string {
+	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "), report.Counted(b.Common().Partitions, "partition"))
+}
+
+// Augments returns the augmentation of images.
+func (b ByRounds) Augments() []string {
+	if a, ok := b.Iterative.(iterative.Augmented); ok {
+		return a.Augmentation()
+	}
+	return nil
+}
+
+func (b ByRounds) validate(o Options) error {
+	if _, _, err := Augmentation(b.Augments()); err != nil {
+		return err
+	}
+	if err := report.ValidPicture(b.Common().Curve); err != nil {
+		return err
+	}
+	if s := o.Lambda.Select; s != "" && s != SelectError {
+		return exit.Usage("--select %s is for ridge; %s chooses by the errors on held-out rows, then by their loss", s, b.Name())
+	}
+	if b.Joint() && slices.Contains(o.Lambda.Path, 0) {
+		return exit.Usage("--lambda must be above 0 for %s", b.Name())
+	}
+	if b.Common().Patience > 0 && o.Lambda.Folds == 1 {
+		return exit.Usage("--patience needs held-out rows; --folds must be 2 or more, or left out")
+	}
+	return nil
+}
+
+// autoLambdas returns the values of λ that an iterative learner tries by default.
+func autoLambdas() []float64 { return []float64{1e-3, 1e-4, 1e-5, 1e-6} }
+
+// Values returns the values of λ in decreasing order, because each fit can start from the
+// weights of the one before.
+func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
+	l := o.Lambda
+	switch {
+	case l.C != 0:
+		lambda = []float64{1 / (l.C * n)}
+	case len(l.Path) > 0:
+		lambda = slices.Clone(l.Path)
+	default:
+		if lambda = autoLambdas(); b.Joint() {
+			lambda = append(lambda, 1e-7)
+		}
+	}
+	slices.Sort(lambda)
+	slices.Reverse(lambda)
+	lambda = slices.Compact(lambda)
+	folds = l.Folds
+	if folds == 0 && (len(lambda) > 1 || b.Common().Patience > 0 || o.HoldsOut()) {
+		folds = DefaultFolds
+	}
+	if folds == 1 {
+		folds = 0
+	}
+	return lambda, folds
+}
+
+func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
+	r, d := b.Common(), int64(f.Features)
+	partitions := max(1, r.Partitions)
+	each := int64(partitions+lanes-1) / int64(max(lanes, 1)) // partitions per lane
+	most := int64(math.MaxInt64)
+	if f.Rows > 0 {
+		most = f.Rows * 4 * (d + 1)
+	}
+	slots := int64(max(e.Threads, 1)) * f.featureBlock()
+	// A partition fills one batch of rows to learn from and one of held-out rows, while others
+	// wait and are processed.
+	batches := 3 * f.block(f.Dim)
+	if f.Rows > 0 {
+		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(partitions)+1))
+	}
+	lambda, _ := b.Values(o, 1)
+	own := b.Memory(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions, Lambdas: len(lambda)})
+	others := m.Worker
+	m.Worker += min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
+	m.Row, m.Solve = own.Row, own.Update
+	if b.Joint() { // the sample is large, and cached features stay
+		m.Solve += min(r.Keep, most)
+	}
+	if most := b.Samples(f.Features); most > 0 {
+		n := f.bound(int64(most))
+		m.Worker = max(m.Worker, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
+	}
+}
+
+func (b ByRounds) smaller(Options) string {
+	if b.Common().Partitions > 1 {
+		return ", a smaller --keep_bytes or fewer --partitions"
+	}
+	return ", a smaller --keep_bytes"
+}

@@ -1,0 +1,45 @@
+package spec
+
+import (
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+)
+
+// A reader of rows that are carried holds a file of them for each fold, however many rows there are, and with
+// --worker_bytes of fewer folds at a time.
+func TestWorkerBytesBoundRowsThatAreCarried(t *testing.T) {
+	o := Options{Search: tuning.NoSearch, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 16384}}}.WithDefaults()
+	of := func(rows, workerBytes int64) Memory {
+		f := Facts{Rows: rows, Dim: 20, Scaled: 20, Values: 20, Features: 16384, Outputs: 2, Prepared: true}
+		return o.Memory(f, engine.Engine{Runner: engine.Flink, WorkerBytes: workerBytes, Threads: 1}, 1)
+	}
+	few, many := of(12000, 0), of(16000, 0)
+	if few.Carried == 0 || many.Carried <= few.Carried || many.Worker != few.Worker || many.Stripes != 1 {
+		t.Fatalf("12,000 rows: %+v\n16,000 rows: %+v", few, many)
+	}
+	if all := 2 * many.Carried; many.Worker > all {
+		t.Errorf("a reader takes %d bytes, twice the rows are %d", many.Worker, all)
+	}
+	at := many.Worker
+	for n := 2; n <= 5; n++ {
+		m := of(16000, at)
+		if m.Carried == 0 || m.Stripes < n || m.Stripes > 5 || m.Worker > at {
+			t.Errorf("%d bytes allowed: %+v", at, m)
+		}
+		if n = m.Stripes; n < 5 {
+			at = m.Worker
+		}
+	}
+	// A fold is not divided: what does not fit is not made to fit.
+	if m := of(16000, 1<<20); m.Stripes != 1 || m.Worker != many.Worker {
+		t.Errorf("%+v", m)
+	}
+	if shape := (ridge.Shape{Dim: 16384, Outputs: 2}); !ridge.Carries(shape, 16000, ridge.AutoLambda()) {
+		t.Error("the rows are not carried")
+	}
+}

@@ -1,0 +1,117 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+)
+
+// Parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit
+// the curves of probabilities, or to choose a threshold. It is 0 if no rows are held out.
+func (o Options) Parts() int {
+	_, folds := o.Values(1)
+	switch {
+	case o.rule != nil && (folds > 1 || o.HoldsOut()):
+		return o.rule.Parts
+	case folds > 1:
+		return folds
+	case o.HoldsOut():
+		return DefaultFolds
+	}
+	return 0
+}
+
+// HoldsOut tells that weights are also fitted without the first fold, whose scores give the curves
+// of probabilities or a threshold.
+func (o Options) HoldsOut() bool { return o.Calibrate != "" || o.ChoosesThreshold() }
+
+// ChoosesThreshold tells that held-out rows choose the threshold.
+func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
+
+// validateSplit checks what assigns rows to folds, as far as possible without data.
+func (o Options) validateSplit() error {
+	by, learner := o.Split.By(), o.Iterative() != nil || o.Learns()
+	switch {
+	case by == profile.ByFold && o.Lambda.Folds > 0:
+		return exit.Usage("--folds cannot be used with --fold_column, which says how many folds there are")
+	case o.Split.Gap != "" && learner:
+		return exit.Usage("--time_gap is for learner ridge with features that are not learned by rounds")
+	case by != "" && o.Kernel != nil && o.found() != "":
+		return exit.Usage("--frequencies cannot be used with %s: align held out rows by their content; train with --kernel learned", o.Split.Flag())
+	}
+	return nil
+}
+
+// found returns the directory of learned features that the kernel names; "" if there is none.
+func (o Options) found() string {
+	if f, ok := o.Kernel.(kernel.Found); ok {
+		return f.Directory()
+	}
+	return ""
+}
+
+// validateThreshold checks Threshold, as far as possible without data.
+func (o Options) validateThreshold() error {
+	if o.Threshold == "" {
+		return nil
+	}
+	if o.ChoosesThreshold() {
+		if o.Lambda.Folds == 1 {
+			return exit.Usage("--threshold %s: the held-out first fold chooses it; --folds must be 2 or more, or left out", o.Threshold)
+		}
+		return nil
+	}
+	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
+		err := score.Criterion(o.Threshold).Validate()
+		return exit.Usage("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
+	}
+	return nil
+}
+
+// validateCalibration checks Calibrate, as far as possible without data.
+func (o Options) validateCalibration() error {
+	switch o.Calibrate {
+	case "":
+	case score.Platt, score.Isotonic:
+		if o.Lambda.Folds == 1 {
+			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out", o.Calibrate)
+		}
+	default:
+		names := []string{"none", score.Platt, score.Isotonic}
+		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, option.DidYouMean(o.Calibrate, names))
+	}
+	return nil
+}
+
+// Takes returns an error if rows of the data have several targets and what is trained takes
+// one.
+func (o Options) Takes(d *dataset.Dataset) error {
+	if len(d.Targets) == 0 {
+		return nil
+	}
+	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), prepare.SomeOf(d.Targets))
+	switch {
+	case o.Learns():
+		return exit.Usage("%s, and learned features need one label: train them for one of the columns and name the result with --frequencies, or use another --kernel", labels)
+	case o.Iterative() != nil:
+		return exit.Usage("%s, and learner %s takes one; learner ridge takes several", labels, o.LearnerName())
+	}
+	return nil
+}
+
+// CheckWeights returns an error if rows have weights that the learner cannot use.
+func (o Options) CheckWeights(w *profile.Weights) error {
+	if w.Equal() || iterative.DefinitionOf(o.fitter().options()).Weighted {
+		return nil
+	}
+	return exit.Usage("learner %s takes no rows with weights", o.LearnerName())
+}

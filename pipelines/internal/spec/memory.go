@@ -1,0 +1,299 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+)
+
+// Facts are the properties of data on which the memory of a training depends.
+type Facts struct {
+	Rows       int64   // 0 if unknown
+	Dim        int     // numbers per row before scaling
+	Scaled     int     // numbers per row after scaling
+	Values     float64 // non-zero numbers per row; Dim if unknown
+	Features   int
+	Outputs    int
+	Regression bool
+	Weighted   bool  // rows have weights
+	Unnamed    bool  // numbers are not of columns with names, so that none become levels
+	Grows      bool  // the row length is found in the profile pass
+	Prepared   bool  // rows are scaled before they are mapped
+	Short      int   // numbers per scaled row in its short form; 0 if it has none
+	Levels     int   // of all categories of a typed table; 0 for plain numbers
+	Summed     int   // of these, those whose labels are summed
+	Surveyed   int64 // bytes of a survey of the columns, if their types are found; 0 if not, or after it
+	Components int   // of an embedding; 0 for none
+	Reading    int64 // bytes of a reader besides its blocks, as dataset.Memory
+	// Stored is the folding of sums that are stored for a recipe; nil for other trainings.
+	Stored *Folding
+}
+
+// bound returns the smaller of a limit and the number of rows.
+func (f *Facts) bound(limit int64) int64 {
+	if f.Rows > 0 {
+		limit = min(limit, f.Rows)
+	}
+	return max(limit, 1)
+}
+
+// block is the size in bytes of a block of rows of d numbers.
+func (f *Facts) block(d int) int64 { return 4 * int64(d) * f.bound(int64(rows.Rows(d))) }
+
+// blockRows is the number of rows in a block of features.
+func (f *Facts) blockRows() int64 {
+	return f.bound(int64(min(rows.OfFeatures(f.Features), rows.Rows(f.Dim))))
+}
+
+// featureBlock is the size in bytes of a block of features.
+func (f *Facts) featureBlock() int64 { return 4 * int64(f.Features) * f.blockRows() }
+
+// Memory is a bound on the memory of a training, in bytes.
+type Memory struct {
+	Peak    int64 `json:"bytes_peak"`              // of the process; of the driver if workers are other processes
+	Profile int64 `json:"bytes_profile"`           // of the first pass, without the process itself
+	Worker  int64 `json:"bytes_worker"`            // of a lane: sums, blocks and the map
+	Solve   int64 `json:"bytes_solve"`             // of the worker that solves, or makes the next state
+	Carried int64 `json:"bytes_carried,omitempty"` // of the rows, if they are few and so carried to the solve in place of their sums
+	Stripes int   `json:"stripes,omitempty"`       // in which sums are added up, each by a reading of the rows of its own; 1 unless they are too large
+	// Least is the least Engine.WorkerBytes that can be kept, if less was given; else 0.
+	Least int64 `json:"bytes_worker_least,omitempty"`
+	Row   int64 `json:"bytes_row"` // growth of the memory of all lanes per row; included above as far as the number of rows is known
+}
+
+// Memory estimates the memory of a training.
+func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
+	var m Memory
+	var searched int64
+	if o.Searching() {
+		more := 0
+		if !f.Unnamed {
+			more = tuning.MoreColumns(f.Rows, f.Scaled)
+		}
+		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, engine.Threads)
+		f.Scaled += more
+	}
+	dim := int64(f.Dim)
+	block := f.block(f.Dim)
+	sampled := f.bound(max(min(profileSample, profileValues/dim), profileLeast))
+	values := min(f.Values, float64(dim))
+	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled)) // plus 3 for each run of values
+	encoded := content + 24*dim
+	m.Profile = max(2*block, 3*encoded) + job.ColumnBytes*dim + content + f.labels() + 128*f.bound(1<<13) // hashes that repeat
+	if f.Grows {
+		m.Profile += job.ColumnBytes * dim // columns are copied as rows grow longer
+	}
+	// Decisions use the sample, dense and scaled, and all of its pairs.
+	decide := (job.ColumnBytes+job.PartialBytes+job.DecisionBytes)*dim + content + 4*dim*sampled + 4*sampled*sampled
+	standing := job.PartialBytes * dim // during the rest
+	size := o.size(f)
+	mapped := o.mapBytes(f)
+	var scratch int64
+	switch {
+	case f.Levels > 0: // between encoding and scaling too
+		scratch = 2 * 4 * int64(f.mappedRow(size)) * f.bound(int64(rows.Rows(f.Dim)))
+		decide += 2 * 4 * int64(f.Scaled) * f.bound(min(sampled, int64(prepare.SampleRows(f.Scaled))))
+		m.Profile += 3 * 8 * int64(f.Levels) // counts, and their encoding
+		m.Profile += 3 * 8 * prepare.TargetSums(f.Summed, f.Outputs)
+		standing += 2 * job.PartialBytes * int64(f.Scaled)
+	case f.Prepared:
+		scratch = f.block(f.Scaled)
+		decide += 4 * int64(f.Scaled) * sampled
+	}
+	if size.Sampled {
+		decide += 2 * mapped // the bound is estimated on the sample
+	}
+	// Each lane has a survey, and one is encoded and read. The collector lets a quarter more be used.
+	m.Profile = max(m.Profile, int64(lanes+1)*f.Surveyed/4*5) + int64(lanes)*f.Reading
+	scratch += f.Reading
+	weights := 4 * int64(f.Outputs) * int64(f.Features)
+	publish := 5 * weights
+	m.Worker = 2*block + scratch + mapped
+	o.fitter().memory(o, &m, f, engine, lanes)
+	// While the map is drawn, two copies of its numbers exist, and nothing else.
+	m.Worker = max(2*mapped, m.Worker)
+	var curves int64 // of probabilities
+	if o.Calibrate != "" {
+		// Each lane has its counts twice while it encodes them, and all are held twice more where they are added and read.
+		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells
+		curves = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(2*lanes+2)*counts + int64(f.Outputs)*8*1024
+	}
+	if o.ChoosesThreshold() {
+		counts := 2 * 72 * f.bound(score.HalfCells)
+		curves = max(curves, 3*block+scratch+mapped+f.featureBlock()+2*weights+int64(2*lanes+2)*counts)
+	}
+	if o.Learns() {
+		o.learningMemory(&m, f)
+	}
+	trials, more := o.trialMemory(f, engine.Threads, lanes)
+	m.Solve += more
+	if engine.InProcess() {
+		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, curves, trials, searched))
+		m.Peak = withRoom(most)
+	} else {
+		m.Peak = withRoom(max(2*job.ColumnBytes*dim+content, decide, publish, searched))
+		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
+	}
+	return m
+}
+
+// roomOfLane is the memory that a lane may take; 0 for no limit. In this process it may take what the
+// solve takes anyway, unless the user has set a limit.
+func roomOfLane(e engine.Engine, lanes int, solve int64) int64 {
+	most := e.WorkerBytes
+	if most == 0 && e.InProcess() {
+		most = machine.ReadMemory().Limit
+	}
+	if most == 0 {
+		return 0
+	}
+	most = max(1, most-job.ProgramBytes-job.SlackBytes)
+	if !e.InProcess() {
+		return most - most/9
+	}
+	if most -= most / 17; e.WorkerBytes == 0 {
+		most = max(most, solve)
+	}
+	return most / int64(max(1, lanes))
+}
+
+// forLane is the least memory of a worker of which a lane may take that many bytes: see roomOfLane.
+func forLane(e engine.Engine, lanes int, bytes int64) int64 {
+	if e.InProcess() {
+		bytes *= int64(max(1, lanes))
+		return withRoom(bytes + 17)
+	}
+	return job.ProgramBytes + job.SlackBytes + bytes + bytes/8 + 9
+}
+
+// withRoom adds the process itself and room for the collector.
+func withRoom(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held + held/16 }
+
+// The sample of a profile: see package profile.
+const (
+	profileSample = 1000
+	profileValues = 4 << 20
+	profileLeast  = 50
+)
+
+// mappedRow is the number of numbers per row as the map takes them.
+func (f *Facts) mappedRow(size kernel.Size) int {
+	if size.Gathers && f.Short > 0 {
+		return f.Short
+	}
+	return f.Scaled
+}
+
+// labels is the size in bytes of a table of the labels.
+func (f *Facts) labels() int64 {
+	n := int64(f.Outputs)
+	if f.Regression {
+		n = f.bound(schema.MaxClasses)
+	}
+	return 160 * n
+}
+
+// size is the size of the features.
+func (o Options) size(f Facts) kernel.Size {
+	size := o.Kernel.Size(f.Scaled)
+	if size.Features != f.Features { // as many as were learned
+		if k, err := kernel.With(o.Kernel, "features", strconv.Itoa(f.Features)); err == nil {
+			size = k.Size(f.Scaled)
+		}
+	}
+	return size
+}
+
+// mapBytes is the size of the map.
+func (o Options) mapBytes(f Facts) int64 {
+	size := o.size(f)
+	return size.Map + size.Row*f.blockRows()
+}
+
+// learningMemory is the memory of feature learning.
+func (o Options) learningMemory(m *Memory, f Facts) {
+	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
+	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies in the form of the search
+	m.Solve = max(m.Solve, sample)
+	if o.Learned.Plays(o.Finder()) == 0 {
+		return
+	}
+	keep := o.Learned.Keep
+	if f.Rows > 0 {
+		keep = min(keep, 4*f.Rows*int64(f.Scaled+1))
+	}
+	m.Worker = max(m.Worker, keep+sample+4*f.block(f.Dim))
+	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual variables and labels
+}
+
+// Bounded returns a note if a worker cannot keep to the memory that it may take.
+func (m Memory) Bounded(e engine.Engine) (note string) {
+	if m.Least == 0 {
+		return ""
+	}
+	return fmt.Sprintf("--worker_bytes %d cannot be kept: a worker needs at least %d bytes, in however many stripes; use fewer --features", e.WorkerBytes, m.Least)
+}
+
+// Fits compares the peak with the memory of the machine: see beyond.
+func (m Memory) Fits(o Options) (note string, err error) {
+	return m.beyond(machine.ReadMemory(), o)
+}
+
+// beyond compares a peak with the memory of the machine. It returns a note if the peak is more
+// than is free now, or an error if it exceeds what can ever be available by more than the plan
+// can be wrong.
+func (m Memory) beyond(have machine.Memory, o Options) (note string, err error) {
+	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
+	switch {
+	case have.Limit > 0 && have.Limit < 1<<20: // fewer features would not help
+		return "", exit.Refuse("%s, %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
+	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
+		return "", exit.Refuse("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
+	case have.Limit > 0 && m.Peak > have.Limit:
+		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit), o.shrink()), nil
+	case have.Free > 0 && m.Peak > have.Free:
+		return fmt.Sprintf("%s, %s is free now", says, report.Bytes(have.Free)), nil
+	}
+	return "", nil
+}
+
+// shrink names the flags that reduce the memory of a training.
+func (o Options) shrink() string { return "use fewer --features" + o.fitter().smaller(o) }
+
+// trialMemory is a bound on the memory for scoring the held-out rows, and on what the weights for
+// it add to a solve; 0 if there is only one λ.
+func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
+	r, ok := o.fitter().(bySums)
+	if !ok || f.Components > 0 {
+		return 0, 0
+	}
+	lambda, folds := o.Lambda.Values(1)
+	n := len(lambda)
+	if o.Lambda.Auto() && r.Grid != features.Bits8 {
+		n += len(ridge.SmallerLambda())
+	}
+	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
+	weights := ridge.TrialBytes(shape, n)
+	if folds < 2 || weights > ridge.MaxTrialBytes {
+		return 0, 0
+	}
+	block := f.block(f.Dim)
+	each := 3*block + f.featureBlock() + block/int64(f.Dim)*int64(n*f.Outputs)
+	if f.Prepared {
+		each += f.block(f.Scaled)
+	}
+	return int64(lanes)*each + o.mapBytes(f) + 3*weights, weights
+}

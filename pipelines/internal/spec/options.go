@@ -1,0 +1,141 @@
+// Package spec says what to train: the options of a training, what they allow, and the memory that
+// they take.
+package spec
+
+import (
+	"cmp"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+)
+
+// Options says what to train on which data.
+type Options struct {
+	prepare.Spec
+	// Recipe is the directory of a model whose recipe is used for these rows: only Data, Lambda,
+	// MaxBadFraction and Job are then used. "" makes a recipe from the profile.
+	Recipe string
+	Model  string // directory to create
+	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
+	Learner iterative.Options
+	Lambda  LambdaOptions
+	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
+	// or none disables it.
+	Calibrate string
+	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
+	// evaluations; "" is the rarer one, and the second of equally frequent ones.
+	Positive string
+	// Threshold is what decides between two classes: a number, as that of models.Applier; or a score.Criterion, which
+	// held-out rows make best. "" is none.
+	Threshold string
+	// Learned says how the features of the kernels learned and harmonic are learned, unless
+	// Kernel names a directory with them.
+	Learned tuning.GameOptions
+	// Search says whether the view of the columns, kernel, width, metric and features beside the kernel
+	// are searched on a pilot of the rows: auto or none; "" is auto. What the other options set is not
+	// searched: neither a kernel, which is kept, nor a width, which leaves nothing to search. Where a
+	// search does not apply the model is that of none, and a note says why.
+	Search string
+	// Size says how the number of features is chosen, up to that of the kernel.
+	Size tuning.SizeOptions
+	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
+	// it is tuning.Families; with a kernel alone, that one.
+	Kernels []kernel.Options
+	// Accept, unless nil, is asked after the profile whether the model is wanted; its error ends the job
+	// before the training. The manifest has the task, the classes or the number of outputs, and
+	// Probabilities if the model will have them.
+	Accept func(*models.Manifest) error
+
+	rule *profile.FoldRule // of the rows; nil if their content assigns them to folds, and before the profile
+}
+
+// Divided returns the options for rows that the rule assigns to folds.
+func (o Options) Divided(r *profile.FoldRule) Options {
+	if r != nil {
+		o.rule = r
+		o.Learned.HeldOut = o.Parts()
+	}
+	return o
+}
+
+// WithDefaults fills in the defaults.
+func (o Options) WithDefaults() Options {
+	o = o.WithKernels()
+	o.Search = cmp.Or(o.Search, tuning.AutoSearch)
+	o.Learner = o.fitter().options()
+	if o.Calibrate == "none" {
+		o.Calibrate = ""
+	}
+	o.Learned = o.Learned.WithDefaults()
+	o.Learned.HeldOut, o.Folds = o.Parts(), o.Parts()
+	o.Split.Into(&o.Data)
+	return o
+}
+
+// Validate returns a usage error if options are invalid for any data.
+func (o Options) Validate() error {
+	if o.Model == "" {
+		return exit.Usage("no model directory: name one with --model")
+	}
+	if err := o.Base().Validate(); err != nil {
+		return err
+	}
+	if f := o.Finder(); f != nil {
+		if err := o.Learned.Validate(f); err != nil {
+			return err
+		}
+	}
+	if o.Room > 0 && o.Iterative() != nil {
+		return exit.Usage("--target_room is for models whose sums later data is added to, which learner %s does not have", o.LearnerName())
+	}
+	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return err
+	}
+	if err := o.validateSearch(); err != nil {
+		return err
+	}
+	if err := o.validateSize(); err != nil {
+		return err
+	}
+	if err := o.validateLearner(); err != nil {
+		return err
+	}
+	if err := o.validateCalibration(); err != nil {
+		return err
+	}
+	if err := o.validateThreshold(); err != nil {
+		return err
+	}
+	if err := o.validateSplit(); err != nil {
+		return err
+	}
+	return o.Lambda.Validate()
+}
+
+// Finder returns the options of a kernel whose features this job learns; nil for others.
+func (o Options) Finder() kernel.Found {
+	if f, ok := o.Kernel.(kernel.Found); ok && f.Directory() == "" {
+		return f
+	}
+	return nil
+}
+
+// Learns tells that the job learns the features of the kernel.
+func (o Options) Learns() bool { return o.Finder() != nil }
+
+// Base returns the options of the profile. If features are to be learned, the kernel is the one
+// that the search starts from.
+func (o Options) Base() prepare.Spec {
+	maps := o.Spec
+	if f := o.Finder(); f != nil {
+		maps.Learned = kernel.Of(f).Name
+		maps.Kernel = f.Start()
+	}
+	return maps
+}

@@ -1,0 +1,45 @@
+package spec
+
+import (
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+)
+
+// The costs are those that docs/learners.md states.
+func TestTheCheaperSolverIsChosen(t *testing.T) {
+	for _, c := range []struct {
+		rows              int64
+		features, outputs int
+		path              []float64
+		want              string
+	}{
+		{1e5, 32768, 1, nil, "cg"},
+		{1e5, 32768, 1, []float64{1e-6}, "cg"},
+		{1e5, 65536, 1, []float64{1e-6}, "cg"},
+		{1e5, 32768, 10, nil, "ridge"}, // fifty columns
+		{1e6, 32768, 1, nil, "ridge"},  // factors cost little
+		{1e6, 131072, 1, nil, "cg"},    //
+		{1e4, 131072, 1, nil, "ridge"}, // the Gram matrix of the rows is small
+		{1e5, 30000, 1, nil, "ridge"},  // few features
+		{1e5, 65536, 1, []float64{0}, "ridge"},
+	} {
+		o := Options{Learner: ridge.NewTraining(), Lambda: LambdaOptions{Path: c.path}}
+		if got := o.Solved(c.rows, c.features, c.outputs, c.outputs == 1).LearnerName(); got != c.want {
+			t.Errorf("%d rows, %d features, %d outputs, lambda %g: %s, want %s", c.rows, c.features, c.outputs, c.path, got, c.want)
+		}
+	}
+	for name, o := range map[string]Options{
+		"raw":    {Learner: ridge.NewTraining(), Spec: prepare.Spec{Kernel: &linear.Options{}}},
+		"grid":   {Learner: &ridge.Training{Grid: "8"}},
+		"gram":   {Learner: &ridge.Training{Solver: iterative.Gram}},
+		"select": {Learner: ridge.NewTraining(), Lambda: LambdaOptions{Select: SelectError}},
+	} {
+		if got := o.Solved(1e5, 65536, 1, true).LearnerName(); got != "ridge" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

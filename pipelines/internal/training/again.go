@@ -1,0 +1,290 @@
+package training
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// Again says how rows are trained on by the recipe of another model. Nothing is drawn from the
+// profile of the rows.
+type Again struct {
+	Recipe *sums.Recipe
+	Parent string // the name of the model that the recipe is of, for the lineage; "" if it is not known
+	Data   dataset.Options
+	// Lambda is that of the recipe where it has none; folds are always those of the recipe.
+	Lambda         LambdaOptions
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	Job            job.Options
+	Contents       bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
+	Positions      bool // they have hashes and positions, of any number of rows
+}
+
+// options returns the options of a training that is like that of the recipe.
+func (a Again) options(model string) Options {
+	l := a.Lambda
+	if l.Auto() {
+		l.Path, l.C = a.Recipe.Rule.Lambda, a.Recipe.Rule.C
+	}
+	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
+	return Options{
+		Spec: prepare.Spec{
+			Data: a.Data, Kernel: &fourier.GaussianOptions{Features: a.Recipe.Dim, Form: fourier.Offset}, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job,
+		},
+		Model: model, Learner: ridge.NewTraining(), Lambda: l,
+	}
+}
+
+// Begin begins a job that creates the directory out: it opens and profiles the data. The caller
+// closes the job.
+func (a Again) Begin(ctx context.Context, out string) (*Training, error) {
+	if err := a.Job.Vacant(ctx, out); err != nil {
+		return nil, err
+	}
+	d, err := prepare.OpenAgain(ctx, a.Job, a.Data, a.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.session(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	err = t.Timed(ctx, "profile", func(ctx context.Context) (err error) {
+		t.Prepared, err = prepare.Again(ctx, t.Job, d, a.MaxBadFraction, a.Recipe)
+		return err
+	})
+	if err == nil {
+		t.grid = a.Recipe.Rule.Weights.For(t.Profile.Weights)
+		m := t.Memory(a.Recipe.Rule.Components)
+		switch t.listed = a.Positions || a.Contents && t.Counts.Used <= sums.MostContents; {
+		case a.Positions:
+			m.Peak += 640 * t.Counts.Used // also positions, and a certificate
+		case t.listed:
+			m.Peak += 72 * t.Counts.Used // hashes in reports, as text and sorted
+		}
+		err = t.Fits(m)
+	}
+	if err != nil {
+		return nil, t.Close(ctx, err)
+	}
+	return t, nil
+}
+
+// session begins a job that has not read anything.
+func (a Again) session(ctx context.Context, out string) (*Training, error) {
+	j, err := job.New(ctx, a.Job, out)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.ShareFiles(ctx, a.Recipe.Kept); err != nil {
+		return nil, j.Close(ctx, err)
+	}
+	o := a.options(out)
+	session := &prepare.Session{Job: j, Spec: o.Spec}
+	return &Training{Session: session, opts: o, by: a.Recipe, parent: a.Parent, positions: a.Positions, grid: a.Recipe.Rule.Weights}, nil
+}
+
+// Added describes rows whose sums were added up by earlier jobs.
+type Added struct {
+	Rows        models.Rows
+	Classes     *schema.Vocabulary // nil if there are none
+	ClassCounts []int64
+	Copies      []profile.Content // the rows counted apart
+}
+
+// BeginAdded begins a job that creates the directory out from sums. The caller closes the job.
+func (a Again) BeginAdded(ctx context.Context, out string, of Added) (*Training, error) {
+	if err := a.Job.Vacant(ctx, out); err != nil {
+		return nil, err
+	}
+	t, err := a.session(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	r := a.Recipe
+	t.Prepared = &prepare.Prepared{
+		Data:    &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
+		Counts:  job.Counts{Read: of.Rows.Read, Used: of.Rows.Used, SetAside: of.Rows.SetAside},
+		Profile: profile.Profile{Rows: of.Rows.Used, Dim: r.Input.Dim}, Rule: r.Rule.Split,
+	}
+	var others []string
+	if of.Classes != nil {
+		others = of.Classes.Classes
+		t.Profile.Labels = &schema.LabelSummary{Rows: of.Rows.Used, Vocabulary: of.Classes, Counts: of.ClassCounts}
+	}
+	if err := t.Prepared.Take(r, others); err != nil {
+		return nil, t.Close(ctx, exit.Refuse("pipelines: %w", err))
+	}
+	return t, nil
+}
+
+// foldOf returns the fold of the recipe, without values of λ.
+func (t *Training) foldOf() gram.Fold { return gram.FoldOf(t.by, t.classes()) }
+
+func (t *Training) classes() int {
+	if t.Target == nil || t.Target.Classes == nil {
+		return 0
+	}
+	return len(t.Target.Classes.Classes)
+}
+
+// Summed are sums in the work directory of a job.
+type Summed struct {
+	State   gram.State
+	Shape   ridge.Shape
+	Folds   int
+	Copies  []profile.Content // the rows counted apart
+	Reports []gram.Report
+}
+
+// SumRows sums the rows by the recipe, in one pass.
+func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
+	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
+	pass.Fold.Contents, pass.Fold.Positions = t.listed, t.positions
+	pass.Copies = nil
+	// If the recipe has weights, they count even where all are equal, because rows of other sums may have others.
+	pass.EqualWeights = t.by.Rule.Weights == nil && t.Profile.Weights != nil
+	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
+	if err := s.Shape.Validate(); err != nil {
+		return nil, exit.Refuse("pipelines: %w", err)
+	}
+	if err := t.tooMany(s.Shape, pass.Fold.Steps); err != nil {
+		return nil, err
+	}
+	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
+		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim, GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
+	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
+	if err != nil {
+		return nil, err
+	}
+	if counts.Used != t.Counts.Used {
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", t.Counts.Used, counts.Used)
+	}
+	s.Reports = lines
+	s.Copies, err = gram.Copies(lines)
+	return s, err
+}
+
+// sum runs a pass that sums rows, unless its sums exist, and does not solve.
+func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
+	if err := job.ForgetFaults(ctx, t.Job, st.Reports, func(r gram.Report) dataset.Report { return r.Report }); err != nil {
+		return err
+	}
+	summed, err := t.Intact(ctx, st.Sum, st.Reports)
+	if err != nil {
+		return err
+	}
+	if summed {
+		t.Progress.Note("found the sums of all rows in the work directory")
+		return nil
+	}
+	sc, err := t.Store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	t.Progress.Phase("summing", t.Counts.Used*int64(sc.Stripes))
+	defer t.Progress.Done()
+	return t.Run(ctx, func(s beam.Scope) {
+		parts, reports := gram.Sums(s, sc, st)
+		gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
+	})
+}
+
+// NewSummed names the files of sums that are written from others, which have that digest.
+func (t *Training) NewSummed(digest string) *Summed {
+	pass := t.passOf(digest)
+	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
+}
+
+// passOf is a pass that reads no rows, only sums of that digest.
+func (t *Training) passOf(digest string) *gram.Pass {
+	fold := t.foldOf()
+	fold.Alone = true
+	// The digest stands for the data, so that state of other sums is not found.
+	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Seed, Target: t.Target, Rule: t.by.Rule.Split, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
+}
+
+// SolveSums fits the model to sums of that digest.
+func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) error {
+	t.Digest = digest
+	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
+	if err != nil {
+		return err
+	}
+	head, err := stored.Head(ctx, s.Folds, s.Shape)
+	if err != nil {
+		return err
+	}
+	t.mass, t.grid = t.by.Rule.Weigh(head, s.Copies, s.Shape.Regression)
+	pass := t.passOf(digest)
+	if fold := &pass.Fold; fold.Components == 0 {
+		fold.Lambda, _ = t.opts.Lambda.Values(t.mass)
+		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
+			fold.Smaller = ridge.SmallerLambda()
+		}
+	}
+	st := t.stateOf(pass)
+	st.Sum, st.Reports = s.State.Sum, s.State.Reports
+	fitted, err := t.fitted(ctx, st)
+	if err != nil {
+		return err
+	}
+	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(spec.FoldingOf(&t.by.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
+	if !fitted {
+		sc, err := t.Store(ctx, pass)
+		if err != nil {
+			return err
+		}
+		t.Progress.Phase("solving", 0)
+		defer t.Progress.Done()
+		if err := t.Run(ctx, func(b beam.Scope) { transforms.Write(b, st.Fit, gram.Solve(b, sc, st, beam.Impulse(b))) }); err != nil {
+			return err
+		}
+	}
+	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Fold.Components))
+	if err != nil {
+		return err
+	}
+	if fit.Rows != t.Counts.Used {
+		return fmt.Errorf("pipelines: %d rows were used, %d were summed", t.Counts.Used, fit.Rows)
+	}
+	t.floor = fit.Floor
+	r := t.by.Rule
+	t.Learner = models.Learner{Kind: t.by.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut), Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
+	t.Learner.ClassWeights = t.gridWeights()
+	return nil
+}
+
+// weighed describes the weights of the rows of a training by a recipe; nil if they have none. What
+// sums do not tell is that of the rows of the recipe.
+func (t *Training) weighed() *models.RowWeights {
+	r, was := &t.by.Rule, t.by.Profile.Rows.Weights
+	if r.WeightColumn == "" || was == nil {
+		return nil
+	}
+	n := t.Counts.Used
+	w := &models.RowWeights{Column: r.WeightColumn, Weights: profile.Weights{
+		Rows: n, Sum: max(t.mass, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit, Effective: float64(n) * was.Effective / float64(was.Rows),
+	}}
+	if !w.Equal() {
+		w.Grid = t.grid
+	}
+	return w
+}

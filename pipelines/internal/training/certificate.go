@@ -1,0 +1,47 @@
+package training
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// Names of the files of a certificate in a model directory.
+const (
+	StateFile = "state.safetensors"
+	DualFile  = "dual-%05d.safetensors" // one per partition
+)
+
+// maxStored limits the size of a certificate. Larger models have their gap in the manifest, but
+// cannot be verified.
+const maxStored = 256 << 20
+
+// keepCertificate stores the chosen state and its dual variables, unless they are too large.
+func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error {
+	if t.Learner.Log.Gap == nil {
+		return nil
+	}
+	kept := []storage.File{{Name: StateFile, Data: c.State}}
+	size := len(c.State)
+	for p := range t.Learner.Log.Partitions {
+		var own []byte // before the first round, dual variables are 0
+		if c.Taken > 0 {
+			var err error
+			if own, err = storage.ReadState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p), transforms.MaxState); err != nil {
+				return err
+			}
+		}
+		if size += len(own); size > maxStored {
+			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not stored: bochner verify cannot verify this model", report.Bytes(maxStored)))
+			return nil
+		}
+		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: own})
+	}
+	t.files = append(t.files, kept...)
+	return nil
+}

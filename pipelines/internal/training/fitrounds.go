@@ -1,0 +1,319 @@
+package training
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// curveFile is the file of a model directory with the report on the state of each round: a JSON
+// list of iterative.Report.
+const curveFile = "curve.json"
+
+// leaves is the round from which on svm leaves the weights that it was given.
+const leaves = 2
+
+// fitRounds fits the weights by an iterative learner. Of several λ it chooses the one with the
+// smallest error on held-out rows, and then learns from all rows. It does the same with one λ if
+// rows are held out for a calibration.
+func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
+	begun, shared := time.Now(), b.Common()
+	lambda, folds := b.Values(t.opts, t.Weights().Sum)
+	init, err := t.earlier(ctx, shared.Init)
+	if err != nil {
+		return err
+	}
+	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: needed(init, init)}
+	surveyed, err := t.survey(ctx, b, folds)
+	if err != nil {
+		return err
+	}
+	if _, err := spec.Augmented(b.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
+		return err
+	}
+	t.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
+		b.Summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
+	t.Progress.Phase("training", 0)
+	defer t.Progress.Done()
+	// Ridge learns from all rows, whatever solves its equations.
+	if len(lambda) == 1 && !t.opts.HoldsOut() && !(b.Joint() && folds > 0) {
+		c, err := t.runRounds(ctx, b, lambda, folds, surveyed, init, o)
+		if err != nil {
+			return err
+		}
+		return t.keepCertificate(ctx, c)
+	}
+	var path []models.Trial
+	var best fitted
+	chosen := 0
+	total := job.Limit{Begun: begun, Total: o.Time}
+	start := init
+	groups := b.Groups(lambda)
+	for i, group := range groups {
+		end, left := o, true
+		if end.Time, left = total.Share(len(groups) - i + 1); !left && i > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Time, lambdaList(lambda[i:])))
+			break
+		}
+		end.Needed = needed(start, init)
+		t.Progress.Note("%s:", lambdaList(group))
+		c, err := t.runRounds(ctx, b, group, folds, surveyed, start, end)
+		if err != nil {
+			return err
+		}
+		reports := []iterative.Report{c.Report()}
+		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
+			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds", len(group))
+		}
+		if b.Resumes() {
+			start = t.linear
+		}
+		total.Least = time.Duration(needed(start, init)+1) * c.Each
+		for j, r := range reports { // the weights are those of the best
+			if len(path) == 0 || iterative.BetterReport(r, iterative.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
+				t.Learner.Lambda = group[j]
+				chosen, best = len(path), fitted{c, t.linear, t.Learner, t.history, t.files}
+			}
+			path = append(path, models.Trial{
+				Lambda: group[j], Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
+				HeldOutError: r.HeldOutError, HeldOutOf: t.Learner.Log.HeldOutOf,
+			})
+		}
+	}
+	if t.opts.HoldsOut() {
+		held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
+		if held.sum, err = transforms.StoreWeights(ctx, held.file, best.linear); err != nil {
+			return err
+		}
+		if err := t.useHeldOut(ctx, held, folds); err != nil {
+			return err
+		}
+	}
+	end, left := o, true
+	if end.Time, left = total.Share(1); left {
+		t.Progress.Note("lambda %g, on all rows:", lambda[chosen])
+		end.Patience = 0
+		if o.Patience > 0 {
+			end.Rounds = max(1, path[chosen].Rounds)
+			if start != nil {
+				end.Rounds = max(leaves, end.Rounds)
+			}
+		}
+		if start = init; b.Resumes() {
+			start, end.Needed = best.linear, leaves
+		}
+		surveyed.rows, surveyed.weights = t.Counts.Used, t.Weights()
+		if best.iteration, err = t.runRounds(ctx, b, lambda[chosen:chosen+1], 0, surveyed, start, end); err != nil {
+			return err
+		}
+	} else {
+		t.linear, t.Learner, t.history, t.files = best.linear, best.learner, best.history, best.files
+		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not use the held-out rows, %s", o.Time, report.OneIn(folds)))
+	}
+	if err := t.keepCertificate(ctx, best.iteration); err != nil {
+		return err
+	}
+	t.Learner.Folds, t.Learner.Log.Path = folds, path
+	switch {
+	case len(lambda) == 1:
+	case chosen == 0:
+		t.Notes = append(t.Notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", lambda[chosen]))
+	case chosen == len(lambda)-1 && len(path) == len(lambda):
+		t.Notes = append(t.Notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", lambda[chosen]))
+	}
+	return nil
+}
+
+// fitted is the result of one λ.
+type fitted struct {
+	iteration *job.Iteration
+	linear    *models.Linear
+	learner   models.Learner
+	history   []iterative.Report
+	files     []storage.File
+}
+
+func lambdaList(lambda []float64) string {
+	var words []string
+	for _, l := range lambda {
+		words = append(words, fmt.Sprintf("%g", l))
+	}
+	return "lambda " + strings.Join(words, ", ")
+}
+
+// runRounds learns with a group of values of λ, and stores the resulting weights of the best in the model.
+func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
+	lambda := group[0]
+	problem, err := b.problem(t, found.rows, lambda)
+	if err != nil {
+		return nil, err
+	}
+	sealed, recorded, err := b.Sealed(problem, iterative.Setting{
+		Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group, Trial: folds > 0, SampleFile: found.file,
+	})
+	if err != nil {
+		return nil, err
+	}
+	pass := t.LearnPass(sealed, folds, end.Partitions)
+	if t.Profile.Weights != nil && !t.EqualWeights() {
+		pass.MeanWeight = found.weights.Mean()
+	}
+	if pass.Augment, err = spec.Augmented(b.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
+		return nil, err
+	}
+	opened, err := sealed.Open(ctx)
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	first, err := opened.Start(init)
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	c, err := t.Job.Rounds(ctx, pass, first, end)
+	if err != nil {
+		return nil, err
+	}
+	round, err := opened.Open(c.State)
+	if err != nil {
+		return nil, err
+	}
+	r := c.Report()
+	if r.Objective-r.Objective != 0 {
+		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda or a smaller rate", r.Round, r.Objective)
+	}
+	t.linear = round.(iterative.Fitted).Model()
+	t.Learner = models.Learner{Kind: b.Name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
+		Loss: problem.Loss, Options: recorded, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
+		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual, HeldOutOf: end.Compared(c.History, c.Taken),
+		HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors, HeldOutError: r.HeldOutError,
+	}}
+	if gap, known := r.Gap(); known {
+		t.Learner.Log.Gap = &gap
+	}
+	near, _ := Converged(r)
+	t.Learner.Log.Above, t.Learner.Log.Converged, t.Learner.Log.Residual = r.Above, &near, r.Residual
+	t.history = c.History[:c.Taken+1]
+	curve, err := json.MarshalIndent(t.history, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	t.files = []storage.File{{Name: curveFile, Data: append(curve, '\n')}}
+	return c, nil
+}
+
+// earlier loads the model of the initial weights and checks that it has the same features and
+// classes; nil if there is none.
+func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, error) {
+	if init == "" {
+		return nil, nil
+	}
+	dir, err := job.FindModel(ctx, init, t.Job.Opts.Log)
+	if err != nil {
+		return nil, err
+	}
+	m, err := models.LoadURI(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	what := ""
+	switch {
+	case m.Manifest.Task != t.task():
+		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, t.task())
+	case !m.Manifest.Recipe.Equal(t.Recipe.Sealed):
+		what = "has different features; give the same --kernel, --features and --seed, and give --width and --scale as numbers, because their defaults depend on the data"
+	case t.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.Target.Classes.Classes):
+		what = "has different classes"
+	}
+	if what != "" {
+		return nil, exit.Usage("--init %s: the model %s", init, what)
+	}
+	if t.Target.Grid != nil {
+		t.Target.Grid = m.Manifest.TargetGrid // its weights are for targets with this scale
+	}
+	_, name := storage.Split(strings.TrimRight(dir, "/"))
+	t.init = &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}
+	return m.Linear, nil
+}
+
+// surveyed is the result of a survey: the number of rows to learn from, and a sample of them.
+type surveyed struct {
+	rows    int64
+	weights *profile.Weights // of those rows
+	sample  iterative.Block  // as the learner gets it
+	file    string           // of the sample, for a joint learner
+}
+
+// survey counts the rows to learn from if the first fold is held out, and maps a sample of them
+// to features, if either is needed.
+func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed, error) {
+	// Initial weights have their own scale of the targets.
+	scales, samples, most := t.Target.Grid != nil && b.Common().Init == "", b.Samples(t.Recipe.Dim), 0
+	if b.Joint() {
+		most = max(samples, 1000) // the spread of the targets depends on it, too
+	}
+	if folds == 0 && samples == 0 && !scales {
+		return &surveyed{rows: t.Counts.Used, weights: t.Weights()}, nil
+	}
+	sum, err := t.SurveyRows(ctx, folds, most)
+	if err != nil {
+		return nil, err
+	}
+	s := &surveyed{weights: sum.Result().Weights}
+	if s.weights == nil {
+		s.weights = t.Weights()
+	}
+	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
+		return nil, err
+	}
+	var from, to *linear.TargetGrid
+	if scales {
+		from, to = &t.Target.Grid[0], iterative.SampleSpread(sum, t.Target.Grid[0])
+		t.Target.Grid = linear.Grids{*to}
+	}
+	if samples > 0 {
+		s.sample, err = t.sampled(sum, from, to, samples)
+	}
+	if err == nil && b.Joint() {
+		s.file, err = t.KeepSample(ctx, iterative.EncodeSample(s.sample))
+		s.sample = iterative.Block{}
+	}
+	return s, err
+}
+
+// sample returns a sample of all rows with their labels.
+func (t *Training) sample(ctx context.Context) (iterative.Block, error) {
+	sum, err := t.SurveyRows(ctx, 0, 0)
+	if err != nil {
+		return iterative.Block{}, err
+	}
+	return t.sampled(sum, nil, nil, iterative.SampleRows(t.Recipe.Dim))
+}
+
+// sampled is iterative.SampleFeatures with the map of the training.
+func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (iterative.Block, error) {
+	recipe, err := t.Recipe.Sealed.Open()
+	if err != nil {
+		return iterative.Block{}, err
+	}
+	m, err := recipe.New()
+	if err != nil {
+		return iterative.Block{}, err
+	}
+	return iterative.SampleFeatures(sum, m, from, to, most), nil
+}

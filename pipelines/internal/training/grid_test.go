@@ -1,0 +1,118 @@
+package training
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+)
+
+// The grid is chosen by the size of the job and by the λ that it comes to; asked for, it is
+// what was asked for. It stands in the manifest.
+func TestTheGridIsChosenAndNamed(t *testing.T) {
+	lines := jobtest.Made(t, "moons", 300, 1)
+	for _, c := range []struct {
+		grid   string
+		lambda float64
+		small  float64
+		steps  int
+		note   string
+	}{
+		{"auto", 1e-3, smallGram, ridge.FineSteps, ""},
+		{"auto", 1e-3, 0, blas.MostByte, ""},
+		{"auto", 1e-9, 0, ridge.FineSteps, ""},
+		{"8", 1e-3, smallGram, blas.MostByte, ""},
+		{"8", 1e-9, smallGram, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 is finer"},
+		{"16", 1e-3, 0, ridge.FineSteps, ""},
+		{"16", 1e-14, 0, ridge.FineSteps, "no finer grid is available"},
+	} {
+		was := smallGram
+		smallGram = c.small
+		o := Options{
+			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Learner: &ridge.Training{Grid: features.Bits(c.grid)},
+		}
+		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
+		var log strings.Builder
+		o.Job.Log = &log
+		result, err := Run(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := models.LoadURI(jobtest.Ctx, o.Model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		smallGram = was
+		if strings.Contains(log.String(), "summing again") {
+			t.Errorf("%+v: the rows were summed twice for a lambda that is given", c)
+		}
+		if result.Steps != c.steps || m.Manifest.Learner.Steps != c.steps {
+			t.Errorf("%+v: %d steps, in the manifest %d", c, result.Steps, m.Manifest.Learner.Steps)
+		}
+		if notes := strings.Join(result.Notes, "\n"); c.note == "" && strings.Contains(notes, "rounding") || !strings.Contains(notes, c.note) {
+			t.Errorf("%+v: %s", c, notes)
+		}
+	}
+}
+
+// Where a path leads to a λ that 8 bits are too coarse for, the model is that of 16 bits, although nothing was fitted on 8. A λ
+// near their rounding is fitted on 8 where smaller ones are worse.
+func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
+	was := smallGram
+	smallGram = 0
+	defer func() { smallGram = was }()
+	data := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "friedman", 1100, 1), ""))
+	for _, c := range []struct {
+		path  []float64
+		steps int
+	}{{[]float64{9e-8, 1, 10, 100}, ridge.FineSteps}, {[]float64{1e-9, 1e-8, 3e-8, 9e-8}, features.ByteSteps}} {
+		fitOnCoarseGrid(t, data, c.path, c.steps)
+	}
+}
+
+func fitOnCoarseGrid(t *testing.T, data string, path []float64, steps int) {
+	t.Helper()
+	same := features.Bits8
+	if steps == ridge.FineSteps {
+		same = features.Bits16
+	}
+	var models [2]string
+	var notes strings.Builder
+	for i, grid := range []features.Bits{features.AutoBits, same} {
+		o := Options{
+			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: path}, Learner: &ridge.Training{Grid: grid}, Search: "none",
+		}
+		o.Data.Data, o.Data.Label = []string{data}, "y"
+		if grid == features.AutoBits {
+			o.Job.Log = &notes
+		}
+		r, err := Run(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Steps != steps {
+			t.Errorf("from %g on, %s: %d steps", path[0], grid, r.Steps)
+		}
+		weights, err := os.ReadFile(filepath.Join(o.Model, "weights.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		models[i] = string(weights)
+	}
+	if models[0] != models[1] {
+		t.Errorf("from %g on: another model than on %s bits", path[0], same)
+	}
+	if again := strings.Contains(notes.String(), "summing again"); again != (same == features.Bits16) {
+		t.Errorf("from %g on: the rows were summed twice: %v: %s", path[0], again, notes.String())
+	}
+}

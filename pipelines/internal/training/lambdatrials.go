@@ -1,0 +1,189 @@
+package training
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/transforms/gram"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// summed is a pass that has summed rows, with its files.
+type summed struct {
+	pass  *gram.Pass
+	state gram.State
+}
+
+// canSelect refuses a Select that the data or the learner does not have.
+func (t *Training) canSelect() error {
+	l := t.opts.Lambda
+	if !l.Selects() {
+		return nil
+	}
+	if t.Target.Classes == nil {
+		return exit.Usage("--select %s is for classification; the labels are numbers (see --task)", l.Select)
+	}
+	if t.opts.Ridge() == nil {
+		return nil // iterative learners check it in validate
+	}
+	lambda, _ := l.Values(1)
+	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: t.Outputs()}
+	if bytes := ridge.TrialBytes(shape, len(lambda)+len(ridge.SmallerLambda())); bytes > ridge.MaxTrialBytes {
+		return exit.Usage("--select %s keeps the weights of all values of lambda, which take %s, more than %s; use fewer features, or --select mse",
+			l.Select, report.Bytes(bytes), report.Bytes(ridge.MaxTrialBytes))
+	}
+	return nil
+}
+
+// judgeByLogLoss makes the log loss choose λ for the classes of features that were searched, as it chose
+// the features, unless something else was set. Squared errors of scores against ±1 codes choose too large
+// or too small a λ on many tables. The sizes of a map are compared by squared errors, so that λ is then chosen by
+// them too; and where classes have weights, which log losses of rows do not count.
+func (t *Training) judgeByLogLoss() {
+	l, o := &t.opts.Lambda, t.opts.Ridge()
+	if l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 && !t.opts.Resizes() {
+		l.Select, t.descends = spec.SelectLogLoss, true
+	}
+}
+
+// choose takes the λ that Select chooses for that of the learner, whose weights are still those
+// of another; nothing if Select leaves the choice to the solve.
+func (t *Training) choose(ctx context.Context) error {
+	by := t.opts.Lambda.Select
+	if !t.opts.Lambda.Selects() {
+		return nil
+	}
+	losses, err := t.scoreTrials(ctx)
+	if err != nil {
+		return err
+	}
+	best := -1
+	for i, row := range t.Learner.Table {
+		if row.HeldOutRows == 0 || math.IsInf(losses[i], 1) {
+			continue
+		}
+		of := func(i int) float64 {
+			if by == spec.SelectLogLoss {
+				return losses[i]
+			}
+			if w := t.Learner.Table[i].HeldOutError; w > 0 {
+				return w // by weight, which is 0 where there are no errors
+			}
+			return float64(t.Learner.Table[i].HeldOutErrors)
+		}
+		// Of equal ones, that with the least squares of all folds, then the larger λ.
+		if best < 0 || cmp.Or(cmp.Compare(of(i), of(best)), cmp.Compare(row.MSE, t.Learner.Table[best].MSE), cmp.Compare(t.Learner.Table[best].Lambda, row.Lambda)) < 0 {
+			best = i
+		}
+	}
+	if best < 0 {
+		if t.descends {
+			return nil // squared errors have chosen
+		}
+		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more rows, or fewer folds", by)
+	}
+	t.Learner.Lambda, t.Learner.Select = t.Learner.Table[best].Lambda, by
+	return nil
+}
+
+// finishChoice makes the weights those of the learner's λ, and scores the trials if that is not
+// yet done.
+func (t *Training) finishChoice(ctx context.Context) error {
+	if !t.opts.Lambda.Selects() {
+		_, err := t.scoreTrials(ctx)
+		return err
+	}
+	if t.Learner.Lambda == t.solved {
+		return nil
+	}
+	return t.solveFor(ctx, t.Learner.Lambda)
+}
+
+// scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and
+// adds the results to the table of the learner. Sums give the squared errors of rounded features
+// and no classification errors; this pass gives both as in predictions. It returns the log loss of
+// each row of the table, if that chooses λ, otherwise 0; +Inf of those without.
+func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error) {
+	table := t.Learner.Table
+	losses = make([]float64, len(table))
+	if t.trials.sum == "" {
+		return losses, nil
+	}
+	t.Progress.Phase("scoring held-out rows", t.Counts.Used)
+	defer t.Progress.Done()
+	var fits int
+	for _, row := range table {
+		if row.Failed == "" {
+			fits++
+		}
+	}
+	folds := t.opts.Parts()
+	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum, Grid: t.scoring(),
+	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent()}
+	var sum scores.TrialScores
+	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
+		return nil, err
+	}
+	if sum.Rows() != t.firstRows {
+		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", t.firstRows, sum.Rows())
+	}
+	fit := 0
+	for i := range table {
+		row := &table[i]
+		if row.Failed != "" {
+			continue
+		}
+		row.HeldOutRows = sum.Rows()
+		if t.Target.Grid != nil {
+			t.scoreTargets(row, &sum.Trials, fit)
+		} else {
+			row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
+			row.HeldOutEffective, row.HeldOutStdErr = sum.Effective(fit), sum.StdErr(fit)
+		}
+		if sum.Weighted() {
+			row.HeldOutError = sum.Error(fit)
+		}
+		if sum.Losses != nil {
+			if losses[i], _ = sum.Losses.Of(fit); !math.IsInf(losses[i], 1) {
+				row.HeldOutLogLoss = losses[i]
+			}
+		}
+		fit++
+	}
+	return losses, nil
+}
+
+// scoreTargets stores the held-out errors of a fit to targets.
+func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, fit int) {
+	k := len(t.Target.Grid)
+	for c, g := range t.Target.Grid {
+		if far := sum.Far(fit*k+c).On(g.Low, g.High); far != nil && row.Lambda == t.Learner.Lambda {
+			t.Notes = append(t.Notes, "held-out rows: "+far.Text(sum.Rows()))
+		}
+		_, mse := sum.Of(fit*k + c)
+		mse *= g.Half() * g.Half()
+		if k == 1 {
+			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(fit)
+			return
+		}
+		share := 0.0 // of the variance, as ridge.Row has it
+		if v := t.variance[c]; v > 0 {
+			share = mse / v
+		}
+		row.HeldOutMSE += share / float64(k)
+		if row.Lambda == t.Learner.Lambda {
+			if c < len(t.firstVariance) && t.firstVariance[c] > 0 {
+				share = mse / t.firstVariance[c]
+			}
+			t.Learner.TargetR2 = append(t.Learner.TargetR2, 1-share)
+		}
+	}
+}

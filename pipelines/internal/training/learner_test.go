@@ -1,0 +1,48 @@
+package training
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+)
+
+// means is a learner of one pass that this package has no solver for.
+type means struct {
+	Step float64 `flag:"step" help:"A step."`
+}
+
+func (*means) Validate() error { return nil }
+
+func init() {
+	iterative.Register(iterative.Definition{Name: "means", Summary: "one pass", New: func() iterative.Options { return &means{} }})
+}
+
+func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
+	for want, l := range map[string]iterative.Options{
+		"learner means is not supported":        &means{},
+		"learner pca takes rows without labels": pca.NewTraining(),
+	} {
+		o := Options{Model: "m", Learner: l, Spec: prepare.Spec{Data: dataset.Options{Data: []string{"rows.csv"}, Label: "y"}}}
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v; want %q", l, err, want)
+		}
+	}
+}
+
+// A trial that begins with the weights of another takes as many rounds as it takes to change them.
+func TestRoundsThatAreNeeded(t *testing.T) {
+	given, trial := &models.Linear{K: 1}, &models.Linear{K: 2}
+	for _, c := range []struct {
+		start, given *models.Linear
+		want         int
+	}{{nil, nil, 1}, {given, given, 0}, {trial, given, leaves}, {trial, nil, leaves}} {
+		if got := needed(c.start, c.given); got != c.want {
+			t.Errorf("from %p, given %p: %d rounds, want %d", c.start, c.given, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// Publish creates the model directory.
+func (t *Training) Publish(ctx context.Context) error {
+	options, err := json.Marshal(t.Data.Schema)
+	if err != nil {
+		return err
+	}
+	label := ""
+	if t.Data.Labeled && len(t.Data.Targets) == 0 {
+		label = t.Data.Label
+	}
+	m := &models.Model{
+		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
+		Manifest: &models.Manifest{
+			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed,
+			Learner: t.Learner, Probabilities: t.probabilities,
+			Input: models.Input{
+				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
+			},
+			Rows:        models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
+			Profile:     models.Profile{Width: t.Recipe.Width},
+			Fingerprint: t.Digest,
+		},
+	}
+	m.Manifest.Weights = t.rowWeights()
+	m.Manifest.Learner.Split = t.Rule
+	m.Manifest.Outputs = t.linear.K
+	if m.Manifest.Positive = t.positive; t.by != nil && t.linear.K == 2 {
+		m.Manifest.Positive = t.by.Profile.Positive
+	}
+	t.positive = m.Manifest.Positive
+	if err := t.decide(m.Manifest); err != nil {
+		return err
+	}
+	t.threshold = m.Manifest.Threshold
+	if t.Searched != nil {
+		m.Manifest.Search = t.Searched.Summary()
+	}
+	switch task := m.Manifest.Task; task {
+	case models.Classification:
+		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.Target.Classes, t.Profile.Labels.Counts
+	case models.Regression:
+		m.Manifest.TargetGrid, m.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
+	}
+	if t.by != nil { // whose files have its profile
+		m.Manifest.Input = t.by.Input
+	} else {
+		about, err := t.profile().File()
+		if err != nil {
+			return err
+		}
+		m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
+	}
+	if t.importance, err = m.Manifest.Importance(); err != nil {
+		return err
+	}
+	files, err := models.Encode(m)
+	if err != nil {
+		return err
+	}
+	lineage, err := t.lineageFile(ctx)
+	if err != nil {
+		return err
+	}
+	return t.Job.Publish(ctx, t.opts.Model, append(append(files, lineage), t.Counts.Files()...))
+}
+
+// lineageFile says from what the model was made: the files that were read, unless Lineage tells, and
+// the directories that it follows from.
+func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
+	l := registry.Lineage{}
+	if t.Lineage != nil {
+		l = *t.Lineage
+	} else {
+		files, err := registry.FilesOf(ctx, t.Data)
+		if err != nil {
+			return storage.File{}, err
+		}
+		l.Parts = []registry.Part{{Files: files}}
+	}
+	l.Program = engine.Version()
+	if t.by != nil {
+		l.Recipe, l.RecipeSHA256 = t.parent, t.by.Digest
+	}
+	l.Init = t.init
+	if o := t.Recipe.Origin; o != nil {
+		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
+	}
+	return l.File()
+}
+
+func (t *Training) task() models.Task {
+	switch {
+	case len(t.Learner.Components) > 0:
+		return models.Embedding
+	case t.Target.Classes != nil:
+		return models.Classification
+	}
+	return models.Regression
+}
+
+func (t *Training) result() *Result {
+	r := &Result{
+		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim,
+		Weights: t.rowWeights(), Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
+		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
+		Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		Dim: t.Recipe.Dim, Folds: t.Learner.Folds, Seed: t.opts.Seed, Split: t.Rule, HeldOut: t.HeldOutText(),
+	}
+	if t.Searched != nil {
+		r.Search = t.Searched.Summary()
+	}
+	r.Importance, r.Size = t.importance, t.Sized
+	if table := t.Data.Schema.Table; table != nil {
+		r.Types = table.String()
+	}
+	if t.Target != nil && t.Target.Classes != nil {
+		r.Classes, r.Counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
+	}
+	if r.Task == models.Regression {
+		r.Targets = t.Data.Targets
+		for c, r2 := range t.Learner.TargetR2 { // none if no rows were held out
+			r.TargetScores = append(r.TargetScores, TargetScore{Target: t.Data.Targets[c], R2: r2})
+		}
+	}
+	if r.Components = t.Learner.Components; r.Components != nil {
+		return r
+	}
+	r.Notes = append(r.Notes, GridNotes(t.Learner, t.floor, t.Copies != nil, t.Target != nil && t.Target.Grid != nil)...)
+	tried := t.Learner.Table
+	for _, l := range t.Learner.RuledOut {
+		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
+	}
+	if note := Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	return r
+}

@@ -1,0 +1,221 @@
+package training
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+)
+
+// Result describes a trained model.
+type Result struct {
+	Model   string      `json:"model"` // directory
+	Task    models.Task `json:"task"`
+	Rows    job.Counts  `json:"rows"`
+	Columns int         `json:"columns"`                // numbers per row
+	Types   string      `json:"column_types,omitempty"` // of a typed table, in words
+	Classes []string    `json:"classes,omitempty"`
+	Counts  []int64     `json:"class_counts,omitempty"`
+	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
+	Targets      []string      `json:"targets,omitempty"`
+	TargetScores []TargetScore `json:"target_scores,omitempty"`
+	// Weights is nil if rows have none.
+	Weights *models.RowWeights `json:"weights,omitempty"`
+	Kernel  string             `json:"kernel"` // in words
+	Width   float64            `json:"width"`
+	Recipe  features.Sealed    `json:"recipe"`
+	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
+	Search  *models.Search     `json:"search,omitempty"` // how features were searched
+	// Size says how the number of features was chosen; nil if it was given.
+	Size *tuning.SizeResult `json:"size,omitempty"`
+	// Importance is what a learned metric attends to; nil without one.
+	Importance *models.Importance `json:"importance,omitempty"`
+	// Split says which columns assign rows to folds, and HeldOut the same in words; nil and "" if their content does.
+	Split   *profile.FoldRule `json:"split,omitempty"`
+	HeldOut string            `json:"held_out,omitempty"`
+	Learner string            `json:"learner"`
+	Lambda  float64           `json:"lambda"`
+	Path    []ridge.Row       `json:"path,omitempty"` // for ridge: held-out errors by λ
+	// RuledOut has the λ that are not in Path because others ruled them out.
+	RuledOut []float64           `json:"ruled_out,omitempty"`
+	Select   string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
+	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
+	Steps    int                 `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	// Components are those of an embedding that was fitted to sums.
+	Components []models.Component `json:"components,omitempty"`
+	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was
+	// trained on rows.
+	Sums int `json:"sums,omitempty"`
+	// Probabilities says how scores become probabilities, if they do.
+	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	// Positive is the one of two classes to which Threshold, precision, recall and F1 refer.
+	Positive string `json:"positive,omitempty"`
+	// Threshold decides between two classes; nil without one.
+	Threshold *models.Threshold  `json:"threshold,omitempty"`
+	Notes     []string           `json:"notes,omitempty"`
+	Seconds   map[string]float64 `json:"seconds"` // wall time by part of the job
+	// Work is the time of the job's workers in this process by stage; see
+	// transforms.Worker.Seconds.
+	Work map[string]float64 `json:"work_seconds"`
+
+	// Timings makes WriteTo print Work.
+	Timings bool `json:"-"`
+
+	Dim   int    `json:"-"` // features
+	Folds int    `json:"-"`
+	Seed  uint64 `json:"-"`
+}
+
+// WriteTo prints the result for people.
+func (r *Result) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model     %s\n", r.Model)
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
+	if r.Weights != nil {
+		fmt.Fprintf(&b, "weights   %s\n", WeightsText(r.Weights))
+	}
+	if r.Sums > 0 {
+		fmt.Fprintf(&b, "sums      of %s of the data\n", report.Counted(r.Sums, "part"))
+	}
+	if r.Task == models.Embedding {
+		fmt.Fprintf(&b, "task      embedding of %s\n", r.what())
+	} else if r.Task == models.Classification {
+		fmt.Fprintf(&b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes), positive(r.Positive))
+	} else {
+		fmt.Fprintf(&b, "task      regression on %s\n", r.what())
+	}
+	r.writeTargets(&b)
+	if fields := r.Rows.Fields(); fields != "" {
+		fmt.Fprintf(&b, "fields    %s\n", fields)
+	}
+	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.Dim, r.Kernel, r.Seed)
+	if r.Steps > 0 {
+		fmt.Fprintf(&b, "grid      %s\n", GridText(r.Steps))
+	}
+	if r.HeldOut != "" {
+		fmt.Fprintf(&b, "held out  %s\n", r.HeldOut)
+	}
+	if r.Learned != nil {
+		r.Learned.Write(&b)
+	}
+	if r.Search != nil {
+		tuning.Write(&b, r.Search)
+	}
+	if r.Size != nil {
+		r.Size.Write(&b, r.Task == models.Regression && len(r.Targets) == 0)
+	}
+	report.WriteImportance(&b, r.Importance)
+	switch {
+	case r.Components != nil:
+		WriteComponents(&b, r.Components)
+	case r.Log != nil:
+		writeLog(&b, r)
+	case len(r.Path) == 0:
+		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
+	default:
+		fmt.Fprintf(&b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
+		WritePath(&b, r.Task, r.Path, r.Lambda)
+		if len(r.RuledOut) > 0 {
+			by := "a part of the features"
+			if r.Rows.Used <= int64(r.Dim) { // as ridge has it
+				by = "errors that rise towards them"
+			}
+			fmt.Fprintf(&b, "          %s ruled out %s\n", by, numbers(r.RuledOut))
+		}
+	}
+	WriteProbabilities(&b, r.Probabilities)
+	WriteThreshold(&b, r.Threshold, r.Positive)
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note      %s\n", note)
+	}
+	if r.Sums > 0 {
+		fmt.Fprintf(&b, "seconds   %.1f to add sums, %.1f to solve\n", r.Seconds["add"], r.Seconds["solve"])
+		n, err := io.WriteString(w, b.String())
+		return int64(n), err
+	}
+	fmt.Fprintf(&b, "seconds   %.1f to profile the data, ", r.Seconds["profile"])
+	if r.Learned != nil {
+		fmt.Fprintf(&b, "%.1f to learn the features, ", r.Seconds["align"])
+	}
+	if r.Search != nil {
+		fmt.Fprintf(&b, "%.1f to search, ", r.Seconds["search"])
+	}
+	fmt.Fprintf(&b, "%.1f to train\n", r.Seconds["train"])
+	if r.Timings {
+		fmt.Fprintf(&b, "of which  ")
+		for i, name := range []string{"read", "map", "fold", "learn", "merge", "store", "solve"} {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s %.2f", name, r.Work[name])
+		}
+		b.WriteString(" (reading runs beside the rest; the times of parallel readers are added)\n")
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// chosenBy says which held-out figure chose among the λ of the table.
+func (r *Result) chosenBy() string {
+	measure := "error"
+	switch {
+	case r.Task == models.Classification:
+		measure = "MSE"
+	case len(r.Targets) > 0:
+		measure = "share of the variance of targets, averaged over them,"
+	}
+	by := fmt.Sprintf("the held-out %s of %d folds", measure, r.Folds)
+	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 }) // features were found from the others
+	switch {
+	case r.Select == models.ByAllFolds:
+		return fmt.Sprintf("the %s of all %d folds; shown are figures of the first, which the search has not seen", measure, r.Folds)
+	case r.Select != "":
+		by = fmt.Sprintf("the %s of held-out rows, %s", strings.ReplaceAll(r.Select, "_", " "), report.OneIn(r.Folds))
+	case r.Folds > 1 && oneFold:
+		by = fmt.Sprintf("the %s of held-out rows, %s", measure, report.OneIn(r.Folds))
+	}
+	return by + leastOf(len(r.Path)+len(r.RuledOut))
+}
+
+// TargetScore is the score of one of several targets on held-out rows.
+type TargetScore struct {
+	Target string  `json:"target"`
+	R2     float64 `json:"r2"`
+}
+
+// writeTargets prints what was learned of several targets.
+func (r *Result) writeTargets(w io.Writer) {
+	if len(r.Targets) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "targets   %s; errors by lambda are in standard deviations of each, averaged\n", prepare.SomeOf(r.Targets))
+	for _, s := range r.TargetScores {
+		fmt.Fprintf(w, "          R² %.4f on held-out rows for %s\n", s.R2, s.Target)
+	}
+}
+
+// what says what a row is made of.
+func (r *Result) what() string {
+	if r.Types != "" {
+		return r.Types
+	}
+	return report.Counted(r.Columns, "number")
+}
+
+// numbers lists numbers.
+func numbers(v []float64) string {
+	var words []string
+	for _, x := range v {
+		words = append(words, fmt.Sprintf("%g", x))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,100 @@
+package training
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// writeLog prints the training log of an iterative learner.
+func writeLog(w io.Writer, r *Result) {
+	c := r.Log
+	switch len(c.Path) {
+	case 0:
+		fmt.Fprintf(w, "lambda    %g\n", r.Lambda)
+	case 1:
+		fmt.Fprintf(w, "lambda    %g; on rows held out at first, %s:\n", r.Lambda, report.OneIn(r.Folds))
+		writeTrials(w, r, c.Path, math.NaN())
+	default:
+		by := map[models.Task]string{models.Classification: "error", models.Regression: "loss"}[r.Task]
+		fmt.Fprintf(w, "lambda    %g, by the %s of held-out rows, %s%s:\n", r.Lambda, by, report.OneIn(r.Folds), leastOf(len(c.Path)))
+		writeTrials(w, r, c.Path, r.Lambda)
+	}
+	partitions := report.Counted(c.Partitions, "partition")
+	if c.Residual != nil {
+		partitions = fmt.Sprintf("relative residual %.2g", *c.Residual)
+	}
+	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, partitions, report.Counted(c.Rounds, "round"), c.Ended)
+	fmt.Fprintf(w, "objective %.8g", c.Objective)
+	if c.Gap != nil {
+		fmt.Fprintf(w, ", at most %.2g above the optimum (relative: %.2g)", *c.Gap, *c.Gap/math.Abs(c.Objective))
+	}
+	if c.Above != nil {
+		fmt.Fprintf(w, ", at most %.2g above the optimum by its gradient (relative: %.2g)", *c.Above, *c.Above/math.Abs(c.Objective))
+	}
+	fmt.Fprintln(w)
+	if c.HeldOutRows > 0 {
+		fmt.Fprintf(w, "held-out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
+		if r.Task == models.Classification {
+			rate, interval := r.heldOutRate(c.HeldOutErrors, c.HeldOutRows, c.HeldOutError)
+			fmt.Fprintf(w, ", error %s (95 %% interval %s)", rate, interval)
+		}
+		fmt.Fprintln(w)
+		writeStopped(w, c.HeldOutOf, "the error is the smallest after 0 to")
+	}
+}
+
+// writeStopped says that the held-out error chose among the states after 0 rounds and more; what begins the sentence.
+func writeStopped(w io.Writer, states int, what string) {
+	if states > 1 {
+		fmt.Fprintf(w, "          %s %s on these rows, so the error on new rows may be larger\n", what, report.Counted(states-1, "round"))
+	}
+}
+
+// heldOutRate returns the share of held-out rows that were wrong, with its interval; by weight,
+// and without an interval, where rows have weights. Rows that depend on each other are as good as effective ones; 0 is
+// all of them.
+func heldOutRate(errors, rows int64, byWeight, effective float64) (rate, interval string) {
+	if byWeight > 0 {
+		return fmt.Sprintf("%.2f %%", 100*byWeight), "-"
+	}
+	share := float64(errors) / float64(max(1, rows))
+	if effective > 0 && effective < float64(rows) {
+		return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(int64(math.Round(share*effective)), int64(math.Round(effective)))
+	}
+	return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(errors, rows)
+}
+
+// heldOutRate is heldOutRate for an iterative learner, which does not count errors by groups.
+func (r *Result) heldOutRate(errors, rows int64, byWeight float64) (rate, interval string) {
+	rate, interval = heldOutRate(errors, rows, byWeight, 0)
+	if r.Split != nil && r.Split.By == profile.ByGroup {
+		interval = "-"
+	}
+	return rate, interval
+}
+
+func writeTrials(w io.Writer, r *Result, path []models.Trial, chosen float64) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t95 %% interval\t\t\n")
+	states := 0
+	for _, t := range path {
+		mark, rate, interval := "", "-", "-"
+		if t.Lambda == chosen {
+			mark = "<- chosen"
+		}
+		if r.Task == models.Classification {
+			rate, interval = r.heldOutRate(t.HeldOutErrors, t.HeldOutRows, t.HeldOutError)
+		}
+		states = max(states, t.HeldOutOf)
+		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldOutLoss, rate, interval, mark)
+	}
+	tw.Flush()
+	writeStopped(w, states, "each error is the smallest after 0 to at most")
+}

@@ -1,0 +1,87 @@
+package training
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// Where some λ were tried on fewer folds than the chosen, each row has its error on the first fold, which all have tried.
+func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
+	print := func(task models.Task, path []ridge.Row) []string {
+		var b strings.Builder
+		WritePath(&b, task, path, 0.1)
+		return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	}
+	path := []ridge.Row{
+		{Lambda: 0.01, Failed: "not positive definite (pivot 3 of 4)"},
+		{Lambda: 0.1, MSE: 4, StdErr: 0.4, FoldMSE: 1.44, Train: 0.25, R2: 0.5, Folds: 3},
+		{Lambda: 1, MSE: 2.25, FoldMSE: 2.25, Train: 1, R2: 0.4, Folds: 1},
+	}
+	for _, c := range []struct {
+		task      models.Task
+		scored    int64
+		want, end []string // columns of the λ that was chosen, and of the one after it
+	}{
+		{models.Regression, 0, []string{"0.1", "2", "0.43", "1.2", "0.5000", "0.5", "3", "<-", "chosen"}, []string{"1", "1.5", "-", "1.5", "0.4000", "1", "1"}},
+		{models.Classification, 0, []string{"0.1", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"}, []string{"1", "2.25", "-", "2.25", "1", "1"}},
+		{models.Classification, 100, []string{"0.1", "0.00", "%", "0.00", "to", "3.70", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"}, nil},
+	} {
+		for i := range path[1:] {
+			path[i+1].HeldOutRows = c.scored
+		}
+		lines := print(c.task, path)
+		if !strings.Contains(lines[0], "± 95 %  error on fold 1  ") {
+			t.Errorf("%s: header %q", c.task, lines[0])
+		}
+		for i, want := range [][]string{c.want, c.end} {
+			if got := strings.Join(strings.Fields(lines[2+i]), " "); want != nil && got != strings.Join(want, " ") {
+				t.Errorf("%s: %q, want %q", c.task, got, want)
+			}
+		}
+	}
+	path[2].Folds = 3
+	if lines := print(models.Regression, path); strings.Contains(lines[0], "fold 1") {
+		t.Errorf("all on the same folds: header %q", lines[0])
+	}
+}
+
+func TestFiguresOfTheFirstFoldTakeThePlaceOfThoseOfAll(t *testing.T) {
+	path := []ridge.Row{{MSE: 2, FoldMSE: 3, StdErr: 1, Folds: 5, R2: 0.5}, {Failed: "singular"}}
+	for _, c := range []struct {
+		variance []float64
+		r2       float64
+	}{{[]float64{12}, 0.75}, {[]float64{0}, 0}, {[]float64{7, 8}, -2}} {
+		rows := slices.Clone(path)
+		OnFirst(rows, c.variance)
+		if want := (ridge.Row{MSE: 3, FoldMSE: 3, Folds: 1, R2: c.r2}); rows[0] != want || rows[1] != path[1] {
+			t.Errorf("%v: %+v", c.variance, rows)
+		}
+	}
+}
+
+// A table has several held-out figures, and the smallest of another one may be at another λ.
+func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
+	one, five := []ridge.Row{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.Row{{Lambda: 1, Folds: 5}, {Lambda: 0.1, Folds: 5}}
+	trials := &models.TrainingLog{Path: []models.Trial{{Lambda: 1}, {Lambda: 0.1}}}
+	for want, r := range map[string]Result{
+		"the held-out MSE of 5 folds (the smallest of 2":                        {Task: models.Classification, Path: five},
+		"the MSE of held-out rows, one in 5 (the smallest of 2":                 {Task: models.Classification, Path: one},
+		"the log loss of held-out rows, one in 5 (the smallest of 2":            {Task: models.Classification, Path: one, Select: "log_loss"},
+		"the MSE of all 5 folds; shown are figures of the first":                {Task: models.Classification, Path: one, Select: models.ByAllFolds},
+		"the held-out error of 5 folds (":                                       {Task: models.Regression, Path: five},
+		"the error of held-out rows, one in 5 (":                                {Task: models.Regression, Path: one},
+		"the share of the variance of targets, averaged over them, of held-out": {Task: models.Regression, Path: one, Targets: []string{"a", "b"}},
+		"the error of held-out rows, one in 5 (the smallest of 2,":              {Task: models.Classification, Log: trials},
+		"the loss of held-out rows, one in 5 (":                                 {Task: models.Regression, Log: trials},
+	} {
+		r.Folds, r.Lambda = 5, 1
+		var b strings.Builder
+		if _, err := r.WriteTo(&b); err != nil || !strings.Contains(b.String(), "lambda    1, by "+want) {
+			t.Errorf("%v: no %q in\n%s", err, want, b.String())
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package training
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// WriteComponents prints the components of an embedding.
+func WriteComponents(w io.Writer, components []models.Component) {
+	total := 0.0
+	for i, c := range components {
+		total += c.Share
+		fmt.Fprintf(w, "component %-3d variance %.6g, %.2f %% of all; %.2f %% so far\n", i+1, c.Variance, 100*c.Share, 100*total)
+	}
+}
+
+// HowToGetProbabilities is the next step for users whose model has none.
+const HowToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
+
+// WriteProbabilities prints how probabilities are computed, if the model has them.
+func WriteProbabilities(w io.Writer, p *models.Probabilities) {
+	if p == nil {
+		return
+	}
+	how := ""
+	switch p.Kind {
+	case models.Softmax:
+		how = "the softmax of the scores"
+	case models.Logistic:
+		how = "the sigmoid of each score, divided by their sum"
+	case score.Platt:
+		how = "a sigmoid for each class (platt)"
+	case score.Isotonic:
+		how = "an increasing step function for each class (isotonic)"
+	}
+	fmt.Fprintf(w, "output    probabilities by %s", how)
+	if p.Rows > 0 {
+		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them", report.Groups(p.Rows), report.OneIn(p.Folds))
+	}
+	if p.Weights != nil {
+		fmt.Fprint(w, "; the class is that of "+byProduct)
+	}
+	fmt.Fprintln(w)
+}
+
+// positive names the positive one of two classes; "" without one.
+func positive(class string) string {
+	if class == "" {
+		return ""
+	}
+	return ", positive: " + score.Name(class)
+}
+
+// byProduct is the rule of models with weights of classes.
+const byProduct = "the largest product of probability and class weight"
+
+// DecisionRule says how a model assigns classes; "" for the larger score or probability.
+func DecisionRule(m *models.Manifest) string {
+	switch {
+	case m.Threshold != nil:
+		return DecidedBy(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
+	case m.Probabilities != nil && m.Probabilities.Weights != nil:
+		return byProduct
+	}
+	return ""
+}
+
+// DecidedBy says how a threshold decides for a class.
+func DecidedBy(t *models.Threshold, class string) string {
+	what := "half the difference of its score and the other"
+	if t.Of == models.OfProbability {
+		what = "its probability"
+	}
+	return fmt.Sprintf("threshold %g: a row is of class %q if %s is at least that", t.Value, class, what)
+}
+
+// WriteThreshold prints how rows of two classes are decided, if by a threshold.
+func WriteThreshold(w io.Writer, t *models.Threshold, positive string) {
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(w, "output    %s\n", DecidedBy(t, positive))
+	if t.By == "" {
+		return
+	}
+	name, expected, plain := "F1 of the class", t.Expected, t.Plain
+	switch t.By {
+	case score.ByError:
+		name, expected, plain = "error", 1-expected, 1-plain
+	case score.ByBalanced:
+		name = "balanced accuracy"
+	}
+	fmt.Fprintf(w, "          chosen by the %s on %s held-out rows, %s, by weights that were trained without them; expect %.2f %%, without it %.2f %%\n",
+		name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
+	fmt.Fprintf(w, "          (each half of these rows decided by the threshold that the other half chooses)\n")
+}
+
+// WeightsText describes the weights of rows in words.
+func WeightsText(w *models.RowWeights) string {
+	text := fmt.Sprintf("column %q: from %.4g to %.4g, sum %.6g", w.Column, w.Min, w.Max, w.Sum)
+	switch g := w.Grid; {
+	case w.Equal():
+		return text + "; all are equal, so they change nothing"
+	case g == nil:
+		return text
+	case g.Exact:
+		return text + fmt.Sprintf("; whole multiples of %.4g, used exactly", g.Unit)
+	}
+	return text + "; rounded to 8 significant bits"
+}
+
+// GridText describes a grid.
+func GridText(most int) string {
+	if most == blas.MostByte {
+		return "8 bits"
+	}
+	bits := 1 + int(math.Ceil(math.Log2(float64(most))))
+	return fmt.Sprintf("%d bits (%s steps on either side)", bits, report.Groups(int64(most)))
+}

@@ -1,0 +1,296 @@
+package tuning
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// Game learns features from the data of a session.
+type Game struct {
+	*prepare.Session
+	Kernel kernel.Found   // learned or harmonic
+	Game   []align.Report // reports of the game, one per round
+}
+
+// Learn learns the features of the kernel learned or harmonic, which replace those of the
+// Gaussian kernel that the profile chose.
+func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, error) {
+	if s.Target == nil || s.Target.Classes == nil {
+		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
+	}
+	if !s.Profile.Weights.Equal() {
+		return nil, exit.Usage("features cannot be learned from rows with weights: learn them without (bochner align) and give their directory as --frequencies, or use another kernel")
+	}
+	x, class, n, err := s.alignRows(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	found := &prepare.Learned{
+		Seed: s.Spec.Seed, Width: s.Recipe.Width, Rows: n, HeldOut: a.HeldOut, Sample: len(class),
+		Classes: s.Target.Classes.Classes, Fingerprint: s.Digest, Data: s.RowsDigest(), Lambda: a.Lambda,
+	}
+	if found.Lambda == 0 {
+		found.Lambda = 1 / (a.C * float64(n))
+	}
+	var last features.Recipe
+	switch k := s.Kernel.(type) {
+	case *learned.HarmonicOptions:
+		last, err = s.chooseHarmonics(found, a, k.Count(), x, class)
+	case *learned.Options:
+		find := s.playGame
+		if a.By == "lkrf" {
+			find = s.weighFrequencies
+		}
+		last, err = find(ctx, found, a, k, x, class)
+	default:
+		err = exit.Usage("features of --kernel %s cannot be learned", kernel.Of(k).Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	chain := s.Recipe.Scaled(last)
+	if found.Recipe, err = features.Seal(chain); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	if _, found.Features, err = features.Dims(chain); err != nil {
+		return nil, err
+	}
+	if err := s.adopt(found); err != nil {
+		return nil, err
+	}
+	s.Progress.Note("%d features of the %s", s.Recipe.Dim, s.Recipe.Name)
+	return found, nil
+}
+
+// alignRows returns the scaled rows of a sample with their classes, and the number of rows
+// to learn from. Held-out rows are excluded.
+func (s *Game) alignRows(ctx context.Context, a GameOptions) (x []float32, class []int32, learned int64, err error) {
+	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
+	dim, n := s.Recipe.Scaling.Dim, a.Sample
+	switch {
+	case a.Exact:
+		if s.Counts.Used > maxSample {
+			return fail(exit.Usage("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample", report.Groups(maxSample), report.Groups(s.Counts.Used)))
+		}
+		n = int(s.Counts.Used)
+	case n == 0:
+		n = chosenSample(max(dim, s.Profile.Dim))
+	}
+	if most := maxSampled / max(dim, s.Profile.Dim); n > most {
+		return fail(exit.Usage("--sample: with rows of %d numbers, the limit is %d rows (have %d)", max(dim, s.Profile.Dim), most, n))
+	}
+	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
+	if err != nil {
+		return fail(err)
+	}
+	if learned, err = s.LearnedFrom(sum, a.HeldOut); err != nil {
+		return fail(err)
+	}
+	raw, n, d := sum.Sample()
+	rows := make([]float32, 0, n*(d-1))
+	for i := range n {
+		row := raw[i*d : (i+1)*d]
+		rows, class = append(rows, row[:d-1]...), append(class, int32(row[d-1]))
+	}
+	x, err = s.Recipe.Scaling.Apply(rows, n)
+	return x, class, learned, err
+}
+
+// playGame learns frequencies by rounds of the game over all rows.
+func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
+	frequencies := k.Count()
+	o := a.Game(found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
+	dim := s.Recipe.Scaling.Dim
+	learner := &align.Learner{Options: o, Dim: dim, Classes: s.Outputs(), Partitions: a.Partitions, X: x, Class: class}
+	if err := learner.Validate(); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	found.Bound = sampleBound(dim, x, o)
+	pass, err := s.alignPass(ctx, learner, a.HeldOut)
+	if err != nil {
+		return nil, err
+	}
+	first, err := learner.Start(nil)
+	if err != nil {
+		return nil, err
+	}
+	s.Progress.Note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per round; lambda %.4g, width %.4g",
+		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(found.Rows), report.Counted(o.Search.Chains, "chain"), o.Search.Steps, report.Groups(int64(len(class))), o.Take, found.Lambda, s.Recipe.Width)
+	s.Progress.Phase("learning features", 0)
+	defer s.Progress.Done()
+	c, err := s.Job.Rounds(ctx, pass, first, job.RoundOptions{
+		Stop: iterative.Stop{Rounds: 3 + RoundsOfAGame*frequencies}, Running: a.Running,
+	})
+	if err != nil {
+		return nil, err
+	}
+	opened, err := learner.Open(c.State)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range c.History {
+		if r.Detail == nil {
+			continue
+		}
+		var report align.Report
+		if err := json.Unmarshal(r.Detail, &report); err != nil {
+			return nil, fmt.Errorf("pipelines: report of round %d: %w; run again without --resume", r.Round, err)
+		}
+		s.Game = append(s.Game, report)
+	}
+	round := opened.(*align.Round)
+	last, _ := round.Last()
+	found.Game = &last
+	if found.Options, err = json.Marshal(learner); err != nil {
+		return nil, err
+	}
+	return s.provide(ctx, round.Frequencies(), k.Form)
+}
+
+// alignPass is the pass of the game; the learner's sample is in the work directory. The
+// first fold, if there are folds, is held out.
+func (s *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
+	uri, err := s.KeepSample(ctx, l.EncodeSample())
+	if err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(align.Sealed{Learner: *l, SampleFile: uri})
+	if err != nil {
+		return nil, err
+	}
+	pass := s.LearnPass(epochs.Learner{Kind: align.Kind, Options: options}, folds, l.Partitions)
+	pass.Recipe, err = features.Seal(s.Recipe.Scaled(linear.Identity{In: l.Dim, Bound: 1}))
+	return pass, err
+}
+
+// sampleBound returns the number of rows that Theorem 4.4 of the paper requires for every
+// potential on the sample to be within 0.1, over frequencies that chains start from.
+func sampleBound(dim int, x []float32, o align.Options) float64 {
+	var norm float64
+	for i := 0; i < len(x); i += dim {
+		var square float64
+		for _, v := range x[i : i+dim] {
+			square += float64(v) * float64(v)
+		}
+		norm = max(norm, square)
+	}
+	n, err := align.SampleSize(dim, math.Sqrt(norm), o.Search.Spread/o.Search.Width*math.Sqrt(float64(dim)), 0.1, 0.05)
+	if err != nil {
+		return 0 // rows of zeros
+	}
+	return n
+}
+
+// weighFrequencies draws frequencies of the Gaussian kernel and keeps those of large weight.
+func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
+	frequencies := k.Count()
+	m, dim := a.Proposals, s.Recipe.Scaling.Dim
+	if m == 0 {
+		m = 20 * frequencies
+	}
+	if m < frequencies {
+		return nil, exit.Usage("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
+	}
+	s.Progress.Note("weighting %d frequencies of the %s on %s rows", m, s.Recipe.Name, report.Groups(int64(len(class))))
+	w := align.Propose(m, dim, s.Recipe.Width, s.Spec.Seed)
+	field := align.NewField(x, len(class), dim)
+	q, err := align.Weigh(align.Alignment(field, w, m, class, s.Outputs(), s.Engine.Threads), a.Rho)
+	if err != nil {
+		return nil, &exit.DataError{Err: err}
+	}
+	index, weight := align.Top(q, frequencies)
+	if a.Pick == "draw" {
+		index, weight = align.Draw(q, frequencies, s.Spec.Seed)
+	}
+	f := align.Choice(w, dim, index, weight)
+	if f.Count < frequencies {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more", f.Count, frequencies))
+	}
+	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
+	if err != nil {
+		return nil, err
+	}
+	found.Lambda = 0 // lkrf has none
+	return s.provide(ctx, f, k.Form)
+}
+
+// chooseHarmonics selects from the first spherical harmonics by the game, on the sample alone.
+func (s *Game) chooseHarmonics(found *prepare.Learned, a GameOptions, count int, x []float32, class []int32) (features.Recipe, error) {
+	dim := s.Recipe.Scaling.Dim
+	if dim < 2 {
+		return nil, exit.Refuse("pipelines: harmonics need rows of 2 numbers or more")
+	}
+	if most := maxSampled / len(class); a.Harmonics > most {
+		return nil, exit.Usage("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample", report.Groups(int64(len(class))), most, a.Harmonics)
+	}
+	o := align.Harmonic(found.Lambda, count)
+	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
+	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, s.Outputs(), o, func(report align.Report) { s.Game = append(s.Game, report) })
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	found.Game = &chosen.Reports[len(chosen.Reports)-1]
+	if found.Options, err = json.Marshal(o); err != nil {
+		return nil, err
+	}
+	return recipe, nil
+}
+
+// provide makes the recipe of the frequencies and shares them with later passes.
+func (s *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier.Form) (features.Recipe, error) {
+	data, err := learned.Encode(f)
+	if err != nil {
+		return nil, err
+	}
+	r, err := learned.Of(data, form, s.Spec.Seed)
+	if err != nil {
+		return nil, err
+	}
+	s.Recipe.Files = []storage.File{{Name: learned.FileName, Data: data}}
+	return r, s.Job.Share(ctx, s.Recipe.Files[0], r.SHA256)
+}
+
+// adopt makes the learned features those of the job.
+func (s *Game) adopt(f *prepare.Learned) error {
+	recipe, err := f.Recipe.Open()
+	if err != nil {
+		return err
+	}
+	if s.Game != nil {
+		data, err := json.MarshalIndent(s.Game, "", " ")
+		if err != nil {
+			return err
+		}
+		s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: prepare.GameFile, Data: append(data, '\n')})
+	}
+	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), f.Name(recipe), nil
+	for _, file := range s.Recipe.Files {
+		f.Files = append(f.Files, models.SumFile(file.Name, file.Data))
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: prepare.LearnedFile, Data: append(data, '\n')})
+	s.Recipe.Sealed, s.Recipe.Dim, s.Recipe.Name = f.Recipe, f.Features, f.Kernel
+	return nil
+}

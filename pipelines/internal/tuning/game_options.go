@@ -1,0 +1,177 @@
+package tuning
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// GameOptions says how the features of the kernels learned and harmonic are learned from
+// labelled rows.
+type GameOptions struct {
+	// By is the method: game (default; package align), or lkrf, which weights drawn
+	// frequencies. Harmonics are always learned by the game.
+	By     string
+	Preset string // of the game: paper (default) or demo
+
+	Lambda float64 // of the game's support vector machine; 0 uses C
+	C      float64 // alternative to Lambda: C = 1/(λn); 0 is 1, as in the paper
+
+	Chains int // of the game's search; 0 is the preset's, also for Steps and Take
+	Steps  int
+	Take   int     // frequencies, or harmonics, added per round
+	Rate   float64 // step size of the dual variables (align.Options.Rate); 0 is the preset's, or 3 for harmonics
+	Sample int     // rows that the chains search on; 0 chooses
+	// Exact searches on all rows. Equal rows of one class count once.
+	Exact bool
+
+	Proposals int     // for lkrf: frequencies drawn; 0 is 20 for each feature wanted
+	Rho       float64 // for lkrf: radius of the χ²-ball of the weights; 0 is 10
+	Pick      string  // for lkrf: top (default), the largest weights; or draw
+
+	// HeldOut is the number of folds of the rows. The first fold is not used, so that it can
+	// measure held-out errors; 0 learns from all rows.
+	HeldOut int
+
+	Harmonics int // number of harmonics to choose from, lowest degree first; 0 is 1,000
+
+	iterative.Running // Partitions 0 is defaultPartitions
+}
+
+// Limits of the sample.
+const (
+	// defaultSample is the largest default; the paper's experiments use as many rows.
+	defaultSample = 10_000
+	maxSample     = 1 << 16
+	maxSampled    = 1 << 27 // numbers
+	chosenSampled = 1 << 24 // numbers, if the size is chosen
+)
+
+// defaultPartitions is the default number of partitions.
+const defaultPartitions = 8
+
+// Passes of one round of the game; see align.Learner.
+const (
+	RoundsOfAGame = 5 // rounds of package iterative
+	ReadsOfAGame  = 2 // those that read the rows
+)
+
+// chosenSample returns the default number of rows of dim numbers to search on.
+func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/dim)) }
+
+// WithDefaults fills in the defaults.
+func (a GameOptions) WithDefaults() GameOptions {
+	if a.By == "" {
+		a.By = "game"
+	}
+	if a.Preset == "" {
+		a.Preset = "paper"
+	}
+	if a.Pick == "" {
+		a.Pick = "top"
+	}
+	if a.Lambda == 0 && a.C == 0 {
+		a.C = 1
+	}
+	if a.Rho == 0 {
+		a.Rho = 10
+	}
+	if a.Harmonics == 0 {
+		a.Harmonics = 1000
+	}
+	if a.Partitions == 0 {
+		a.Partitions = defaultPartitions
+	}
+	if a.PerJob == 0 {
+		a.PerJob = RoundsOfAGame
+	}
+	return a
+}
+
+// presets maps the values of --preset to the options of the game.
+var presets = map[string]func(lambda, width float64, frequencies int, seed uint64) align.Options{
+	"paper": align.Paper, "demo": align.Demo,
+}
+
+// Game returns the options of a game for that many frequencies.
+func (a GameOptions) Game(lambda, width float64, frequencies int, seed uint64) align.Options {
+	o := presets[a.Preset](lambda, width, frequencies, seed)
+	o.Alternations = 0 // align.Learner projects exactly
+	o.Search.Chains, o.Search.Steps = cmp.Or(a.Chains, o.Search.Chains), cmp.Or(a.Steps, o.Search.Steps)
+	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
+	return o
+}
+
+// Validate returns an error if the options are invalid for any data. k is the kernel whose
+// features are learned.
+func (a GameOptions) Validate(k kernel.Found) error {
+	_, harmonics := k.(*learned.HarmonicOptions)
+	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": option.SortedNames(presets), "pick": {"top", "draw"}}
+	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {
+		if list := choices[name]; !slices.Contains(list, have) {
+			return exit.Usage("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list), strings.Join(list, ", "))
+		}
+	}
+	switch {
+	case a.Lambda != 0 && a.C != 0:
+		return exit.Usage("--align_c and --align_lambda are mutually exclusive (C = 1/(λn)): give one of them")
+	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
+		return exit.Usage("--align_lambda and --align_c must be above 0 (have %g)", a.Lambda+a.C)
+	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
+		return exit.Usage("--chains, --steps and --take must not be negative; 0 uses the preset's (have %d, %d, %d)", a.Chains, a.Steps, a.Take)
+	case a.Rate != 0 && !good(a.Rate):
+		return exit.Usage("--align_rate must be above 0, or 0 for the preset's (have %g)", a.Rate)
+	case harmonics && a.Preset != "paper":
+		return exit.Usage("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
+	case a.Sample < 0 || a.Sample > maxSample:
+		return exit.Usage("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
+	case a.Sample > 0 && a.Exact:
+		return exit.Usage("--exact_chains and --sample are mutually exclusive: give one of them")
+	case !good(a.Rho):
+		return exit.Usage("--rho must be above 0 (have %g)", a.Rho)
+	case a.Proposals < 0 || a.Proposals > 1<<20:
+		return exit.Usage("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
+	case a.Harmonics < 1 || a.Harmonics > 1<<16:
+		return exit.Usage("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
+	case harmonics && a.By == "lkrf":
+		return exit.Usage("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
+	}
+	if err := a.Running.Validate(); err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	return nil
+}
+
+// Plays returns how many frequencies are learned by rounds of the game over all rows; 0 if
+// features are learned on the sample alone.
+func (a GameOptions) Plays(k kernel.Found) int {
+	if k, ok := k.(*learned.Options); ok && a.By == "game" {
+		return k.Count()
+	}
+	return 0
+}
+
+// SampleRows returns how many of the rows, of dim numbers each, the search uses. rows is 0 if
+// unknown.
+func (a GameOptions) SampleRows(rows int64, dim int) int64 {
+	n := int64(a.Sample)
+	switch {
+	case a.Exact:
+		n = min(max(rows, 1), maxSample)
+	case n == 0:
+		n = int64(chosenSample(max(dim, 1)))
+	}
+	if rows > 0 {
+		n = min(n, rows)
+	}
+	return n
+}

@@ -1,0 +1,421 @@
+package tuning
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/search"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Values of the option search.
+const (
+	NoSearch   = "none"
+	AutoSearch = "auto"
+)
+
+// SearchFile is the name of the file of a model directory with all trials, a Result.
+const SearchFile = "search.json"
+
+const (
+	// values limits the numbers of a pilot: fewer rows if they are long.
+	values = 8 << 20
+	// longest is the largest row length that is searched.
+	longest = 2048
+	// fewest is the least number of rows that is searched.
+	fewest = 40
+)
+
+// PilotRows is the largest number of rows of a pilot of rows of length d, of that many rows; 0 if they are not
+// searched.
+func PilotRows(rows int64, d int) int {
+	if d > longest {
+		return 0
+	}
+	return int(min(rows, search.MaxRows, int64(values/max(d, 1))))
+}
+
+// Kernels returns the kernels that a search chooses from: of those given, all that have a width that
+// is not set; nil if the first is not among them.
+func Kernels(given []kernel.Options) []kernel.Options {
+	var out []kernel.Options
+	for i, k := range given {
+		if free(k) {
+			out = append(out, k)
+		} else if i == 0 {
+			return nil
+		}
+	}
+	return out
+}
+
+// free tells whether the kernel has a width that is not set.
+func free(k kernel.Options) bool {
+	if _, learned := k.(kernel.Found); learned {
+		return false
+	}
+	is := map[string]string{}
+	for _, o := range option.Of(k) {
+		is[o.Name] = o.Default
+	}
+	return is["width"] == "median" && (is["gamma"] == "" || is["gamma"] == "0")
+}
+
+// Families returns the kernels that a search chooses from if none is given.
+func Families() []kernel.Options {
+	var out []kernel.Options
+	for _, name := range []string{"gaussian", "laplace", "matern"} {
+		if f, err := kernel.Lookup(name); err == nil {
+			out = append(out, Unsized(f.New()))
+		}
+	}
+	return out
+}
+
+// Unsized returns the options of a kernel without a number of features: 0, if the kernel takes that for the
+// number that it has. A search may then take fewer for few rows.
+func Unsized(k kernel.Options) kernel.Options {
+	free, err := kernel.With(k, "features", "0")
+	if err != nil || free.Validate() != nil || free.Size(1).Features != k.Size(1).Features {
+		return k
+	}
+	return free
+}
+
+// Features returns how many features the model of a search among these kernels has, of at most size: with
+// few rows, and no number given, fewer. Rows are 0 if they are unknown.
+func Features(kernels []kernel.Options, rows int64, size int) int {
+	for _, k := range kernels {
+		if slices.ContainsFunc(option.Of(k), func(o *option.Option) bool { return o.Name == "features" && o.Default != "0" }) {
+			return size
+		}
+	}
+	if rows > 0 && rows <= fewRows {
+		return min(size, fewFeatures)
+	}
+	return size
+}
+
+// Up to fewRows, fewFeatures are enough: on samples of 100 rows of California houses, Adult and letter, test errors are
+// those of twice as many but for chance, and a training takes a quarter of the time. With 300 rows they are 1 % larger.
+const (
+	fewRows     = 128
+	fewFeatures = 2048
+)
+
+// Result is what a search found.
+type Result struct {
+	search.Result
+	Pilot   int    `json:"pilot"`   // rows
+	Classes bool   `json:"classes"` // losses are log losses, not squared errors as a share of the variance
+	Kernel  string `json:"kernel"`  // in words
+	// Categories are the columns of numbers whose values are levels, as those of categories are.
+	Categories []string `json:"categories,omitempty"`
+}
+
+// Unsearchable says why the features of that many rows are not searched, whose length is the larger of that in
+// the files and that of encodings; "" if they can be. Few is the number of different rows, 0 if there are many. Recoded rows have categories that are encoded by labels.
+func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
+	switch n := PilotRows(rows, length); {
+	case few > 0:
+		return fmt.Sprintf("there are only %s", report.Counted(few, "different row"))
+	case recoded:
+		return "categories are encoded by labels"
+	case targets > 1:
+		return "there are several targets"
+	case rows < fewest:
+		return fmt.Sprintf("there are fewer than %d rows", fewest)
+	case n == 0:
+		return fmt.Sprintf("rows have more than %s numbers", report.Groups(longest))
+	}
+	return ""
+}
+
+// Shorten makes counts the encoding of categories that would make rows long and hardly tell which of them are alike:
+// texts that share buckets, if rows are too long to be searched otherwise, and levels with fewer than two rows in the
+// mean. What options or the table say of encodings is kept. It returns the names of those columns, and a function
+// that undoes it; nil if there are none.
+func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int) (names []string, undo func()) {
+	if t == nil || o.Encode != "" {
+		return nil, nil
+	}
+	var changed []*schema.Column
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		rare := c.Buckets == 0 && rows < 2*int64(len(c.Levels))
+		if c.Type == schema.Category && c.Encode == "" && (rare || c.Buckets > 0 && length > longest) {
+			c.Encode = string(preprocess.Counts)
+			changed, names = append(changed, c), append(names, c.Name)
+		}
+	}
+	if changed == nil {
+		return nil, nil
+	}
+	return names, func() {
+		for _, c := range changed {
+			c.Encode = ""
+		}
+	}
+}
+
+// tooFew is why a pilot without held-out rows is not searched.
+const tooFew = "too few rows are left besides the held-out ones"
+
+// Search replaces the recipe of the session by one that does better on held-out rows of a pilot. The
+// rows of the first of held folds are not in it; with 0 all rows may be. It ends early once enough, which may be nil, is
+// true. If nothing was searched the result is nil, and why says so.
+func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, enough func() bool) (r *Result, why string, err error) {
+	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)), search.Parts)
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := s.LearnedFrom(sum, held); err != nil {
+		return nil, tooFew, nil
+	}
+	s.Progress.Phase("searching features", 0)
+	defer s.Progress.Done()
+	p, entities, err := pilot(s, sum)
+	if err != nil {
+		return nil, "", err
+	}
+	if entities != nil {
+		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too good: --group_column %s holds out whole groups",
+			strings.Join(entities[:min(len(entities), 2)], ", or the same "), entities[0])
+		if s.Spec.InTime(s.Data) != "" {
+			note += "; use either --group_column or --time_split"
+		}
+		s.Notes = append(s.Notes, note)
+	}
+	switch {
+	case p == nil || p.N < fewest:
+		return nil, tooFew, nil
+	case p.Part != nil && slices.Max(p.Part) == slices.Min(p.Part):
+		return nil, "the rows that are not held out have too few groups, folds or times", nil
+	case p.Constant():
+		return nil, "the labels are all equal", nil
+	}
+	levels, err := mayBeLevels(s)
+	if err != nil {
+		return nil, "", err
+	}
+	found, err := search.Run(ctx, p, search.Options{
+		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
+		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Enough: enough, Progress: func(line string) { s.Progress.Note("%s", line) },
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, "", ctx.Err()
+	case err != nil: // what a pilot cannot tell, training on all rows may
+		return nil, transforms.FaultText(err), nil
+	case found.Kernel == nil:
+		return nil, "no candidate could be fitted", nil
+	}
+	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
+	r.Categories = categories(s, found.Levels)
+	name := fmt.Sprintf("%s kernel, width %.4g", kernel.Of(found.Kernel).Name, found.Width)
+	size := s.Recipe.Dim
+	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
+	if err != nil {
+		return nil, "", err
+	}
+	if found.Beside != nil {
+		found.Beside.Features, chosen = size, found.Beside
+	}
+	var files []storage.File
+	if found.Metric != nil {
+		files = append(files, storage.File{Name: preprocess.MetricFile, Data: found.Metric})
+		if err := s.Share(ctx, files[0], models.SumFile(preprocess.MetricFile, found.Metric).SHA256); err != nil {
+			return nil, "", err
+		}
+	}
+	if s.Recipe, err = s.Recipe.Searched(found.Steps, chosen, s.Spec.Seed, name, files); err != nil {
+		return nil, "", err
+	}
+	r.Kernel = name
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return nil, "", err
+	}
+	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
+	return r, "", nil
+}
+
+// mayBeLevels tells which of the numbers that kernels take may become levels: none with a schema or without columns that
+// --numeric could name, and not those that it names.
+func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
+	if s.Spec.Types.Schema != "" || !s.Data.Schema.Traits().Columns {
+		return nil, nil
+	}
+	given, err := dataset.FindColumns(s.Data, "numeric", s.Spec.Types.Numeric)
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	described := dataset.DescribedBy(s.Data)
+	var kept []string
+	for _, i := range given {
+		kept = append(kept, described[i].Name)
+	}
+	return func(column int) bool { return !slices.Contains(kept, categories(s, []int{column})[0]) }, nil
+}
+
+// categories returns the names of those of the numbers that kernels take; positions where columns have none.
+func categories(s *prepare.Session, of []int) (names []string) {
+	all := s.Data.Schema.Columns
+	if t := s.Data.Schema.Table; t != nil {
+		all = nil
+		if encoding, typed := s.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
+			all = encoding.Names(t)
+		}
+	}
+	for _, j := range of {
+		if j < len(all) {
+			names = append(names, all[j])
+		} else {
+			names = append(names, fmt.Sprint("column ", j+1))
+		}
+	}
+	return names
+}
+
+// pilot makes the pilot of a sample of rows, each with its label, its weight and its part behind it. Rows that
+// are equal in all of that are one row, whose weight is the sum of theirs.
+//
+// Entities are the columns that seem to name what rows belong to, unless the rows are split by a rule.
+func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, entities []string, err error) {
+	all, n, width := sum.Sample()
+	copies := sum.Copies()
+	if n == 0 {
+		return nil, nil, nil
+	}
+	d := width - 3
+	p = &search.Pilot{N: n, D: s.Recipe.Scaling.Dim, Y: make([]float64, n)}
+	x, weights, weighted := make([]float32, n*d), make([]float64, n), false
+	for i := range n {
+		row := all[i*width : (i+1)*width]
+		copy(x[i*d:], row[:d])
+		p.Y[i], weights[i] = float64(row[d]), float64(row[d+1])
+		if copies != nil {
+			weights[i] *= float64(copies[i])
+		}
+		if part := row[d+2]; part >= 0 {
+			p.Part = append(p.Part, uint8(part))
+		}
+		weighted = weighted || weights[i] != weights[0]
+	}
+	if p.Ordered = s.Rule.Ordered(); weighted {
+		p.Weights = weights
+	}
+	if s.Target.Classes != nil {
+		p.Classes = len(s.Target.Classes.Classes)
+	}
+	if s.Rule == nil && n >= fewest {
+		number := func(int) bool { return true }
+		if t := s.Data.Schema.Table; t != nil {
+			numbers := t.Slots(schema.Number)
+			number = func(j int) bool { return slices.Contains(numbers, j) }
+		}
+		for _, j := range search.EntityColumns(x, n, d, p.Y, number) {
+			if name := slotName(s, j); name != "" {
+				entities = append(entities, name)
+			}
+		}
+	}
+	// Steps may write to the rows that they read, and rows are in one form or the other.
+	p.X, err = s.Recipe.Scaling.Encode(x, n)
+	return p, entities, err
+}
+
+// slotName returns the name of the category or number in a slot of a row; "" if it has none.
+func slotName(s *prepare.Session, slot int) string {
+	t := s.Data.Schema.Table
+	if t == nil {
+		if slot < len(s.Data.Schema.Columns) {
+			return s.Data.Schema.Columns[slot]
+		}
+		return ""
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if slot == 0 && (c.Type == schema.Category && c.Buckets == 0 || c.Type == schema.Number) {
+			return c.Name
+		}
+		if slot -= c.Width(); slot < 0 {
+			break
+		}
+	}
+	return ""
+}
+
+// Memory returns the most bytes that a search takes beside the program: of that many rows of a file's
+// length, of the length that encodings make them, and that many numbers longer with levels.
+func Memory(rows int64, length, encoded, more, outputs, threads int) int64 {
+	if rows == 0 {
+		rows = search.MaxRows
+	}
+	n := int64(PilotRows(rows, max(length, encoded)))
+	if n == 0 {
+		return 0
+	}
+	// The sample, as it is merged, and dense; then the views.
+	sample := 4 * n * int64(length+3) * 4
+	return sample + search.Memory(int(n), encoded, more, outputs, mostViews, threads)
+}
+
+// MoreColumns bounds the numbers by which a search of that many rows may make rows of d numbers longer; 0 rows are unknown.
+func MoreColumns(rows int64, d int) int {
+	if rows == 0 {
+		rows = search.MaxRows
+	}
+	return search.MoreColumns(int(min(rows, search.MaxRows)), d)
+}
+
+// mostViews is the largest number of views of columns.
+const mostViews = 4
+
+// Write prints a search for people.
+func Write(w io.Writer, s *models.Search) {
+	share := func(t models.SearchTrial) string {
+		if s.Classes {
+			return fmt.Sprintf("%.2f %%", 100*t.Error)
+		}
+		return fmt.Sprintf("%.4f", 1-t.Loss)
+	}
+	what := "R²"
+	if s.Classes {
+		what = "error"
+	}
+	fmt.Fprintf(w, "search    %s on %s rows; %s on %s of them is %s by default (%s),\n", report.Counted(s.Tried, "candidate"), report.Groups(int64(s.Rows)),
+		what, report.Groups(int64(s.Judged)), share(s.Default), s.Default.Features)
+	if s.Chosen == s.Default {
+		fmt.Fprintf(w, "          which was chosen\n")
+		return
+	}
+	fmt.Fprintf(w, "          %s chosen: %s\n", share(s.Chosen), s.Chosen.Features)
+	fmt.Fprintf(w, "          (the best of %d, so slightly too good; held-out errors are of rows that the search has not seen)\n", s.Tried)
+}
+
+// Summary describes the search for a manifest.
+func (r *Result) Summary() *models.Search {
+	trial := func(t search.Trial) models.SearchTrial {
+		return models.SearchTrial{Features: t.Candidate.String(), Loss: t.Loss, Error: t.Error}
+	}
+	return &models.Search{
+		Tried: r.Tried, Rows: r.Pilot, Judged: r.Chosen.Judged, Classes: r.Classes, Default: trial(r.Default), Chosen: trial(r.Chosen),
+	}
+}
