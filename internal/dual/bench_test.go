@@ -22,7 +22,7 @@ func BenchmarkSolve(b *testing.B) {
 	}
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("%d threads", threads), func(b *testing.B) {
-			p := NewGiven(points, 127, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), threads)
+			p := New(points, 127, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), threads)
 			for i := 0; b.Loop(); i++ {
 				p.Solve(nil, []float64{1}, 3e4, i%folds, threads)
 			}

@@ -1,7 +1,13 @@
+// Package dual solves ridge regression where rows are fewer than features, for the folds of a
+// cross-validation. With fewer rows than features the dual problem is the smaller one: with
+// K = ZR⁻¹Zᵀ, u the column of ones, and R the diagonal by which μ penalises weights,
+//
+//	(K + μI)α = y - u b,   uᵀα = 0,   V = R⁻¹Zᵀα,
+//
+// and a held-out fold has the residuals y_f - K_f α - u_f b.
 package dual
 
 import (
-	"math"
 	"sync"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -9,12 +15,11 @@ import (
 
 // Problem is the dual problem. It is safe for concurrent use.
 type Problem struct {
-	folds   []*Rows
+	folds   []*fold
 	n       int
 	k       kernel
 	y, u    []float64
-	root    []float64 // R^(-½), by which the rows are multiplied, unless they are given
-	given   bool      // the rows are those of the data
+	root    []float64 // R^(-½)
 	plain   bool      // all features are penalised alike, R = I
 	threads int
 
@@ -28,64 +33,8 @@ type room struct {
 	strip []float64   // rows across from it
 }
 
-// New returns the dual problem of the rows of all folds, which it changes. ridge is R. mean (length D) and target
-// (length k) are the means over all rows: the intercept takes them, so that nothing large cancels.
-func New(folds []*Rows, mean, target, ridge []float64, threads int) *Problem {
-	d, k := len(mean), len(target)
-	f := &Problem{folds: folds, root: make([]float64, d), plain: true, threads: threads}
-	for j, r := range ridge {
-		f.root[j] = 1 / math.Sqrt(r)
-		f.plain = f.plain && r == 1
-	}
-	for _, s := range folds {
-		s.first = f.n
-		f.n += s.n
-	}
-	f.y, f.u = make([]float64, f.n*k), make([]float64, f.n)
-	for _, s := range folds {
-		if s.n == 0 {
-			continue
-		}
-		f.u[s.first] = s.root
-		for j, m := range mean {
-			s.z[j] -= float64(s.root * m)
-		}
-		for i := range s.z {
-			s.z[i] *= f.root[i%d]
-		}
-		for c, m := range target {
-			s.y[c] -= float64(s.root * m)
-		}
-		copy(f.y[s.first*k:], s.y)
-	}
-	f.k = kernel{f.n, blas.NewTiles(f.n)}
-	room := make([]float64, strip*f.n)
-	for i, a := range folds {
-		for from := 0; from < a.n; from += strip {
-			end := min(from+strip, a.n)
-			for _, b := range folds[:i] {
-				f.product(room, a, from, end, b, b.n, d)
-			}
-			f.product(room, a, from, end, a, end, d)
-		}
-	}
-	return f
-}
-
 // strip is the number of rows of the kernel that are computed at once.
 const strip = 192
-
-// product stores the products of rows from first up to end of a with the first n of b in the kernel. room has a number
-// for each.
-func (f *Problem) product(room []float64, a *Rows, first, end int, b *Rows, n, d int) {
-	if n == 0 {
-		return
-	}
-	block := room[:(end-first)*n]
-	clear(block)
-	blas.SubProduct(block, a.z[first*d:end*d], b.z, end-first, n, d, f.threads)
-	f.k.subtract(block, a.first+first, b.first, n, f.threads)
-}
 
 // Len returns the number of rows.
 func (f *Problem) Len() int { return f.n }
@@ -100,14 +49,8 @@ func AtOnce(rows int64, threads int) int {
 	return max(1, min(threads, most))
 }
 
-// Bytes returns the most memory of a problem of that many rows, features and outputs, with that many folds.
-func Bytes(rows int64, dim, outputs, folds, threads int) int64 {
-	d, k := int64(dim), int64(outputs)
-	return 8*rows*(d+2*k) + KernelBytes(rows, dim, outputs, folds, threads) + 8*d*2*blockSize
-}
-
-// KernelBytes returns what New, and all calls of Solve at once with their weights, add to the memory of the rows.
-func KernelBytes(rows int64, dim, outputs, folds, threads int) int64 {
+// kernelBytes returns what New, and all calls of Solve at once with their weights, add to the memory of the rows.
+func kernelBytes(rows int64, dim, outputs, folds, threads int) int64 {
 	rest := rows - rows/int64(max(folds, 2))*3/4 // folds differ
 	one := blas.TileBytes(int(rest), 8) + 8*strip*rest + 8*int64(outputs)*(4*rows+2*int64(dim))
 	return 4*rows*(rows+blas.TileDim) + int64(AtOnce(rows, threads))*one
@@ -174,13 +117,6 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 			fit.Squares += float64(each[c] * float64(a*(targets[i*k+c]-float64(ones[i]*b[c])-off)))
 		}
 	}
-	for i, s := range f.folds {
-		for c := range s.other {
-			if i != fold {
-				fit.Train += float64(each[c] * s.other[c])
-			}
-		}
-	}
 	errors := make([]float64, out.n*k)
 	for i := range out.n {
 		for c := range k {
@@ -195,9 +131,6 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 	}
 	for i, e := range errors {
 		fit.HeldOut += float64(each[i%k] * float64(e*e))
-	}
-	for c, s := range out.other {
-		fit.HeldOut += float64(each[c] * s)
 	}
 	if v == nil {
 		return fit, 0, true
@@ -251,18 +184,11 @@ func (r *room) kernel(n int) *kernel {
 func (f *Problem) weights(v, alpha []float64, k, threads int) {
 	d := len(f.root)
 	vt := make([]float64, k*d)
-	if f.given {
-		f.gradient(vt, alpha, d, k, threads)
-	} else {
-		for _, s := range f.folds {
-			blas.Gradient(vt, alpha[s.first*k:], s.z, s.n, d, k, threads)
-		}
-	}
+	f.gradient(vt, alpha, d, k, threads)
 	for c := range k {
 		for j, w := range vt[c*d:][:d] {
-			if v[j*k+c] = w * f.root[j]; f.given {
-				v[j*k+c] *= f.root[j]
-			}
+			v[j*k+c] = w * f.root[j]
+			v[j*k+c] *= f.root[j]
 		}
 	}
 }

@@ -30,37 +30,18 @@ func draw(n, d, k int, seed uint64) *sample {
 	return s
 }
 
-// sums returns those of rows from first up to end.
-func (s *sample) sums(first, end int) *Sums {
-	z, y := s.z[first:end], s.y[first:end]
-	n := float64(end - first)
-	out := &Sums{Rows: int64(end - first), Weight: n, Columns: make([]float64, s.d), Targets: make([]float64, s.k), Squares: make([]float64, s.k)}
-	for i := range z {
-		for j, v := range z[i] {
-			out.Columns[j] += v
+// sums returns those of all features and of all targets.
+func (s *sample) sums() (columns, targets []float64) {
+	columns, targets = make([]float64, s.d), make([]float64, s.k)
+	for i := range s.z {
+		for j, v := range s.z[i] {
+			columns[j] += v
 		}
-		for c, v := range y[i] {
-			out.Targets[c] += v
+		for c, v := range s.y[i] {
+			targets[c] += v
 		}
 	}
-	for i := range z {
-		for c, v := range y[i] {
-			out.Squares[c] += (v - out.Targets[c]/n) * (v - out.Targets[c]/n)
-		}
-	}
-	out.At = func(i, j int) (v float64) {
-		for r := range z {
-			v += z[r][i] * z[r][j]
-		}
-		return v
-	}
-	out.Cross = func(i, c int) (v float64) {
-		for r := range z {
-			v += z[r][i] * y[r][c]
-		}
-		return v
-	}
-	return out
+	return columns, targets
 }
 
 // points returns the rows from first up to end.
@@ -91,15 +72,15 @@ func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
 		}
 		copied = append(copied, twice.points(7*f, 7*f+7))
 	}
-	all := twice.sums(0, 21)
+	columns, targets := twice.sums()
 	mean, target, ridge, each := make([]float64, d), make([]float64, k), make([]float64, d), []float64{1, 1}
 	for j := range mean {
-		mean[j], ridge[j] = all.Columns[j]/21, 1
+		mean[j], ridge[j] = columns[j]/21, 1
 	}
 	for c := range target {
-		target[c] = all.Targets[c] / 21
+		target[c] = targets[c] / 21
 	}
-	a, b := NewGiven(folds, 127, mean, target, ridge, 1), NewGiven(copied, 127, mean, target, ridge, 3)
+	a, b := New(folds, 127, mean, target, ridge, 1), New(copied, 127, mean, target, ridge, 3)
 	for fold := range 3 {
 		v, w := make([]float64, d*k), make([]float64, d*k)
 		got, _, ok := a.Solve(v, each, mu, fold, 1)
@@ -115,51 +96,11 @@ func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
 	}
 }
 
-// The rows that stand in for a fold have its sums, and no more rows than its rank and the mean:
-// copies and zeros add none.
-func TestRowsHaveTheSumsOfTheirFold(t *testing.T) {
-	s := draw(60, 200, 2, 1)
-	for i := range s.z {
-		if i >= 10 {
-			s.z[i] = s.z[i%10]
-		}
-	}
-	clear(s.z[3])
-	sums := s.sums(0, 60)
-	rows := RowsOf(sums, 2)
-	if rows.n > 10 || rows.n < 9 {
-		t.Errorf("%d rows for 10 different ones", rows.n)
-	}
-	for i := range s.d {
-		for c := range s.k {
-			var v float64
-			for r := range rows.n {
-				v += rows.z[r*s.d+i] * rows.y[r*s.k+c]
-			}
-			if want := sums.Cross(i, c); math.Abs(v-want) > 1e-7*(1+math.Abs(want)) {
-				t.Fatalf("product of feature %d and target %d is %g, want %g", i, c, v, want)
-			}
-		}
-		for j := range i + 1 {
-			var v float64
-			for r := range rows.n {
-				v += rows.z[r*s.d+i] * rows.z[r*s.d+j]
-			}
-			if want := sums.At(i, j); math.Abs(v-want) > 1e-9*sums.At(i, i)+1e-6 {
-				t.Fatalf("product of features %d and %d is %g, want %g", i, j, v, want)
-			}
-		}
-	}
-}
-
 // The weights of the dual problem solve the normal equations of the rows of the other folds, and the held-out
-// errors are theirs, also with a fold of no rows: of stand-ins, and of rows that are given, whose features are
-// penalised alike or not.
+// errors are theirs, also with a fold of no rows, whether all features are penalised alike or not.
 func TestTheSolutionIsThatOfTheNormalEquations(t *testing.T) {
-	for _, given := range []bool{false, true} {
-		for _, each := range []bool{false, true} {
-			t.Run(fmt.Sprintf("given=%v,each=%v", given, each), func(t *testing.T) { testSolution(t, given, each) })
-		}
+	for _, each := range []bool{false, true} {
+		t.Run(fmt.Sprintf("each=%v", each), func(t *testing.T) { testSolution(t, each) })
 	}
 }
 
@@ -169,30 +110,25 @@ func differ(a, b Fit, part float64) bool {
 	return far(a.HeldOut, b.HeldOut) || far(a.Train, b.Train) || far(a.Squares, b.Squares)
 }
 
-func testSolution(t *testing.T, given, penalised bool) {
+func testSolution(t *testing.T, penalised bool) {
 	const d, k, mu = 50, 2, 3e4
 	s := draw(30, d, k, 2)
 	cuts := []int{0, 9, 9, 20, 30}
 	mean, target, ridge, each := make([]float64, d), make([]float64, k), make([]float64, d), []float64{1, 0.25}
-	all := s.sums(0, 30)
+	columns, targets := s.sums()
 	for j := range mean {
-		if mean[j], ridge[j] = all.Columns[j]/30, 1; penalised {
+		if mean[j], ridge[j] = columns[j]/30, 1; penalised {
 			ridge[j] += float64(j % 3)
 		}
 	}
 	for c := range target {
-		target[c] = all.Targets[c] / 30
+		target[c] = targets[c] / 30
 	}
-	var folds []*Rows
 	var points []Points
 	for f := range 4 {
-		folds = append(folds, RowsOf(s.sums(cuts[f], cuts[f+1]), 1))
 		points = append(points, s.points(cuts[f], cuts[f+1]))
 	}
-	p := New(folds, mean, target, ridge, 2)
-	if given {
-		p = NewGiven(points, 27720, mean, target, ridge, 2)
-	}
+	p := New(points, 27720, mean, target, ridge, 2)
 	for fold := range 4 {
 		v := make([]float64, d*k)
 		fit, _, ok := p.Solve(v, each, mu, fold, 1)

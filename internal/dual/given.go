@@ -14,18 +14,27 @@ type Points struct {
 	Weights []float64 // nil if all are 1
 }
 
-// NewGiven returns the dual problem of the rows of all folds, on a grid of that many steps from 0 to the bound.
-// mean, target and ridge are those of New. Where ridge is the same for all features, the kernel is a product of
+// fold is the rows of a fold within a Problem.
+type fold struct {
+	n     int       // 0 if the fold is empty
+	steps []int16   // n×D
+	y     []float64 // n×k
+	first int       // position of the first row among those of all folds
+}
+
+// New returns the dual problem of the rows of all folds, on a grid of that many steps from 0 to the bound.
+// ridge is R. mean (length D) and target (length k) are the means over all rows: the intercept takes them, so that
+// nothing large cancels. Where ridge is the same for all features, the kernel is a product of
 // whole numbers and so exact, but for its centring.
-func NewGiven(folds []Points, steps int, mean, target, ridge []float64, threads int) *Problem {
+func New(folds []Points, steps int, mean, target, ridge []float64, threads int) *Problem {
 	d, k := len(mean), len(target)
-	f := &Problem{root: make([]float64, d), given: true, plain: true, threads: threads}
+	f := &Problem{root: make([]float64, d), plain: true, threads: threads}
 	for j, r := range ridge {
 		f.root[j] = 1 / math.Sqrt(r)
 		f.plain = f.plain && r == 1
 	}
 	for _, p := range folds {
-		s := &Rows{n: len(p.Z) / d, steps: p.Z, first: f.n}
+		s := &fold{n: len(p.Z) / d, steps: p.Z, first: f.n}
 		f.folds = append(f.folds, s)
 		f.n += s.n
 		for i := range s.n {
@@ -140,14 +149,14 @@ func (f *Problem) gradient(vt, alpha []float64, d, k, threads int) {
 // gradientSide is the side of the squares of rows and features that gradient takes at once: few enough to stay in the cache.
 const gradientSide = 256
 
-// GivenBytes returns the most memory of a problem of that many given rows, features and outputs, with that many folds,
+// Bytes returns the most memory of a problem of that many given rows, features and outputs, with that many folds,
 // besides the rows themselves. before is what others hold beside the kernel until the first solution.
-func GivenBytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
+func Bytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
 	kernel := 4 * rows * (rows + blas.TileDim)
 	// Of either kernel, gone before anything else.
 	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)
 	// Solutions share the threads, and each has its factors of the rows.
 	gradient := int64(max(1, threads))*gradientSide*(4*gradientSide+8*k) + int64(AtOnce(rows, threads))*8*rows*k
-	return max(KernelBytes(rows, dim, outputs, folds, threads)+gradient, kernel+block, kernel+before) + 8*rows*2*k
+	return max(kernelBytes(rows, dim, outputs, folds, threads)+gradient, kernel+block, kernel+before) + 8*rows*2*k
 }

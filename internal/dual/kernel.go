@@ -92,7 +92,7 @@ func (k *kernel) centre(u []float64, threads int) {
 }
 
 // without stores K without the rows and columns of a fold, with mu added to its diagonal, in rest.
-func (k *kernel) without(rest *kernel, fold *Rows, mu float64, threads int) {
+func (k *kernel) without(rest *kernel, fold *fold, mu float64, threads int) {
 	parallel.Each(rest.n, threads, func(_, i int) {
 		r := i
 		if i >= fold.first {
@@ -108,7 +108,7 @@ func (k *kernel) without(rest *kernel, fold *Rows, mu float64, threads int) {
 }
 
 // across stores rows of a fold, from first up to end, without the columns of the fold in rows, row-major.
-func (k *kernel) across(rows []float64, fold *Rows, first, end, threads int) {
+func (k *kernel) across(rows []float64, fold *fold, first, end, threads int) {
 	n, others := k.n-fold.n, fold.first+fold.n
 	groups := (k.n+side-1)/side - others/side
 	parallel.Each(end-first+groups, threads, func(_, item int) {

@@ -46,7 +46,7 @@ func TestPartsOfAKernel(t *testing.T) {
 					rest = append(rest, i)
 				}
 			}
-			fold := &Rows{first: first, n: end - first}
+			fold := &fold{first: first, n: end - first}
 			part := &kernel{len(rest), blas.NewTiles(len(rest))}
 			k.without(part, fold, 0.5, 3)
 			for a, i := range rest {
@@ -122,7 +122,7 @@ func TestSystemsSolvedAtOnce(t *testing.T) {
 		folds = append(folds, s.points(10*f, 10*f+10-f)) // of several sizes
 	}
 	ridge, each := slices.Repeat([]float64{1}, d), []float64{1, 1}
-	p := NewGiven(folds, 27720, make([]float64, d), make([]float64, k), ridge, 2)
+	p := New(folds, 27720, make([]float64, d), make([]float64, k), ridge, 2)
 	type fit struct {
 		Fit
 		v []float64
@@ -168,7 +168,7 @@ func TestASystemTakesOneRoom(t *testing.T) {
 	keepPools(t)
 	const n, d, k = 1200, 8, 1
 	s := draw(n, d, k, 5)
-	p := NewGiven([]Points{s.points(0, n/3), s.points(n/3, n)}, 27720, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), 1)
+	p := New([]Points{s.points(0, n/3), s.points(n/3, n)}, 27720, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), 1)
 	for fold := range 2 { // the second has more rows than the others
 		taken := func() uint64 {
 			var before, after runtime.MemStats
@@ -198,7 +198,7 @@ func TestMemoryOfManyOutputs(t *testing.T) {
 	for f := range folds {
 		rows = append(rows, s.points(n/folds*f, n/folds*(f+1)))
 	}
-	p := NewGiven(rows, 27720, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), 1)
+	p := New(rows, 27720, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), 1)
 	each := slices.Repeat([]float64{1}, k)
 	taken := func() uint64 {
 		var before, after runtime.MemStats
@@ -213,7 +213,7 @@ func TestMemoryOfManyOutputs(t *testing.T) {
 	for range 10 {
 		least = min(least, taken()) // without rooms and scratch memory, which serve the next one
 	}
-	room, one := KernelBytes(n, d, k, folds, threads)-KernelBytes(n, d, 0, folds, threads), int64(least)
+	room, one := kernelBytes(n, d, k, folds, threads)-kernelBytes(n, d, 0, folds, threads), int64(least)
 	one -= gradientSide*(4*gradientSide+8*k) + 8*n*k // of gradient
 	if all := one * int64(AtOnce(n, threads)); room < all*17/20 || room > all*3/2 {
 		t.Errorf("room for %d bytes, %d solutions take %d", room, AtOnce(n, threads), all)

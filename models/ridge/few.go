@@ -8,30 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// standIn is what stands in for the rows of a fold.
-type standIn struct {
-	sum  *Sum       // head and cross products
-	rows *dual.Rows // nil if rows are given
-}
-
-// standInFor returns rows that have the sums of a fold.
-func standInFor(fold *Sum, threads int) *standIn {
-	k, w := fold.shape.Outputs, fold.shape.width()
-	own := &Sum{shape: fold.shape, head: slices.Clone(fold.head), cross: slices.Clone(fold.cross)}
-	s := &dual.Sums{
-		Rows: fold.Rows(), Weight: fold.head[0], Columns: fold.Columns(), Targets: own.head[1:][:k],
-		At: fold.at, Cross: func(i, c int) float64 { return own.cross[i*w+c] },
-	}
-	for c := range k {
-		s.Squares = append(s.Squares, centredSquares(fold, nil, c))
-	}
-	return &standIn{own, dual.RowsOf(s, threads)}
-}
-
-// newFewRows returns the dual problem of stand-ins for all rows, which it changes. λ must be large
+// newFewRows returns the dual problem of the rows, if they are few enough to be carried. λ must be large
 // enough for the matrix of all features to be positive definite to working precision; otherwise it
 // returns nil.
-func (p *path) newFewRows(stands []*standIn, y *system, total *Sum) *dual.Problem {
+func (p *path) newFewRows(y *system, total *Sum) *dual.Problem {
 	d, n := total.shape.Dim, total.head[0]
 	y.mass = y.masses(total.head)
 	least := math.Inf(1)
@@ -50,14 +30,7 @@ func (p *path) newFewRows(stands []*standIn, y *system, total *Sum) *dual.Proble
 	for c := range target {
 		target[c] = total.head[1+c] / n
 	}
-	if p.Rows != nil {
-		return p.dualOfRows(mean, target, y.Ridge)
-	}
-	var rows []*dual.Rows
-	for _, s := range stands {
-		rows = append(rows, s.rows)
-	}
-	return dual.New(rows, mean, target, y.Ridge, p.Threads)
+	return p.dualOfRows(mean, target, y.Ridge)
 }
 
 // tryFew is try for few rows.
@@ -72,7 +45,7 @@ func (p *path) tryFew(y *system, total *Sum, values, folds []int) {
 	}
 	var all []few
 	for _, f := range folds {
-		y.leave(total, p.stands[f].sum)
+		y.leave(total, p.heads[f])
 		for _, value := range values {
 			if p.tallies[value].pending(f) {
 				all = append(all, few{fold: f, value: value, mu: p.mu(y, p.values[value])})
@@ -103,7 +76,7 @@ func (p *path) tryFew(y *system, total *Sum, values, folds []int) {
 				p.fails(t.value, t.fold, notDefinite(t.pivot, p.few.Len()))
 				continue
 			}
-			fold := p.stands[t.fold].sum
+			fold := p.heads[t.fold]
 			y.leave(total, fold)
 			copy(y.v, t.v)
 			p.record(y, total, fold, t.fold, t.value, t.fit.HeldOut, t.fit.Train, t.fit.Squares)

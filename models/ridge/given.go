@@ -20,7 +20,7 @@ type Rows struct {
 // values of lambda: a fold of them takes less memory than its sum, and Solve less time. The dual problem of the rows
 // is too coarse for a λ that is smaller than all of SmallerLambda.
 func Carries(shape Shape, rows int64, lambda []float64) bool {
-	return solver.Few(of(shape), rows, false) && slices.Min(lambda) >= slices.Min(SmallerLambda())
+	return solver.Few(of(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
 }
 
 // NewPoints returns an empty set of rows for sums of the shape.
@@ -53,7 +53,7 @@ func (p *path) totalOfRows() *Sum {
 		own.AddPoints(p.Rows.Steps, p.Threads, rows)
 		own.tiles = make([][]float64, len(total.tiles))
 		total.Merge(own)
-		p.stands = append(p.stands, &standIn{sum: own})
+		p.heads = append(p.heads, own)
 		if rows.N() > 0 {
 			p.filled = append(p.filled, f)
 		}
@@ -103,5 +103,5 @@ func (p *path) dualOfRows(mean, target, ridge []float64) *dual.Problem {
 		}
 		folds = append(folds, fold)
 	}
-	return dual.NewGiven(folds, p.Rows.Steps, mean, target, ridge, p.Threads)
+	return dual.New(folds, p.Rows.Steps, mean, target, ridge, p.Threads)
 }

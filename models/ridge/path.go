@@ -27,8 +27,7 @@ type path struct {
 	single  [][]float32     // tiles for factors that are not shared; nil before they are needed
 	factor  *shifted.Factor // the last of them, whose memory the next one has
 	small   []*Sum          // of the folds, on a part of the features; nil if all are used at once
-	stands  []*standIn      // for the rows of the folds, if they are few
-	many    bool            // rows are not few
+	heads   []*Sum          // head and cross products of the folds, if rows are carried
 	few     *dual.Problem   // in which few rows are solved; nil otherwise
 	coarse  bool            // the grid is too coarse for the λ that the first fold has found
 	first   []moments       // of the targets of the rows of fold 0, if there are several
@@ -144,7 +143,6 @@ func (p *path) loadTotal() (*Sum, error) {
 		if part != nil {
 			p.small = append(p.small, s.pick(part))
 		}
-		p.standIn(s, total.Rows())
 		if s.head[0] > 0 {
 			p.filled = append(p.filled, f)
 		}
@@ -156,22 +154,6 @@ func (p *path) loadTotal() (*Sum, error) {
 		p.buffer, p.last = nil, nil // the search begins without it
 	}
 	return total, nil
-}
-
-// standIn adds what stands in for the rows of a fold, as long as all rows may be few.
-func (p *path) standIn(fold *Sum, soFar int64) {
-	if len(p.stands) == 0 {
-		folds := p.Folds
-		if p.First { // the other fold may have the rows of several
-			folds = max(folds, solver.Folds)
-		}
-		soFar = max(soFar, soFar*int64(folds)*3/4) // so many or more will follow
-	}
-	if p.many = p.many || p.Given || !solver.Few(of(fold.shape), soFar, p.First); p.many {
-		p.stands = nil
-		return
-	}
-	p.stands = append(p.stands, standInFor(fold, p.Threads))
 }
 
 // checkRows returns an error if no model can be fitted to the rows.

@@ -12,7 +12,7 @@ import (
 
 // search fills tallies until the best λ is found, and returns its position.
 func (p *path) search(y *system, total *Sum) (best int, err error) {
-	defer func() { p.kept, p.few, p.stands, p.single, p.factor = nil, nil, nil, nil, nil }()
+	defer func() { p.kept, p.few, p.heads, p.single, p.factor = nil, nil, nil, nil, nil }()
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
@@ -26,11 +26,11 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 			return 0, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds", total.Rows())
 		}
 	}
-	if p.stands != nil {
-		p.few = p.newFewRows(p.stands, y, total)
+	if p.heads != nil {
+		p.few = p.newFewRows(y, total)
 	}
 	if p.few == nil {
-		if p.stands = nil; p.Rows != nil && !p.rereads(total.shape) {
+		if p.heads = nil; p.Rows != nil && !p.rereads(total.shape) {
 			whole, err := p.sumOf(func(int) bool { return true })
 			if err != nil {
 				return 0, err

@@ -13,7 +13,7 @@ func (s Shape) Bytes() int64 {
 
 // Memory is ridge.Memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	d, k, left := int64(shape.Dim), int64(shape.Outputs), leftOut(folds, first)
+	d, k := int64(shape.Dim), int64(shape.Outputs)
 	if folds > 1 && shape.Dim > RereadAbove {
 		return rereadMemory(shape, rows, folds, threads, first)
 	}
@@ -35,10 +35,7 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 		} else if by == Alone {
 			fold += blas.TileBytes(shape.Dim, 4) + descent + 3*8*d*k
 		}
-		if rows > 0 && Few(shape, rows, first) {
-			n := rows + int64(folds)
-			fold = shape.Bytes() + dual.Bytes(n, shape.Dim, shape.Outputs, left, threads)
-		} else if d >= PartFrom && folds <= PartFolds {
+		if d >= PartFrom && folds <= PartFolds {
 			part := shape
 			part.Dim = len(PartOf(shape.Dim))
 			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
@@ -55,23 +52,14 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	part := shape
 	part.Dim = len(PartOf(shape.Dim))
 	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
-	search := dual.GivenBytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
+	search := dual.Bytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
 	// The rows are there twice while they are put in order.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
 }
 
-// leftOut returns one over the share of the rows in a fold that is left out: if only the first fold judges, the other
-// one may have those of several.
-func leftOut(folds int, first bool) int {
-	if first {
-		return max(folds, Folds)
-	}
-	return folds
-}
-
 // rereadMemory is Memory for more than RereadAbove features and several folds.
 func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	d, k, side, left := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim), leftOut(folds, first)
+	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
 	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + HeldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
 	var small, search int64
 	if folds <= PartFolds {
@@ -79,14 +67,5 @@ func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64
 		part.Dim = len(PartOf(shape.Dim))
 		small, search = int64(folds)*part.Bytes(), Memory(part, rows, folds, threads, first)
 	}
-	if rows == 0 {
-		rows = d / FewShare
-	}
-	var stands, problem int64 // for few rows, and all that is solved for them, when the sum is gone
-	if Few(shape, rows, first) {
-		n := rows + int64(folds)
-		problem = dual.Bytes(n, shape.Dim, shape.Outputs, left, threads)
-		stands = problem - dual.KernelBytes(n, shape.Dim, shape.Outputs, left, threads)
-	}
-	return always + max(shape.Bytes()+small+stands, small+max(stands+search, problem))
+	return always + max(shape.Bytes()+small, small+search)
 }

@@ -65,15 +65,11 @@ func For(shape Shape, rows int64, first bool) By {
 	return Exactly
 }
 
-// Few tells whether so many rows are few: then their dual problem is solved. If only the first fold judges,
-// about three systems are solved, which takes less than finding what stands in for more than half as many rows as features.
-func Few(shape Shape, rows int64, first bool) bool {
+// Few tells whether so many rows are few: then they are carried, and their dual problem is solved.
+func Few(shape Shape, rows int64) bool {
 	most := int64(shape.Dim)
-	switch {
-	case shape.Dim > RereadAbove:
-		most /= FewShare // what stands in for more of them takes as much memory as a sum
-	case first:
-		most /= 2
+	if shape.Dim > RereadAbove {
+		most /= fewShare // more of them take as much memory as a sum
 	}
 	return shape.Dim >= PartFrom && rows <= most
 }
@@ -95,8 +91,8 @@ func PartOf(dim int) []int {
 // change it.
 var RereadAbove = 1 << 14
 
-// FewShare is the number of features for each of few rows, where sums are reread.
-const FewShare = 10
+// fewShare is the number of features for each of few rows, where sums are reread.
+const fewShare = 10
 
 // FewTries is the number of rows up to which all values of λ are tried on all folds, if rows are few.
 const FewTries = 1024

@@ -53,7 +53,7 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	if first {
 		judges, held = 1, 1/float64(Folds)
 	}
-	few := Few(shape, rows, false) // then rows are carried
+	few := Few(shape, rows) // then rows are carried
 	descends := shape.Dim >= PartFrom && values > PartValues && folds <= PartFolds && !(few && rows <= FewTries)
 	systems := float64(values) * judges
 	if descends {
