@@ -73,7 +73,7 @@ func frequencies() learned.Recipe {
 	if err != nil {
 		panic(err)
 	}
-	r, err := learned.Of(data, fourier.Offset, math.MaxUint64)
+	r, err := learned.RecipeOf(data, fourier.Offset, math.MaxUint64)
 	if err != nil {
 		panic(err)
 	}

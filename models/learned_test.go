@@ -22,7 +22,7 @@ func learnedModel(t *testing.T) (m *Model, frequencies []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := learned.Of(frequencies, fourier.Paired, 1)
+	recipe, err := learned.RecipeOf(frequencies, fourier.Paired, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := learned.Of(data, fourier.Paired, 1)
+	recipe, err := learned.RecipeOf(data, fourier.Paired, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

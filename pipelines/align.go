@@ -81,7 +81,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	}
 	if o.Curve != "" {
 		if err := report.WritePicture(ctx, o.Curve, gameCurve(t.Game), 14, 10); err != nil {
-			return nil, exit.Done(o.Out, err)
+			return nil, exit.AfterPublish(o.Out, err)
 		}
 	}
 	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: t.Learned, Curve: t.Game, Notes: t.Notes, Seconds: t.Seconds}, nil
@@ -93,12 +93,12 @@ func (o AlignOptions) training() TrainOptions {
 }
 
 func (o AlignOptions) validate() error {
-	f, isFound := o.Kernel.(kernel.Found)
+	f, isFound := o.Kernel.(kernel.LearnedKernel)
 	switch {
 	case o.Out == "":
 		return exit.Usage("no directory for the features: name one with --out")
 	case !isFound:
-		return exit.Usage("--kernel %s: align learns features for --kernel learned and harmonic only", kernel.Of(o.Kernel).Name)
+		return exit.Usage("--kernel %s: align learns features for --kernel learned and harmonic only", kernel.FamilyOf(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > spec.MaxFolds:
 		return exit.Usage("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
 	case f.Directory() != "":

@@ -74,7 +74,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 			return err
 		}
 		steps := t.Steps(o.Grid, pca.FewProducts)
-		fit, err := t.FitSums(ctx, nil, gram.Fold{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps}, spec.Folding{Folds: 1, Sums: 1, Components: o.Components})
+		fit, err := t.FitSums(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps}, spec.Folding{Folds: 1, Sums: 1, Components: o.Components})
 		t.Learner = models.Learner{Kind: iterative.DefinitionOf(&o.Training).Name, Folds: 1, Components: fit.Components, Steps: steps}
 		return err
 	})
@@ -86,7 +86,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	}
 	if o.Picture != "" {
 		if err := t.DrawEmbedding(ctx, o.Picture); err != nil {
-			return nil, exit.Done(o.Model, err)
+			return nil, exit.AfterPublish(o.Model, err)
 		}
 	}
 	return &EmbedResult{

@@ -170,7 +170,7 @@ func TestFractionsOfBadRows(t *testing.T) {
 		_, err = trainPlain(jobtest.Ctx, TrainOptions{Model: "m", Spec: prepare.Spec{MaxBadFraction: f}})
 		jobtest.WantError(t, "train", err, exit.CodeUsage, "--max_bad_fraction")
 	}
-	if prepare.Mode(0) != dataset.Stop || prepare.Mode(0.1) != dataset.Aside {
+	if prepare.Mode(0) != dataset.FailFast || prepare.Mode(0.1) != dataset.SkipRow {
 		t.Error("modes")
 	}
 }

@@ -74,7 +74,7 @@ func (j *faultJob) on(f disk.FS, root string, resume bool, log *strings.Builder)
 		o.Log = log
 	}
 	err := j.run(root, o)
-	storage.Settle() // before another file system takes its place
+	storage.Flush() // before another file system takes its place
 	return err
 }
 

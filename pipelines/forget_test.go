@@ -273,7 +273,7 @@ func TestAForgetThatWasStoppedForgetsOnce(t *testing.T) {
 		o := o
 		o.Out, o.SaveSums, o.Certificate, o.Job.Resume = dir+"/"+name, dir+"/"+name+"-sums", dir+"/"+name+".json", resume
 		_, err := Forget(jobtest.Ctx, o)
-		storage.Settle()
+		storage.Flush()
 		return err
 	}
 	made := func(name string) map[string]string {

@@ -47,15 +47,15 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	if o.Noise < 0 {
 		o.Noise = set.Noise
 	}
-	if err := storage.Vacant(ctx, o.Out); err != nil {
+	if err := storage.MustNotExist(ctx, o.Out); err != nil {
 		return nil, err
 	}
-	claim, err := storage.Take(ctx, o.Out)
+	claim, err := storage.AcquireClaim(ctx, o.Out)
 	if err != nil {
 		return nil, err
 	}
 	defer claim.Drop(ctx)
-	if err := storage.Vacant(ctx, o.Out); err != nil { // no other run can create it now
+	if err := storage.MustNotExist(ctx, o.Out); err != nil { // no other run can create it now
 		return nil, err
 	}
 	if err := claim.Clear(ctx); err != nil && !errors.Is(err, fs.ErrPermission) {

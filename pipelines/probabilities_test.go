@@ -157,7 +157,7 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 		gains["cut"] = append(gains["cut"], ece(p)-calibrated)
 	}
 	for name, v := range gains {
-		gain := stattest.Of(v)
+		gain := stattest.MeanOf(v)
 		t.Logf("%s: the calibration error falls by %.4f ± %.4f", name, gain.Value, gain.SE)
 		if !(gain.Value > 4*gain.SE) {
 			t.Errorf("%s: the calibration error falls by %.4f ± %.4f", name, gain.Value, gain.SE)

@@ -37,7 +37,7 @@ func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error)
 		return nil, err
 	}
 	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
-	report, err := days.Retrain(ctx, o.RetrainOptions, &nightJobs{o})
+	report, err := days.Retrain(ctx, o.RetrainOptions, &retrainJobs{o})
 	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {
 		kept.Same = true // see making
 	}

@@ -71,17 +71,17 @@ func (l *Lane) log(ctx context.Context, message string, fields ...any) {
 // results.
 func (l *Lane) Shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p.Shards)[l.Number] }
 
-// Fold processes a block of rows, which it owns until it returns, and gets the place
+// BlockFunc processes a block of rows, which it owns until it returns, and gets the place
 // where the rows' shard begins. It is all that a pass needs from its source of rows:
 // shards are one source of blocks.
-type Fold func(profile.FoldPlace, *rows.Block) error
+type BlockFunc func(profile.FoldPlace, *rows.Block) error
 
 // Each reads the lane's shards and calls fold with every block of their rows, in order.
 // While fold runs, the next block is read. Labels become numbers through label, which a
 // separate goroutine calls; a nil label leaves them unread. After each shard, done gets
 // its report, which it may change. Shards that a checkpoint covers are not read again. Errors are those of fold, done
 // or the Saver; problems of the data are in the reports.
-func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Fold, done func(*dataset.Report) error) error {
+func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc, done func(*dataset.Report) error) error {
 	shards := l.Shards(p)
 	first, end := l.rest(len(shards))
 	saving := l.newSaving(first)
@@ -107,7 +107,7 @@ func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Fold
 }
 
 // Read reads one shard, from the source that dataset.Ahead gives with it, as Each does.
-func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label, fold Fold) (report dataset.Report, err error) {
+func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label, fold BlockFunc) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	const ahead = 2 // blocks: one being read, one being folded

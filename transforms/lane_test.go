@@ -105,7 +105,7 @@ func settled(want int) int {
 
 func TestAScanThatFailsLeavesNoGoroutine(t *testing.T) {
 	d := openText(t, tableText(20_000), dataset.Options{Label: "y"})
-	p := &Pass{Data: *d, Shards: d.Shards(50_000), Mode: dataset.Stop}
+	p := &Pass{Data: *d, Shards: d.Shards(50_000), Mode: dataset.FailFast}
 	boom := errors.New("boom")
 	ok := func(profile.FoldPlace, *rows.Block) error { return nil }
 	done := func(*dataset.Report) error { return nil }
@@ -141,7 +141,7 @@ func TestAScanThatFailsLeavesNoGoroutine(t *testing.T) {
 
 func TestAScanEndsWithItsContext(t *testing.T) {
 	d := openText(t, tableText(50_000), dataset.Options{Label: "y"})
-	p := &Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.Stop}
+	p := &Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.FailFast}
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(context.Background())
 	blocks, reports := 0, 0
@@ -166,7 +166,7 @@ func TestAScanEndsWithItsContext(t *testing.T) {
 func TestBlocksArriveInOrder(t *testing.T) {
 	const n = 30_000
 	d := openText(t, tableText(n), dataset.Options{Label: "y"})
-	p := &Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.Stop}
+	p := &Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.FailFast}
 	next := 0
 	lane := laneOf(t, 1, 0)
 	err := lane.Each(context.Background(), p, schema.ParseTarget, func(_ profile.FoldPlace, b *rows.Block) error {

@@ -20,7 +20,7 @@ import (
 // profiled runs a profile pass of a job of its own on the direct runner.
 func profiled(t *testing.T, ctx context.Context, dir string, d *dataset.Dataset) {
 	t.Helper()
-	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.Aside}}
+	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.SkipRow}}
 	uri, err := transforms.Store(ctx, dir, pass, nil)
 	if err != nil {
 		t.Error(err)

@@ -64,14 +64,14 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	common := transforms.Pass{
-		Data: *d, Shards: d.Shards(40_000), Mode: dataset.Aside, Seed: 1, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})},
+		Data: *d, Shards: d.Shards(40_000), Mode: dataset.SkipRow, Seed: 1, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})},
 	}
 	for name, execute := range prismtest.Runners {
 		lanes := 3
 		if name == "direct" {
 			lanes = 1 // of steps of one name its result has the counters of the last alone
 		}
-		fold := &gram.Pass{Pass: common, Fold: gram.Fold{Recipe: recipe, Outputs: 2, Folds: 1, Steps: 127, Lambda: []float64{1e-3}}}
+		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, Folds: 1, Steps: 127, Lambda: []float64{1e-3}}}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind
 			stripes int

@@ -25,7 +25,7 @@ func init() {
 type Summing struct {
 	Sum   wire.Coded
 	Label dataset.Label // as Lane.Each takes it
-	Fold  Fold
+	Fold  BlockFunc
 	// Done, unless nil, is called after each shard. It may change the report.
 	Done func(*dataset.Report) error
 }

@@ -72,12 +72,12 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 						want, bias = k-1.25*short, 0.25*short+1e-6
 					}
 					what := fmt.Sprintf("%v %v, rows of %d, %v widths apart (along an axis: %v)", c.draw, form, c.in, z, axis)
-					stattest.Of(plain).Near(t, what, want, bias)
+					stattest.MeanOf(plain).Near(t, what, want, bias)
 					grain := gain - 1 + rest
 					if c.draw == Structured { // the angles of short rows lie on a lattice and round alike
 						grain += gain - 1
 					}
-					stattest.Of(grid).Near(t, what+", on the grid", want, bias+grain)
+					stattest.MeanOf(grid).Near(t, what+", on the grid", want, bias+grain)
 				}
 			}
 		}

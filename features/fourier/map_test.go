@@ -206,13 +206,13 @@ func TestMeanOfProductsIsTheKernel(t *testing.T) {
 				k := r.Kernel(pair.x, pair.z)
 				what := name + ", " + form.String() + ", " + pair.name
 				// In the paired form equal rows have product 1 up to rounding: no variance, some float32 error.
-				stattest.Of(plain[p]).Near(t, what, k, 1e-6)
-				stattest.Of(grid[p]).Near(t, what+", on the grid", k, gain-1+rest)
+				stattest.MeanOf(plain[p]).Near(t, what, k, 1e-6)
+				stattest.MeanOf(grid[p]).Near(t, what+", on the grid", k, gain-1+rest)
 				for i, v := range plain[p] {
 					grid[p][i] -= v
 				}
 				if form == Offset { // angles are uniform, so the gain is exact
-					stattest.Of(grid[p]).Near(t, what+", grid less plain", (gain-1)*k, rest)
+					stattest.MeanOf(grid[p]).Near(t, what+", grid less plain", (gain-1)*k, rest)
 				}
 			}
 		}

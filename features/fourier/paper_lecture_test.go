@@ -68,8 +68,8 @@ func TestKernelIsTheFourierTransformOfItsFrequencies(t *testing.T) {
 				cos[j], sin[j] = math.Cos(angle), math.Sin(angle)
 			}
 			// A float64 holds these angles to 1e-9, even for Cauchy frequencies; equal rows have no variance.
-			stattest.Of(cos).Near(t, name+", "+pair.name+", real part", r.Kernel(pair.x, pair.z), 1e-9)
-			stattest.Of(sin).Near(t, name+", "+pair.name+", imaginary part", 0, 1e-9)
+			stattest.MeanOf(cos).Near(t, name+", "+pair.name+", real part", r.Kernel(pair.x, pair.z), 1e-9)
+			stattest.MeanOf(sin).Near(t, name+", "+pair.name+", imaginary part", 0, 1e-9)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestOffsetsAreUniform(t *testing.T) {
 			products[j-1] = (turns[j] - 0.5) * (turns[j-1] - 0.5)
 		}
 	}
-	stattest.Of(products).Near(t, "neighbours", 0, 0)
+	stattest.MeanOf(products).Near(t, "neighbours", 0, 0)
 	if ks := stattest.KS(turns, func(u float64) float64 { return u }); !(ks < 1.95) {
 		t.Errorf("KS %.2f", ks)
 	}
@@ -289,7 +289,7 @@ func TestSecondMomentsAreThoseOfTheFrequencies(t *testing.T) {
 			row := w[j*d : (j+1)*d]
 			norms[j] = 4 * math.Pi * math.Pi * dot(row, row)
 		}
-		stattest.Of(norms).Near(t, "E‖ω‖²", r.SecondMoment(), 0)
+		stattest.MeanOf(norms).Near(t, "E‖ω‖²", r.SecondMoment(), 0)
 	}
 	for _, m := range []float64{Laplace{In: 2, Width: 1}.SecondMoment(), Matern{In: 2, Width: 1, Nu: 1}.SecondMoment()} {
 		if !math.IsInf(m, 1) {

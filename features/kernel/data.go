@@ -1,8 +1,8 @@
 package kernel
 
-// Beyond is how far features may exceed the bound found on a sample, or columns their range
+// RangeSlack is how far features may exceed the bound found on a sample, or columns their range
 // in it, where nothing better is known. A row beyond that stops the job.
-const Beyond = 16
+const RangeSlack = 16
 
 // Data describes the scaled rows that the features are for. Its functions are called
 // only when their results are needed.

@@ -80,7 +80,7 @@ func TestAllFamiliesAreRegistered(t *testing.T) {
 		t.Errorf("families %q, want %d", got, len(want))
 	}
 	for name, o := range want {
-		f := kernel.Of(o)
+		f := kernel.FamilyOf(o)
 		if f.Name != name || f.Summary == "" || reflect.TypeOf(f.New()) != reflect.TypeOf(o) {
 			t.Errorf("%T are of %+v, want %s", o, f, name)
 		}
@@ -123,7 +123,7 @@ func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range option.Of(f.New()) {
+		for _, o := range option.List(f.New()) {
 			now := flag{o.Help, o.Default, o.Type(), f.Name}
 			was, ok := seen[o.Name]
 			if seen[o.Name] = now; o.Help == "" {
@@ -154,7 +154,7 @@ func TestTheRecipeHasThePlannedSize(t *testing.T) {
 		if size := o.Size(columns); in != columns || out != size.Features {
 			t.Errorf("%s: a map from %d numbers to %d features, planned were %d and %d", name, in, out, columns, size.Features)
 		}
-		if _, found := o.(kernel.Found); !found && !strings.HasPrefix(c.Summary, name+" kernel") {
+		if _, found := o.(kernel.LearnedKernel); !found && !strings.HasPrefix(c.Summary, name+" kernel") {
 			t.Errorf("%s: summary %q", name, c.Summary)
 		}
 		if c.Draw == nil {
@@ -280,11 +280,11 @@ func TestMaxoutFeaturesOfTheSampleAreWithinTheirBound(t *testing.T) {
 	if ratio := r.Bound / largest; ratio < 1.2 || ratio > 1.3 {
 		t.Errorf("bound %g, largest %g on the sample", r.Bound, largest)
 	}
-	if c.Reach <= 1 || c.Reach >= kernel.Beyond {
+	if c.Reach <= 1 || c.Reach >= kernel.RangeSlack {
 		t.Errorf("reach %g of rows whose length is known", c.Reach)
 	}
 	d.Norm = math.Inf(1)
-	if c, err = (&maxout.Options{Features: 128}).Choose(d); err != nil || c.Reach != kernel.Beyond {
+	if c, err = (&maxout.Options{Features: 128}).Choose(d); err != nil || c.Reach != kernel.RangeSlack {
 		t.Errorf("reach %g of rows whose length is not known: %v", c.Reach, err)
 	}
 }
@@ -316,7 +316,7 @@ func TestVariantsDifferOnlyInTheDraw(t *testing.T) {
 }
 
 func TestAFoundKernelStartsFromAGaussianOne(t *testing.T) {
-	for _, o := range []kernel.Found{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset, Frequencies: "dir"}, &learned.HarmonicOptions{Width: 3, Features: 20, Frequencies: "dir"}} {
+	for _, o := range []kernel.LearnedKernel{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset, Frequencies: "dir"}, &learned.HarmonicOptions{Width: 3, Features: 20, Frequencies: "dir"}} {
 		want := &fourier.GaussianOptions{Width: 3, Features: 20, Form: fourier.Offset}
 		if got := o.Start(); !reflect.DeepEqual(got, kernel.Options(want)) || o.Directory() != "dir" {
 			t.Errorf("%T starts from %+v; directory %q", o, got, o.Directory())

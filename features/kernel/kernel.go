@@ -52,7 +52,7 @@ var families = registry.New[Family]("kernel")
 // the type of the options is already registered, or if the options are not a pointer to a struct.
 func Register(f Family) {
 	o := f.New()
-	option.Of(o) // panics if it is not a struct of options
+	option.List(o) // panics if it is not a struct of options
 	families.Add(f, o, f.Name, f.Aliases...)
 }
 
@@ -62,5 +62,5 @@ func Names() []string { return families.Names() }
 // Lookup returns the family of a name or alias.
 func Lookup(name string) (Family, error) { return families.Lookup(name, Names()) }
 
-// Of returns the family that the options o belong to. It panics if there is none.
-func Of(o Options) Family { return families.Of(o) }
+// FamilyOf returns the family that the options o belong to. It panics if there is none.
+func FamilyOf(o Options) Family { return families.Of(o) }

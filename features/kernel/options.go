@@ -77,9 +77,9 @@ type Variant struct {
 	Options Options
 }
 
-// Found is implemented by options of a family whose features are not random: a search
+// LearnedKernel is implemented by options of a family whose features are not random: a search
 // finds them in labelled data, starting from the features of another kernel.
-type Found interface {
+type LearnedKernel interface {
 	Options
 	// Directory returns the directory of features that were found earlier, "" to search for them.
 	Directory() string
@@ -93,7 +93,7 @@ func With(o Options, name, text string) (Options, error) {
 	old := reflect.ValueOf(o).Elem()
 	c := reflect.New(old.Type())
 	c.Elem().Set(old)
-	for _, f := range option.Of(c.Interface()) {
+	for _, f := range option.List(c.Interface()) {
 		if f.Name == name {
 			if err := f.Set(text); err != nil {
 				return nil, &option.Error{Option: name, Err: err}
@@ -101,5 +101,5 @@ func With(o Options, name, text string) (Options, error) {
 			return c.Interface().(Options), nil
 		}
 	}
-	return nil, option.Errorf(name, "is not an option of the kernel %s", Of(o).Name)
+	return nil, option.Errorf(name, "is not an option of the kernel %s", FamilyOf(o).Name)
 }

@@ -14,7 +14,7 @@ type HarmonicOptions struct {
 	Features    int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
 }
 
-var _ kernel.Found = (*HarmonicOptions)(nil)
+var _ kernel.LearnedKernel = (*HarmonicOptions)(nil)
 
 // Directory returns the directory of harmonics that were chosen earlier, "" to choose them.
 func (o *HarmonicOptions) Directory() string { return o.Frequencies }

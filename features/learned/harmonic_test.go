@@ -115,7 +115,7 @@ func TestOrthonormalByMonteCarlo(t *testing.T) {
 				if a == b {
 					want = 1
 				}
-				stattest.Of(product).Near(t, fmt.Sprintf("d=%d: Y_%d·Y_%d", c.d, a, b), want, 1e-6)
+				stattest.MeanOf(product).Near(t, fmt.Sprintf("d=%d: Y_%d·Y_%d", c.d, a, b), want, 1e-6)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func TestInnerProductsAreTheKernel(t *testing.T) {
 			m.Apply(phi, x, 2)
 			return dot(phi[:out], phi[out:])
 		}
-		paired, err := Of(data, fourier.Paired, 0)
+		paired, err := RecipeOf(data, fourier.Paired, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestInnerProductsAreTheKernel(t *testing.T) {
 			t.Errorf("weighted %v: K(x, x) = %v", weighted, one)
 		}
 		stattest.Over(400, func(seed uint64) float64 {
-			r, err := Of(data, fourier.Offset, seed)
+			r, err := RecipeOf(data, fourier.Offset, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestSealedRecipesFindTheirFrequencies(t *testing.T) {
 	f := some(7, true)
 	f.W[0] = 0.25 // of this test alone
 	data := encode(t, f)
-	r, err := Of(data, fourier.Offset, 3)
+	r, err := RecipeOf(data, fourier.Offset, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestGridHoldsEveryFeature(t *testing.T) {
 	x := numbers(n*5, 1, 3)
 	for _, weighted := range []bool{false, true} {
 		for _, form := range []fourier.Form{fourier.Paired, fourier.Offset} {
-			r, err := Of(encode(t, some(40, weighted)), form, 1)
+			r, err := RecipeOf(encode(t, some(40, weighted)), form, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

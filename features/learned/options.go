@@ -15,7 +15,7 @@ type Options struct {
 	Form        fourier.Form `flag:"form"`
 }
 
-var _ kernel.Found = (*Options)(nil)
+var _ kernel.LearnedKernel = (*Options)(nil)
 
 // Directory returns the directory of frequencies that were found earlier, "" to search for them.
 func (o *Options) Directory() string { return o.Frequencies }

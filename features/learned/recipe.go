@@ -33,9 +33,9 @@ func init() {
 	})
 }
 
-// Of provides the file of frequencies and returns its
+// RecipeOf provides the file of frequencies and returns its
 // recipe.
-func Of(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
+func RecipeOf(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
 	sum, err := Provide(data)
 	if err != nil {
 		return Recipe{}, err

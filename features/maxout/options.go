@@ -90,7 +90,7 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 	// With bound 1 the features reach to 127 steps.
 	bound = headroom * float64(largest) / (127 * m.(features.Gridded).Step())
 	if math.IsInf(d.Norm, 1) {
-		return bound, kernel.Beyond, nil
+		return bound, kernel.RangeSlack, nil
 	}
 	reach = r.longestProjection() * d.Norm / bound
 	// All features must be on the grid, and their sums exact.

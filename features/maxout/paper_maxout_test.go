@@ -57,7 +57,7 @@ func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
 				}
 			}
 			for i, rho := range rhos {
-				mean, a, b := stattest.Of(products[i]), x[2*i*d:][:d], x[(2*i+1)*d:][:d]
+				mean, a, b := stattest.MeanOf(products[i]), x[2*i*d:][:d], x[(2*i+1)*d:][:d]
 				what := fmt.Sprintf("q = %d, pool %d, ρ = %v", q, pool, rho)
 				mean.Near(t, what, r.Kernel(a, b), 1e-6)
 				off := math.Abs(mean.Value-r.PaperKernel(a, b)) / mean.SE
@@ -114,7 +114,7 @@ func TestTermThatTheProofDropsIsNotZero(t *testing.T) {
 			}
 		}
 		mean := hermite(1, q)
-		stattest.Of(products).Near(t, fmt.Sprintf("q = %d, different indices", q), mean*mean, 1e-6)
+		stattest.MeanOf(products).Near(t, fmt.Sprintf("q = %d, different indices", q), mean*mean, 1e-6)
 		if share := float64(len(products)) / m; math.Abs(share-(1-1/float64(q))) > 4*math.Sqrt(0.25/m) {
 			t.Errorf("q = %d: %v of the units have different indices", q, share)
 		}
@@ -262,7 +262,7 @@ func TestHammingDistanceOfCodesIsOneMinusKappa(t *testing.T) {
 			}
 			for i, rho := range rhos {
 				// Rows in one direction differ by rounding, by which an argmax may turn once in a million.
-				stattest.Of(distances[i]).Near(t, fmt.Sprintf("q = %d, pool %d, ρ = %v", q, pool, rho), 1-Kappa(q, rho), 1e-4)
+				stattest.MeanOf(distances[i]).Near(t, fmt.Sprintf("q = %d, pool %d, ρ = %v", q, pool, rho), 1-Kappa(q, rho), 1e-4)
 			}
 		}
 	}

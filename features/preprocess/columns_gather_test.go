@@ -56,7 +56,7 @@ func kernels(t *testing.T, d int) map[string]features.Recipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := learned.Of(data, fourier.Offset, 5)
+	found, err := learned.RecipeOf(data, fourier.Offset, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -225,8 +225,8 @@ func TestFunctionsOfTheKernelAreApproximated(t *testing.T) {
 			off := estimates[seed] - value
 			squares[seed] = off * off * float64(m.Draws())
 		}
-		stattest.Of(estimates).Near(t, name+": f_ω(x)", value, 1e-6)
-		if have := stattest.Of(squares).Value; !(have <= 2*norm) || !(have > norm/100) {
+		stattest.MeanOf(estimates).Near(t, name+": f_ω(x)", value, 1e-6)
+		if have := stattest.MeanOf(squares).Value; !(have <= 2*norm) || !(have > norm/100) {
 			t.Errorf("%s: q·E|f(x) − f_ω(x)|² = %v, the bound %v", name, have, 2*norm)
 		}
 	}
@@ -268,7 +268,7 @@ func TestComplexityIsTheMeanNumberOfFactors(t *testing.T) {
 			factors[i] = float64(n)
 		}
 		// The series of ReLU is cut at a degree beyond which 10⁻³ of its mean lies.
-		stattest.Of(factors).Near(t, name, c.want, 2e-3)
+		stattest.MeanOf(factors).Near(t, name, c.want, 2e-3)
 	}
 }
 
@@ -373,7 +373,7 @@ func TestDeepFeaturesAreLocal(t *testing.T) {
 				b = append(b, p)
 			}
 		}
-		return stattest.Of(a), stattest.Of(b)
+		return stattest.MeanOf(a), stattest.MeanOf(b)
 	}
 	near, far := probability(image.Skeleton(Space{Circle: 2}, Full(relu)))
 	if math.Abs(near.Value-far.Value) > 5*(near.SE+far.SE) {

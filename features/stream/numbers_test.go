@@ -62,10 +62,10 @@ func TestNeighboursAreUncorrelated(t *testing.T) {
 		seed[i] = x * New(4, PurposeOf("a"), uint64(i)).Normal()
 		purpose[i] = x * New(3, PurposeOf("b"), uint64(i)).Normal()
 	}
-	stattest.Of(within).Near(t, "within a stream", 0, 0)
-	stattest.Of(index).Near(t, "other index", 0, 0)
-	stattest.Of(seed).Near(t, "other seed", 0, 0)
-	stattest.Of(purpose).Near(t, "other purpose", 0, 0)
+	stattest.MeanOf(within).Near(t, "within a stream", 0, 0)
+	stattest.MeanOf(index).Near(t, "other index", 0, 0)
+	stattest.MeanOf(seed).Near(t, "other seed", 0, 0)
+	stattest.MeanOf(purpose).Near(t, "other purpose", 0, 0)
 }
 
 func TestBelowIsUniform(t *testing.T) {

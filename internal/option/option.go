@@ -41,8 +41,8 @@ type Group struct {
 	Options []*Option // in the order of their first fields
 }
 
-// Of lists the options of the struct that v points to.
-func Of(v any) []*Option {
+// List lists the options of the struct that v points to.
+func List(v any) []*Option {
 	var g Group
 	g.Add("", v)
 	return g.Options

@@ -64,7 +64,7 @@ func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 		{Name: "form", Help: "Form of the features.", Default: "paired", Values: []string{"paired", "offset"}},
 		{Name: "pick", Values: []string{"top", "draw"}},
 	}
-	got := Of(&v)
+	got := List(&v)
 	if len(got) != len(want) {
 		t.Fatalf("%d options, want %d", len(got), len(want))
 	}
@@ -78,7 +78,7 @@ func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 
 func TestEveryTypeIsSetFromText(t *testing.T) {
 	var v every
-	list := Of(&v)
+	list := List(&v)
 	for _, s := range [][2]string{
 		{"width", "7"}, {"gamma", "1e-3"}, {"name", "a name"}, {"yes", "true"}, {"count", "-3"}, {"bytes", "0x10"}, {"seed", "18446744073709551615"},
 		{"rate", "2"}, {"weights", `"x,y",z`}, {"weights", "w"}, {"time", "1h"}, {"form", "offset"}, {"pick", "top"},
@@ -104,7 +104,7 @@ func TestTextThatDoesNotFitIsAnError(t *testing.T) {
 		{"seed", "-1", `"-1" is not a whole number from 0 up`}, {"rate", "fast", `"fast" is not a number`}, {"time", "90", `"90" is not a duration such as 90s or 2h`},
 		{"weights", `"a`, "is not a list"}, {"form", "both", "want paired or offset"},
 	} {
-		o := find(t, Of(&v), s[0])
+		o := find(t, List(&v), s[0])
 		if err := o.Set(s[1]); err == nil || !strings.Contains(err.Error(), s[2]) {
 			t.Errorf("--%s %s: %v; want %q", s[0], s[1], err, s[2])
 		}
@@ -204,7 +204,7 @@ func TestBytesAreNumbersOrSizes(t *testing.T) {
 	var v struct {
 		Keep int64 `flag:"keep_bytes" unit:"bytes"`
 	}
-	o := Of(&v)[0]
+	o := List(&v)[0]
 	for text, want := range map[string]int64{"0": 0, "-1": -1, "8000000000": 8e9, "8GB": 8e9, "1.5 gb": 15e8, "512MiB": 512 << 20, "1k": 1000, "9223372036854775807": math.MaxInt64} {
 		if err := o.Set(text); err != nil || v.Keep != want {
 			t.Errorf("%q: %d, %v, want %d", text, v.Keep, err, want)

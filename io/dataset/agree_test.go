@@ -69,7 +69,7 @@ func TestRowsDoNotDependOnTheOrderOfFilesAndColumns(t *testing.T) {
 				}
 			}
 			for i, f := range d.Files {
-				rows, r := readShard(d, Whole(i), number, Stop)
+				rows, r := readShard(d, Whole(i), number, FailFast)
 				text := strings.ReplaceAll(strings.Join(rows, ""), "] ", "]")
 				if like != nil && text != "" { // whose columns are x2, x1
 					text = strings.NewReplacer("[2 1]", "[1 2]", "[4 3]", "[3 4]", "[6 5]", "[5 6]", "[8 7]", "[7 8]").Replace(text)

@@ -24,7 +24,7 @@ func allAhead(t *testing.T, d *Dataset, shards []Shard, label Label) (out []stri
 			t.Fatalf("shard %d is %+v, want %+v", i, s, shards[i])
 		}
 		i++
-		rows, report := drain(d.ReadFrom(ctx, source, s, Request{Label: label, Mode: Place}))
+		rows, report := drain(d.ReadFrom(ctx, source, s, Request{Label: label, Mode: KeepPlace}))
 		out, reports = append(out, rows...), append(reports, report)
 	}
 	if i != len(shards) {
@@ -52,7 +52,7 @@ func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 		for _, size := range []int64{10_000, 100_000, 1 << 30} {
 			shards := d.Shards(size)
 			for _, label := range []Label{nil, token} {
-				want, wantReports := readAll(d, shards, label, Place)
+				want, wantReports := readAll(d, shards, label, KeepPlace)
 				got, gotReports := allAhead(t, d, shards, label)
 				if d := cmp.Diff(wantReports, gotReports); d != "" {
 					t.Errorf("%s, shards of %d: %s", name, size, d)
@@ -105,7 +105,7 @@ func TestAheadEndsWhenItsReaderDoes(t *testing.T) {
 		if n++; n == 3 {
 			cancel()
 		}
-		if _, report := drain(d.ReadFrom(ctx, source, s, Request{Label: token, Mode: Aside})); n < 3 && report.Rows == 0 {
+		if _, report := drain(d.ReadFrom(ctx, source, s, Request{Label: token, Mode: SkipRow})); n < 3 && report.Rows == 0 {
 			t.Errorf("shard %d: fault %q", n, report.Fault)
 		}
 	}

@@ -53,11 +53,11 @@ func FuzzDataset(f *testing.F) {
 		if len(shards) > 64 {
 			shards = d.Shards(1 << 40)
 		}
-		for _, mode := range []Mode{Stop, Aside, Place} {
+		for _, mode := range []Mode{FailFast, SkipRow, KeepPlace} {
 			reports := countRows(t, d, shards, mode, data, plain)
 			exact, again := Tile(reports)
 			fault := slices.ContainsFunc(reports, func(r Report) bool { return r.Fault != "" })
-			if fault || mode != Aside || len(again) > 0 {
+			if fault || mode != SkipRow || len(again) > 0 {
 				continue
 			}
 			want := countRows(t, d, d.Shards(1<<40), mode, data, plain)
@@ -108,10 +108,10 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 		checkMemory(t, "Read", before, after, data, plain)
 		rep := r.Report()
 		want := rep.Rows
-		if mode == Place {
+		if mode == KeepPlace {
 			want += rep.Bad + rep.Unlabeled
 		}
-		if n != want || mode == Stop && rep.Bad > 1 || rep.Stopped != (mode == Stop && rep.Bad > 0) || len(rep.SetAside) != int(min(rep.Bad+rep.Unlabeled, MaxListed)) {
+		if n != want || mode == FailFast && rep.Bad > 1 || rep.Stopped != (mode == FailFast && rep.Bad > 0) || len(rep.SetAside) != int(min(rep.Bad+rep.Unlabeled, MaxListed)) {
 			t.Fatalf("%d rows in blocks, %s: %+v", n, mode, rep)
 		}
 		reports = append(reports, rep)

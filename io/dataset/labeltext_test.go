@@ -33,7 +33,7 @@ func TestTextOfLabelsIsChangedBeforeItIsUsed(t *testing.T) {
 		_, r := readShard(d, Whole(0), func(token []byte) (float64, string) {
 			got = append(got, string(token))
 			return 0, ""
-		}, Aside)
+		}, SkipRow)
 		if !reflect.DeepEqual(got, c.want) || r.Unlabeled != c.unlabeled {
 			t.Errorf("%+v: %q, report %+v", c.text, got, r)
 		}

@@ -76,7 +76,7 @@ func TestOnlyRowsWithTheIDs(t *testing.T) {
 			var got []string
 			var reports []Report
 			for _, s := range d.Shards(size) {
-				rows, r := readShard(d, s, token, Stop)
+				rows, r := readShard(d, s, token, FailFast)
 				reports = append(reports, r)
 				for _, x := range rows {
 					got = append(got, fmt.Sprint(x))

@@ -129,7 +129,7 @@ func TestLabelFilesMatchTheirImages(t *testing.T) {
 	if !d.Labeled || !d.Files[0].Compressed() {
 		t.Errorf("%+v", d.Files[0])
 	}
-	got, _ := readAll(d, d.Shards(1), token, Stop)
+	got, _ := readAll(d, d.Shards(1), token, FailFast)
 	var want []string
 	for _, y := range []string{"9", "8", "9", "8", "7"} {
 		v, _ := token([]byte(y))
@@ -162,7 +162,7 @@ func TestColumnsAreFoundByName(t *testing.T) {
 		var y float64
 		fmt.Sscan(string(l), &y)
 		return y, ""
-	}, Stop)
+	}, FailFast)
 	if want := []string{"[1 2] 3", "[4 5] 6", "[7 8] 9", "[10 11] 12"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -235,7 +235,7 @@ func TestDataIsReadLikeTheModelsData(t *testing.T) {
 			if d.Labeled != c.labeled {
 				t.Errorf("labeled is %v", d.Labeled)
 			}
-			got, reports := readAll(d, d.Shards(1), nil, Stop)
+			got, reports := readAll(d, d.Shards(1), nil, FailFast)
 			for i := range got {
 				got[i] = strings.TrimSuffix(got[i], " 0")
 			}
@@ -252,7 +252,7 @@ func TestAModelWithoutHeaderReadsTheFirstLineAsARow(t *testing.T) {
 	like := likeOf(t, Options{Data: []string{write(t, dir, "a", []byte("1,2\n4,5\n"))}})
 	for _, header := range [][]FormatOptions{nil, headers(csvio.Auto)} {
 		d := open(t, Options{Data: []string{write(t, dir, "b", []byte("NA,NA\n1,2\n"))}, Like: like, Formats: header})
-		if _, r := readShard(d, Whole(0), nil, Aside); r.Bad != 1 || r.Rows != 1 {
+		if _, r := readShard(d, Whole(0), nil, SkipRow); r.Bad != 1 || r.Rows != 1 {
 			t.Errorf("header %v: %+v", header, r)
 		}
 	}
@@ -334,7 +334,7 @@ func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
 		write(t, dir, name, []byte(content))
 	}
 	d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
-	got, reports := readAll(d, d.Shards(4), token, Stop)
+	got, reports := readAll(d, d.Shards(4), token, FailFast)
 	if len(d.Files) != 6 || len(got) != 2 {
 		t.Errorf("%d files, rows %q", len(d.Files), got)
 	}

@@ -23,9 +23,9 @@ type Mode string
 
 // The modes of a Reader.
 const (
-	Stop  Mode = "stop"  // stop at the row: no row may be set aside
-	Aside Mode = "aside" // skip the row and count it
-	Place Mode = "place" // replace the row by zeros and count it
+	FailFast  Mode = "stop"  // stop at the row: no row may be set aside
+	SkipRow   Mode = "aside" // skip the row and count it
+	KeepPlace Mode = "place" // replace the row by zeros and count it
 )
 
 // Reader reads the rows of one shard, block by block. Errors are recorded in its
@@ -160,7 +160,7 @@ func (r *Reader) add(b *rows.Block) bool {
 		if reason != "" {
 			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
 		}
-		if now.weight == 0 && r.Mode != Place {
+		if now.weight == 0 && r.Mode != KeepPlace {
 			b.X = b.X[:from]
 			r.report.Weightless++
 			if r.Reject != nil {
@@ -326,7 +326,7 @@ func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 	r.report.Bad++
 	r.report.NotNumbers = r.report.NotNumbers || bad.NotNumber
 	r.setAside(b, bad)
-	if r.Mode == Stop {
+	if r.Mode == FailFast {
 		r.report.Stopped = true
 		r.end()
 		return false
@@ -352,7 +352,7 @@ func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
 	if len(r.report.SetAside) < maxListed {
 		r.report.SetAside = append(r.report.SetAside, SetAside{File: r.name, Line: r.first + bad.Line, Column: bad.Column, Reason: bad.Reason})
 	}
-	if r.Mode == Place {
+	if r.Mode == KeepPlace {
 		b.X = append(b.X, make([]float32, b.D)...)
 		b.Bad = append(b.Bad, b.N)
 		r.place(b, row{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})

@@ -26,12 +26,12 @@ func TestReadIsUsedPlusSetAside(t *testing.T) {
 		mode                 Mode
 		used, bad, unlabeled int64
 		placed               int
-	}{{Stop, 1, 1, 0, 1}, {Aside, 3, 3, 1, 3}, {Place, 3, 3, 1, 7}} {
+	}{{FailFast, 1, 1, 0, 1}, {SkipRow, 3, 3, 1, 3}, {KeepPlace, 3, 3, 1, 7}} {
 		got, r := readShard(d, Whole(0), token, c.mode)
 		if r.Rows != c.used || r.Bad != c.bad || r.Unlabeled != c.unlabeled || len(got) != c.placed || len(r.SetAside) != int(c.bad+c.unlabeled) {
 			t.Errorf("%s: %d rows, report %+v", c.mode, len(got), r)
 		}
-		if r.Stopped != (c.mode == Stop) {
+		if r.Stopped != (c.mode == FailFast) {
 			t.Errorf("%s: stopped %v", c.mode, r.Stopped)
 		}
 	}
@@ -40,7 +40,7 @@ func TestReadIsUsedPlusSetAside(t *testing.T) {
 func TestReportsListOnlyTheFirstBadRowsAndCountAll(t *testing.T) {
 	text := "x,y\n" + strings.Repeat("a,1\n", 5000)
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y", Formats: headers(csvio.Present)})
-	_, r := readShard(d, Whole(0), nil, Aside)
+	_, r := readShard(d, Whole(0), nil, SkipRow)
 	if r.Bad != 5000 || len(r.SetAside) != MaxListed || r.Rows != 0 {
 		t.Errorf("%d bad, %d listed", r.Bad, len(r.SetAside))
 	}
@@ -67,7 +67,7 @@ func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text.String()))}, Formats: headers(csvio.Absent)})
 	for _, label := range []Label{nil, func([]byte) (float64, string) { return 1, "" }} {
 		at := 0
-		r := d.Read(context.Background(), Whole(0), label, Place)
+		r := d.Read(context.Background(), Whole(0), label, KeepPlace)
 		var b rows.Block
 		for r.Next(&b) {
 			if label != nil && len(b.Y) != b.N {
@@ -119,7 +119,7 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 		}
 		d := open(t, Options{Data: []string{write(t, t.TempDir(), "d", []byte(text.String()))}, Format: "libsvm"})
 		at := 0
-		r := d.Read(context.Background(), Whole(0), schema.ParseTarget, Stop)
+		r := d.Read(context.Background(), Whole(0), schema.ParseTarget, FailFast)
 		var b rows.Block
 		for r.Next(&b) {
 			if len(b.X) != b.N*b.D || len(b.Y) != b.N {
@@ -155,7 +155,7 @@ func TestALongRowAmongShortOnesDoesNotBlowUpTheBlock(t *testing.T) {
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d", []byte(text))}})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := d.Read(context.Background(), Whole(0), schema.ParseTarget, Stop)
+	r := d.Read(context.Background(), Whole(0), schema.ParseTarget, FailFast)
 	defer r.Close()
 	var b rows.Block
 	var n, twos int
@@ -191,7 +191,7 @@ func TestAFileThatChangedAfterListingIsAFault(t *testing.T) {
 		if err := os.Chtimes(name, later, later); err != nil {
 			t.Fatal(err)
 		}
-		got, r := readShard(d, Whole(0), nil, Aside)
+		got, r := readShard(d, Whole(0), nil, SkipRow)
 		if len(got) > 0 || !strings.Contains(r.Fault, "changed") || r.Storage {
 			t.Errorf("%s: rows %v, report %+v", how, got, r)
 		}
@@ -203,7 +203,7 @@ func TestACompressedFileCutShortIsAFault(t *testing.T) {
 		data := pack(t, how, []byte(csvText(120_000, false)))
 		name := write(t, t.TempDir(), "d", data[:len(data)-9])
 		d := open(t, Options{Data: []string{name}, Label: "y"}) // the head is complete
-		if _, r := readShard(d, Whole(0), nil, Aside); !strings.Contains(r.Fault, "ends early") || r.Storage {
+		if _, r := readShard(d, Whole(0), nil, SkipRow); !strings.Contains(r.Fault, "ends early") || r.Storage {
 			t.Errorf("%s: %+v", how, r)
 		}
 	}

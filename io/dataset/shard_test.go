@@ -65,7 +65,7 @@ func TestEveryCutGivesTheSameRowsInTheSameOrder(t *testing.T) {
 					t.Fatalf("recognised as %s", got)
 				}
 				if want == nil {
-					want, _ = readAll(d, d.Shards(1<<40), token, Stop)
+					want, _ = readAll(d, d.Shards(1<<40), token, FailFast)
 					if len(want) != src.rows {
 						t.Fatalf("%d rows, want %d", len(want), src.rows)
 					}
@@ -79,7 +79,7 @@ func TestEveryCutGivesTheSameRowsInTheSameOrder(t *testing.T) {
 					if how == "plain" && size == 1 && len(shards) < src.rows {
 						t.Fatalf("size 1 gives %d shards: no file is cut", len(shards))
 					}
-					got, reports := readAll(d, shards, token, Stop)
+					got, reports := readAll(d, shards, token, FailFast)
 					if !slices.Equal(got, want) {
 						t.Fatalf("size %d: %d rows, want %d\n%q\n%q", size, len(got), len(want), got, want)
 					}
@@ -109,7 +109,7 @@ func checkTiles(t *testing.T, d *Dataset, reports []Report, want []string) {
 	if len(again) > 0 {
 		t.Fatalf("files %v do not tile", again)
 	}
-	got, second := readAll(d, exact, token, Stop)
+	got, second := readAll(d, exact, token, FailFast)
 	if !slices.Equal(got, want) {
 		t.Fatalf("exact shards give %d rows, want %d", len(got), len(want))
 	}
@@ -132,11 +132,11 @@ func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 	write(t, dir, "a.csv", []byte("x,y\n1,2\n3,4\n"))
 	write(t, dir, "b.csv", []byte("x,y\n"+strings.Repeat("1,\"p\n5,q\n\"\n2,r\n", 9)))
 	d := open(t, Options{Data: []string{dir + "/*.csv"}, Label: "y"})
-	want, _ := readAll(d, d.Shards(1<<40), token, Stop)
+	want, _ := readAll(d, d.Shards(1<<40), token, FailFast)
 	if len(want) != 2+18 {
 		t.Fatalf("%d rows", len(want))
 	}
-	for _, mode := range []Mode{Stop, Aside, Place} {
+	for _, mode := range []Mode{FailFast, SkipRow, KeepPlace} {
 		found := 0
 		for size := int64(1); size < 170; size++ {
 			shards := d.Shards(size)
@@ -173,7 +173,7 @@ func TestABadRowBeforeACutIsNotReadAgain(t *testing.T) {
 	text := "x,y\n1,p\noops,q\n" + strings.Repeat("2,r\n", 50)
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "a.csv", []byte(text))}, Label: "y"})
 	for size := int64(1); size < 250; size += 3 {
-		_, reports := readAll(d, d.Shards(size), token, Stop)
+		_, reports := readAll(d, d.Shards(size), token, FailFast)
 		if _, again := Tile(reports); len(again) > 0 {
 			t.Fatalf("size %d: to be read again", size)
 		}
@@ -224,7 +224,7 @@ func TestLinesOfBadRowsAreThoseOfTheFile(t *testing.T) {
 		c.o.Data = []string{write(t, dir, c.name, c.content)}
 		d := open(t, c.o)
 		for _, size := range c.sizes {
-			_, reports := readAll(d, d.Shards(size), nil, Aside)
+			_, reports := readAll(d, d.Shards(size), nil, SkipRow)
 			exact, again := Tile(reports)
 			if len(again) > 0 {
 				t.Fatalf("%s: size %d: does not tile", c.name, size)
@@ -236,7 +236,7 @@ func TestLinesOfBadRowsAreThoseOfTheFile(t *testing.T) {
 			if got := linesOf(reports); !slices.Equal(got, c.want) {
 				t.Errorf("%s: size %d: tiled twice: bad rows at %v, want %v", c.name, size, got, c.want)
 			}
-			_, reports = readAll(d, exact, nil, Aside)
+			_, reports = readAll(d, exact, nil, SkipRow)
 			Tile(reports)
 			if got := linesOf(reports); !slices.Equal(got, c.want) {
 				t.Errorf("%s: size %d: second pass: bad rows at %v, want %v", c.name, size, got, c.want)

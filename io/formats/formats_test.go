@@ -37,7 +37,7 @@ func TestARegisteredFormatIsReadLikeAllOthers(t *testing.T) {
 			r := d.Read(context.Background(), s, func(text []byte) (float64, string) {
 				labels = append(labels, string(text))
 				return 0, ""
-			}, dataset.Aside)
+			}, dataset.SkipRow)
 			var b rows.Block
 			for r.Next(&b) {
 				for i := range b.N {

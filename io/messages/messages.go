@@ -131,8 +131,8 @@ func find(name string) (Service, bool) {
 	return services.Find(scheme)
 }
 
-// Of returns the service of a name.
-func Of(name string) (Service, error) {
+// ServiceOf returns the service of a name.
+func ServiceOf(name string) (Service, error) {
 	if s, ok := find(name); ok {
 		return s, nil
 	}

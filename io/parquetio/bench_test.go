@@ -143,7 +143,7 @@ func BenchmarkRows(b *testing.B) {
 			for b.Loop() {
 				got := 0
 				for _, s := range d.Shards(32 << 20) {
-					r := d.Read(context.Background(), s, nil, dataset.Stop)
+					r := d.Read(context.Background(), s, nil, dataset.FailFast)
 					for r.Next(&block) {
 						got += block.N
 					}

@@ -77,7 +77,7 @@ func New(s *dataset.Schema, o Options) *Reader {
 		r.weight = add(o.WeightColumn)
 		l.Roles = map[string]int{dataset.WeightRole: r.weight}
 	}
-	r.in = d.InMemory(dataset.Request{Label: o.Label, Mode: dataset.Aside, Lines: true, Reject: func(line int64, reason string) {
+	r.in = d.InMemory(dataset.Request{Label: o.Label, Mode: dataset.SkipRow, Lines: true, Reject: func(line int64, reason string) {
 		r.reject(int(line)-1, reason)
 	}})
 	r.record = dataset.NewRecord(dataset.NewFields(r.in, l))

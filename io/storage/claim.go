@@ -24,9 +24,9 @@ func ClaimName(name string) string {
 	return Join(dir, tmpPrefix+base+"-claim")
 }
 
-// Take takes the claim on a name and makes the directories above it. If another run has
+// AcquireClaim takes the claim on a name and makes the directories above it. If another run has
 // the claim, the error names that run.
-func Take(ctx context.Context, name string) (*Claim, error) {
+func AcquireClaim(ctx context.Context, name string) (*Claim, error) {
 	b, err := at(name)
 	if err != nil {
 		return nil, fail("claim", name, err)

@@ -17,7 +17,7 @@ import (
 
 // clearUp clears away what killed writers of the name have left.
 func clearUp(name string) error {
-	c, err := Take(ctx, name)
+	c, err := AcquireClaim(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func TestClearTakesOnlyItsOwn(t *testing.T) {
 func TestWhoCannotClaimANameCannotClearIt(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "model")
-	first, err := Take(ctx, dir)
+	first, err := AcquireClaim(ctx, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
 	write(t, ClaimName(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, disk.Me().Boot))
 	first := make(chan *Claim)
 	go func() {
-		c, err := Take(ctx, dir)
+		c, err := AcquireClaim(ctx, dir)
 		if err != nil {
 			t.Error(err)
 		}
@@ -151,7 +151,7 @@ func (unwritten) Note([]byte) error { return syscall.ENOSPC }
 func TestAClaimOnAFullDiskLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	defer disk.Swap(full{})()
-	if c, err := Take(ctx, filepath.Join(dir, "model")); !errors.Is(err, syscall.ENOSPC) {
+	if c, err := AcquireClaim(ctx, filepath.Join(dir, "model")); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v, %v", c, err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -171,7 +171,7 @@ func TestWithoutLocksTheFileItselfIsTheClaim(t *testing.T) {
 	claims := make(chan *Claim, 8)
 	for range 8 {
 		wg.Go(func() {
-			c, err := Take(ctx, dir)
+			c, err := AcquireClaim(ctx, dir)
 			if err == nil {
 				claims <- c
 			} else if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "-claim") {

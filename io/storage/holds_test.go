@@ -17,7 +17,7 @@ func TestHoldsTellsWhatWasPublishedFromAllElse(t *testing.T) {
 	}
 	holds := func(files ...File) bool {
 		t.Helper()
-		same, err := Holds(ctx, dir, files)
+		same, err := EqualFiles(ctx, dir, files)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func TestErrorsHaveFields(t *testing.T) {
 	_, dir := storage.Stat(ctx, "archive://rows")
 	_, list := storage.List(ctx, "archive://*.tsv")
 	_, scheme := storage.Open(ctx, "s3://bucket/x", 0, -1)
-	_, taken := storage.Take(ctx, "archive://new")
+	_, taken := storage.AcquireClaim(ctx, "archive://new")
 	for _, c := range []struct {
 		err      error
 		op, name string
@@ -69,7 +69,7 @@ func TestErrorsHaveFields(t *testing.T) {
 		{list, "list", "archive://*.tsv", storage.ErrNoMatch, false},
 		{scheme, "open", "s3://bucket/x", storage.ErrScheme, false},
 		{taken, "claim", "archive://new", storage.ErrReadOnly, true},
-		{storage.Vacant(ctx, "archive://new"), "publish", "archive://new", storage.ErrReadOnly, true},
+		{storage.MustNotExist(ctx, "archive://new"), "publish", "archive://new", storage.ErrReadOnly, true},
 		{storage.WriteFile(ctx, "archive://new", nil), "create", "archive://new", storage.ErrReadOnly, true},
 		{storage.Remove(ctx, "archive://new"), "remove", "archive://new", storage.ErrReadOnly, true},
 	} {

@@ -74,15 +74,15 @@ func settle(files []string) {
 	}
 }
 
-// Settled reports whether all state that this process has written is on the disk.
-func Settled() bool {
+// Flushed reports whether all state that this process has written is on the disk.
+func Flushed() bool {
 	settling.mu.Lock()
 	defer settling.mu.Unlock()
 	return !settling.running
 }
 
-// Settle waits until Settled.
-func Settle() {
+// Flush waits until Settled.
+func Flush() {
 	settling.mu.Lock()
 	defer settling.mu.Unlock()
 	settling.idle.L = &settling.mu

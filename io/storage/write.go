@@ -42,10 +42,10 @@ type File struct {
 // Publish makes a directory of the files as Claim.Publish does, under a claim that it
 // takes and drops.
 func Publish(ctx context.Context, dir string, files []File) error {
-	if err := Vacant(ctx, dir); err != nil {
+	if err := MustNotExist(ctx, dir); err != nil {
 		return err
 	}
-	c, err := Take(ctx, dir)
+	c, err := AcquireClaim(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -53,9 +53,9 @@ func Publish(ctx context.Context, dir string, files []File) error {
 	return c.Publish(ctx, files)
 }
 
-// Vacant returns an error if dir already exists, so that a job can fail at its start and
+// MustNotExist returns an error if dir already exists, so that a job can fail at its start and
 // not after an hour of work.
-func Vacant(ctx context.Context, dir string) error {
+func MustNotExist(ctx context.Context, dir string) error {
 	b, err := at(dir)
 	if err == nil {
 		err = b.Vacant(ctx, dir)
@@ -63,9 +63,9 @@ func Vacant(ctx context.Context, dir string) error {
 	return fail("publish", dir, err)
 }
 
-// Holds reports whether a directory has exactly the given files, byte for byte. On gs://
+// EqualFiles reports whether a directory has exactly the given files, byte for byte. On gs://
 // it compares checksums.
-func Holds(ctx context.Context, dir string, files []File) (same bool, err error) {
+func EqualFiles(ctx context.Context, dir string, files []File) (same bool, err error) {
 	b, err := at(dir)
 	if err == nil {
 		same, err = b.Holds(ctx, dir, files)

@@ -31,7 +31,7 @@ func (e experiment) digits(ctx context.Context, part string) (d digits, err erro
 		return d, err
 	}
 	label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
-	r := files.Read(ctx, dataset.Whole(0), label, dataset.Stop)
+	r := files.Read(ctx, dataset.Whole(0), label, dataset.FailFast)
 	defer r.Close()
 	var b rows.Block
 	for r.Next(&b) {

@@ -60,7 +60,7 @@ func (e experiment) images(ctx context.Context) (d digits, err error) {
 	in, out := made.Dims()
 	for file := range files.Files {
 		label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
-		r := files.Read(ctx, dataset.Whole(file), label, dataset.Stop)
+		r := files.Read(ctx, dataset.Whole(file), label, dataset.FailFast)
 		var b rows.Block
 		for r.Next(&b) {
 			if b.D != in {
@@ -135,7 +135,7 @@ func recipeOf(f *learned.Frequencies) (features.Recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	return learned.Of(data, fourier.Paired, 1)
+	return learned.RecipeOf(data, fourier.Paired, 1)
 }
 
 // heldOutC returns the C, of some, of the fewest errors on every fifth row, the first of equal ones.

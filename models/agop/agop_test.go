@@ -58,7 +58,7 @@ func recipes(t testing.TB) map[string]features.Recipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := learned.Of(frequencies, fourier.Paired, 1)
+	found, err := learned.RecipeOf(frequencies, fourier.Paired, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

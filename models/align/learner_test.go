@@ -143,7 +143,7 @@ func TestPartitionsPlayTheGameOfAllRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := learned.Of(data, fourier.Paired, 0); err != nil {
+		if _, err := learned.RecipeOf(data, fourier.Paired, 0); err != nil {
 			t.Error(err)
 		}
 	}

@@ -105,7 +105,7 @@ var learners = registry.New[Definition]("learner")
 // they are Iterative and nothing opens them.
 func Register(l Definition) {
 	o := l.New()
-	option.Of(o) // panics if it is not a struct of options
+	option.List(o) // panics if it is not a struct of options
 	if _, ok := o.(Iterative); ok != (l.Open != nil) {
 		panic(fmt.Sprintf("learner: Register %q: Open is for Iterative options, and they need it", l.Name))
 	}

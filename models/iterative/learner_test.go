@@ -39,7 +39,7 @@ func TestLearnersAreFoundByNameAliasAndOptions(t *testing.T) {
 
 // The help lists exactly the available losses.
 func TestHelpListsTheLosses(t *testing.T) {
-	for _, o := range option.Of(svm.NewTraining()) {
+	for _, o := range option.List(svm.NewTraining()) {
 		if o.Name != "loss" {
 			continue
 		}

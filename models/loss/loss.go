@@ -61,10 +61,10 @@ func Names(classes bool) []string {
 	return names
 }
 
-// Of returns the loss of that name for classes or for targets. epsilon applies to huber
+// New returns the loss of that name for classes or for targets. epsilon applies to huber
 // and epsilon_insensitive, in units of the targets; 0 means DefaultEpsilon. Other losses
 // ignore it.
-func Of(name string, classes bool, epsilon float64) (*Loss, error) {
+func New(name string, classes bool, epsilon float64) (*Loss, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 0) {
 		return nil, fmt.Errorf("loss: epsilon is %g, want a number of 0 or more", epsilon)
 	}

@@ -153,7 +153,7 @@ func TestStepOfARowOfZerosIsFeasible(t *testing.T) {
 }
 
 func TestSoftmaxOfTwoIsLogistic(t *testing.T) {
-	l, err := Of("softmax", true, 0)
+	l, err := New("softmax", true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestSoftmaxOfTwoIsLogistic(t *testing.T) {
 }
 
 func TestSoftmaxFenchelYoungAndDifferences(t *testing.T) {
-	l, _ := Of("softmax", true, 0)
+	l, _ := New("softmax", true, 0)
 	const k = 5
 	for i := range uint64(200) {
 		r := stream.New(6, tests, i)
@@ -240,7 +240,7 @@ func softmaxConjugate(y int, u []float64, tol float64) float64 {
 
 func TestLossesOfScoresTooLargeForExpAreFinite(t *testing.T) {
 	for _, name := range Names(true) {
-		l, _ := Of(name, true, 0)
+		l, _ := New(name, true, 0)
 		slopes := make([]float32, 3)
 		if v := l.Row(slopes, []float32{1e4, -1e4, 0}, 1); math.IsNaN(v) || math.IsInf(v, 0) || v < 1e4 {
 			t.Errorf("%s: %g", name, v)
@@ -266,15 +266,15 @@ func TestNamesAndWhatTheyAreFor(t *testing.T) {
 		{"huber", false, -1, "epsilon is -1"},
 		{"huber", false, math.NaN(), "epsilon"},
 	} {
-		if _, err := Of(c.name, c.classes, c.epsilon); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := New(c.name, c.classes, c.epsilon); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	l, err := Of("huber", false, 0)
+	l, err := New("huber", false, 0)
 	if err != nil || l.Scalar != (Huber{DefaultEpsilon}) || l.Classes() || l.Code(0.25, 3) != 0.25 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if l, _ := Of("squared", true, 0); l.Code(2, 2) != 1 || l.Code(2, 1) != -1 || l.Smooth() != 1 {
+	if l, _ := New("squared", true, 0); l.Code(2, 2) != 1 || l.Code(2, 1) != -1 || l.Smooth() != 1 {
 		t.Error("codes of classes")
 	}
 }
@@ -320,7 +320,7 @@ func BenchmarkLogisticStep(b *testing.B) {
 }
 
 func BenchmarkSoftmaxOfTen(b *testing.B) {
-	l, _ := Of("softmax", true, 0)
+	l, _ := New("softmax", true, 0)
 	s, g := make([]float32, 10), make([]float32, 10)
 	for b.Loop() {
 		l.Row(g, s, 3)

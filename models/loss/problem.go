@@ -34,7 +34,7 @@ type Problem struct {
 
 // Validate returns an error that names the field out of range, and the loss.
 func (p Problem) Validate() (*Loss, error) {
-	l, err := Of(p.Loss, !p.Regression, p.Epsilon)
+	l, err := New(p.Loss, !p.Regression, p.Epsilon)
 	switch {
 	case err != nil:
 		return nil, err

@@ -25,9 +25,9 @@ func table(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64
 }
 
 // opened returns a path at the start of its search.
-func opened(t *testing.T, s *sample, by solver.By, lambda ...float64) (*path, *system, *Sum) {
+func opened(t *testing.T, s *sample, by solver.By, lambda ...float64) (*solve, *system, *Sum) {
 	t.Helper()
-	p := &path{Options: s.options(lambda...), values: lambda, tallies: make([]tally, len(lambda)), by: by}
+	p := &solve{Options: s.options(lambda...), values: lambda, tallies: make([]tally, len(lambda)), by: by}
 	total, err := p.loadTotal()
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // newFewRows returns the dual problem of the rows, if they are few enough to be carried. λ must be large
 // enough for the matrix of all features to be positive definite to working precision; otherwise it
 // returns nil.
-func (p *path) newFewRows(y *system, total *Sum) *dual.Problem {
+func (p *solve) newFewRows(y *system, total *Sum) *dual.Problem {
 	d, n := total.shape.Dim, total.head[0]
 	y.mass = y.masses(total.head)
 	least := math.Inf(1)
@@ -34,7 +34,7 @@ func (p *path) newFewRows(y *system, total *Sum) *dual.Problem {
 }
 
 // tryFew is try for few rows.
-func (p *path) tryFew(y *system, total *Sum, values, folds []int) {
+func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 	type few struct {
 		fold, value int
 		mu          float64

@@ -8,7 +8,7 @@ func TestTheDualProblemIsForPositiveLambda(t *testing.T) {
 		s := draw(Shape{Dim: 1100, Outputs: 1}, 40, 2, 3)
 		o := s.options(least, 1e-3)
 		o.Load, o.Rows = nil, s.rows(s.all())
-		p := &path{Options: o}
+		p := &solve{Options: o}
 		total, err := p.loadTotal()
 		if err != nil {
 			t.Fatal(err)

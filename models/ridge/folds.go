@@ -27,7 +27,7 @@ func (t *tally) pending(fold int) bool { return t.failed == "" && !slices.Contai
 
 // try leaves out each of some folds with each of some values of λ, given by position, as far
 // as that has not been done. It overwrites the system y.
-func (p *path) try(y *system, total *Sum, values, folds []int) error {
+func (p *solve) try(y *system, total *Sum, values, folds []int) error {
 	if p.few != nil {
 		p.tryFew(y, total, values, folds)
 		return nil
@@ -44,7 +44,7 @@ func (p *path) try(y *system, total *Sum, values, folds []int) error {
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
 	}
 	for len(rest) > 0 {
-		trials := p.trials(y, total, rest, len(folds) == 1 && solver.Far(of(total.shape)))
+		trials := p.trials(y, total, rest, len(folds) == 1 && solver.Far(solverShape(total.shape)))
 		rest = slices.DeleteFunc(rest, func(i int) bool {
 			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
 		})
@@ -71,7 +71,7 @@ type trial struct {
 
 // trials returns what to try next of the remaining values: all, or those that factors serve which exist or of which there
 // are solver.MaxFactors. With far, one that exists may be that of a neighbour, and one of three in a row serves all.
-func (p *path) trials(y *system, total *Sum, rest []int, far bool) []trial {
+func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	var trials []trial
 	if p.by != solver.Shared {
 		for _, i := range rest {
@@ -81,19 +81,19 @@ func (p *path) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	}
 	// The factors of the last values serve those of them that other folds try.
 	for _, i := range rest {
-		at := slices.IndexFunc(p.kept, func(t trial) bool {
+		at := slices.IndexFunc(p.sharedFactors, func(t trial) bool {
 			mu := p.mu(y, p.values[i])
 			return t.index == i && (t.by == nil || t.by.Serves(mu)) || far && t.by != nil && t.by.ServesFar(mu)
 		})
 		if at >= 0 {
-			trials = append(trials, trial{i, p.kept[at].by})
+			trials = append(trials, trial{i, p.sharedFactors[at].by})
 		}
 	}
 	if len(trials) > 0 {
 		return trials
 	}
 	if p.factors() == solver.MaxFactors {
-		p.kept = nil // freed before others are made
+		p.sharedFactors = nil // freed before others are made
 	}
 	y.centre(total, nil)
 	tiles := blas.MakeTiles[float32](total.shape.Dim)
@@ -105,7 +105,7 @@ func (p *path) trials(y *system, total *Sum, rest []int, far bool) []trial {
 				trials = append(trials, trial{i, by})
 			}
 		}
-		p.kept = append(p.kept, trials...)
+		p.sharedFactors = append(p.sharedFactors, trials...)
 		return trials
 	}
 	var by *shifted.Factor
@@ -118,15 +118,15 @@ func (p *path) trials(y *system, total *Sum, rest []int, far bool) []trial {
 			by = y.Factor(mu, tiles, nil)
 		}
 		trials = append(trials, trial{i, by})
-		p.kept = append(p.kept, trial{i, by})
+		p.sharedFactors = append(p.sharedFactors, trial{i, by})
 	}
 	return trials
 }
 
 // factors returns how many factors are kept.
-func (p *path) factors() int {
+func (p *solve) factors() int {
 	var all []*shifted.Factor
-	for _, t := range p.kept {
+	for _, t := range p.sharedFactors {
 		if t.by != nil && !slices.Contains(all, t.by) {
 			all = append(all, t.by)
 		}
@@ -142,7 +142,7 @@ type solved struct {
 
 // descend solves the systems of the trials on a fold as far as descents converge. y is
 // centred, and keeps what it needs for other solutions.
-func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trials []trial) []solved {
+func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, trials []trial) []solved {
 	out := make([]solved, len(trials))
 	if p.by == solver.Exactly {
 		return out
@@ -197,7 +197,7 @@ func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trial
 }
 
 // validate tries the λ of trials on a fold, as far as that has not been done.
-func (p *path) validate(y *system, h heldOut, total, fold *Sum, number int, trials []trial) {
+func (p *solve) validate(y *system, h heldOut, total, fold *Sum, number int, trials []trial) {
 	if p.by == solver.Exactly {
 		y.leave(total, fold)
 	} else {
@@ -226,14 +226,14 @@ func (p *path) validate(y *system, h heldOut, total, fold *Sum, number int, tria
 }
 
 // fails notes why a value cannot be used.
-func (p *path) fails(value, fold int, why string) {
+func (p *solve) fails(value, fold int, why string) {
 	p.tallies[value].failed = why
 	p.report("ridge: fold %d of %d: lambda %g: %s", fold+1, p.Folds, p.values[value], why)
 }
 
 // record adds the results of a value on a fold: squared errors e on its rows and train on the others, and the squares of
 // the weights. y has the solution, if somebody needs it.
-func (p *path) record(y *system, total, fold *Sum, number, value int, e, train, squares float64) {
+func (p *solve) record(y *system, total, fold *Sum, number, value int, e, train, squares float64) {
 	tally, lambda, rows := &p.tallies[value], p.values[value], fold.head[0]
 	if number == 0 {
 		tally.first = e / rows

@@ -20,7 +20,7 @@ type Rows struct {
 // values of lambda: a fold of them takes less memory than its sum, and Solve less time. The dual problem of the rows
 // is too coarse for a λ that is smaller than all of SmallerLambda.
 func Carries(shape Shape, rows int64, lambda []float64) bool {
-	return solver.Few(of(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
+	return solver.Few(solverShape(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
 }
 
 // NewPoints returns an empty set of rows for sums of the shape.
@@ -44,7 +44,7 @@ func (s *Sum) AddPoints(steps, threads int, sets ...*GridRows) {
 }
 
 // totalOfRows is loadTotal for rows: an outline is enough for their dual problem.
-func (p *path) totalOfRows() *Sum {
+func (p *solve) totalOfRows() *Sum {
 	shape := p.Rows.Shape
 	total := outline(shape)
 	for f, rows := range p.Rows.Folds {
@@ -65,7 +65,7 @@ func (p *path) totalOfRows() *Sum {
 }
 
 // partOfRows returns the sums of the folds on a part of the features.
-func (p *path) partOfRows(part []int) (sums []*Sum) {
+func (p *solve) partOfRows(part []int) (sums []*Sum) {
 	shape := p.Rows.Shape
 	shape.Dim = len(part)
 	for _, rows := range p.Rows.Folds {
@@ -86,7 +86,7 @@ func (r *Rows) of(folds func(int) bool) (sets []*GridRows) {
 }
 
 // dualOfRows returns the dual problem of the rows, with the means over all of them.
-func (p *path) dualOfRows(mean, target, ridge []float64) *dual.Problem {
+func (p *solve) dualOfRows(mean, target, ridge []float64) *dual.Problem {
 	var folds []dual.Points
 	k := p.Rows.Shape.Outputs
 	for _, rows := range p.Rows.Folds {

@@ -12,25 +12,25 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// path is one call of Solve.
-type path struct {
+// solve is one call of Solve.
+type solve struct {
 	Options
 	variance float64 // of targets in the unit of squared errors; 0 for classes
 
-	values  []float64 // of λ, in the order of the table: Smaller from its end, then Lambda
-	tallies []tally   // of values
-	filled  []int     // the folds that have rows
-	screen  int64     // rows of the first of them
-	least   int       // features from which on a part of them finds λ first; 0 for never
-	by      solver.By
-	kept    []trial         // the last that share factors
-	single  [][]float32     // tiles for factors that are not shared; nil before they are needed
-	factor  *shifted.Factor // the last of them, whose memory the next one has
-	small   []*Sum          // of the folds, on a part of the features; nil if all are used at once
-	heads   []*Sum          // head and cross products of the folds, if rows are carried
-	few     *dual.Problem   // in which few rows are solved; nil otherwise
-	coarse  bool            // the grid is too coarse for the λ that the first fold has found
-	first   []moments       // of the targets of the rows of fold 0, if there are several
+	values        []float64 // of λ, in the order of the table: Smaller from its end, then Lambda
+	tallies       []tally   // of values
+	filled        []int     // the folds that have rows
+	screen        int64     // rows of the first of them
+	minPart       int       // features from which on a part of them finds λ first; 0 for never
+	by            solver.By
+	sharedFactors []trial         // the last that share factors
+	single        [][]float32     // tiles for factors that are not shared; nil before they are needed
+	factor        *shifted.Factor // the last of them, whose memory the next one has
+	partSums      []*Sum          // of the folds, on a part of the features; nil if all are used at once
+	heads         []*Sum          // head and cross products of the folds, if rows are carried
+	few           *dual.Problem   // in which few rows are solved; nil otherwise
+	coarse        bool            // the grid is too coarse for the λ that the first fold has found
+	first         []moments       // of the targets of the rows of fold 0, if there are several
 
 	last     *Sum // that was loaded; nil before the first
 	lastFold int
@@ -41,7 +41,7 @@ type path struct {
 const largeSum = 2048
 
 // load returns the sum of a fold, which holds until another is loaded.
-func (p *path) load(fold int) (*Sum, error) {
+func (p *solve) load(fold int) (*Sum, error) {
 	if p.last != nil && p.lastFold == fold {
 		return p.last, nil
 	}
@@ -67,10 +67,10 @@ func (p *path) load(fold int) (*Sum, error) {
 }
 
 // adds tells whether sums are added to others, and not loaded.
-func (p *path) adds() bool { return p.Add != nil || p.Rows != nil }
+func (p *solve) adds() bool { return p.Add != nil || p.Rows != nil }
 
 // add adds the sums of some folds to another.
-func (p *path) add(to *Sum, folds func(int) bool) error {
+func (p *solve) add(to *Sum, folds func(int) bool) error {
 	if p.Rows != nil {
 		to.AddPoints(p.Rows.Steps, p.Threads, p.Rows.of(folds)...)
 		return nil
@@ -94,7 +94,7 @@ func (p *path) add(to *Sum, folds func(int) bool) error {
 }
 
 // sumOf returns the sum of some folds in the buffer, which holds until it is filled again.
-func (p *path) sumOf(folds func(int) bool) (*Sum, error) {
+func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
 	p.last = nil
 	if p.buffer == nil {
 		if p.Shape.Dim >= largeSum {
@@ -112,7 +112,7 @@ func (p *path) sumOf(folds func(int) bool) (*Sum, error) {
 
 // loadTotal returns the sum of all folds, and notes which of them have rows. If sums are reread, it is the
 // outline of that.
-func (p *path) loadTotal() (*Sum, error) {
+func (p *solve) loadTotal() (*Sum, error) {
 	switch {
 	case p.adds() && (p.Folds < 2 || p.Given):
 		return p.sumOf(func(int) bool { return true })
@@ -141,7 +141,7 @@ func (p *path) loadTotal() (*Sum, error) {
 		}
 		total.Merge(s)
 		if part != nil {
-			p.small = append(p.small, s.pick(part))
+			p.partSums = append(p.partSums, s.pick(part))
 		}
 		if s.head[0] > 0 {
 			p.filled = append(p.filled, f)
@@ -157,7 +157,7 @@ func (p *path) loadTotal() (*Sum, error) {
 }
 
 // checkRows returns an error if no model can be fitted to the rows.
-func (p *path) checkRows(total *Sum) error {
+func (p *solve) checkRows(total *Sum) error {
 	if total.shape.Regression != (p.Grid != nil) {
 		return errors.New("ridge: sums of targets need a target grid, and sums of classes must not have one")
 	}
@@ -216,12 +216,12 @@ func checkExact(total *Sum) error {
 
 // mu is the value that λ adds to the diagonal of the system, in units of the grids: λ is on
 // Σ wcℓ/Σ w, with weights w of rows and c of classes.
-func (p *path) mu(y *system, lambda float64) float64 {
+func (p *solve) mu(y *system, lambda float64) float64 {
 	return y.mass * lambda / (p.Step * p.Step)
 }
 
 // row turns a tally into errors in units of the targets.
-func (p *path) row(value int) Row {
+func (p *solve) row(value int) Row {
 	lambda, t := p.values[value], p.tallies[value]
 	row := Row{Lambda: lambda, Failed: t.failed}
 	if t.failed != "" || len(t.means) == 0 {
@@ -245,7 +245,7 @@ func (p *path) row(value int) Row {
 
 // varianceOf returns the variance of the targets of the rows that a tally has predicted, which the error is a part of; over
 // all rows if there is none, or if there are several targets, whose errors are parts of that.
-func (p *path) varianceOf(t tally) float64 {
+func (p *solve) varianceOf(t tally) float64 {
 	if len(p.Grid) == 1 {
 		if v := t.targets.squares() / t.heldOutRows; v > 0 {
 			return v
@@ -254,7 +254,7 @@ func (p *path) varianceOf(t tally) float64 {
 	return p.variance
 }
 
-func (p *path) report(format string, args ...any) {
+func (p *solve) report(format string, args ...any) {
 	if p.Progress != nil {
 		p.Progress(fmt.Sprintf(format, args...))
 	}
@@ -262,7 +262,7 @@ func (p *path) report(format string, args ...any) {
 
 // squareUnit is the unit of squared errors, the square of a step of q: a class indicator goes
 // from code -1 to 1. Those of several targets have none.
-func (p *path) squareUnit() float64 {
+func (p *solve) squareUnit() float64 {
 	switch len(p.Grid) {
 	case 0:
 		return 4
@@ -274,7 +274,7 @@ func (p *path) squareUnit() float64 {
 
 // weights turns the solution of y, which is for indicators or points of the
 // grid, into weights for codes or normalised targets.
-func (p *path) weights(fit *Solution, y *system) error {
+func (p *solve) weights(fit *Solution, y *system) error {
 	d, k, r := y.shape.Dim, y.shape.Outputs, y.ranges
 	zero, step := -1.0, 2.0
 	if p.Grid != nil {

@@ -13,7 +13,7 @@ import (
 // stays. A factorisation takes far longer than the reading.
 
 // rereads tells whether sums of that shape are in memory one at a time while λ is chosen.
-func (p *path) rereads(shape Shape) bool {
+func (p *solve) rereads(shape Shape) bool {
 	return shape.Dim > solver.RereadAbove && p.adds() && p.Folds > 1 && !p.Given
 }
 
@@ -34,7 +34,7 @@ func (s *Sum) outlines() bool {
 }
 
 // tryRereading is try for sums that are in memory one at a time.
-func (p *path) tryRereading(y *system, total *Sum, values, folds []int) error {
+func (p *solve) tryRereading(y *system, total *Sum, values, folds []int) error {
 	h := newHeldOut(total.shape, p.Threads)
 	vt := make([]float64, len(y.v))
 	for _, value := range values {

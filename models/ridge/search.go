@@ -11,12 +11,12 @@ import (
 // features, where a solve costs a 64th; that is again found so.
 
 // search fills tallies until the best λ is found, and returns its position.
-func (p *path) search(y *system, total *Sum) (best int, err error) {
-	defer func() { p.kept, p.few, p.heads, p.single, p.factor = nil, nil, nil, nil, nil }()
+func (p *solve) search(y *system, total *Sum) (best int, err error) {
+	defer func() { p.sharedFactors, p.few, p.heads, p.single, p.factor = nil, nil, nil, nil, nil }()
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
-	p.by = solver.For(of(total.shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.First)
+	p.by = solver.For(solverShape(total.shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.First)
 	if len(p.filled) < 2 {
 		return 0, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use more rows, or no folds", total.Rows(), p.filled[0], p.Folds)
 	}
@@ -39,11 +39,11 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 		}
 	}
 	if !p.descends(total.shape) || p.few != nil && total.Rows() <= solver.FewTries {
-		p.small = nil
+		p.partSums = nil
 		return p.choice(y, total, judges).All()
 	}
 	start, before := p.startFrom(total.shape)
-	p.small = nil
+	p.partSums = nil
 	c := p.choice(y, total, judges)
 	c.Before = before
 	best, err = c.From(start)
@@ -52,10 +52,12 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 }
 
 // descends tells whether a part of the features finds λ first.
-func (p *path) descends(shape Shape) bool { return p.least > 0 && shape.Dim >= p.least && !p.Given }
+func (p *solve) descends(shape Shape) bool {
+	return p.minPart > 0 && shape.Dim >= p.minPart && !p.Given
+}
 
 // choice returns the search among the values, whose trials overwrite the system.
-func (p *path) choice(y *system, total *Sum, judges []int) *solver.LambdaDescent {
+func (p *solve) choice(y *system, total *Sum, judges []int) *solver.LambdaDescent {
 	return &solver.LambdaDescent{
 		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen, Together: p.by == solver.Shared,
 		Ends: func(value int) bool { return p.Finer > 0 && TooCoarse(p.tried(), p.values[value], p.Finer) },
@@ -68,7 +70,7 @@ func (p *path) choice(y *system, total *Sum, judges []int) *solver.LambdaDescent
 }
 
 // tried returns a row for each value that was tried.
-func (p *path) tried() (rows []Row) {
+func (p *solve) tried() (rows []Row) {
 	for i, t := range p.tallies {
 		if t.failed != "" || len(t.done) > 0 {
 			rows = append(rows, p.row(i))
@@ -79,7 +81,7 @@ func (p *path) tried() (rows []Row) {
 
 // table returns a row for each value that was tried, with the errors of its folds and the fits
 // without fold 0.
-func (p *path) table() (rows []Row, folds [][]float64, trials []*Solution) {
+func (p *solve) table() (rows []Row, folds [][]float64, trials []*Solution) {
 	for i, t := range p.tallies {
 		if t.failed == "" && len(t.done) == 0 {
 			continue
@@ -95,19 +97,19 @@ func (p *path) table() (rows []Row, folds [][]float64, trials []*Solution) {
 
 // startFrom returns the position of the value from which to search, the best on a part of the features, and
 // solver.LambdaDescent.Before of what was tried there, which is that value and its neighbours on all folds at least.
-func (p *path) startFrom(shape Shape) (start int, before func(value int) []float64) {
+func (p *solve) startFrom(shape Shape) (start int, before func(value int) []float64) {
 	part := solver.PartOf(shape.Dim)
 	if p.Rows != nil {
-		p.small = p.partOfRows(part)
+		p.partSums = p.partOfRows(part)
 	}
 	o := p.Options
-	o.Rows, o.Add, o.Load = nil, nil, func(fold int) (*Sum, error) { return p.small[fold], nil }
+	o.Rows, o.Add, o.Load = nil, nil, func(fold int) (*Sum, error) { return p.partSums[fold], nil }
 	o.Trials, o.Progress, o.Finer = false, nil, 0
 	o.Ranges = o.Ranges.pick(part)
 	// With fewer features the kernel is as much smaller, as it is not a mean but a sum.
 	share := float64(len(part)) / float64(shape.Dim)
 	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
-	q := &path{Options: o, least: p.least, variance: p.variance}
+	q := &solve{Options: o, minPart: p.minPart, variance: p.variance}
 	total, err := q.loadTotal()
 	if err == nil {
 		y := newSystem(total.shape, o.Weights, o.Threads)

@@ -11,15 +11,15 @@ import (
 )
 
 // searched searches with a part of the features, as if there were many.
-func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*path, float64) {
+func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*solve, float64) {
 	t.Helper()
-	p := &path{Options: s.options(lambda...), least: 40}
+	p := &solve{Options: s.options(lambda...), minPart: 40}
 	p.Smaller, p.First = smaller, first
 	total, err := p.loadTotal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.small == nil {
+	if p.partSums == nil {
 		t.Fatal("no part")
 	}
 	if s.shape.Regression {
@@ -121,7 +121,7 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 	if chosen != 1e-4 {
 		t.Errorf("chose %g", chosen)
 	}
-	p := &path{Options: s.options(0, 1e-18, 1e-17, 1e-16), least: 40}
+	p := &solve{Options: s.options(0, 1e-18, 1e-17, 1e-16), minPart: 40}
 	total, err := p.loadTotal()
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 		coarse bool
 	}{{least, 0, false}, {least, want / 2, false}, {least, want, true}, {least, 1000, true}, {below, want, false}} {
 		lambda := c.lambda
-		p := &path{Options: s.options(lambda...), least: 40}
+		p := &solve{Options: s.options(lambda...), minPart: 40}
 		p.Finer = c.finer
 		total, err := p.loadTotal()
 		if err != nil {

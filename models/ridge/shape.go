@@ -56,7 +56,7 @@ func (s Shape) Validate() error {
 
 // Bytes returns the memory that one Sum of the shape takes, for the plan of a pass: a
 // worker has one for every fold.
-func (s Shape) Bytes() int64 { return of(s).Bytes() }
+func (s Shape) Bytes() int64 { return solverShape(s).Bytes() }
 
 // PartBytes returns the memory of a Sum that adds up only the parts from first up to end.
 func (s Shape) PartBytes(first, end int) int64 {

@@ -162,11 +162,11 @@ type Row struct {
 // search depend on the data; the most common number is taken. With first, only the first fold is
 // held out, which has a fifth of the rows.
 func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
-	return solver.Work(of(shape), rows, folds, values, first)
+	return solver.Work(solverShape(shape), rows, folds, values, first)
 }
 
-// of is the shape of systems of sums.
-func of(s Shape) solver.Shape {
+// solverShape is the shape of systems of sums.
+func solverShape(s Shape) solver.Shape {
 	return solver.Shape{Dim: s.Dim, Outputs: s.Outputs, Width: s.width(), Head: s.headLen()}
 }
 
@@ -178,12 +178,12 @@ func of(s Shape) solver.Shape {
 // held out. Of more than 16,384 features one sum is in memory, and a part of the features of each fold: that is with
 // Options.Add, by which alone it can be so.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	return solver.Memory(of(shape), rows, folds, threads, first)
+	return solver.Memory(solverShape(shape), rows, folds, threads, first)
 }
 
 // MemoryOfRows is Memory for Options.Rows.
 func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
-	return solver.MemoryOfRows(of(shape), rows, folds, threads)
+	return solver.MemoryOfRows(solverShape(shape), rows, folds, threads)
 }
 
 // MaxTrialBytes is the largest size for which Solution.Trials should be requested.
@@ -209,9 +209,9 @@ func Solve(opts Options) (*Solution, error) {
 	if opts.Rows != nil {
 		opts.Shape = opts.Rows.Shape
 	}
-	p := &path{Options: opts}
+	p := &solve{Options: opts}
 	if len(opts.Lambda) > solver.PartValues && opts.Folds <= solver.PartFolds && !opts.All {
-		p.least = solver.PartFrom
+		p.minPart = solver.PartFrom
 	}
 	defer func() { p.buffer = nil }()
 	total, err := p.loadTotal()
@@ -277,7 +277,7 @@ func Solve(opts Options) (*Solution, error) {
 }
 
 // fit fits the weights of fit, exactly, to the rows in total, which it overwrites.
-func (p *path) fit(fit *Solution, y *system, total *Sum) error {
+func (p *solve) fit(fit *Solution, y *system, total *Sum) error {
 	y.leave(total, nil)
 	if pivot, ok := y.solveIn(p.mu(y, fit.Lambda), total); !ok {
 		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
@@ -286,7 +286,7 @@ func (p *path) fit(fit *Solution, y *system, total *Sum) error {
 }
 
 // fitHeldOut fits to the rows that are not in fold 0.
-func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
+func (p *solve) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	all := total.Rows()
 	total.Clear()
 	if err := p.add(total, func(f int) bool { return f > 1 || f == 1 && !p.Gap }); err != nil {

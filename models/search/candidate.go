@@ -89,8 +89,8 @@ func (c Candidate) kind() Candidate {
 	return c
 }
 
-// of returns the options of a kernel with a width and a number of features.
-func of(k kernel.Options, width float64, out int) (kernel.Options, error) {
+// sized returns the options of a kernel with a width and a number of features.
+func sized(k kernel.Options, width float64, out int) (kernel.Options, error) {
 	k, err := kernel.With(k, "width", strconv.FormatFloat(width, 'g', -1, 64))
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func of(k kernel.Options, width float64, out int) (kernel.Options, error) {
 
 // recipeOf returns the recipe of a kernel with a width and a number of features, for rows of length in.
 func recipeOf(k kernel.Options, in, out int, width float64, seed uint64) (features.Recipe, error) {
-	k, err := of(k, width, out)
+	k, err := sized(k, width, out)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func distanceOf(k kernel.Options) (kernel.Distance, error) {
 	}
 	d, ok := r.(interface{ Distance() kernel.Distance })
 	if !ok {
-		return 0, fmt.Errorf("search: the kernel %s has no distance", kernel.Of(k).Name)
+		return 0, fmt.Errorf("search: the kernel %s has no distance", kernel.FamilyOf(k).Name)
 	}
 	return d.Distance(), nil
 }

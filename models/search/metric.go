@@ -122,7 +122,7 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 	// All of them, because few rows favour smooth kernels; of few rows the best ones.
 	var kernels []string
 	for _, k := range r.options.Kernels {
-		if name := kernel.Of(k).Name; !l.exact || name == field[0].Kernel || name == first.Kernel {
+		if name := kernel.FamilyOf(k).Name; !l.exact || name == field[0].Kernel || name == first.Kernel {
 			kernels = append(kernels, name)
 		}
 	}

@@ -88,7 +88,7 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.kernels[kernel.Of(k).Name] = kernelOf{k, d}
+		r.kernels[kernel.FamilyOf(k).Name] = kernelOf{k, d}
 	}
 	levels := levels(p.split(), p.Ordered)
 	for _, l := range levels {
@@ -111,7 +111,7 @@ func (r *runner) known(s *scaled) bool {
 func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	field, err := r.screen(ctx, all[0])
 	for i := 0; i < len(all) && err == nil; i++ {
-		field, err = r.climb(ctx, field, all, i)
+		field, err = r.nextRung(ctx, field, all, i)
 	}
 	if err != nil && err != errEnough {
 		return nil, err
@@ -135,9 +135,9 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	return result, err
 }
 
-// climb tries the best of the field at a level, and what may do better there. With an error, it returns what the field
+// nextRung tries the best of the field at a level, and what may do better there. With an error, it returns what the field
 // was before the trials that were not finished.
-func (r *runner) climb(ctx context.Context, field []*entry, all []*level, i int) ([]*entry, error) {
+func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i int) ([]*entry, error) {
 	l := all[i]
 	if i > 0 {
 		r.spare = nil // memory for other sizes
@@ -189,7 +189,7 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 		}
 	}
 	for _, k := range r.options.Kernels {
-		add(r.options.Views[0].Name, kernel.Of(k).Name)
+		add(r.options.Views[0].Name, kernel.FamilyOf(k).Name)
 	}
 	r.standard = field[0]
 	if err := r.tryAll(ctx, field, l); err != nil {

@@ -94,7 +94,7 @@ func descend(r *run, b iterative.Block) float64 {
 func TestOptimumIsThatOfThePrimal(t *testing.T) {
 	for name, c := range cases(120, 10) {
 		o, s := c(2)
-		l, err := loss.Of(o.Loss, !o.Regression, 0)
+		l, err := loss.New(o.Loss, !o.Regression, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

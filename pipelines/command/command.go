@@ -254,7 +254,7 @@ func unprinted(err error) error {
 	if err == nil {
 		return nil
 	}
-	return exit.Done("", &exit.DataError{Err: fmt.Errorf("print the result: %w", err)})
+	return exit.AfterPublish("", &exit.DataError{Err: fmt.Errorf("print the result: %w", err)})
 }
 
 // showGated prints the result of a job, and also that of one whose gate was not passed.

@@ -51,7 +51,7 @@ first two components.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
 	o.Training = *pca.NewTraining()
-	for _, option := range option.Of(&o.Training) {
+	for _, option := range option.List(&o.Training) {
 		addOption(fs, option)
 	}
 	fs.StringVar(&o.Picture, "picture", "", "File for a plot of a sample of the rows along the first two components, .png or .svg.")

@@ -42,7 +42,7 @@ func (f *dataFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.opts.Strict, "strict", false, "Refuse data that looks incomplete or duplicated: missing shards of a set such as -00003-of-00010, several links to one file, empty files, columns that only some files have. Without --strict these are notes.")
 	f.opts.Formats = dataset.NewOptions()
 	for _, of := range f.opts.Formats {
-		for _, o := range option.Of(of) {
+		for _, o := range option.List(of) {
 			addOption(fs, o)
 		}
 	}

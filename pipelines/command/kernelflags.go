@@ -71,7 +71,7 @@ func (f *kernelFlags) searched(named bool) []kernel.Options {
 	}
 	var out []kernel.Options
 	for _, k := range tuning.Families() {
-		if name := kernel.Of(k).Name; f.options.Misplaced(name) == nil {
+		if name := kernel.FamilyOf(k).Name; f.options.Misplaced(name) == nil {
 			out = append(out, of(name))
 		}
 	}

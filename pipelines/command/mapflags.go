@@ -24,7 +24,7 @@ type mapFlags struct {
 func (f *mapFlags) register(fs *pflag.FlagSet, kernel string) {
 	f.data.register(fs)
 	f.table.register(fs)
-	for _, o := range option.Of(&f.opts.Encode) {
+	for _, o := range option.List(&f.opts.Encode) {
 		addOption(fs, o)
 	}
 	fs.StringVar(&f.opts.Task, "task", "auto", "Task: classification, regression or auto. With auto, texts are classes, and so are up to 10 distinct whole numbers, or up to 100 that count from 0 or 1; other numbers are targets.")

@@ -34,7 +34,7 @@ func (f *streamFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.o.PerRound, "files_per_round", 64, "With --stream: largest number of files or messages that are taken at a time; others wait.")
 	fs.BoolVar(&f.o.UntilIdle, "until_idle", false, "With --stream: stop when no file is left, or no message has come for --settle.")
 	f.o.Messages.Outstanding = 1000
-	for _, o := range option.Of(&f.o.Messages) {
+	for _, o := range option.List(&f.o.Messages) {
 		addOption(fs, o)
 	}
 }

@@ -30,7 +30,7 @@ func (f *tableFlags) register(fs *pflag.FlagSet) {
 }
 
 func (f *tableFlags) options() []*option.Option {
-	return append(option.Of(&f.choice), option.Of(&f.types)...)
+	return append(option.List(&f.choice), option.List(&f.types)...)
 }
 
 // names returns the names of the flags.

@@ -65,7 +65,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 					return err
 				}
 			}
-			if o.Learner, err = learners.chosen(o.Learns()); err != nil {
+			if o.Learner, err = learners.chosen(o.LearnsFeatures()); err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("features") {
@@ -97,10 +97,10 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.StringVar(&o.Recipe, "recipe", "", "Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit.")
 	flags.register(fs, "gaussian")
 	fs.StringVar(&o.Search, "search", "auto", "How features are chosen that flags do not set: auto (view of the columns, kernel, width, metric and features beside them, by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048 features, unless --features is given.")
-	for _, split := range option.Of(&split) {
+	for _, split := range option.List(&split) {
 		addOption(fs, split)
 	}
-	for _, size := range option.Of(&o.Size) {
+	for _, size := range option.List(&o.Size) {
 		addOption(fs, size)
 	}
 	registerLearned(fs, &o.Learned)

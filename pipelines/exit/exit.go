@@ -100,8 +100,8 @@ func (e *DoneError) Error() string {
 }
 func (e *DoneError) Unwrap() error { return e.Err }
 
-// Done returns a DoneError if err is not nil.
-func Done(out string, err error) error {
+// AfterPublish returns a DoneError if err is not nil.
+func AfterPublish(out string, err error) error {
 	if err == nil {
 		return nil
 	}

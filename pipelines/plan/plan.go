@@ -116,7 +116,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if !d.Labeled && components == 0 {
 		return nil, prepare.Unlabeled(d)
 	}
-	if err := o.Takes(d); err != nil {
+	if err := o.CheckTargets(d); err != nil {
 		return nil, err
 	}
 	engine := o.Job.Engine.WithDefaults()
@@ -175,7 +175,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.Searched = int64(tuning.PilotRows(rows, length))
 		p.scan("one for the rows on which features are searched")
 	}
-	if o.Learns() {
+	if o.LearnsFeatures() {
 		p.learning(o, seen.Dim)
 	}
 	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
@@ -398,7 +398,7 @@ func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned
 	p.scan("one for the sample of feature learning")
 	n := a.SampleRows(p.Rows, dim)
-	frequencies := a.Plays(o.Finder())
+	frequencies := a.Plays(o.LearnedKernel())
 	if frequencies == 0 {
 		return
 	}

@@ -55,7 +55,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 			break
 		}
 		stored += d.Bytes(shard)
-		r := d.Read(ctx, shard, count, dataset.Aside)
+		r := d.Read(ctx, shard, count, dataset.SkipRow)
 		for values < previewValues && r.Next(&b) {
 			g.read += int64(b.N)
 			g.Dim = max(g.Dim, b.D)
@@ -146,7 +146,7 @@ func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surv
 				continue
 			}
 			stored += d.Bytes(shard)
-			r := d.ReadFrom(ctx, nil, shard, dataset.Request{Mode: dataset.Aside, Describe: s})
+			r := d.ReadFrom(ctx, nil, shard, dataset.Request{Mode: dataset.SkipRow, Describe: s})
 			for r.Next(&b) {
 			}
 			r.Close()

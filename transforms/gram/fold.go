@@ -22,11 +22,11 @@ func init() {
 // Pass is a pass that sums what a solve needs.
 type Pass struct {
 	transforms.Pass
-	Fold Fold `json:"fold"`
+	Fold Spec `json:"fold"`
 }
 
-// Fold is the state of a Pass.
-type Fold struct {
+// Spec is the state of a Pass.
+type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
 	Folds   int             `json:"folds"`             // at least 1
@@ -100,7 +100,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 }
 
 // of returns the fold of a row by the hash that its profile.Assigner gives it.
-func (f *Fold) of(hash uint64) int {
+func (f *Spec) of(hash uint64) int {
 	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
 }
 

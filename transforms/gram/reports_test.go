@@ -20,7 +20,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 	lines[7] = "1e9,1e9,nonsense,1" // set aside
 	pass := func() *Pass {
 		p := passOf(t, lines, 1, false)
-		p.Mode = dataset.Aside
+		p.Mode = dataset.SkipRow
 		p.Fold.Apart, p.Fold.Contents = &profile.Frequency{}, true
 		return p
 	}

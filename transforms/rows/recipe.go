@@ -91,7 +91,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			// Which of several targets a number is of is known only when the row is read.
 			c.pass.Target = &transforms.Target{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
 		}
-		c.pass.Fold = gram.FoldOf(read, classes)
+		c.pass.Fold = gram.SpecOf(read, classes)
 		c.pass.Fold.Contents = true
 		return c, nil
 	})

@@ -34,7 +34,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 		Rule: sums.Rule{Folds: 3, Steps: 127}, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}},
 	}}
 	r.pass.Target = &transforms.Target{Classes: r.Classes}
-	r.pass.Fold = gram.FoldOf(r.Recipe, 2)
+	r.pass.Fold = gram.SpecOf(r.Recipe, 2)
 	r.pass.Fold.Contents = true
 	f := &sumFn{Fn: fn("test", 1)}
 	f.Setup()

@@ -22,7 +22,7 @@ import (
 func init() { transforms.RegisterSum[Compared]("compared", beginCompare) }
 
 // Compare is a pass that scores two models on the same labelled rows. Its Mode must be
-// dataset.Place, so that the rows of two readers are told apart by their places, and its weights
+// dataset.KeepPlace, so that the rows of two readers are told apart by their places, and its weights
 // must not be dropped. If rows have keys, these are of the groups that they belong to.
 type Compare struct {
 	transforms.Pass
@@ -298,7 +298,7 @@ var errPlaces = errors.New("scores: the two models are given different rows: fil
 func (o *otherRows) take(at profile.FoldPlace, b *rows.Block) (*rows.Block, error) {
 	if o.reader == nil {
 		i := slices.IndexFunc(o.shards, func(s dataset.Shard) bool { return s.File == at.File && s.Start == at.Start })
-		o.reader = o.data.ReadFrom(o.ctx, nil, o.shards[i], dataset.Request{Label: o.label, Mode: dataset.Place})
+		o.reader = o.data.ReadFrom(o.ctx, nil, o.shards[i], dataset.Request{Label: o.label, Mode: dataset.KeepPlace})
 		o.read.N, o.next = 0, 0
 	}
 	o.block.Reset(0)

@@ -52,13 +52,13 @@ type Opening struct {
 func NewOpening(o dataset.Options) Opening {
 	defaults := map[string]string{}
 	for _, of := range dataset.NewOptions() {
-		for _, opt := range option.Of(of) {
+		for _, opt := range option.List(of) {
 			defaults[opt.Name] = opt.String()
 		}
 	}
 	p := Opening{Formats: map[string]string{}}
 	for _, of := range o.Formats {
-		for _, opt := range option.Of(of) {
+		for _, opt := range option.List(of) {
 			if text := opt.String(); text != defaults[opt.Name] {
 				p.Formats[opt.Name] = text
 			}
@@ -75,7 +75,7 @@ func (p Opening) of(uri string, like *dataset.Schema) (dataset.Options, error) {
 	o.Data, o.Like = []string{uri}, like
 	o.Formats = dataset.NewOptions()
 	for _, of := range o.Formats {
-		for _, opt := range option.Of(of) {
+		for _, opt := range option.List(of) {
 			if text, ok := p.Formats[opt.Name]; ok {
 				if err := opt.Set(text); err != nil {
 					return o, err
@@ -310,7 +310,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	d.Weighted = false // every row has a prediction, whatever its weight
 	WithMissing(m.Manifest, d)
 	p := &Predict{
-		Pass: transforms.Pass{Data: *d, Mode: dataset.Place}, Model: Model{Threshold: f.Threshold}, Format: f.Format,
+		Pass: transforms.Pass{Data: *d, Mode: dataset.KeepPlace}, Model: Model{Threshold: f.Threshold}, Format: f.Format,
 		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Digest: f.Digest, ID: IDColumn(d),
 		Given: f.Messages.given(file.Message),
 	}

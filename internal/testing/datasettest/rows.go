@@ -64,7 +64,7 @@ func tile(reports []dataset.Report) []int {
 func read(d *dataset.Dataset, shards []dataset.Shard, sink schema.Sink) (used []string, reports []dataset.Report) {
 	for _, s := range shards {
 		var labels []string
-		q := dataset.Request{Mode: dataset.Aside, Lines: true, IDs: true, Describe: sink}
+		q := dataset.Request{Mode: dataset.SkipRow, Lines: true, IDs: true, Describe: sink}
 		if d.Labeled {
 			q.Label = func(text []byte) (float64, string) {
 				labels = append(labels, string(text))
@@ -144,7 +144,7 @@ func sum(d *dataset.Dataset, shards []dataset.Shard) (hash uint64, reports []dat
 				return 0, ""
 			}
 		}
-		r := d.Read(context.Background(), s, label, dataset.Aside)
+		r := d.Read(context.Background(), s, label, dataset.SkipRow)
 		var b rows.Block
 		for r.Next(&b) {
 			for _, v := range b.X {

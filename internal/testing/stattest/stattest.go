@@ -20,11 +20,11 @@ func Over(n int, f func(seed uint64) float64) Mean {
 	for i := range v {
 		v[i] = f(uint64(i + 1))
 	}
-	return Of(v)
+	return MeanOf(v)
 }
 
-// Of returns the mean of v. It panics if v holds fewer than two values.
-func Of(v []float64) Mean {
+// MeanOf returns the mean of v. It panics if v holds fewer than two values.
+func MeanOf(v []float64) Mean {
 	if len(v) < 2 {
 		panic("stattest: a standard error takes two values")
 	}

@@ -17,7 +17,7 @@ func (r *recorder) Helper()                   {}
 func (r *recorder) Errorf(f string, a ...any) { r.said = fmt.Sprintf(f, a...) }
 
 func TestMeanAndStandardError(t *testing.T) {
-	m := Of([]float64{1, 2, 3, 6})
+	m := MeanOf([]float64{1, 2, 3, 6})
 	if m.Value != 3 || m.N != 4 || math.Abs(m.SE-math.Sqrt(14.0/3/4)) > 1e-15 || math.Abs(m.Variance()-14.0/3) > 1e-14 {
 		t.Errorf("%+v, variance %v", m, m.Variance())
 	}

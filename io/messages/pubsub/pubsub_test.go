@@ -19,7 +19,7 @@ const soon = time.Minute
 
 func receive(t *testing.T, name string, s messages.Settings) messages.Source {
 	t.Helper()
-	service, err := messages.Of(name)
+	service, err := messages.ServiceOf(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestAttributesIdentifyAndDateAMessage(t *testing.T) {
 func TestAReaderOfATopicHasItsOwnSubscription(t *testing.T) {
 	s := pubsubtest.Start(t)
 	topic := s.Topic("rows")
-	service, err := messages.Of(topic)
+	service, err := messages.ServiceOf(topic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestAReaderOfATopicHasItsOwnSubscription(t *testing.T) {
 func TestWhatIsPublishedIsInTheTopic(t *testing.T) {
 	s := pubsubtest.Start(t)
 	topic := s.Topic("said")
-	service, err := messages.Of(topic)
+	service, err := messages.ServiceOf(topic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestWhatIsPublishedIsInTheTopic(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	service, err := messages.Of("pubsub://x")
+	service, err := messages.ServiceOf("pubsub://x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is read as %s", name, r)
 		}
 	}
-	if _, err := messages.Of("carrier://pigeon"); err == nil || messages.Is("carrier://pigeon") || messages.Is("in/*.csv") {
+	if _, err := messages.ServiceOf("carrier://pigeon"); err == nil || messages.Is("carrier://pigeon") || messages.Is("in/*.csv") {
 		t.Errorf("%v", err)
 	}
 }

@@ -77,7 +77,7 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 		if err := storage.Publish(ctx, dir, files); err != nil {
 			t.Fatal(err)
 		}
-		if same, err := storage.Holds(ctx, dir, files); !same || err != nil {
+		if same, err := storage.EqualFiles(ctx, dir, files); !same || err != nil {
 			t.Errorf("%s: %t, %v", dir, same, err)
 		}
 		unlock, err := storage.Lock(ctx, bucket+"lock")

@@ -76,7 +76,7 @@ func write(t *testing.T, name, content string) string {
 
 // clearUp clears away what killed writers of the name have left.
 func clearUp(name string) error {
-	c, err := storage.Take(ctx, name)
+	c, err := storage.AcquireClaim(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func TestMissingObjectsAndRightsAreRefusedAndOtherAnswersAreNot(t *testing.T) {
 		"no rights":          {errOf(storage.Stat(ctx, "gs://denied/f")), true, fs.ErrPermission},
 		"no bucket":          {errOf(storage.Stat(ctx, "gs://elsewhere/f")), false, nil},
 		"a scheme":           {errOf(storage.Stat(ctx, "s3://bucket/f")), true, storage.ErrScheme},
-		"a bucket":           {storage.Vacant(ctx, "gs://bucket"), true, fs.ErrInvalid},
-		"a place":            {storage.Vacant(ctx, bucket+"f"), true, fs.ErrExist},
+		"a bucket":           {storage.MustNotExist(ctx, "gs://bucket"), true, fs.ErrInvalid},
+		"a place":            {storage.MustNotExist(ctx, bucket+"f"), true, fs.ErrExist},
 		"no rights to write": {storage.WriteFile(ctx, "gs://denied/f", nil), true, fs.ErrPermission},
 		"nowhere to write":   {storage.WriteFile(ctx, "gs://elsewhere/f", nil), false, nil},
 	} {
@@ -196,7 +196,7 @@ func TestEveryCallThatIsDeniedIsRefused(t *testing.T) {
 		"delete": func() error { return storage.Remove(ctx, bucket+"dir/f") },
 		"swap":   func() error { return storage.Swap(ctx, bucket+"dir/f", []byte("text"), []byte("new")) },
 		"make":   func() error { return storage.Swap(ctx, bucket+"dir/h", nil, []byte("new")) },
-		"claim":  func() error { return errOf(storage.Take(ctx, bucket+"dir/c")) },
+		"claim":  func() error { return errOf(storage.AcquireClaim(ctx, bucket+"dir/c")) },
 		"lock":   func() error { return errOf(storage.Lock(ctx, bucket+"dir/l")) },
 		"publish": func() error {
 			return storage.Publish(ctx, bucket+"dir/p", []storage.File{{Name: "manifest.json", Data: []byte("{}")}})

@@ -75,13 +75,13 @@ func TestPublishOfObjects(t *testing.T) {
 		if err := storage.Publish(ctx, again, files); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "already exists") {
 			t.Errorf("publishing over %s: %v", again, err)
 		}
-		if err := storage.Vacant(ctx, again); !errors.Is(err, fs.ErrExist) {
+		if err := storage.MustNotExist(ctx, again); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("Vacant(%s) = %v", again, err)
 		}
 	}
 	holds := func(files ...storage.File) bool {
 		t.Helper()
-		same, err := storage.Holds(ctx, dir, files)
+		same, err := storage.EqualFiles(ctx, dir, files)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestPublishOfObjects(t *testing.T) {
 	if err := storage.Publish(ctx, local, files); err != nil {
 		t.Error(err)
 	}
-	if same, err := storage.Holds(ctx, local, files); !same || err != nil {
+	if same, err := storage.EqualFiles(ctx, local, files); !same || err != nil {
 		t.Errorf("%t, %v", same, err)
 	}
 }
@@ -261,7 +261,7 @@ func TestWhatAKilledPublisherHasLeftIsClearedAway(t *testing.T) {
 		if _, err := cloud.upload(ctx, claimOf(d), nil, map[string]string{ownerKey: string(text)}, -1, func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if err := storage.Vacant(ctx, bucket+"model"); err != nil {
+		if err := storage.MustNotExist(ctx, bucket+"model"); err != nil {
 			t.Errorf("what was never committed is in the way: %v", err)
 		}
 		begun := time.Now()

@@ -54,7 +54,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	switch {
 	case o.Out == "":
 		return nil, exit.Usage("no directory for the features: name one with --out")
-	case o.Format == codes && (o.Model != "" || !kernel.Of(o.Kernel).Hashes):
+	case o.Format == codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
 		return nil, exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
 	}
 	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {

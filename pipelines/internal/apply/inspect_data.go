@@ -70,7 +70,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 		return nil, err
 	}
 	if o.WriteSchema != "" {
-		if err := storage.Vacant(ctx, o.WriteSchema); err != nil {
+		if err := storage.MustNotExist(ctx, o.WriteSchema); err != nil {
 			return nil, err
 		}
 	}

@@ -77,7 +77,7 @@ func (o StreamOptions) checkMessages() error {
 }
 
 func checkName(flag, name string, sink bool) error {
-	service, err := messages.Of(name)
+	service, err := messages.ServiceOf(name)
 	if err == nil {
 		err = service.Check(name, sink)
 	}
@@ -127,7 +127,7 @@ func workBeside(out string) (string, error) {
 
 // subscription returns what the stream reads from.
 func (s *streaming) subscription(ctx context.Context) (messages.Service, string, error) {
-	service, err := messages.Of(s.o.Data.Data[0])
+	service, err := messages.ServiceOf(s.o.Data.Data[0])
 	if err != nil {
 		return nil, "", err
 	}
@@ -187,7 +187,7 @@ func (s *streaming) receive(ctx context.Context) (_ *received, err error) {
 		if !messages.Is(topic) || f.sinks[topic] != nil {
 			continue
 		}
-		to, err := messages.Of(topic)
+		to, err := messages.ServiceOf(topic)
 		if err == nil {
 			f.sinks[topic], err = to.Publisher(ctx, topic)
 		}

@@ -120,12 +120,12 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	pass := &scores.Predict{
 		Statistics: moved.statistics, Skip: moved.skip(d),
-		Pass:  transforms.Pass{Data: *d, Mode: dataset.Stop},
+		Pass:  transforms.Pass{Data: *d, Mode: dataset.FailFast},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
 		ID: scores.IDColumn(d), Digest: o.Digest,
 	}
 	if o.MaxBadFraction > 0 {
-		pass.Mode = dataset.Place
+		pass.Mode = dataset.KeepPlace
 	}
 	columns := pass.Columns(&models.Model{Manifest: manifest})
 	if err := pass.Distinct(columns); err != nil {

@@ -71,11 +71,11 @@ type streaming struct {
 	model  *models.Handle
 	worker *transforms.Worker
 
-	began time.Time
-	total StreamCounts
-	runs  int    // pipelines
-	said  string // the last note on what is retried
-	stays string // and on why the model stays in use
+	began          time.Time
+	total          StreamCounts
+	runs           int    // pipelines
+	lastRetryNote  string // the last note on what is retried
+	lastReloadNote string // and on why the model stays in use
 }
 
 // begin checks the options and opens the model.
@@ -131,7 +131,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 		}
 	}
 	if !messages.Is(out) {
-		if s.claim, err = storage.Take(ctx, out); err != nil {
+		if s.claim, err = storage.AcquireClaim(ctx, out); err != nil {
 			return nil, err
 		}
 	}
@@ -293,8 +293,8 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 			return nil, err
 		}
 		last.finish(s, begun)
-		if why := last.ReloadError; why != s.stays {
-			if s.stays = why; why != "" {
+		if why := last.ReloadError; why != s.lastReloadNote {
+			if s.lastReloadNote = why; why != "" {
 				s.note("the model %.8s stays in use: %s", last.Model, why)
 			}
 		}
@@ -326,8 +326,8 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 
 // retry notes why files are done again, once for each reason in a row.
 func (s *streaming) retry(why string) {
-	if why != s.said {
-		s.said = why
+	if why != s.lastRetryNote {
+		s.lastRetryNote = why
 		s.note("tried again: %s", why)
 	}
 }

@@ -73,7 +73,7 @@ func (o SumOptions) validate() error {
 
 // sum is Sum. It also returns the rows if recipe is given, which is then used.
 func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumResult, rows []row, err error) {
-	again := training.Again{Recipe: recipe, Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
+	again := training.ByRecipe{Recipe: recipe, Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
 	again.Positions = recipe != nil
 	if recipe == nil {
 		if err := o.validate(); err != nil {
@@ -159,7 +159,7 @@ func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
 
 // leaf describes the files of the data, and returns them as they were listed.
 func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []dataset.File, error) {
-	d, err := prepare.OpenAgain(ctx, job.Options{}, o.Data, r)
+	d, err := prepare.OpenByRecipe(ctx, job.Options{}, o.Data, r)
 	if err != nil {
 		return sums.Leaf{}, nil, err
 	}

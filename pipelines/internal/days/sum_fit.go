@@ -129,7 +129,7 @@ func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (
 		return nil, nil, err
 	}
 	all.forgotten = append(all.forgotten, forgotten...)
-	again := training.Again{Recipe: all.recipe, Parent: o.parent, Lambda: o.Lambda, Job: o.Job}
+	again := training.ByRecipe{Recipe: all.recipe, Parent: o.parent, Lambda: o.Lambda, Job: o.Job}
 	t, err := again.BeginAdded(ctx, o.out(), all.added)
 	if err != nil {
 		return nil, nil, err

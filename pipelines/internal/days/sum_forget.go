@@ -136,7 +136,7 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 		return nil, err
 	}
 	result.File = o.Certificate
-	return result, exit.Done(o.Out, storage.WriteFile(ctx, o.Certificate, data))
+	return result, exit.AfterPublish(o.Out, storage.WriteFile(ctx, o.Certificate, data))
 }
 
 func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err error) {
@@ -196,7 +196,7 @@ func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.I
 	if o.IDs == "" {
 		return nil, nil
 	}
-	d, err := prepare.OpenAgain(ctx, job.Options{}, o.Data, recipe)
+	d, err := prepare.OpenByRecipe(ctx, job.Options{}, o.Data, recipe)
 	if err != nil {
 		return nil, err
 	}

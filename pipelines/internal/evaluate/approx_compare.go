@@ -114,7 +114,7 @@ func CompareKernel(ctx context.Context, o KernelOptions) (result *KernelResult, 
 }
 
 func (o KernelOptions) validate() error {
-	name := kernel.Of(o.Kernel).Name
+	name := kernel.FamilyOf(o.Kernel).Name
 	_, varied := o.Kernel.(kernel.Varied)
 	switch {
 	case o.Seeds < 1:
@@ -128,7 +128,7 @@ func (o KernelOptions) validate() error {
 	}
 	for _, n := range o.Budgets {
 		k, err := kernel.With(o.Kernel, "features", strconv.Itoa(n))
-		if _, found := k.(kernel.Found); found || err != nil {
+		if _, found := k.(kernel.LearnedKernel); found || err != nil {
 			return exit.Usage("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
 		}
 		if err := k.Validate(); err != nil {
@@ -164,7 +164,7 @@ func compare(ctx context.Context, j *job.Job, o KernelOptions, l *prepare.Prepar
 		if choice.Draw == nil {
 			return nil, exit.Usage("the features of the %s are not drawn, so they cannot be compared", choice.Summary)
 		}
-		curve := ErrorCurve{Name: strings.TrimSuffix(kernel.Of(o.Kernel).Name+", "+v.Name, ", ")}
+		curve := ErrorCurve{Name: strings.TrimSuffix(kernel.FamilyOf(o.Kernel).Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
 			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
 			point, err := measure(ctx, j, o, dim, exact, x, n, func(seed uint64) features.Recipe { return l.Recipe.Scaled(choice.Draw(dim, seed)) })

@@ -115,7 +115,7 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 		for size := int64(1); size < 120; size++ {
 			shards := d.Shards(size)
 			for {
-				reports := readShards(d, shards, dataset.Stop)
+				reports := readShards(d, shards, dataset.FailFast)
 				again, err := untiled(d, shards, reports)
 				if err != nil {
 					t.Fatalf("%s, size %d: %v", name, size, err)

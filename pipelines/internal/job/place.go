@@ -53,7 +53,7 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 	if !j.Opts.Resume || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if made, holdsErr := storage.Holds(ctx, out, files); holdsErr != nil || !made {
+	if made, holdsErr := storage.EqualFiles(ctx, out, files); holdsErr != nil || !made {
 		return err
 	}
 	j.Progress.Note("%s is already complete", out)

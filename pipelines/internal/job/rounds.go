@@ -92,9 +92,9 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 		// Only now: a state before the last job's may be the chosen one. And only files that are
 		// not needed after a power failure; if the disk is slow, wait for it once there are many.
 		if last-c.cleared > maxUncleared {
-			storage.Settle()
+			storage.Flush()
 		}
-		if storage.Settled() {
+		if storage.Flushed() {
 			if err := c.clear(ctx, partitions, last); err != nil {
 				return err
 			}

@@ -57,7 +57,7 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 		return nil, err
 	}
 	w.Dir = storage.Join(w.root, "state")
-	if w.Claim, err = storage.Take(ctx, out); err != nil {
+	if w.Claim, err = storage.AcquireClaim(ctx, out); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -241,5 +241,5 @@ func (o WorkDirOptions) Vacant(ctx context.Context, out string) error {
 			return err
 		}
 	}
-	return storage.Vacant(ctx, out)
+	return storage.MustNotExist(ctx, out)
 }

@@ -28,9 +28,9 @@ func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
-		return &gram.Pass{Fold: gram.Fold{Outputs: 1, Folds: 5, Lambda: []float64{1e-3}}, Pass: transforms.Pass{
+		return &gram.Pass{Fold: gram.Spec{Outputs: 1, Folds: 5, Lambda: []float64{1e-3}}, Pass: transforms.Pass{
 			Data:   dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2}, Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
-			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.Stop, Seed: 1,
+			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.FailFast, Seed: 1,
 			Target: &transforms.Target{Open: true},
 		}}
 	}
@@ -44,7 +44,7 @@ func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 	seen := map[string]string{name: "nothing"}
 	for what, change := range map[string]func(p *gram.Pass){
 		"seed":      func(p *gram.Pass) { p.Seed = 2 },
-		"mode":      func(p *gram.Pass) { p.Mode = dataset.Aside },
+		"mode":      func(p *gram.Pass) { p.Mode = dataset.SkipRow },
 		"version":   func(p *gram.Pass) { p.Data.Files[0].Version = "w" },
 		"file":      func(p *gram.Pass) { p.Data.Files[0].URI = "/b" },
 		"shards":    func(p *gram.Pass) { p.Shards = append(p.Shards, dataset.Shard{Start: 3}) },

@@ -42,10 +42,10 @@ func (l *Prepared) choose(o Spec) (err error) {
 	return err
 }
 
-// ChooseAgain makes the recipe once more, after the encodings of columns were changed. Categories that are encoded by
+// RechooseRecipe makes the recipe once more, after the encodings of columns were changed. Categories that are encoded by
 // counts have those of the rows that are not in the first of held folds, in one pass over the data: of new rows nothing is
 // counted either. With held 0 all rows count.
-func (s *Session) ChooseAgain(ctx context.Context, held int) (err error) {
+func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 	if s.counts = nil; held > 0 {
 		if s.counts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	} else if held == 0 || len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) == 0 {
 		return nil
 	}
-	return s.ChooseAgain(ctx, held)
+	return s.RechooseRecipe(ctx, held)
 }
 
 // sumLabels sums the labels, or counts the rows, by the levels of the categories that have that encoding; nil if none has,

@@ -72,7 +72,7 @@ func (o *Spec) LoadKernel(ctx context.Context) (err error) {
 
 // found returns the directory of features learned earlier, if the kernel names one.
 func (o Spec) found() string {
-	if f, ok := o.Kernel.(kernel.Found); ok {
+	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
 		return f.Directory()
 	}
 	return ""
@@ -103,8 +103,8 @@ func (o Spec) Validate() error {
 	if err := o.Split.validate(o.Data); err != nil {
 		return err
 	}
-	if _, ok := o.Kernel.(kernel.Found); ok && o.found() == "" {
-		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created", kernel.Of(o.Kernel).Name)
+	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.found() == "" {
+		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created", kernel.FamilyOf(o.Kernel).Name)
 	}
 	if o.found() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
 		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they were learned; leave it out")
@@ -134,9 +134,9 @@ func ValidFraction(maxBad float64) error {
 // Mode says what to do with unusable rows.
 func Mode(maxBad float64) dataset.Mode {
 	if maxBad == 0 {
-		return dataset.Stop
+		return dataset.FailFast
 	}
-	return dataset.Aside
+	return dataset.SkipRow
 }
 
 // Prepared has the results of the profile pass and what follows from them.

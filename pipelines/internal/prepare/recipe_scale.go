@@ -227,7 +227,7 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 		low[i%d], high[i%d] = min(low[i%d], v), max(high[i%d], v)
 	}
 	for j := range low {
-		more := (high[j] - low[j]) * (kernel.Beyond - 1) / 2
+		more := (high[j] - low[j]) * (kernel.RangeSlack - 1) / 2
 		low[j], high[j] = low[j]-more, high[j]+more
 	}
 	return low, high, nil

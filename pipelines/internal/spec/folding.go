@@ -43,7 +43,7 @@ func (o Options) Planned(f Facts) Folding {
 	if f.Stored != nil {
 		return *f.Stored
 	}
-	p := o.Folding(float64(max(f.Rows, 1)), o.Learns() || o.Searching() || f.Summed > 0)
+	p := o.Folding(float64(max(f.Rows, 1)), o.LearnsFeatures() || o.Searching() || f.Summed > 0)
 	p.Components = f.Components
 	return p
 }

@@ -39,7 +39,7 @@ func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).V
 
 // validateSplit checks what assigns rows to folds, as far as possible without data.
 func (o Options) validateSplit() error {
-	by, learner := o.Split.By(), o.Iterative() != nil || o.Learns()
+	by, learner := o.Split.By(), o.Iterative() != nil || o.LearnsFeatures()
 	switch {
 	case by == profile.ByFold && o.Lambda.Folds > 0:
 		return exit.Usage("--folds cannot be used with --fold_column, which says how many folds there are")
@@ -53,7 +53,7 @@ func (o Options) validateSplit() error {
 
 // found returns the directory of learned features that the kernel names; "" if there is none.
 func (o Options) found() string {
-	if f, ok := o.Kernel.(kernel.Found); ok {
+	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
 		return f.Directory()
 	}
 	return ""
@@ -92,15 +92,15 @@ func (o Options) validateCalibration() error {
 	return nil
 }
 
-// Takes returns an error if rows of the data have several targets and what is trained takes
+// CheckTargets returns an error if rows of the data have several targets and what is trained takes
 // one.
-func (o Options) Takes(d *dataset.Dataset) error {
+func (o Options) CheckTargets(d *dataset.Dataset) error {
 	if len(d.Targets) == 0 {
 		return nil
 	}
 	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), prepare.SomeOf(d.Targets))
 	switch {
-	case o.Learns():
+	case o.LearnsFeatures():
 		return exit.Usage("%s, and learned features need one label: train them for one of the columns and name the result with --frequencies, or use another --kernel", labels)
 	case o.Iterative() != nil:
 		return exit.Usage("%s, and learner %s takes one; learner ridge takes several", labels, o.LearnerName())

@@ -66,7 +66,7 @@ func (o Options) Solved(rows int64, features, outputs int, regression bool) Opti
 	l, _ := o.Learner.(*ridge.Training)
 	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
 	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != bits.AutoBits || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
-	if given || o.Room > 0 || o.Size.Chooses() || o.Learns() || regression && outputs > 1 || features <= fewFeatures {
+	if given || o.Room > 0 || o.Size.Chooses() || o.LearnsFeatures() || regression && outputs > 1 || features <= fewFeatures {
 		return o
 	}
 	g := gradients(l)

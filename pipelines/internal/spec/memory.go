@@ -135,7 +135,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		counts := 2 * 72 * f.bound(score.HalfCells)
 		curves = max(curves, 3*block+scratch+mapped+f.featureBlock()+2*weights+int64(2*lanes+2)*counts)
 	}
-	if o.Learns() {
+	if o.LearnsFeatures() {
 		o.learningMemory(&m, f)
 	}
 	trials, more := o.trialMemory(f, engine.Threads, lanes)
@@ -228,7 +228,7 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies in the form of the search
 	m.Solve = max(m.Solve, sample)
-	if o.Learned.Plays(o.Finder()) == 0 {
+	if o.Learned.Plays(o.LearnedKernel()) == 0 {
 		return
 	}
 	keep := o.Learned.Keep

@@ -86,7 +86,7 @@ func (o Options) Validate() error {
 	if err := o.Base().Validate(); err != nil {
 		return err
 	}
-	if f := o.Finder(); f != nil {
+	if f := o.LearnedKernel(); f != nil {
 		if err := o.Learned.Validate(f); err != nil {
 			return err
 		}
@@ -118,23 +118,23 @@ func (o Options) Validate() error {
 	return o.Lambda.Validate()
 }
 
-// Finder returns the options of a kernel whose features this job learns; nil for others.
-func (o Options) Finder() kernel.Found {
-	if f, ok := o.Kernel.(kernel.Found); ok && f.Directory() == "" {
+// LearnedKernel returns the options of a kernel whose features this job learns; nil for others.
+func (o Options) LearnedKernel() kernel.LearnedKernel {
+	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() == "" {
 		return f
 	}
 	return nil
 }
 
-// Learns tells that the job learns the features of the kernel.
-func (o Options) Learns() bool { return o.Finder() != nil }
+// LearnsFeatures tells that the job learns the features of the kernel.
+func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
 // Base returns the options of the profile. If features are to be learned, the kernel is the one
 // that the search starts from.
 func (o Options) Base() prepare.Spec {
 	maps := o.Spec
-	if f := o.Finder(); f != nil {
-		maps.Learned = kernel.Of(f).Name
+	if f := o.LearnedKernel(); f != nil {
+		maps.Learned = kernel.FamilyOf(f).Name
 		maps.Kernel = f.Start()
 	}
 	return maps

@@ -15,8 +15,8 @@ func (o Options) Resizes() bool { return o.Size.Chooses() && o.Iterative() == ni
 
 // hasFeatures tells whether a kernel has a number of features.
 func hasFeatures(k kernel.Options) bool {
-	_, learned := k.(kernel.Found)
-	return !learned && slices.ContainsFunc(option.Of(k), func(o *option.Option) bool { return o.Name == "features" })
+	_, learned := k.(kernel.LearnedKernel)
+	return !learned && slices.ContainsFunc(option.List(k), func(o *option.Option) bool { return o.Name == "features" })
 }
 
 // UpTo returns options with that many features for all kernels, as far as the number is to be chosen.
@@ -64,7 +64,7 @@ func (o Options) validateSize() error {
 		return nil
 	}
 	if !hasFeatures(o.Kernel) {
-		return exit.Usage("--worth and --time choose the number of features, which --kernel %s does not have; leave them out", kernel.Of(o.Kernel).Name)
+		return exit.Usage("--worth and --time choose the number of features, which --kernel %s does not have; leave them out", kernel.FamilyOf(o.Kernel).Name)
 	}
 	if _, folds := o.Values(1); folds < 2 && o.Size.Worth > 0 {
 		return exit.Usage("--worth needs held-out errors: give --folds 5, or several values of --lambda")

@@ -58,8 +58,8 @@ func (t *Training) below(lambda float64, steps int) (bool, error) {
 	return lambda <= ridge.FloorFactor*ridge.Floor(m.Step()*blas.MostByte/float64(steps)), nil
 }
 
-// again tells whether there are few enough rows to sum them once more.
-func (t *Training) again() bool {
+// canResum tells whether there are few enough rows to sum them once more.
+func (t *Training) canResum() bool {
 	rows, _ := t.sizes()
 	return rows <= againRows && products(rows, t.Recipe.Dim) <= againGram
 }

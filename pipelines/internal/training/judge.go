@@ -12,7 +12,7 @@ func (t *Training) checkOrigin() error {
 	if o == nil || parts == 0 {
 		return nil
 	}
-	dir, here := t.opts.Kernel.(kernel.Found).Directory(), t.RowsDigest()
+	dir, here := t.opts.Kernel.(kernel.LearnedKernel).Directory(), t.RowsDigest()
 	switch {
 	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.opts.Seed):
 		return exit.Usage("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, and only that fold is held out; give --folds %[2]d --seed %[3]d",

@@ -21,8 +21,8 @@ type summed struct {
 	state gram.State
 }
 
-// canSelect refuses a Select that the data or the learner does not have.
-func (t *Training) canSelect() error {
+// checkSelect refuses a Select that the data or the learner does not have.
+func (t *Training) checkSelect() error {
 	l := t.opts.Lambda
 	if !l.Selects() {
 		return nil
@@ -49,7 +49,7 @@ func (t *Training) canSelect() error {
 func (t *Training) judgeByLogLoss() {
 	l, o := &t.opts.Lambda, t.opts.Ridge()
 	if l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 && !t.opts.Resizes() {
-		l.Select, t.descends = spec.SelectLogLoss, true
+		l.Select, t.lambdaByMSE = spec.SelectLogLoss, true
 	}
 }
 
@@ -84,7 +84,7 @@ func (t *Training) choose(ctx context.Context) error {
 		}
 	}
 	if best < 0 {
-		if t.descends {
+		if t.lambdaByMSE {
 			return nil // squared errors have chosen
 		}
 		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more rows, or fewer folds", by)

@@ -17,9 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// again trains by the recipe of a model.
-func again(ctx context.Context, o Options) (result *Result, err error) {
-	if err := validAgain(o); err != nil {
+// trainByRecipe trains by the recipe of a model.
+func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
+	if err := validateByRecipe(o); err != nil {
 		return nil, err
 	}
 	if o.Recipe, err = job.FindModel(ctx, o.Recipe, o.Job.Log); err != nil {
@@ -30,7 +30,7 @@ func again(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
-	a := Again{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
+	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
 	t, err := a.Begin(ctx, o.Model)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t *Training) Finish(ctx context.Context) (*Result, error) {
 	return t.result(), nil
 }
 
-func validAgain(o Options) error {
+func validateByRecipe(o Options) error {
 	if o.Model == "" {
 		return exit.Usage("no model directory: name one with --model")
 	}
@@ -95,7 +95,7 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 // for its manifest, whose sums it writes into the work directory.
 func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
 	p := &sums.Part{
-		Program: engine.Version(), Recipe: t.by.Digest,
+		Program: engine.Version(), Recipe: t.recipe.Digest,
 		Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
 	}
 	if t.Target != nil && t.Target.Classes != nil {

@@ -13,8 +13,8 @@ import (
 // every worker.
 const maxCalibrated = 1000
 
-// calibrates refuses to calibrate without classes, or with too many.
-func (t *Training) calibrates() error {
+// checkCalibration refuses to calibrate without classes, or with too many.
+func (t *Training) checkCalibration() error {
 	switch {
 	case t.opts.Calibrate == "":
 	case t.Target.Classes == nil:

@@ -39,8 +39,8 @@ func (t *Training) Publish(ctx context.Context) error {
 	m.Manifest.Weights = t.rowWeights()
 	m.Manifest.Learner.Split = t.Rule
 	m.Manifest.Outputs = t.linear.K
-	if m.Manifest.Positive = t.positive; t.by != nil && t.linear.K == 2 {
-		m.Manifest.Positive = t.by.Profile.Positive
+	if m.Manifest.Positive = t.positive; t.recipe != nil && t.linear.K == 2 {
+		m.Manifest.Positive = t.recipe.Profile.Positive
 	}
 	t.positive = m.Manifest.Positive
 	if err := t.decide(m.Manifest); err != nil {
@@ -56,8 +56,8 @@ func (t *Training) Publish(ctx context.Context) error {
 	case models.Regression:
 		m.Manifest.TargetGrid, m.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
 	}
-	if t.by != nil { // whose files have its profile
-		m.Manifest.Input = t.by.Input
+	if t.recipe != nil { // whose files have its profile
+		m.Manifest.Input = t.recipe.Input
 	} else {
 		about, err := t.profile().File()
 		if err != nil {
@@ -93,8 +93,8 @@ func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
 		l.Parts = []registry.Part{{Files: files}}
 	}
 	l.Program = engine.Version()
-	if t.by != nil {
-		l.Recipe, l.RecipeSHA256 = t.parent, t.by.Digest
+	if t.recipe != nil {
+		l.Recipe, l.RecipeSHA256 = t.parent, t.recipe.Digest
 	}
 	l.Init = t.init
 	if o := t.Recipe.Origin; o != nil {

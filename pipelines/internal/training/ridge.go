@@ -34,7 +34,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	grid := o.Grid
 	steps := t.Steps(grid, smallGram)
 	fine := t.fine()
-	again := grid != features.Bits8 && steps != fine && t.again()
+	again := grid != features.Bits8 && steps != fine && t.canResum()
 	if lambda, _ := t.opts.Lambda.Values(t.Weights().Sum); again && len(lambda) == 1 {
 		small, err := t.below(lambda[0], steps)
 		if err != nil {
@@ -73,7 +73,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 // and if the first fold says so, nothing is fitted, and coarse is true.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
 	folding := t.opts.Folding(t.Weights().Sum, t.firstJudges() && !t.allJudge())
-	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}
+	fold := gram.Spec{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}
 	switch {
 	case !t.opts.Lambda.Auto():
 	case steps > blas.MostByte:
@@ -81,7 +81,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	case again:
 		fold.Smaller = ridge.NextLambda()
 	}
-	fold.All = t.opts.Lambda.Selects() && !t.descends
+	fold.All = t.opts.Lambda.Selects() && !t.lambdaByMSE
 	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
 	fit, err := t.FitSums(ctx, t.Target, fold, folding)
 	if err != nil {
@@ -138,7 +138,7 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 
 // FitSums computes the sums of the folds and the solve; the weights become the model's. What the folding says
 // of the fold is set here.
-func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Fold, folding spec.Folding) (fit gram.FitReport, err error) {
+func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Spec, folding spec.Folding) (fit gram.FitReport, err error) {
 	fold.Folds, fold.Cut, fold.First, fold.HeldOut = folding.Sums, folding.Cut, folding.First, folding.HeldOut
 	fold.Lambda, fold.Components = folding.Lambda, folding.Components
 	parts := max(fold.Folds, fold.Cut)

@@ -9,21 +9,21 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// canSearch puts the search off if it does not apply to the data, or takes more memory than there is.
+// prepareSearch puts the search off if it does not apply to the data, or takes more memory than there is.
 // With few rows the search is for fewer features.
-func (t *Training) canSearch(ctx context.Context) (err error) {
+func (t *Training) prepareSearch(ctx context.Context) (err error) {
 	if !t.opts.Searching() {
 		return nil
 	}
 	whole := t.Recipe
 	if !t.Recipe.Recodes { // which is not searched
-		t.counted, t.uncount = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
+		t.counted, t.undoCounts = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
 	}
 	if t.counted != nil {
-		if err := t.ChooseAgain(ctx, t.opts.Parts()); err != nil {
+		if err := t.RechooseRecipe(ctx, t.opts.Parts()); err != nil {
 			return err
 		}
-		t.whole = whole
+		t.fullRecipe = whole
 	}
 	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)), t.Recipe.Recodes)
 	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
@@ -36,8 +36,8 @@ func (t *Training) canSearch(ctx context.Context) (err error) {
 	if size == t.Recipe.Dim {
 		return nil
 	}
-	if t.whole.Dim == 0 {
-		t.whole = t.Recipe
+	if t.fullRecipe.Dim == 0 {
+		t.fullRecipe = t.Recipe
 	}
 	t.Recipe, err = t.Recipe.Resized(size)
 	return err
@@ -52,11 +52,11 @@ func (t *Training) notSearched(why string) {
 		return
 	}
 	t.opts.Search = tuning.NoSearch
-	if t.whole.Dim > 0 {
-		t.Recipe = t.whole
+	if t.fullRecipe.Dim > 0 {
+		t.Recipe = t.fullRecipe
 	}
-	if t.uncount != nil {
-		t.uncount()
+	if t.undoCounts != nil {
+		t.undoCounts()
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf("the features are the defaults; they were not searched: %s", why))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// canDecide chooses the positive class. It refuses one, and a threshold, unless there are two classes.
-func (t *Training) canDecide() (err error) {
+// checkThreshold chooses the positive class. It refuses one, and a threshold, unless there are two classes.
+func (t *Training) checkThreshold() (err error) {
 	if t.positive, err = t.PositiveClass(t.opts.Positive); err != nil {
 		return err
 	}

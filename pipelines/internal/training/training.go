@@ -33,7 +33,7 @@ type LambdaOptions = spec.LambdaOptions
 func Run(ctx context.Context, o Options) (result *Result, err error) {
 	begun := time.Now()
 	if o.Recipe != "" {
-		return again(ctx, o)
+		return trainByRecipe(ctx, o)
 	}
 	o = o.WithKernels()
 	if err := o.LoadKernel(ctx); err != nil {
@@ -56,13 +56,13 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if note := prepare.Doubt(o.Task, t.Data, t.Profile.Labels); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
-	if err := t.calibrates(); err != nil {
+	if err := t.checkCalibration(); err != nil {
 		return nil, err
 	}
-	if err := t.canDecide(); err != nil {
+	if err := t.checkThreshold(); err != nil {
 		return nil, err
 	}
-	if err := t.canSelect(); err != nil {
+	if err := t.checkSelect(); err != nil {
 		return nil, err
 	}
 	if o.Accept != nil {
@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := o.CheckWeights(t.Profile.Weights); err != nil {
 		return nil, err
 	}
-	if err := t.canSearch(ctx); err != nil {
+	if err := t.prepareSearch(ctx); err != nil {
 		return nil, err
 	}
 	if !o.Resizes() { // otherwise each size is checked
@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 			return nil, err
 		}
 	}
-	if o.Learns() {
+	if o.LearnsFeatures() {
 		if err := t.Timed(ctx, "align", t.FindFeatures); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	}
 	if l := o.Iterative(); l != nil && l.Common().Curve != "" {
 		if err := report.WritePicture(ctx, l.Common().Curve, LearningCurve(t.history), 14, 10); err != nil {
-			return nil, exit.Done(t.opts.Model, err)
+			return nil, exit.AfterPublish(t.opts.Model, err)
 		}
 	}
 	return t.result(), nil
@@ -121,7 +121,7 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 	if err := fit(d); err != nil {
 		return nil, err
 	}
-	if err := o.Takes(d); err != nil {
+	if err := o.CheckTargets(d); err != nil {
 		return nil, err
 	}
 	o = o.Spread(len(d.Shards(job.ShardBytes)))
@@ -129,7 +129,7 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: &prepare.Session{Job: j, Spec: o.Base(), Iterative: o.Iterative() != nil || o.Learns()}, opts: o}
+	t := &Training{Session: &prepare.Session{Job: j, Spec: o.Base(), Iterative: o.Iterative() != nil || o.LearnsFeatures()}, opts: o}
 	if n := d.Schema.Dim; n == 0 {
 		j.LimitMemory(0)
 	} else {
@@ -155,11 +155,11 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 type Training struct {
 	*prepare.Session
 	opts      Options
-	by        *sums.Recipe // that is trained by; nil if the recipe follows from the profile
+	recipe    *sums.Recipe // that is trained by; nil if the recipe follows from the profile
 	parent    string       // the name of the model that by is of; "" if it is not known
 	listed    bool         // reports of sums have the hashes of rows
 	positions bool         // and where the rows are
-	mass      float64      // in a training by a recipe: the sum of the weights of the rows
+	weightSum float64      // in a training by a recipe: the sum of the weights of the rows
 
 	linear        *models.Linear
 	Learner       models.Learner      // how it was fitted
@@ -180,15 +180,15 @@ type Training struct {
 	files         []storage.File     // further files of the model directory
 	history       []iterative.Report // of an iterative learner
 	// Learned and Game describe features that were learned from the data, if any.
-	Learned  *prepare.Learned
-	Game     []align.Report
-	Searched *tuning.Result // describes the search, if there was one
-	counted  []string       // columns that it encodes by counts, which uncount undoes
-	uncount  func()
-	descends bool               // squared errors lead to the λ that the log loss chooses from
-	whole    prepare.Recipe     // of all features, where a search is for fewer of them
-	Sized    *tuning.SizeResult // describes the choice of the number of features, if there was one
-	begun    time.Time
+	Learned     *prepare.Learned
+	Game        []align.Report
+	Searched    *tuning.Result // describes the search, if there was one
+	counted     []string       // columns that it encodes by counts, which uncount undoes
+	undoCounts  func()
+	lambdaByMSE bool               // squared errors lead to the λ that the log loss chooses from
+	fullRecipe  prepare.Recipe     // of all features, where a search is for fewer of them
+	Sized       *tuning.SizeResult // describes the choice of the number of features, if there was one
+	begun       time.Time
 	// Lineage says of what the sums are that a model is fitted to; nil if rows were read.
 	Lineage    *registry.Lineage
 	init       *registry.Parent   // whose weights training began with; nil for none
@@ -197,7 +197,7 @@ type Training struct {
 
 // FindFeatures replaces drawn features by features learned from the data.
 func (t *Training) FindFeatures(ctx context.Context) (err error) {
-	s := &tuning.Game{Session: t.Session, Kernel: t.opts.Finder()}
+	s := &tuning.Game{Session: t.Session, Kernel: t.opts.LearnedKernel()}
 	t.Learned, err = s.Learn(ctx, t.opts.Learned)
 	t.Game = s.Game
 	return err

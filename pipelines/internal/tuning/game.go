@@ -27,8 +27,8 @@ import (
 // Game learns features from the data of a session.
 type Game struct {
 	*prepare.Session
-	Kernel kernel.Found   // learned or harmonic
-	Game   []align.Report // reports of the game, one per round
+	Kernel kernel.LearnedKernel // learned or harmonic
+	Game   []align.Report       // reports of the game, one per round
 }
 
 // Learn learns the features of the kernel learned or harmonic, which replace those of the
@@ -62,7 +62,7 @@ func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, erro
 		}
 		last, err = find(ctx, found, a, k, x, class)
 	default:
-		err = exit.Usage("features of --kernel %s cannot be learned", kernel.Of(k).Name)
+		err = exit.Usage("features of --kernel %s cannot be learned", kernel.FamilyOf(k).Name)
 	}
 	if err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func (s *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 	if err != nil {
 		return nil, err
 	}
-	r, err := learned.Of(data, form, s.Spec.Seed)
+	r, err := learned.RecipeOf(data, form, s.Spec.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func (a GameOptions) Game(lambda, width float64, frequencies int, seed uint64) a
 
 // Validate returns an error if the options are invalid for any data. k is the kernel whose
 // features are learned.
-func (a GameOptions) Validate(k kernel.Found) error {
+func (a GameOptions) Validate(k kernel.LearnedKernel) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": option.SortedNames(presets), "pick": {"top", "draw"}}
@@ -153,7 +153,7 @@ func (a GameOptions) Validate(k kernel.Found) error {
 
 // Plays returns how many frequencies are learned by rounds of the game over all rows; 0 if
 // features are learned on the sample alone.
-func (a GameOptions) Plays(k kernel.Found) int {
+func (a GameOptions) Plays(k kernel.LearnedKernel) int {
 	if k, ok := k.(*learned.Options); ok && a.By == "game" {
 		return k.Count()
 	}

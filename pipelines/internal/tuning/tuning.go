@@ -67,11 +67,11 @@ func Kernels(given []kernel.Options) []kernel.Options {
 
 // free tells whether the kernel has a width that is not set.
 func free(k kernel.Options) bool {
-	if _, learned := k.(kernel.Found); learned {
+	if _, learned := k.(kernel.LearnedKernel); learned {
 		return false
 	}
 	is := map[string]string{}
-	for _, o := range option.Of(k) {
+	for _, o := range option.List(k) {
 		is[o.Name] = o.Default
 	}
 	return is["width"] == "median" && (is["gamma"] == "" || is["gamma"] == "0")
@@ -102,7 +102,7 @@ func Unsized(k kernel.Options) kernel.Options {
 // few rows, and no number given, fewer. Rows are 0 if they are unknown.
 func Features(kernels []kernel.Options, rows int64, size int) int {
 	for _, k := range kernels {
-		if slices.ContainsFunc(option.Of(k), func(o *option.Option) bool { return o.Name == "features" && o.Default != "0" }) {
+		if slices.ContainsFunc(option.List(k), func(o *option.Option) bool { return o.Name == "features" && o.Default != "0" }) {
 			return size
 		}
 	}
@@ -228,7 +228,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
 	r.Categories = categories(s, found.Levels)
-	name := fmt.Sprintf("%s kernel, width %.4g", kernel.Of(found.Kernel).Name, found.Width)
+	name := fmt.Sprintf("%s kernel, width %.4g", kernel.FamilyOf(found.Kernel).Name, found.Width)
 	size := s.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// OpenAgain opens data that is trained on by a recipe.
-func OpenAgain(ctx context.Context, j job.Options, o dataset.Options, r *sums.Recipe) (*dataset.Dataset, error) {
+// OpenByRecipe opens data that is trained on by a recipe.
+func OpenByRecipe(ctx context.Context, j job.Options, o dataset.Options, r *sums.Recipe) (*dataset.Dataset, error) {
 	if len(o.Columns)+len(o.Drop) > 0 {
 		return nil, exit.Usage("the recipe says which columns are features: leave out --columns and --drop")
 	}
@@ -59,8 +59,8 @@ func OpenAgain(ctx context.Context, j job.Options, o dataset.Options, r *sums.Re
 	return d, Labeled(d)
 }
 
-// Again profiles data that is trained on by a recipe, from which all else is taken.
-func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, r *sums.Recipe) (*Prepared, error) {
+// ProfileByRecipe profiles data that is trained on by a recipe, from which all else is taken.
+func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, r *sums.Recipe) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
 	target := &transforms.Target{Open: true}

@@ -24,19 +24,19 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// nightJobs are the jobs of a retraining.
-type nightJobs struct{ o RetrainOptions }
+// retrainJobs are the jobs of a retraining.
+type retrainJobs struct{ o RetrainOptions }
 
 // making returns the options of a job that creates a directory: it continues what an earlier
 // run has left beside it.
-func (n *nightJobs) making() job.Options {
+func (n *retrainJobs) making() job.Options {
 	j := n.o.Train.Job
 	j.Work, j.Resume = "", true
 	return j
 }
 
 // judging returns the options of a job that creates none.
-func (n *nightJobs) judging() job.Options {
+func (n *retrainJobs) judging() job.Options {
 	j := n.o.Train.Job
 	j.Work, j.Resume = "", false
 	if j.Engine.About().Machines {
@@ -45,7 +45,7 @@ func (n *nightJobs) judging() job.Options {
 	return j
 }
 
-func (n *nightJobs) Train(ctx context.Context, model string, files []string) error {
+func (n *retrainJobs) Train(ctx context.Context, model string, files []string) error {
 	t := n.o.Train
 	t.Model, t.Job, t.Data.Data = model, n.making(), files
 	if _, rounds := t.Rounds(); !rounds && t.Lambda.Select == "" {
@@ -57,7 +57,7 @@ func (n *nightJobs) Train(ctx context.Context, model string, files []string) err
 }
 
 // Probe makes an embedding, for which the label is a column like others. Columns of groups and times stay what they are.
-func (n *nightJobs) Probe(ctx context.Context, model string, files []string) error {
+func (n *retrainJobs) Probe(ctx context.Context, model string, files []string) error {
 	if there, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || there {
 		return err
 	}
@@ -81,7 +81,7 @@ func (n *nightJobs) Probe(ctx context.Context, model string, files []string) err
 }
 
 // judged refuses gates on scores that the model does not have.
-func (n *nightJobs) judged(m *models.Manifest) error {
+func (n *retrainJobs) judged(m *models.Manifest) error {
 	gates, err := evaluate.ParseGates(n.o.Gate)
 	if err != nil {
 		return err
@@ -90,12 +90,12 @@ func (n *nightJobs) judged(m *models.Manifest) error {
 }
 
 // comparable refuses conditions by which models like this one are not compared.
-func (n *nightJobs) comparable(m *models.Manifest) error {
+func (n *retrainJobs) comparable(m *models.Manifest) error {
 	_, err := evaluate.FitConditions(pairedFlag, n.o.PairedGate, m, m)
 	return err
 }
 
-func (n *nightJobs) Accept(ctx context.Context, champion string) error {
+func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
 	m, err := models.ReadManifest(ctx, champion)
 	if err != nil {
 		return err
@@ -109,13 +109,13 @@ func (n *nightJobs) Accept(ctx context.Context, champion string) error {
 }
 
 // labelled returns the options of data that judges. Columns are those of the model.
-func (n *nightJobs) labelled(files []string) dataset.Options {
+func (n *retrainJobs) labelled(files []string) dataset.Options {
 	d := n.o.Train.Data
 	d.Data, d.Columns, d.Drop, d.Weight, d.ID = files, nil, nil, "", ""
 	return d
 }
 
-func (n *nightJobs) Judge(ctx context.Context, model string, files []string) (*days.Verdict, error) {
+func (n *retrainJobs) Judge(ctx context.Context, model string, files []string) (*days.Verdict, error) {
 	v := new(days.Verdict)
 	if n.o.Gate == "" {
 		return v, nil
@@ -128,7 +128,7 @@ func (n *nightJobs) Judge(ctx context.Context, model string, files []string) (*d
 	return v, err
 }
 
-func (n *nightJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*days.Verdict, error) {
+func (n *retrainJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*days.Verdict, error) {
 	r, err := CompareModels(ctx, CompareModelsOptions{
 		Champion: champion, Challenger: challenger, Data: n.labelled(files), Gate: n.o.PairedGate,
 		MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
@@ -147,7 +147,7 @@ func (n *nightJobs) Compare(ctx context.Context, champion, challenger string, fi
 }
 
 // Recipe identifies a recipe by the beginning of its digest, which is long enough for a name.
-func (n *nightJobs) Recipe(ctx context.Context, model string) (string, error) {
+func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) {
 	r, _, err := sums.ReadRecipe(ctx, model)
 	if errors.Is(err, sums.ErrNotBySums) {
 		return "", nil
@@ -158,7 +158,7 @@ func (n *nightJobs) Recipe(ctx context.Context, model string) (string, error) {
 	return r.Digest[:16], nil
 }
 
-func (n *nightJobs) Sum(ctx context.Context, recipe string, files []string, out string) error {
+func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string, out string) error {
 	d := n.labelled(files)
 	d.Weight = n.o.Train.Data.Weight
 	m, err := models.ReadManifest(ctx, recipe)
@@ -172,7 +172,7 @@ func (n *nightJobs) Sum(ctx context.Context, recipe string, files []string, out 
 	return err
 }
 
-func (n *nightJobs) Summed(ctx context.Context, dir string) (*days.Summed, error) {
+func (n *retrainJobs) Summed(ctx context.Context, dir string) (*days.Summed, error) {
 	p, err := sums.ReadPart(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -190,7 +190,7 @@ func (n *nightJobs) Summed(ctx context.Context, dir string) (*days.Summed, error
 	return s, nil
 }
 
-func (n *nightJobs) Drift(ctx context.Context, from string, o days.Fitted) (*days.Drift, error) {
+func (n *retrainJobs) Drift(ctx context.Context, from string, o days.Fitted) (*days.Drift, error) {
 	f, err := days.FeatureDrift(ctx, []string{from}, days.Parts{Sums: o.Add, Without: o.Without}, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
@@ -198,14 +198,14 @@ func (n *nightJobs) Drift(ctx context.Context, from string, o days.Fitted) (*day
 	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
-func (n *nightJobs) Fit(ctx context.Context, recipe string, o days.Fitted) error {
+func (n *retrainJobs) Fit(ctx context.Context, recipe string, o days.Fitted) error {
 	_, err := days.Fit(ctx, days.FitOptions{Parts: days.Parts{Sums: o.Add, Without: o.Without}, Model: o.Model, SaveSums: o.Total, Job: n.making()})
 	return err
 }
 
-func (n *nightJobs) Discard(ctx context.Context, dir string) error { return days.RemoveSum(ctx, dir) }
+func (n *retrainJobs) Discard(ctx context.Context, dir string) error { return days.RemoveSum(ctx, dir) }
 
-func (n *nightJobs) Add(ctx context.Context, recipe string, o days.Fitted) error {
+func (n *retrainJobs) Add(ctx context.Context, recipe string, o days.Fitted) error {
 	if there, err := storage.Exists(ctx, storage.Join(o.Total, sums.PartFile)); err != nil || there {
 		return err
 	}

@@ -23,9 +23,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// Again says how rows are trained on by the recipe of another model. Nothing is drawn from the
+// ByRecipe says how rows are trained on by the recipe of another model. Nothing is drawn from the
 // profile of the rows.
-type Again struct {
+type ByRecipe struct {
 	Recipe *sums.Recipe
 	Parent string // the name of the model that the recipe is of, for the lineage; "" if it is not known
 	Data   dataset.Options
@@ -38,7 +38,7 @@ type Again struct {
 }
 
 // options returns the options of a training that is like that of the recipe.
-func (a Again) options(model string) Options {
+func (a ByRecipe) options(model string) Options {
 	l := a.Lambda
 	if l.Auto() {
 		l.Path, l.C = a.Recipe.Rule.Lambda, a.Recipe.Rule.C
@@ -54,11 +54,11 @@ func (a Again) options(model string) Options {
 
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
 // closes the job.
-func (a Again) Begin(ctx context.Context, out string) (*Training, error) {
+func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 	if err := a.Job.Vacant(ctx, out); err != nil {
 		return nil, err
 	}
-	d, err := prepare.OpenAgain(ctx, a.Job, a.Data, a.Recipe)
+	d, err := prepare.OpenByRecipe(ctx, a.Job, a.Data, a.Recipe)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (a Again) Begin(ctx context.Context, out string) (*Training, error) {
 		return nil, err
 	}
 	err = t.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		t.Prepared, err = prepare.Again(ctx, t.Job, d, a.MaxBadFraction, a.Recipe)
+		t.Prepared, err = prepare.ProfileByRecipe(ctx, t.Job, d, a.MaxBadFraction, a.Recipe)
 		return err
 	})
 	if err == nil {
@@ -88,7 +88,7 @@ func (a Again) Begin(ctx context.Context, out string) (*Training, error) {
 }
 
 // session begins a job that has not read anything.
-func (a Again) session(ctx context.Context, out string) (*Training, error) {
+func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
 	j, err := job.New(ctx, a.Job, out)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (a Again) session(ctx context.Context, out string) (*Training, error) {
 	}
 	o := a.options(out)
 	session := &prepare.Session{Job: j, Spec: o.Spec}
-	return &Training{Session: session, opts: o, by: a.Recipe, parent: a.Parent, positions: a.Positions, grid: a.Recipe.Rule.Weights}, nil
+	return &Training{Session: session, opts: o, recipe: a.Recipe, parent: a.Parent, positions: a.Positions, grid: a.Recipe.Rule.Weights}, nil
 }
 
 // Added describes rows whose sums were added up by earlier jobs.
@@ -110,7 +110,7 @@ type Added struct {
 }
 
 // BeginAdded begins a job that creates the directory out from sums. The caller closes the job.
-func (a Again) BeginAdded(ctx context.Context, out string, of Added) (*Training, error) {
+func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Training, error) {
 	if err := a.Job.Vacant(ctx, out); err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (a Again) BeginAdded(ctx context.Context, out string, of Added) (*Training,
 }
 
 // foldOf returns the fold of the recipe, without values of λ.
-func (t *Training) foldOf() gram.Fold { return gram.FoldOf(t.by, t.classes()) }
+func (t *Training) foldOf() gram.Spec { return gram.SpecOf(t.recipe, t.classes()) }
 
 func (t *Training) classes() int {
 	if t.Target == nil || t.Target.Classes == nil {
@@ -160,7 +160,7 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	pass.Fold.Contents, pass.Fold.Positions = t.listed, t.positions
 	pass.Copies = nil
 	// If the recipe has weights, they count even where all are equal, because rows of other sums may have others.
-	pass.EqualWeights = t.by.Rule.Weights == nil && t.Profile.Weights != nil
+	pass.EqualWeights = t.recipe.Rule.Weights == nil && t.Profile.Weights != nil
 	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)
@@ -218,7 +218,7 @@ func (t *Training) passOf(digest string) *gram.Pass {
 	fold := t.foldOf()
 	fold.Alone = true
 	// The digest stands for the data, so that state of other sums is not found.
-	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Seed, Target: t.Target, Rule: t.by.Rule.Split, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
+	return &gram.Pass{Pass: transforms.Pass{Seed: t.recipe.Seed, Target: t.Target, Rule: t.recipe.Rule.Split, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.recipe.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
 }
 
 // SolveSums fits the model to sums of that digest.
@@ -232,10 +232,10 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	if err != nil {
 		return err
 	}
-	t.mass, t.grid = t.by.Rule.Weigh(head, s.Copies, s.Shape.Regression)
+	t.weightSum, t.grid = t.recipe.Rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
 	if fold := &pass.Fold; fold.Components == 0 {
-		fold.Lambda, _ = t.opts.Lambda.Values(t.mass)
+		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
 		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
 			fold.Smaller = ridge.SmallerLambda()
 		}
@@ -246,7 +246,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	if err != nil {
 		return err
 	}
-	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(spec.FoldingOf(&t.by.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
+	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(spec.FoldingOf(&t.recipe.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
 	if !fitted {
 		sc, err := t.Store(ctx, pass)
 		if err != nil {
@@ -266,8 +266,8 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 		return fmt.Errorf("pipelines: %d rows were used, %d were summed", t.Counts.Used, fit.Rows)
 	}
 	t.floor = fit.Floor
-	r := t.by.Rule
-	t.Learner = models.Learner{Kind: t.by.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut), Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
+	r := t.recipe.Rule
+	t.Learner = models.Learner{Kind: t.recipe.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut), Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
 	t.Learner.ClassWeights = t.gridWeights()
 	return nil
 }
@@ -275,13 +275,13 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 // weighed describes the weights of the rows of a training by a recipe; nil if they have none. What
 // sums do not tell is that of the rows of the recipe.
 func (t *Training) weighed() *models.RowWeights {
-	r, was := &t.by.Rule, t.by.Profile.Rows.Weights
+	r, was := &t.recipe.Rule, t.recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {
 		return nil
 	}
 	n := t.Counts.Used
 	w := &models.RowWeights{Column: r.WeightColumn, Weights: profile.Weights{
-		Rows: n, Sum: max(t.mass, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit, Effective: float64(n) * was.Effective / float64(was.Rows),
+		Rows: n, Sum: max(t.weightSum, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit, Effective: float64(n) * was.Effective / float64(was.Rows),
 	}}
 	if !w.Equal() {
 		w.Grid = t.grid
