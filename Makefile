@@ -37,7 +37,7 @@ test-long: ## run the tests with each campaign as a whole: all kills, all ways t
 
 test-honest: ## held-out figures of coin flips by row, group, fold and time for every kernel and learner, of searches, of intervals and tests (ten minutes)
 	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'CoinFlips|HeldOutErrorOfASearch|FiguresOfGroups|CopiesOfAllRows' ./pipelines
-	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'Group|Interval|AsCertain|GatesKeep' ./models/paired ./models/score ./models/score
+	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'Group|Interval|AsCertain|GatesKeep' ./models/paired ./models/score
 
 test-faults: ## fail, kill and cut off jobs at every call to the file system, and race runs over one name (about half an hour)
 	BOCHNER_FAULTS=all go test -count 1 -timeout 120m -v -run 'WhateverFails|DamagedState' ./pipelines

@@ -50,10 +50,10 @@ func (g *Grid) Columns(first, n int, fill func(part *Grid)) {
 	g.bytes().Columns(first, n, func(part *blas.Bytes) { fill((*Grid)(part)) })
 }
 
-// Quantize stores the n ≤ MaxRows rows of z (n×D), each value rounded to a whole number
-// of steps, ties to even. Values beyond the bound are as exact as others up to MaxSteps
-// steps, where they are clipped. It returns the number of clipped values. NaN becomes 0 and counts as clipped.
-// It panics unless bound is positive and finite.
+// Quantize stores the n ≤ MaxRows rows of z (n×D), each value rounded to a whole number of steps,
+// ties to even. Values beyond the bound are as exact as others up to MaxSteps steps, where they are
+// clipped. It returns the number of clipped values. NaN becomes 0 and counts as clipped. It panics
+// unless bound is positive and finite.
 func (g *Grid) Quantize(z []float32, n int, bound float32, threads int) (saturated int64) {
 	return g.bytes().Quantize(z, n, bound, threads)
 }

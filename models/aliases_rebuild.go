@@ -29,7 +29,8 @@ func EventFile(dir string, number int) string {
 	return storage.Join(dir, HistoryDir, fmt.Sprintf("%08d.json", number))
 }
 
-// rebuild repeats the events of the history on no aliases. It returns nil without any event, and an error if one is missing.
+// rebuild repeats the events of the history on no aliases. It returns nil without any event, and an
+// error if one is missing.
 func rebuild(ctx context.Context, dir, why string) (*Aliases, error) {
 	place, history := storage.Join(dir, AliasFile), storage.Join(dir, HistoryDir)
 	all, err := storage.List(ctx, storage.Join(history, "*.json"))

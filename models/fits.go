@@ -10,10 +10,10 @@ import (
 // whose rows it will get and whose predictions readers expect.
 //
 // It must do the same task; a regression or embedding must have outputs of the same names, because
-// each is a column. Classes may differ: scores and probabilities carry their names. Probabilities may be added. Columns are
-// matched by name: the model may use fewer columns than the first, and have other levels and missing
-// codes, but a column that the first has not, or has with another type, need not be in the rows.
-// Without names rows must have as many numbers.
+// each is a column. Classes may differ: scores and probabilities carry their names. Probabilities
+// may be added. Columns are matched by name: the model may use fewer columns than the first, and
+// have other levels and missing codes, but a column that the first has not, or has with another
+// type, need not be in the rows. Without names rows must have as many numbers.
 func Replaceable(first, m *Model) error {
 	if a, b := first.Manifest.Task, m.Manifest.Task; a != b {
 		return other("it is for %s, and not for %s", b, a)

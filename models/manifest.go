@@ -94,8 +94,8 @@ type Manifest struct {
 	SHA256 string    `json:"sha256"`
 }
 
-// ByAllFolds is the Learner.Select of a least mean squared error of all folds, of which a search has seen the rows of all
-// but the first.
+// ByAllFolds is the Learner.Select of a least mean squared error of all folds, of which a search
+// has seen the rows of all but the first.
 const ByAllFolds = "all_folds"
 
 // Learner tells how the weights were fitted.
@@ -109,8 +109,8 @@ type Learner struct {
 	// RuledOut has the λ that are not in the table because a part of the features, and the
 	// same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`
-	// Select says what chose λ: error or log_loss of the rows of the first fold; ByAllFolds, with a table of the
-	// first alone; "" is the least mean squared error in the table.
+	// Select says what chose λ: error or log_loss of the rows of the first fold; ByAllFolds, with a
+	// table of the first alone; "" is the least mean squared error in the table.
 	Select string       `json:"select,omitempty"`
 	Log    *TrainingLog `json:"course,omitempty"` // of an iterative learner
 	// TargetR2 has for each of several targets the share of its variance that is explained on
@@ -139,9 +139,10 @@ type Search struct {
 
 // SearchTrial is the result of a candidate on few rows with few features.
 type SearchTrial struct {
-	Features string  `json:"features"` // in words
-	Loss     float64 `json:"loss"`     // log loss of classes, or the squared error as a share of the variance of the same rows
-	Error    float64 `json:"error"`    // of classes
+	Features string `json:"features"` // in words
+	// log loss of classes, or the squared error as a share of the variance of the same rows
+	Loss  float64 `json:"loss"`
+	Error float64 `json:"error"` // of classes
 }
 
 // Component is a direction in which features vary.
@@ -176,8 +177,9 @@ type TrainingLog struct {
 	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
 	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified wrongly
 	HeldOutError  float64 `json:"held_error,omitempty"` // their share by weight, where rows have weights
-	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were chosen for the smallest
-	// held-out error. On new rows the error may be larger. It is 0 if something else chose the weights.
+	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were
+	// chosen for the smallest held-out error. On new rows the error may be larger. It is 0 if
+	// something else chose the weights.
 	HeldOutOf int `json:"held_of,omitempty"`
 
 	Path []Trial `json:"path,omitempty"` // results for each λ
@@ -216,7 +218,8 @@ type Rows struct {
 type Profile struct {
 	ClassCounts []int64 `json:"class_counts,omitempty"` // in the order of the vocabulary
 	Width       float64 `json:"width,omitempty"`        // of the kernel, where it has one
-	Saturated   int64   `json:"saturated,omitempty"`    // of older models: features that were cut to the bound of their grid
+	// of older models: features that were cut to the bound of their grid
+	Saturated int64 `json:"saturated,omitempty"`
 }
 
 // FileSum identifies the content of a file of the directory.

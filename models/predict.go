@@ -58,8 +58,9 @@ func (m *Model) Width() int {
 // embedding are coordinates, and those of a classifier are indices into Outputs. They
 // equal the predictions of the command, bit for bit.
 //
-// A row with NaN, or with a number that does not fit in float32, is a *RowError; the
-// content of dst is then undefined. NaN is a missing value if the model has a Table. In the steady state nothing is allocated.
+// A row with NaN, or with a number that does not fit in float32, is a *RowError; the content of dst
+// is then undefined. NaN is a missing value if the model has a Table. In the steady state nothing
+// is allocated.
 func (m *Model) Predict(dst, rows []float64) error { return predict(m, dst, rows) }
 
 // Predict32 is Predict for rows in float32.

@@ -20,7 +20,8 @@ const (
 // Probabilities tells how the scores of a classifier become probabilities of its
 // classes.
 type Probabilities struct {
-	Kind   string                   `json:"kind"`             // Softmax, Logistic, calibrate.Platt or calibrate.Isotonic
+	// Softmax, Logistic, calibrate.Platt or calibrate.Isotonic
+	Kind   string                   `json:"kind"`
 	Curves []score.CalibrationCurve `json:"curves,omitempty"` // of Platt and Isotonic: one for each output
 	// Rows are those that the curves were fitted to, the first of that many folds, scored
 	// by a model like this one that was fitted without them.

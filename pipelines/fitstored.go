@@ -75,8 +75,8 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit f
 	return nil
 }
 
-// remade returns the manifest of a model that exists if train makes the same model in another directory: an attempt
-// before this one may have made it. It returns nil if it is another model.
+// remade returns the manifest of a model that exists if train makes the same model in another
+// directory: an attempt before this one may have made it. It returns nil if it is another model.
 func remade(ctx context.Context, model string, train func(dir string) error) *models.Manifest {
 	there, err := models.ReadManifest(ctx, model)
 	if err != nil {

@@ -24,8 +24,8 @@ func InspectData(ctx context.Context, o InspectOptions) (*DataReport, error) {
 // ModelReport describes a model.
 type ModelReport = apply.ModelReport
 
-// InspectEffects is InspectModel with the effects of columns on the predictions for up to 1,000 rows of the data of
-// o, whose labels are not needed: for any features and learner.
+// InspectEffects is InspectModel with the effects of columns on the predictions for up to 1,000
+// rows of the data of o, whose labels are not needed: for any features and learner.
 func InspectEffects(ctx context.Context, model string, o InspectOptions) (*ModelReport, error) {
 	return apply.InspectEffects(ctx, model, o)
 }

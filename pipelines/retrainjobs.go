@@ -56,7 +56,8 @@ func (n *retrainJobs) Train(ctx context.Context, model string, files []string) e
 	return err
 }
 
-// Probe makes an embedding, for which the label is a column like others. Columns of groups and times stay what they are.
+// Probe makes an embedding, for which the label is a column like others. Columns of groups and
+// times stay what they are.
 func (n *retrainJobs) Probe(ctx context.Context, model string, files []string) error {
 	if there, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || there {
 		return err

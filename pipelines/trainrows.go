@@ -50,11 +50,12 @@ type RowsOptions struct {
 	Threads  int
 }
 
-// TrainRows trains on a bounded PCollection of rows without an existing model. It draws a recipe from a
-// sample of all rows. The content of the rows decides which are in the sample, so their order does not matter. Then
-// it sums all rows of each window by the recipe, and fits a model to each window, as FitStored does. It returns a
-// PCollection<Fitted>, and a PCollection<rows.Rejected> of rows that cannot be used, and of windows
-// that no model can be fitted to.
+// TrainRows trains on a bounded PCollection of rows without an existing model. It draws a recipe
+// from a sample of all rows. The content of the rows decides which are in the sample, so their
+// order does not matter. Then it sums all rows of each window by the recipe, and fits a model to
+// each window, as FitStored does. It returns a PCollection<Fitted>, and a
+// PCollection<rows.Rejected> of rows that cannot be used, and of windows that no model can be
+// fitted to.
 //
 // Rows are structs with a label, or rows.Row with values by name and a Label. Rows whose class is
 // neither in the sample nor in Classes, or whose target is beyond Room, are rejected. It panics if

@@ -2,8 +2,8 @@ package transforms
 
 import "regexp"
 
-// The names of the packages with which errors begin. Those in inner and middle are removed after a colon, too: a key of a
-// configuration is never called so, and a file hardly ever.
+// The names of the packages with which errors begin. Those in inner and middle are removed after a
+// colon, too: a key of a configuration is never called so, and a file hardly ever.
 const (
 	inner  = "avroio|cifario|csvio|dataset|idxio|jsonlio|libsvmio|npyio|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"

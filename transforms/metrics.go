@@ -13,8 +13,8 @@ import (
 // namespace MetricsNamespace, with times in milliseconds.
 type Metric int
 
-// The metrics. Rows read are rows used and rows set aside. Those that a pass in stripes reads several times are
-// counted once, for the first stripe; bytes and times are those of every reading.
+// The metrics. Rows read are rows used and rows set aside. Those that a pass in stripes reads
+// several times are counted once, for the first stripe; bytes and times are those of every reading.
 const (
 	RowsRead Metric = iota
 	RowsUsed

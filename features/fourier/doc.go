@@ -46,31 +46,31 @@
 //
 // In both cases frequencies in turns are z·(1/(2π·width)) as above.
 //
-// The other kernels are only drawn independently. Frequencies of the Laplace and Cauchy
-// kernels have independent coordinates that are not normal; making them orthogonal would change the kernel.
-// The Matérn kernel's could be orthogonal, but they keep their heavy-tailed lengths and gain little: the
-// squared error was 0.9 to 1.1 times the independent one at ν = ½ and 0.5 to 0.9 times at 5/2, for rows within two widths.
+// The other kernels are only drawn independently. Frequencies of the Laplace and Cauchy kernels
+// have independent coordinates that are not normal; making them orthogonal would change the kernel.
+// The Matérn kernel's could be orthogonal, but they keep their heavy-tailed lengths and gain
+// little: the squared error was 0.9 to 1.1 times the independent one at ν = ½ and 0.5 to 0.9 times
+// at 5/2, for rows within two widths.
 //
 // # Bias of structured draws
 //
-// A structured frequency has length √d'/σ, while the length of a normal one varies by a
-// relative 1/√(2d') or so. The mean of the estimate is therefore a little less than the kernel. With s = ‖x−z‖/σ and
-// directions uniform, the mean is K·(1 − s⁴/4d') up to higher powers of 1/d'. The measured shortfall,
-// for d' from 64 to 128 and rows that differ in all columns or in one, is 1 to 1½ times
-// that: at most 0.013 at d' = 64, which implies 0.0008 at 1,024. The proven bound is |E[φ(x)·φ(z)] − K| ≤ 6s/√d'
-// (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, "Orthogonal random features", NIPS 2016,
-// Theorem 3). The squared error of one estimate is nevertheless smaller than
-// with independent frequencies at the same D: at d = 64, D = 128, paired, it is 0.4 % as large at s = ½, 7 % at 1 and
-// 80 % at 2 (orthogonal draws: 5 %, 9 % and 72 %).
+// A structured frequency has length √d'/σ, while the length of a normal one varies by a relative
+// 1/√(2d') or so. The mean of the estimate is therefore a little less than the kernel. With s =
+// ‖x−z‖/σ and directions uniform, the mean is K·(1 − s⁴/4d') up to higher powers of 1/d'. The
+// measured shortfall, for d' from 64 to 128 and rows that differ in all columns or in one, is 1 to
+// 1½ times that: at most 0.013 at d' = 64, which implies 0.0008 at 1,024. The proven bound is
+// |E[φ(x)·φ(z)] − K| ≤ 6s/√d' (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, "Orthogonal random
+// features", NIPS 2016, Theorem 3). The squared error of one estimate is nevertheless smaller than
+// with independent frequencies at the same D: at d = 64, D = 128, paired, it is 0.4 % as large at s
+// = ½, 7 % at 1 and 80 % at 2 (orthogonal draws: 5 %, 9 % and 72 %).
 //
 // # Heavy tails
 //
-// The frequencies of the Laplace kernel have no variance: |z_i| reaches
-// 2.9·10¹⁵, which float32 holds. But an angle of t turns is known in float32 only
-// to about 2⁻²⁴·t turns, and angles of 2²³ turns or more count as whole turns. For rows with ‖x‖₁ = s·width an
-// angle is Cauchy distributed with scale
-// s/2π turns: it exceeds 2²³ turns with probability 1.2·10⁻⁸·s, which bounds the
-// error of the mean of the estimate. One estimate from D = 256 features moves by about
-// 6·10⁻⁴ at s = 1,000, compared with its standard deviation of 6·10⁻². So only rows
-// that are very long in units of the width lose accuracy: centre and scale them. Nothing is truncated or redrawn.
+// The frequencies of the Laplace kernel have no variance: |z_i| reaches 2.9·10¹⁵, which float32
+// holds. But an angle of t turns is known in float32 only to about 2⁻²⁴·t turns, and angles of 2²³
+// turns or more count as whole turns. For rows with ‖x‖₁ = s·width an angle is Cauchy distributed
+// with scale s/2π turns: it exceeds 2²³ turns with probability 1.2·10⁻⁸·s, which bounds the error
+// of the mean of the estimate. One estimate from D = 256 features moves by about 6·10⁻⁴ at s =
+// 1,000, compared with its standard deviation of 6·10⁻². So only rows that are very long in units
+// of the width lose accuracy: centre and scale them. Nothing is truncated or redrawn.
 package fourier

@@ -10,9 +10,9 @@ type Draw uint8
 const (
 	// Iid draws frequencies independently of each other.
 	Iid Draw = iota
-	// Orthogonal draws blocks of d orthogonal frequencies whose lengths are distributed
-	// as with Iid. The estimate is unbiased and has less variance, most of all where D is a
-	// multiple of d and rows are within a few widths. The map costs as much as with Iid; drawing a block costs d³
+	// Orthogonal draws blocks of d orthogonal frequencies whose lengths are distributed as with
+	// Iid. The estimate is unbiased and has less variance, most of all where D is a multiple of d
+	// and rows are within a few widths. The map costs as much as with Iid; drawing a block costs d³
 	// instead of d². Rows have at most 4,096 values.
 	Orthogonal
 	// Structured draws blocks of d' orthogonal frequencies, d' the least power of

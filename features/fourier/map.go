@@ -105,9 +105,9 @@ func (m *Map) Step() float64 { return m.bound() / 127 }
 // bound is the largest magnitude of a feature.
 func (m *Map) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
-// Turns returns frequencies first … first+n−1 of a recipe of this package in
-// turns (n×in, row-major), as its map uses them, and their offsets in turns, nil in the
-// paired form. It returns an error if the recipe is invalid or of another package, or if the range exceeds its frequencies.
+// Turns returns frequencies first … first+n−1 of a recipe of this package in turns (n×in,
+// row-major), as its map uses them, and their offsets in turns, nil in the paired form. It returns
+// an error if the recipe is invalid or of another package, or if the range exceeds its frequencies.
 func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
 	f, ok := r.(interface{ draw() draw })
 	if !ok {

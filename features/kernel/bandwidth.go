@@ -31,8 +31,9 @@ const MaxSample = 4096
 // carry no information about scale, and would make the width 0 if half of the rows are
 // duplicates. For an even number of distances the median is the mean of the middle two.
 //
-// The result has the same bits for any order of the rows. It is an error if the sample
-// has fewer than two different rows, more than MaxSample rows, or a value that is not finite. Median panics if sample is too short.
+// The result has the same bits for any order of the rows. It is an error if the sample has fewer
+// than two different rows, more than MaxSample rows, or a value that is not finite. Median panics
+// if sample is too short.
 func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error) {
 	if n < 0 || d < 1 || len(sample) < n*d {
 		panic("bandwidth: sample too short")

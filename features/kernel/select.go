@@ -9,8 +9,8 @@ import (
 // middle returns the two middle ones of the numbers above 0 of v in ascending order; they are the same for an
 // odd number of them, and 0 for none. No number of v is below 0. It overwrites v.
 //
-// Numbers are counted by their first bits, in the order of their sizes, and only those that share them with the middle ones
-// are looked at again.
+// Numbers are counted by their first bits, in the order of their sizes, and only those that share
+// them with the middle ones are looked at again.
 func middle(v []float64) (low, high float64) {
 	const shift = 48 // leaves the exponent and 4 bits
 	counts := make([]int, 1<<(63-shift))

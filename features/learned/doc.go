@@ -18,12 +18,12 @@
 //
 // # Spherical harmonics
 //
-// Harmonics are the rotation-invariant counterpart of Fourier features: the real spherical harmonics on
-// the sphere S^{d−1} of R^d, in any dimension d ≥ 2 (Bullins, Zhang & Zhang, "Not-So-Random Features",
-// ICLR 2018, Section 2.1 and Appendix B). Coordinates are split off from the last one (Higuchi, "Symmetric tensor spherical
-// harmonics on the N-sphere", J. Math. Phys. 28, 1987, in different notation). A harmonic of
-// degree ℓ_d in d coordinates has one of degree ℓ_{d−1} ≤ ℓ_d in the first d−1, and so on down
-// to two coordinates:
+// Harmonics are the rotation-invariant counterpart of Fourier features: the real spherical
+// harmonics on the sphere S^{d−1} of R^d, in any dimension d ≥ 2 (Bullins, Zhang & Zhang,
+// "Not-So-Random Features", ICLR 2018, Section 2.1 and Appendix B). Coordinates are split off from
+// the last one (Higuchi, "Symmetric tensor spherical harmonics on the N-sphere", J. Math. Phys. 28,
+// 1987, in different notation). A harmonic of degree ℓ_d in d coordinates has one of degree ℓ_{d−1}
+// ≤ ℓ_d in the first d−1, and so on down to two coordinates:
 //
 //	Y(x) = B(x_1, x_2) Π_{k=3}^d P_k(x_k, r_k),    r_k² = x_1² + … + x_k²
 //

@@ -49,7 +49,8 @@ func angle(x, z []float32) (scale, rho float64) {
 //
 //	K_1 = ρ,   K_2 = ρ/2 + (√(1−ρ²) + ρ·arcsin ρ)/π,   K_q = h_1²(q) + ∫₀^ρ κ_q
 //
-// The first two are exact up to rounding, the others to 1e-10. It returns NaN unless −1 ≤ ρ ≤ 1, and panics unless 1 ≤ q ≤ MaxQ.
+// The first two are exact up to rounding, the others to 1e-10. It returns NaN unless −1 ≤ ρ ≤ 1,
+// and panics unless 1 ≤ q ≤ MaxQ.
 func UnitKernel(q int, rho float64) float64 {
 	checkQ(q)
 	switch {

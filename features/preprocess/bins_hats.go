@@ -15,10 +15,11 @@ const (
 	fewKnots  = 4
 )
 
-// NewHats returns hats of the columns of x, n rows of d numbers: up to 32 of each column, as many as most allows for all
-// of them together. The knots of a column are its distinct values, or quantiles where there are more values than knots.
-// A column whose three knots would not be distinct, such as a nearly constant one, has none. HatsOf returns
-// nil if no column has hats, or if most is less than four of each that would.
+// NewHats returns hats of the columns of x, n rows of d numbers: up to 32 of each column, as many
+// as most allows for all of them together. The knots of a column are its distinct values, or
+// quantiles where there are more values than knots. A column whose three knots would not be
+// distinct, such as a nearly constant one, has none. HatsOf returns nil if no column has hats, or
+// if most is less than four of each that would.
 func NewHats(x []float32, n, d, most int) *Bins {
 	values := make([]float32, n)
 	column := func(j, knots int) features.Floats {
@@ -48,7 +49,8 @@ func NewHats(x []float32, n, d, most int) *Bins {
 	return r
 }
 
-// hatKnots returns each distinct value of the ascending values, or that many quantiles if there are more than most.
+// hatKnots returns each distinct value of the ascending values, or that many quantiles if there are
+// more than most.
 func hatKnots(values []float32, most int) (cuts features.Floats) {
 	add := func(v float32) {
 		if len(cuts) == 0 || v > cuts[len(cuts)-1] {

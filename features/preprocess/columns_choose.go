@@ -18,8 +18,8 @@ type Encoding string
 const (
 	// Indicators is a number for each level: see OneHot.
 	Indicators Encoding = "onehot"
-	// Counts is one number, the logarithm of how many rows have the level; of rows that are not held out if there are
-	// any, because rows to predict are not counted either.
+	// Counts is one number, the logarithm of how many rows have the level; of rows that are not
+	// held out if there are any, because rows to predict are not counted either.
 	Counts Encoding = "count"
 	// Means is what the labels of other rows with the level say: the share of each class, or the
 	// mean target. See Targets.
@@ -94,12 +94,12 @@ type Column struct {
 }
 
 // ChooseColumns returns the recipe for rows of a table with those statistics of its slots, and the
-// description of its numbers. The number in place of a missing value is the mean of the others unless
-// the statistics say otherwise; where
-// training rows miss values of a column of numbers there is an indicator, and of a category or
-// boolean a level. If no row has a text that is not a level, such a text has no number either.
-// Labels are needed if NeedsTargets says so, and otherwise nil. Counts has the rows of the levels of the categories that
-// are encoded by Counts; nil are those of the statistics.
+// description of its numbers. The number in place of a missing value is the mean of the others
+// unless the statistics say otherwise; where training rows miss values of a column of numbers there
+// is an indicator, and of a category or boolean a level. If no row has a text that is not a level,
+// such a text has no number either. Labels are needed if NeedsTargets says so, and otherwise nil.
+// Counts has the rows of the levels of the categories that are encoded by Counts; nil are those of
+// the statistics.
 func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels, counts *Targets) (Columns, []Column, error) {
 	if err := o.Validate(); err != nil {
 		return Columns{}, nil, err

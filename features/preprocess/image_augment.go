@@ -11,10 +11,10 @@ var (
 	augmentRow   = stream.PurposeOf("image/augment")
 )
 
-// Augment changes images at random, differently in each round of training. It
-// is not a features.Recipe and cannot be part of a chain or a model file: a recipe's map
-// is a function of the row alone, the same in training and prediction, while the result of Augment also
-// depends on the round and the row's index. A model that was trained on augmented images predicts on unchanged
+// Augment changes images at random, differently in each round of training. It is not a
+// features.Recipe and cannot be part of a chain or a model file: a recipe's map is a function of
+// the row alone, the same in training and prediction, while the result of Augment also depends on
+// the round and the row's index. A model that was trained on augmented images predicts on unchanged
 // images, or on the centre that a Crop takes.
 //
 // Steps whose field is 0 or false are skipped. The others run in the order of the fields:
@@ -30,9 +30,9 @@ var (
 // These are the adjustments of torchvision's ColorJitter, except that results are not
 // clipped to the range of the pixels, which is unknown, and the order is fixed.
 //
-// All choices depend only on Seed, on the row's index or hash, and on the round: not on
-// the order of the rows or on the blocks. Skipping a step does not change the choices of the others. Each step is computed in
-// float64 and rounded to float32 once.
+// All choices depend only on Seed, on the row's index or hash, and on the round: not on the order
+// of the rows or on the blocks. Skipping a step does not change the choices of the others. Each
+// step is computed in float64 and rounded to float32 once.
 type Augment struct {
 	Shape      ImageShape
 	Crop       int     // pixels, or 0: no crop

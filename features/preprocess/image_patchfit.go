@@ -51,8 +51,9 @@ func (f PatchFit) length() int { return f.Patch * f.Patch * f.Shape.Channels }
 // architecture the eigenvectors can differ in the last bits of float64, which is why the
 // recipe stores the basis. Directions of equal variance are an arbitrary basis of the space they span.
 //
-// It is an error if a field of f is invalid, if there are no images, if a pixel is not
-// finite, or if a direction to be whitened has variance 0 up to rounding. FitPatchPCA panics if images is too short.
+// It is an error if a field of f is invalid, if there are no images, if a pixel is not finite, or
+// if a direction to be whitened has variance 0 up to rounding. FitPatchPCA panics if images is too
+// short.
 func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 	if err := f.Validate(); err != nil {
 		return PatchPCA{}, err

@@ -300,8 +300,8 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 	}
 }
 
-// rows returns how many rows each level of category i has in all parts, of sums without classes, and at the end those
-// with a missing value.
+// rows returns how many rows each level of category i has in all parts, of sums without classes,
+// and at the end those with a missing value.
 func (t *Targets) rows(i int) []int64 {
 	n := t.categories[i].Values + 1
 	counts := make([]int64, n)

@@ -65,9 +65,10 @@ type Layer struct {
 // Node is a node of a skeleton: an input node with Space and Columns, or an
 // inner node with Activation and Inputs.
 type Node struct {
-	Name       string     `json:"name"`              // not empty, at most 100 bytes, of this node alone
-	Space      Space      `json:"space,omitzero"`    // what the columns are
-	Columns    []int      `json:"columns,omitempty"` // 0-based, no column twice; one of them where Space is circle, binary or categorical
+	Name  string `json:"name"`           // not empty, at most 100 bytes, of this node alone
+	Space Space  `json:"space,omitzero"` // what the columns are
+	// 0-based, no column twice; one of them where Space is circle, binary or categorical
+	Columns    []int      `json:"columns,omitempty"`
 	Activation Activation `json:"activation,omitzero"`
 	Inputs     []string   `json:"inputs,omitempty"` // names, no name twice
 }

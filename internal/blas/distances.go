@@ -2,8 +2,9 @@ package blas
 
 import "math"
 
-// Distances stores in dst the sums of squares of the differences between a and each row of x, of len(a) numbers, or of their
-// absolute values. Each is added in four sums over every fourth column, s₀ to s₃, and is (s₀ + s₁) + (s₂ + s₃); nothing is fused.
+// Distances stores in dst the sums of squares of the differences between a and each row of x, of
+// len(a) numbers, or of their absolute values. Each is added in four sums over every fourth column,
+// s₀ to s₃, and is (s₀ + s₁) + (s₂ + s₃); nothing is fused.
 func Distances(dst []float64, a, x []float32, absolute bool) {
 	d := len(a)
 	if len(x) < len(dst)*d {

@@ -2,9 +2,9 @@ package blas
 
 import "math"
 
-// Exp returns eˣ with an error below 2 ulp, and 0 below −708, where eˣ is not a normal
-// number. It gives the same bits on every platform: math.Exp is assembly on some, and uses fused multiply-adds where the
-// processor has them.
+// Exp returns eˣ with an error below 2 ulp, and 0 below −708, where eˣ is not a normal number. It
+// gives the same bits on every platform: math.Exp is assembly on some, and uses fused multiply-adds
+// where the processor has them.
 //
 // With x = k·log 2 + r, |r| ≤ ½·log 2: eʳ = 1 + 2r/(R − r), R = r·coth(r/2) =
 // 2 + Σ 2B₂ₙ r²ⁿ/(2n)!, of which six terms leave 2·10⁻¹⁷ (Abramowitz and Stegun

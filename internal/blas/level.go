@@ -81,8 +81,9 @@ type level struct {
 
 	dot  func(x, y []float32) float32
 	axpy func(a float32, x, y []float32)
-	// squares and absolutes store, for each row of x, xs apart, the sums of the squares or absolute values of its differences
-	// from a over every fourth column, one after the other. a has whole fours.
+	// squares and absolutes store, for each row of x, xs apart, the sums of the squares or absolute
+	// values of its differences from a over every fourth column, one after the other. a has whole
+	// fours.
 	squares, absolutes func(dst []float64, a, x []float32, xs int)
 	// floats stores whole numbers as float32, as many as src has.
 	floats func(dst []float32, src []int16)
@@ -100,9 +101,10 @@ type dense[T real] struct {
 	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being
 	// lower triangular with rows ls apart.
 	solve func(x, l []T, ls, n int)
-	// factor replaces the first n columns of 32 rows, which are the rows of x (n×32), by those of the factor of
-	// the matrix in the lower triangle of the first n rows. It returns the index of the first pivot that is not positive,
-	// which it leaves in its place, or n. What lies above the diagonal becomes anything.
+	// factor replaces the first n columns of 32 rows, which are the rows of x (n×32), by those of
+	// the factor of the matrix in the lower triangle of the first n rows. It returns the index of
+	// the first pivot that is not positive, which it leaves in its place, or n. What lies above the
+	// diagonal becomes anything.
 	factor func(x []T, n int) (pivot int)
 	// columns stores the first of n columns of 8 rows of src, ss apart, as rows of dst, ds apart, and
 	// returns how many.

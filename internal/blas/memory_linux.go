@@ -2,8 +2,9 @@ package blas
 
 import "golang.org/x/sys/unix"
 
-// adviseLarge asks for large pages under the bytes from start on, and under the whole of those that they begin and end
-// in: the rest of these belongs to neighbours in the heap. They change nothing but the time, so a refusal is ignored.
+// adviseLarge asks for large pages under the bytes from start on, and under the whole of those that
+// they begin and end in: the rest of these belongs to neighbours in the heap. They change nothing
+// but the time, so a refusal is ignored.
 func adviseLarge(start, bytes uintptr) {
 	const page = 2 << 20
 	end := (start + bytes + page - 1) &^ (page - 1)

@@ -6,8 +6,8 @@ import "math"
 // vectors. A product reads the triangle once. It is not safe for concurrent use.
 type Symmetric struct {
 	n, pitch int
-	// Tiles as those of NewTiles, with rows that are an odd number of cache lines apart, and zeros after the columns.
-	// Those on the diagonal are whole.
+	// Tiles as those of NewTiles, with rows that are an odd number of cache lines apart, and zeros
+	// after the columns. Those on the diagonal are whole.
 	tiles [][]float64
 
 	// Of some rows of a product: they as columns, and what each tile and its mirror add.
@@ -46,8 +46,8 @@ func SymmetricBytes(n, k int) int64 {
 	return bytes + 8*some*(int64(n)+tiles*tiles*side)
 }
 
-// Set stores the matrix: f is called, from several goroutines, for runs of its lower triangle, and stores the elements from column
-// `from` on of a row in run.
+// Set stores the matrix: f is called, from several goroutines, for runs of its lower triangle, and
+// stores the elements from column `from` on of a row in run.
 func (s *Symmetric) Set(threads int, f func(run []float64, row, from int)) {
 	parallel(threads, len(s.tiles), func(t int, _ *scratch) {
 		s.runs(t, f)
@@ -81,7 +81,8 @@ func (s *Symmetric) runs(t int, f func(run []float64, row, from int)) {
 	}
 }
 
-// Tiles returns the memory of the matrix as tiles (as NewTiles) of any numbers, after which it must be set again.
+// Tiles returns the memory of the matrix as tiles (as NewTiles) of any numbers, after which it must
+// be set again.
 func (s *Symmetric) Tiles() [][]float64 {
 	tiles := make([][]float64, len(s.tiles))
 	for t, tile := range s.tiles {
@@ -97,8 +98,9 @@ func tileAt(t int) (i, j int) {
 	return i, t - i*(i+1)/2
 }
 
-// Multiply stores X·A in dst, both k×n. Of each element, the products with the columns of a tile are one chain of fused
-// multiply-adds from 0 on, in order, and the chains of the tiles are added in order.
+// Multiply stores X·A in dst, both k×n. Of each element, the products with the columns of a tile
+// are one chain of fused multiply-adds from 0 on, in order, and the chains of the tiles are added
+// in order.
 func (s *Symmetric) Multiply(dst, x []float64, k, threads int) {
 	checkThin(k, s.n, k, len(x))
 	if len(dst) < k*s.n {

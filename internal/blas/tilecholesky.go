@@ -18,8 +18,8 @@ func CholeskyTiles[T float32 | float64](tiles [][]T, d, threads int) (pivot int,
 	return pivot, pivot == d
 }
 
-// blockSide returns the side of the blocks that threads factor a matrix of n rows by: a tile, or a part of one where
-// there would be so few that threads wait for each other.
+// blockSide returns the side of the blocks that threads factor a matrix of n rows by: a tile, or a
+// part of one where there would be so few that threads wait for each other.
 func blockSide(n, threads int) int {
 	if threads > 1 && n <= 3*TileDim {
 		return TileDim / 3
@@ -27,11 +27,11 @@ func blockSide(n, threads int) int {
 	return TileDim
 }
 
-// factorBlocks factors a matrix of n rows in square blocks, of which so many side by side have their columns one after the
-// other. It returns the index of the first bad pivot, or n.
+// factorBlocks factors a matrix of n rows in square blocks, of which so many side by side have
+// their columns one after the other. It returns the index of the first bad pivot, or n.
 func factorBlocks[T real](n, side, together, threads int, block func(i, j int) (elements []T, pitch int)) int {
-	// Column by column, each block as soon as those that it needs are done: they come before it in that order, so that the
-	// first that is not done never waits.
+	// Column by column, each block as soon as those that it needs are done: they come before it in
+	// that order, so that the first that is not done never waits.
 	var order [][2]int
 	blocks := (n + side - 1) / side
 	for j := range blocks {

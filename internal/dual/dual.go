@@ -39,8 +39,8 @@ const strip = 192
 // Len returns the number of rows.
 func (f *Problem) Len() int { return f.n }
 
-// AtOnce returns how many calls of Solve at once, each by one of so many threads or more, take least time, for that many
-// rows. Each has memory of its own.
+// AtOnce returns how many calls of Solve at once, each by one of so many threads or more, take
+// least time, for that many rows. Each has memory of its own.
 func AtOnce(rows int64, threads int) int {
 	most := 4
 	if rows > 2048 { // of which a factorisation keeps several threads busy
@@ -49,7 +49,8 @@ func AtOnce(rows int64, threads int) int {
 	return max(1, min(threads, most))
 }
 
-// kernelBytes returns what New, and all calls of Solve at once with their weights, add to the memory of the rows.
+// kernelBytes returns what New, and all calls of Solve at once with their weights, add to the
+// memory of the rows.
 func kernelBytes(rows int64, dim, outputs, folds, threads int) int64 {
 	rest := rows - rows/int64(max(folds, 2))*3/4 // folds differ
 	one := blas.TileBytes(int(rest), 8) + 8*strip*rest + 8*int64(outputs)*(4*rows+2*int64(dim))
@@ -66,9 +67,10 @@ type Fit struct {
 // Plain tells whether all features are penalised alike; Solve then needs no weights for a Fit.
 func (f *Problem) Plain() bool { return f.plain }
 
-// Solve fits to the rows of all folds but one. It computes the weights (D×k) into v, unless v is nil: then the problem must be
-// Plain, or Squares are missing. ok is false if the matrix is not positive definite to working precision, which fails at a
-// pivot. The result does not depend on threads.
+// Solve fits to the rows of all folds but one. It computes the weights (D×k) into v, unless v is
+// nil: then the problem must be Plain, or Squares are missing. ok is false if the matrix is not
+// positive definite to working precision, which fails at a pivot. The result does not depend on
+// threads.
 func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit Fit, pivot int, ok bool) {
 	out := f.folds[fold]
 	k, end := len(each), out.first+out.n

@@ -22,10 +22,10 @@ type fold struct {
 	first int       // position of the first row among those of all folds
 }
 
-// New returns the dual problem of the rows of all folds, on a grid of that many steps from 0 to the bound.
-// ridge is R. mean (length D) and target (length k) are the means over all rows: the intercept takes them, so that
-// nothing large cancels. Where ridge is the same for all features, the kernel is a product of
-// whole numbers and so exact, but for its centring.
+// New returns the dual problem of the rows of all folds, on a grid of that many steps from 0 to the
+// bound. ridge is R. mean (length D) and target (length k) are the means over all rows: the
+// intercept takes them, so that nothing large cancels. Where ridge is the same for all features,
+// the kernel is a product of whole numbers and so exact, but for its centring.
 func New(folds []Points, steps int, mean, target, ridge []float64, threads int) *Problem {
 	d, k := len(mean), len(target)
 	f := &Problem{root: make([]float64, d), plain: true, threads: threads}
@@ -68,7 +68,8 @@ func (f *Problem) rows(d int, do func(i int, z []int16)) {
 func (f *Problem) integers(d, steps int) {
 	n := f.n
 	f.k = kernel{n, blas.NewTiles(n)}
-	// The features are rows of the block, and the rows its columns, of which a line of the cache is written at once.
+	// The features are rows of the block, and the rows its columns, of which a line of the cache is
+	// written at once.
 	block, columns := blas.NewGrid(n, steps), blas.Make[float32](min(d, blas.MaxRows)*n)
 	for from := 0; from < d; from += blas.MaxRows {
 		count := min(blas.MaxRows, d-from)
@@ -146,11 +147,13 @@ func (f *Problem) gradient(vt, alpha []float64, d, k, threads int) {
 	})
 }
 
-// gradientSide is the side of the squares of rows and features that gradient takes at once: few enough to stay in the cache.
+// gradientSide is the side of the squares of rows and features that gradient takes at once: few
+// enough to stay in the cache.
 const gradientSide = 256
 
-// Bytes returns the most memory of a problem of that many given rows, features and outputs, with that many folds,
-// besides the rows themselves. before is what others hold beside the kernel until the first solution.
+// Bytes returns the most memory of a problem of that many given rows, features and outputs, with
+// that many folds, besides the rows themselves. before is what others hold beside the kernel until
+// the first solution.
 func Bytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
 	kernel := 4 * rows * (rows + blas.TileDim)

@@ -37,8 +37,8 @@ func (k *kernel) copyRow(dst []float64, r, first, end int) {
 	}
 }
 
-// subtract subtracts the rows of block, as many columns apart, from the rows from first on, from that column on. What
-// would lie above the diagonal is left out.
+// subtract subtracts the rows of block, as many columns apart, from the rows from first on, from
+// that column on. What would lie above the diagonal is left out.
 func (k *kernel) subtract(block []float64, first, column, columns, threads int) {
 	parallel.Each(len(block)/columns, threads, func(_, i int) {
 		for c, piece := range k.row(first+i, column, min(column+columns, first+i+1)) {
@@ -116,7 +116,8 @@ func (k *kernel) across(rows []float64, fold *fold, first, end, threads int) {
 			k.copyRow(rows[item*n:], first+item, 0, fold.first)
 			return
 		}
-		// Rows behind the fold have in its columns what its rows would have in theirs. A tile has whole groups of them.
+		// Rows behind the fold have in its columns what its rows would have in theirs. A tile has
+		// whole groups of them.
 		g := others/side + item - (end - first)
 		upper, lower := max(g*side, others), min((g+1)*side, k.n)
 		i, at := upper/blas.TileDim, upper%blas.TileDim

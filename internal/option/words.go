@@ -14,8 +14,8 @@ type Value interface {
 	Type() string
 }
 
-// Value returns the option as the value of a flag. A list can be given by several flags, and one that is separated by
-// commas as @FILE.
+// Value returns the option as the value of a flag. A list can be given by several flags, and one
+// that is separated by commas as @FILE.
 func (o *Option) Value() Value {
 	switch {
 	case o.Type() != "stringSlice":

@@ -24,9 +24,9 @@ const (
 	maxIndent   = 64 // characters before a key or a dash outside brackets
 )
 
-// Unmarshal stores the document in v, strictly: unknown and doubled names, anchors,
-// aliases, tags, a second document and values of a wrong type are errors, in one line
-// that names the line of the text. A byte order mark at the beginning is ignored. The caller sees to it that data has at most
+// Unmarshal stores the document in v, strictly: unknown and doubled names, anchors, aliases, tags,
+// a second document and values of a wrong type are errors, in one line that names the line of the
+// text. A byte order mark at the beginning is ignored. The caller sees to it that data has at most
 // MaxBytes bytes; more is an error, too.
 func Unmarshal(data []byte, v any) error {
 	if len(data) > MaxBytes {

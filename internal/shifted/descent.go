@@ -42,8 +42,9 @@ type Factor struct {
 	inverse  float64 // mean of the diagonal of the inverse, estimated from the last pivots
 }
 
-// Factor factors A + μR in tiles (as blas.NewTiles), which it overwrites. It returns nil if float32 is too coarse for
-// the matrix. again is another factor of that size, whose memory it takes over and which must not be used after that; nil for none.
+// Factor factors A + μR in tiles (as blas.NewTiles), which it overwrites. It returns nil if float32
+// is too coarse for the matrix. again is another factor of that size, whose memory it takes over
+// and which must not be used after that; nil for none.
 func (m *Matrix) Factor(mu float64, tiles [][]float32, again *Factor) *Factor {
 	n := m.dim
 	m.a.Runs(m.Threads, func(run []float64, row, from int) {
@@ -84,8 +85,8 @@ func (m *Matrix) Factor(mu float64, tiles [][]float32, again *Factor) *Factor {
 // Serves reports whether f is also good enough for μ.
 func (f *Factor) Serves(mu float64) bool { return math.Abs(mu-f.mu)*f.inverse < sharing }
 
-// ServesFar reports whether descents by f for μ take not many more steps than for its own: no eigenvalue of M⁻¹(A + μR) is
-// further than by a decade from one for its own μ.
+// ServesFar reports whether descents by f for μ take not many more steps than for its own: no
+// eigenvalue of M⁻¹(A + μR) is further than by a decade from one for its own μ.
 func (f *Factor) ServesFar(mu float64) bool { return mu <= decade*f.mu && f.mu <= decade*mu }
 
 // System is a system for Descend to solve.
@@ -105,8 +106,8 @@ type output struct {
 	alpha     float64 // the length of the last step
 }
 
-// descent is one call of Descend. Matrices of vectors are row-major and have k rows for each unsolved system, in their
-// order.
+// descent is one call of Descend. Matrices of vectors are row-major and have k rows for each
+// unsolved system, in their order.
 type descent struct {
 	*Matrix
 	k       int
@@ -117,8 +118,9 @@ type descent struct {
 	z32     []float32
 }
 
-// Descend solves the systems with right sides b (n×k, row-major), as far as it converges. Systems that share a factor
-// are adjacent. It returns the solutions of all systems one after the other, solved or not.
+// Descend solves the systems with right sides b (n×k, row-major), as far as it converges. Systems
+// that share a factor are adjacent. It returns the solutions of all systems one after the other,
+// solved or not.
 func (m *Matrix) Descend(b []float64, k int, systems []*System) (x []float64) {
 	n := m.dim
 	size := len(systems) * k * n

@@ -1,5 +1,6 @@
-// Package shifted solves symmetric systems (A + μR)X = B with a diagonal R for several shifts μ: exactly, by a
-// factorisation in float64 of each, or by conjugate gradients with factors in float32.
+// Package shifted solves symmetric systems (A + μR)X = B with a diagonal R for several shifts μ:
+// exactly, by a factorisation in float64 of each, or by conjugate gradients with factors in
+// float32.
 package shifted
 
 import (
@@ -26,8 +27,8 @@ func New(n, threads int) Matrix {
 	}
 }
 
-// Tiles returns tiles (as blas.NewTiles) of any numbers to compute in. Their memory is that of the matrix of descents, if
-// there is one, which is lost.
+// Tiles returns tiles (as blas.NewTiles) of any numbers to compute in. Their memory is that of the
+// matrix of descents, if there is one, which is lost.
 func (m *Matrix) Tiles() [][]float64 {
 	switch {
 	case m.tiles != nil:
@@ -39,9 +40,9 @@ func (m *Matrix) Tiles() [][]float64 {
 	return m.tiles
 }
 
-// SolveTiles replaces b (n×k, row-major) by the solution for μ, for a matrix A in the tiles of its lower triangle (as
-// blas.NewTiles), which it overwrites. If the matrix is not positive definite to working
-// precision, ok is false and pivot is the 0-based index of the failure.
+// SolveTiles replaces b (n×k, row-major) by the solution for μ, for a matrix A in the tiles of its
+// lower triangle (as blas.NewTiles), which it overwrites. If the matrix is not positive definite to
+// working precision, ok is false and pivot is the 0-based index of the failure.
 func (m *Matrix) SolveTiles(tiles [][]float64, b []float64, k int, mu float64) (pivot int, ok bool) {
 	for i := range m.dim {
 		g := blas.TileDiagonal(tiles, m.dim, i)
@@ -51,7 +52,8 @@ func (m *Matrix) SolveTiles(tiles [][]float64, b []float64, k int, mu float64) (
 	if pivot, ok := blas.CholeskyTiles(tiles, m.dim, m.Threads); !ok {
 		return pivot, false
 	}
-	// A singular matrix may have pivots that are rounding error alone: anything up to n·2⁻⁵² of the original entry.
+	// A singular matrix may have pivots that are rounding error alone: anything up to n·2⁻⁵² of the
+	// original entry.
 	tiny := float64(m.dim) * 0x1p-52
 	for i, g := range m.Diag {
 		if l := *blas.TileDiagonal(tiles, m.dim, i); !(l*l > tiny*(g+float64(mu*m.Ridge[i]))) {

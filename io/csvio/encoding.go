@@ -15,7 +15,8 @@ import (
 // Encoding is how the text of a file is stored. The zero value is what a model says, or UTF8.
 type Encoding string
 
-// The encodings. Latin1 is Windows-1252, which has ISO 8859-1 and more letters in place of control characters.
+// The encodings. Latin1 is Windows-1252, which has ISO 8859-1 and more letters in place of control
+// characters.
 const (
 	UTF8   Encoding = "utf-8"
 	Latin1 Encoding = "latin1"
@@ -49,7 +50,8 @@ func (e Encoding) Validate() error {
 	return nil
 }
 
-// decode returns the text in UTF-8, in scratch memory if it changes. All characters with meaning in CSV are ASCII.
+// decode returns the text in UTF-8, in scratch memory if it changes. All characters with meaning in
+// CSV are ASCII.
 func (e Encoding) decode(scratch *[]byte, text []byte) []byte {
 	if e != Latin1 || !bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return text

@@ -14,7 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// evidenceRecords and evidenceLen limit how many records, and bytes, below the first record are compared with it.
+// evidenceRecords and evidenceLen limit how many records, and bytes, below the first record are
+// compared with it.
 const (
 	evidenceRecords = 1000
 	evidenceLen     = 1 << 20

@@ -111,7 +111,8 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 	return l, doubt, err
 }
 
-// spaced adds to an error of a file with one column that spaces seem to separate its fields, if they do in its first two lines.
+// spaced adds to an error of a file with one column that spaces seem to separate its fields, if
+// they do in its first two lines.
 func spaced(head []byte, err error) error {
 	first, rest, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
 	second, _, _ := bytes.Cut(rest, []byte("\n"))

@@ -195,7 +195,8 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 // fewLines is the largest number of lines in a quoted field that are not compared with records.
 const fewLines = 4
 
-// findQuoted notes the first field of a record in which nine lines of ten have as many separators as a record.
+// findQuoted notes the first field of a record in which nine lines of ten have as many separators
+// as a record.
 func (r *Reader) findQuoted(rec []byte) {
 	f := fields{rec: rec, comma: r.layout.Comma}
 	separators := len(r.layout.Stored()) - 1
@@ -223,8 +224,9 @@ func (r *Reader) findQuoted(rec []byte) {
 	}
 }
 
-// Seen returns the number of records that repeat the header, as joined files have them, and are not rows. quoted is the first and the
-// last line of the first quoted field that seems to hold records, as between two stray quotes, and how many; zeros if there is none.
+// Seen returns the number of records that repeat the header, as joined files have them, and are not
+// rows. quoted is the first and the last line of the first quoted field that seems to hold records,
+// as between two stray quotes, and how many; zeros if there is none.
 func (r *Reader) Seen() (headers int64, quoted [3]int64) { return r.heads, r.quoted }
 
 // repeatsHeader reports whether a record has the fields of the header.

@@ -13,10 +13,10 @@ type Assignment struct {
 	Count  int     `json:"count"`
 }
 
-// Assign assigns the rows of the shards, which are in row order, to partitions of about
-// equal size. The result depends only on the shards and the number of partitions. With
-// enough shards, each assignment has one partition. The rows of a shard larger than a
-// partition, such as a compressed file, go to several in turn. Every partition and every shard is in exactly one assignment.
+// Assign assigns the rows of the shards, which are in row order, to partitions of about equal size.
+// The result depends only on the shards and the number of partitions. With enough shards, each
+// assignment has one partition. The rows of a shard larger than a partition, such as a compressed
+// file, go to several in turn. Every partition and every shard is in exactly one assignment.
 func (d *Dataset) Assign(shards []Shard, partitions int) []Assignment {
 	var total float64
 	for _, s := range shards {

@@ -1,5 +1,6 @@
-// Package dataset combines the files that a user names into one table of rows, whatever
-// their format. It recognises formats, checks that the files agree, cuts them into shards, and reads a shard block by block.
+// Package dataset combines the files that a user names into one table of rows, whatever their
+// format. It recognises formats, checks that the files agree, cuts them into shards, and reads a
+// shard block by block.
 //
 // No row is lost silently. The Report of a shard records what its reader saw. Tile
 // checks that the shards of a file join exactly, and Count that every row was either
@@ -105,7 +106,8 @@ type Dataset struct {
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the first label column, where rows have labels
 
-	// Notes list signs that files are missing or read twice: missing shards, links to one file, empty files, columns of some files.
+	// Notes list signs that files are missing or read twice: missing shards, links to one file,
+	// empty files, columns of some files.
 	Notes []string `json:"-"`
 }
 
@@ -160,7 +162,8 @@ func (e *Error) Error() string {
 	if f := find(e.Format); f != nil {
 		pkg = f.pkg()
 	}
-	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(Cause(e.Err), `("FILE`, `("`+e.Name) // in calls that convert it
+	// in calls that convert it
+	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(Cause(e.Err), `("FILE`, `("`+e.Name)
 }
 
 // Cause returns only the cause of a reader's error: without package names, and without

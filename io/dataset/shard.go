@@ -39,10 +39,12 @@ type Report struct {
 	Named []byte `json:"named,omitempty"`
 	// NotNumbers reports whether a field was found that is not a number, in a table that is read as numbers.
 	NotNumbers bool `json:"not_numbers,omitempty"`
-	// Missing and Others count fields of a typed table in the rows used: missing ones, and texts that are not levels of their category.
-	Missing  int64      `json:"missing,omitempty"`
-	Others   int64      `json:"others,omitempty"`
-	Zones    int64      `json:"zones,omitempty"`     // times with a zone where those of the training data have none, or the reverse
+	// Missing and Others count fields of a typed table in the rows used: missing ones, and texts
+	// that are not levels of their category.
+	Missing int64 `json:"missing,omitempty"`
+	Others  int64 `json:"others,omitempty"`
+	// times with a zone where those of the training data have none, or the reverse
+	Zones    int64      `json:"zones,omitempty"`
 	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
 	Headers  int64      `json:"headers,omitempty"`   // records that repeat the header, which are not rows
 	Quoted   [3]int64   `json:"quoted,omitzero"`     // from line, to line, rows: a quoted field that seems to hold rows

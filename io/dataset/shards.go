@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// CompressedTwice returns the names that are another file's with the ending of a compression, as a.csv.gz beside a.csv.
+// CompressedTwice returns the names that are another file's with the ending of a compression, as
+// a.csv.gz beside a.csv.
 func CompressedTwice(files []string) (twice []string) {
 	there := map[string]bool{}
 	for _, file := range files {

@@ -103,7 +103,8 @@ func AgreeColumns(o *Opening, files []Seen) error {
 		if slices.Equal(of.Table().Columns, schema.Columns) && of.Table().Path == schema.Path {
 			continue
 		}
-		layout, err := schema.Match(&TableLayout{Columns: of.Table().Columns, Path: of.Table().Path, Label: -1}, true) // columns of the schema's names
+		// columns of the schema's names
+		layout, err := schema.Match(&TableLayout{Columns: of.Table().Columns, Path: of.Table().Path, Label: -1}, true)
 		if err == nil {
 			err = found(o, i, &schema, &layout)
 		}

@@ -67,7 +67,8 @@ func (c Choice) given(columns []string) []string {
 		func(s string) bool { return s == "" })
 }
 
-// ByName reports whether a column is given by what cannot be a position, nor the name that a column without one gets, such as c2.
+// ByName reports whether a column is given by what cannot be a position, nor the name that a column
+// without one gets, such as c2.
 func (c Choice) ByName() bool {
 	return slices.ContainsFunc(c.given(nil), func(s string) bool {
 		_, err := strconv.Atoi(strings.TrimPrefix(s, "c"))
@@ -75,8 +76,8 @@ func (c Choice) ByName() bool {
 	})
 }
 
-// Layout returns the layout of records with the columns, which have names or generated ones, and with those of
-// the path if they have names. Features are in the order of the columns.
+// Layout returns the layout of records with the columns, which have names or generated ones, and
+// with those of the path if they have names. Features are in the order of the columns.
 func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 	l := TableLayout{Columns: columns, Label: -1}
 	if named {

@@ -12,8 +12,8 @@ import (
 // MaxColumns is the largest number of fields of a record.
 const MaxColumns = rows.MaxDim + 1
 
-// isName tells that the texts of a column with the role name a row or what it belongs to. They are kept as they are, beside
-// what else the column may be for a model.
+// isName tells that the texts of a column with the role name a row or what it belongs to. They are
+// kept as they are, beside what else the column may be for a model.
 func isName(role string) bool { return role == IDRole || slices.Contains(groups, role) }
 
 // The roles of columns that are neither features nor the label.

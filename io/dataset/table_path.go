@@ -32,8 +32,9 @@ func pathValues(path string) map[string]string {
 	return values
 }
 
-// SetPath finds the columns whose values are in the paths of all files: those of the model that the data is for;
-// without a model, those that an option names, and those that have several values and are not to be ignored.
+// SetPath finds the columns whose values are in the paths of all files: those of the model that the
+// data is for; without a model, those that an option names, and those that have several values and
+// are not to be ignored.
 func SetPath(o *Opening) {
 	first := pathValues(o.Data.Files[0].Name)
 	several := map[string]bool{}

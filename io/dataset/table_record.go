@@ -145,7 +145,8 @@ func (r *Record) Check(field int, reason string) {
 	}
 }
 
-// End returns what rows.Reader.Append does for the x that Begin got. A field that the record did not have is missing.
+// End returns what rows.Reader.Append does for the x that Begin got. A field that the record did
+// not have is missing.
 func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {
 	for _, field := range r.Used {
 		if r.marks[field] != r.number {

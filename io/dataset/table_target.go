@@ -94,8 +94,8 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// Texts is a Sink that keeps the texts of a column, one after another, and passes values on if they have a further
-// target.
+// Texts is a Sink that keeps the texts of a column, one after another, and passes values on if they
+// have a further target.
 type Texts struct {
 	null string // in place of a missing text
 	text []byte

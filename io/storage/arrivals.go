@@ -43,8 +43,8 @@ type seen struct {
 	since    time.Time // of a young file, how long it has been like that; of others, when it was listed last
 }
 
-// forgetAfter is how long a file is remembered that is no longer listed. If many files vanish for a moment, it would take
-// long to ask again whether each is done.
+// forgetAfter is how long a file is remembered that is no longer listed. If many files vanish for a
+// moment, it would take long to ask again whether each is done.
 const forgetAfter = 10 * time.Minute
 
 // changed tells whether a file is another one than it was.

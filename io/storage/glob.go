@@ -136,8 +136,8 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 	return nil
 }
 
-// inside returns an error if a listing that tells of bad entries has come to a name that leads out of the directory
-// before the first wildcard, where others may make links.
+// inside returns an error if a listing that tells of bad entries has come to a name that leads out
+// of the directory before the first wildcard, where others may make links.
 func (w *globbing) inside(name string) error {
 	if w.bad == nil || w.root == "" {
 		return nil
@@ -149,7 +149,8 @@ func (w *globbing) inside(name string) error {
 	return fail("stat", name, err)
 }
 
-// fault tells of an error that concerns an entry, unless any ends the listing. An entry that has vanished is none.
+// fault tells of an error that concerns an entry, unless any ends the listing. An entry that has
+// vanished is none.
 func (d lister) fault(name string, err error) error {
 	if err == nil || d.bad == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -89,8 +89,9 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 	return nil, ErrNoMatch
 }
 
-// confined returns an error unless a file that was listed is below a directory, whose name has no links. Links may have
-// changed since the file was found; what is read must be the file that is checked here.
+// confined returns an error unless a file that was listed is below a directory, whose name has no
+// links. Links may have changed since the file was found; what is read must be the file that is
+// checked here.
 func (l local) confined(ctx context.Context, o Object, root string) error {
 	name, err := filepath.EvalSymlinks(o.URI)
 	if err != nil {

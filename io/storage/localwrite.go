@@ -65,8 +65,8 @@ func replace(ctx context.Context, p string, write func(io.Writer) error, durable
 	return err
 }
 
-// MakePrivate makes a directory, unless it is there, that only its owner may use, and with it the state in it. Buckets have
-// no such directories.
+// MakePrivate makes a directory, unless it is there, that only its owner may use, and with it the
+// state in it. Buckets have no such directories.
 func MakePrivate(ctx context.Context, name string) error {
 	p, err := path(name)
 	if b, schemeErr := at(name); schemeErr == nil && b != (local{}) {
@@ -81,8 +81,8 @@ func MakePrivate(ctx context.Context, name string) error {
 	return fail("create", name, err)
 }
 
-// mkdirAll makes a directory and those above it, and syncs each before it is used. It tells whether state in the directory
-// is private; directories made for state in a private one are.
+// mkdirAll makes a directory and those above it, and syncs each before it is used. It tells whether
+// state in the directory is private; directories made for state in a private one are.
 func mkdirAll(dir string, state bool) (private bool, err error) {
 	fi, err := disk.Now().Stat(dir)
 	switch {

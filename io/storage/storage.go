@@ -251,9 +251,10 @@ func List(ctx context.Context, pattern string) (objects []Object, err error) {
 	return objects, fail("list", pattern, err)
 }
 
-// ListReadable is List for a reader that comes back. What is wrong with an entry concerns that entry alone, and bad is
-// told why it is not in the list: a link without a target or out of the directory before the first wildcard, what is
-// not a regular file, a directory that cannot be read. An entry that vanishes and a pattern without a match are no errors.
+// ListReadable is List for a reader that comes back. What is wrong with an entry concerns that
+// entry alone, and bad is told why it is not in the list: a link without a target or out of the
+// directory before the first wildcard, what is not a regular file, a directory that cannot be read.
+// An entry that vanishes and a pattern without a match are no errors.
 func ListReadable(ctx context.Context, pattern string, bad func(name, why string)) (objects []Object, err error) {
 	b, err := at(pattern)
 	if _, isLocal := b.(local); isLocal {

@@ -140,8 +140,9 @@ func (c *cluster) launch(name string, cmd *exec.Cmd) (*role, error) {
 	return r, err
 }
 
-// keep starts a manager, the last of the processes that begin returns, and begins again whenever it ends, as the
-// orchestrator of a real cluster does; a task manager's pool with it, which are one pod. It returns the first one.
+// keep starts a manager, the last of the processes that begin returns, and begins again whenever it
+// ends, as the orchestrator of a real cluster does; a task manager's pool with it, which are one
+// pod. It returns the first one.
 func (c *cluster) keep(name string, begin func(name string) ([]*role, error)) (*role, error) {
 	roles, err := begin(name)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// digests has for each job, VARIANT/SET, the digest of each output, "COMMAND FILE". Of variants other than base it has
-// only what differs from base, and "" for what is missing.
+// digests has for each job, VARIANT/SET, the digest of each output, "COMMAND FILE". Of variants
+// other than base it has only what differs from base, and "" for what is missing.
 type digests map[string]map[string]string
 
 func readDigests(name string) (digests, error) {

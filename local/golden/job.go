@@ -180,7 +180,8 @@ func (j *job) look(command string) error {
 
 func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:16] }
 
-// changing is what differs from run to run: times of day, how long things take, and names that depend on versions of files.
+// changing is what differs from run to run: times of day, how long things take, and names that
+// depend on versions of files.
 var changing = []*regexp.Regexp{
 	regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]?\d\d:?\d\d:?\d\d(?:\.\d+)?Z?`),
 	regexp.MustCompile(`"(?:version|digest|modified|seen|id|sha256)": "?[\w.]+"?`),

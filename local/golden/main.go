@@ -95,7 +95,8 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// runAll runs the commands on every set in every variant that the pattern takes, and the refusals, two at a time.
+// runAll runs the commands on every set in every variant that the pattern takes, and the refusals,
+// two at a time.
 func runAll(ctx context.Context, r *runner, sets []*set, pattern *regexp.Regexp) (digests, error) {
 	lines, err := commands()
 	if err != nil {

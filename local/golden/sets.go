@@ -35,8 +35,8 @@ type table struct {
 	train, test [][]byte
 }
 
-// write writes the training rows to files train-*, the test rows to test-0, either half of the training rows to a-0 and b-0, five
-// of them to gone-0, and a third to each of three days.
+// write writes the training rows to files train-*, the test rows to test-0, either half of the
+// training rows to a-0 and b-0, five of them to gone-0, and a third to each of three days.
 func (s *set) write(dir string, files int) error {
 	for _, t := range s.tables {
 		n := len(t.train)

@@ -1,7 +1,8 @@
 //go:build unix
 
-// Command stream runs bochner predict --stream for as long as wished, while it and its job server are killed, models
-// change under it, and a model, a file and a row are bad. Then it counts every row of the output.
+// Command stream runs bochner predict --stream for as long as wished, while it and its job server
+// are killed, models change under it, and a model, a file and a row are bad. Then it counts every
+// row of the output.
 //
 //	go run ./local/stream -binary bochner -rows 10000000 -time 1h
 package main

@@ -26,12 +26,12 @@ func Potentials(v, sums []float64, r int, n int64) {
 	}
 }
 
-// Choose plays the game with the kernel's answers restricted to the features z (n×r): in
-// each round the o.Take features of the largest potential, of all r, are taken, one more time
-// where they were before, until o.Frequencies were. It is the game of rotation-invariant kernels
-// when the features are spherical harmonics (Bullins, Zhang & Zhang 2018, Appendix A.3); the
-// search's options, Sample and Apart are not used. The potentials are exact, so Report.Lower is a proven bound. The
-// error names the invalid option or class. It panics if z is too short.
+// Choose plays the game with the kernel's answers restricted to the features z (n×r): in each round
+// the o.Take features of the largest potential, of all r, are taken, one more time where they were
+// before, until o.Frequencies were. It is the game of rotation-invariant kernels when the features
+// are spherical harmonics (Bullins, Zhang & Zhang 2018, Appendix A.3); the search's options, Sample
+// and Apart are not used. The potentials are exact, so Report.Lower is a proven bound. The error
+// names the invalid option or class. It panics if z is too short.
 func Choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
 	o.Search = Search{Chains: 1, Steps: 1, Width: 1, Spread: 1, Step: 1}
 	if err := o.Validate(); err != nil {

@@ -19,11 +19,11 @@ type Result struct {
 	Dual    *Dual     // the weights of the last round
 }
 
-// Learn plays the game for rows in memory, x (n×d) of the given classes
-// (0 … classes−1): Algorithm 2 of Bullins, Zhang & Zhang (2018). The
-// frequencies found have equal weights. The result depends on the rows and their order, but not
-// on the number of threads. progress, if not nil, is called with each round's report.
-// The error names the invalid option or class, or says that values are too large. It panics if x is too short.
+// Learn plays the game for rows in memory, x (n×d) of the given classes (0 … classes−1): Algorithm
+// 2 of Bullins, Zhang & Zhang (2018). The frequencies found have equal weights. The result depends
+// on the rows and their order, but not on the number of threads. progress, if not nil, is called
+// with each round's report. The error names the invalid option or class, or says that values are
+// too large. It panics if x is too short.
 func Learn(x []float32, d int, class []int32, classes int, o Options, threads int, progress func(Report)) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

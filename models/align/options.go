@@ -35,11 +35,11 @@ type Options struct {
 	Sample int
 }
 
-// Paper returns the options that the paper recommends (Appendix A.1): 500 chains of
-// 100 steps from a Gaussian of 1.5/σ, noise as long as the gradient's step, ten
-// frequencies a round, exact projections, steps of the dual weights that fall as 1/√t. That the ten
-// are ½/σ apart is ours: in few dimensions many chains end on one peak. It is no more than a precaution: on the
-// windmill distances from 0 to 4/σ gave accuracies that differ by no more than a few standard errors of the
+// Paper returns the options that the paper recommends (Appendix A.1): 500 chains of 100 steps from
+// a Gaussian of 1.5/σ, noise as long as the gradient's step, ten frequencies a round, exact
+// projections, steps of the dual weights that fall as 1/√t. That the ten are ½/σ apart is ours: in
+// few dimensions many chains end on one peak. It is no more than a precaution: on the windmill
+// distances from 0 to 4/σ gave accuracies that differ by no more than a few standard errors of the
 // test, in no order. In many dimensions chains are far apart anyhow.
 func Paper(lambda, width float64, frequencies int, seed uint64) Options {
 	return Options{

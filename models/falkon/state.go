@@ -22,15 +22,16 @@ const (
 type state struct {
 	round int
 	all   []float64 // which the slices below are parts of
-	// phase, at least ‖φ‖, at least |t|, and the largest residual that a verification has found, in units of the
-	// tolerance; 0 before.
+	// phase, at least ‖φ‖, at least |t|, and the largest residual that a verification has found, in
+	// units of the tolerance; 0 before.
 	phase, radius, size, last []float64
 	target, spread, norm      []float64 // of each output: the mean of the codes, their variance, ‖r‖
 	rho, found                []float64 // of each column: residual·P⁻¹residual, ‖residual‖/‖r‖
-	counts                    []float64 // loss.Tally of each λ, of rows to learn from and held out, by the last verification
-	unit, mean                []float64 // D: of the grid, a power of two; μ
-	right                     []float64 // outputs×D: r
-	x, residual, p            []float64 // columns×D: the weights, r − A x, and the directions, which are float32
+	// loss.Tally of each λ, of rows to learn from and held out, by the last verification
+	counts         []float64
+	unit, mean     []float64 // D: of the grid, a power of two; μ
+	right          []float64 // outputs×D: r
+	x, residual, p []float64 // columns×D: the weights, r − A x, and the directions, which are float32
 }
 
 // fields of a loss.Tally.
@@ -94,9 +95,11 @@ func decodeState(o *Options, data []byte) (*state, error) {
 // partial is the partial result of a worker. All of its sums are exact.
 type partial struct {
 	most []float32 // scaling: the largest |φ| of each column, and the largest |t|
-	// sums are vectors×D, then Σ of each vector's factors, then the rows, and of each λ and side rows and errors.
+	// sums are vectors×D, then Σ of each vector's factors, then the rows, and of each λ and side
+	// rows and errors.
 	sums []int64
-	// exact are Σ c t², and of each λ and side the sums of the losses, of the weights, and of those of errors.
+	// exact are Σ c t², and of each λ and side the sums of the losses, of the weights, and of those
+	// of errors.
 	exact []exact.Sum
 }
 

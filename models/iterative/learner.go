@@ -29,8 +29,9 @@ type Definition struct {
 	// Weighted says that it takes rows with weights: iterative.Block.Weights counts in all that it
 	// learns and measures.
 	Weighted bool
-	// Joint says that it fits all values of λ in the same rounds, from a sample that Learner.Open reads from a file.
-	// The report that ends the rounds has those of all λ in Detail, in their order, and the model is that of the best.
+	// Joint says that it fits all values of λ in the same rounds, from a sample that Learner.Open
+	// reads from a file. The report that ends the rounds has those of all λ in Detail, in their
+	// order, and the model is that of the best.
 	Joint bool
 }
 
@@ -52,8 +53,8 @@ type Iterative interface {
 	// Resumes tells whether the fit for one λ should start from the weights for another,
 	// because the result does not depend on the initial weights.
 	Resumes() bool
-	// Steps returns about how many steps a fit of all rounds takes at each row and output, besides scoring it. A step is a
-	// product with the weights and a change of them.
+	// Steps returns about how many steps a fit of all rounds takes at each row and output, besides
+	// scoring it. A step is a product with the weights and a change of them.
 	Steps() float64
 	// Memory returns the most memory that a training of that size takes.
 	Memory(s Size) Memory

@@ -81,7 +81,8 @@ const DefaultKeep = 1 << 30
 // for machines six times, which takes less than half an hour.
 const startedRounds = 20
 
-// Complete fills in partitions for that many readers, and rounds per job where each job starts machines, or not.
+// Complete fills in partitions for that many readers, and rounds per job where each job starts
+// machines, or not.
 func (r *Running) Complete(readers int, starts bool) {
 	r.Partitions = cmp.Or(r.Partitions, max(1, min(readers, MaxPartitions)))
 	if starts {

@@ -71,8 +71,8 @@ func (s Stop) near(r Report) bool {
 	return s.Gap > 0 && known && gap <= s.Gap*math.Abs(r.Objective)
 }
 
-// Compared returns the number of states among which the one that Reached takes was chosen for the least held-out error;
-// 0 if something else chose it.
+// Compared returns the number of states among which the one that Reached takes was chosen for the
+// least held-out error; 0 if something else chose it.
 func (s Stop) Compared(history []Report, taken int) int {
 	n := min(len(history), taken+s.Patience+1)
 	better := func(r Report) bool { return BetterReport(r, history[taken]) }

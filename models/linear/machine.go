@@ -26,8 +26,8 @@ type Data struct {
 	// three rows, and a row of weight 0 is not used. See package profile.
 	Weights []float64
 
-	// Groups names what each row belongs to, or is nil if rows are independent: where rows are held out, those of a
-	// group are held out together.
+	// Groups names what each row belongs to, or is nil if rows are independent: where rows are held
+	// out, those of a group are held out together.
 	Groups []string
 }
 

@@ -75,9 +75,10 @@ func (c *clusters) losses(metric int) *Losses {
 	return l
 }
 
-// Independent returns how many independent rows, whose losses of a metric have that variance, would have a mean loss of
-// the challenger as certain as that of the rows of a Grouped sum, with quantiles of Student's t for few groups. If
-// all groups have the same mean, it is the number of groups.
+// Independent returns how many independent rows, whose losses of a metric have that variance, would
+// have a mean loss of the challenger as certain as that of the rows of a Grouped sum, with
+// quantiles of Student's t for few groups. If all groups have the same mean, it is the number of
+// groups.
 func (s *Sum) Independent(m Metric, variance float64) float64 {
 	d := s.of(m).Difference(1)
 	if d.Error == 0 || d.Effective < 2 {

@@ -26,7 +26,8 @@ type Comparison struct {
 	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", that of sums of groups
 	// TooFew says why there is no test and no interval; "" if there are enough rows.
 	TooFew string `json:"too_few,omitempty"`
-	// Rough says why p and the interval are only approximate, and Judge does not decide; "" if they are as exact as they say.
+	// Rough says why p and the interval are only approximate, and Judge does not decide; "" if they
+	// are as exact as they say.
 	Rough string `json:"rough,omitempty"`
 	// Pairs are those of Error.
 	Pairs *Pairs `json:"pairs,omitempty"`
@@ -188,8 +189,8 @@ func (s *Sum) Fit(c Condition) (Condition, error) {
 	return c, nil
 }
 
-// Judge says whether a condition that Fit has returned holds. A condition that the rows are too few or too skewed to
-// decide does not.
+// Judge says whether a condition that Fit has returned holds. A condition that the rows are too few
+// or too skewed to decide does not.
 func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	v := Verdict{Condition: c.String(), P: 1}
 	amount, ratio := c.Amount, 1.0
@@ -216,7 +217,8 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 		if v.Why = cmp.Or(s.tooFewFor(c), s.skewed(d.Skew, d.Effective)); v.Why != "" {
 			return v
 		}
-		// The correction for skewness is too generous where large differences occur on both sides and a sample shows one.
+		// The correction for skewness is too generous where large differences occur on both sides
+		// and a sample shows one.
 		plain, margin := d, amount/c.Metric.scale(unit)
 		plain.Skew = 0
 		if v.P = max(d.PBelow(margin), plain.PBelow(margin)); c.Metric == Error && d.Error == 0 {
@@ -229,11 +231,13 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	return v
 }
 
-// mostSkew is the largest skewness of a mean at which its test is at its level: the more skewed differences are, the more
-// often the few large ones are missing from a sample that shows no difference. TestGatesKeepTheirLevel has the levels.
+// mostSkew is the largest skewness of a mean at which its test is at its level: the more skewed
+// differences are, the more often the few large ones are missing from a sample that shows no
+// difference. TestGatesKeepTheirLevel has the levels.
 const mostSkew = 0.15
 
-// skewed says why a mean difference cannot be judged by its rows or groups, because a few of them decide; "" if it can.
+// skewed says why a mean difference cannot be judged by its rows or groups, because a few of them
+// decide; "" if it can.
 func (s *Sum) skewed(skew, effective float64) string {
 	if skew <= mostSkew || effective < score.LeastMeanRows {
 		return ""
@@ -243,14 +247,17 @@ func (s *Sum) skewed(skew, effective float64) string {
 		s.counts(), skew, mostSkew, want)
 }
 
-// leastShare is the share of rows of a kind that must be among the rows by which a loss is judged, however bad they are.
+// leastShare is the share of rows of a kind that must be among the rows by which a loss is judged,
+// however bad they are.
 const leastShare = 0.01
 
-// leastRows returns of how many rows a condition on a loss takes the mean. With so many, rows of a kind that is leastShare
-// of all are absent, or too few to show as skewness, with a probability of at most Level.
+// leastRows returns of how many rows a condition on a loss takes the mean. With so many, rows of a
+// kind that is leastShare of all are absent, or too few to show as skewness, with a probability of
+// at most Level.
 func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.Level()) / (0.6 * leastShare)) }
 
-// tooFewFor says why the rows or groups are too few to judge a condition; "" if they are enough. Errors are bounded.
+// tooFewFor says why the rows or groups are too few to judge a condition; "" if they are enough.
+// Errors are bounded.
 func (s *Sum) tooFewFor(c Condition) string {
 	switch least := c.leastRows(); {
 	case c.Metric == Error:

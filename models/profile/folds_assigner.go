@@ -74,8 +74,8 @@ func (d *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
 	return rows.HashBlock(dst, d.seed^salt, b)
 }
 
-// Contents appends a hash of 8 bytes for each row of a block: of its numbers, labels and weight, and of the key by
-// which it is assigned to a fold. Equal rows have equal hashes.
+// Contents appends a hash of 8 bytes for each row of a block: of its numbers, labels and weight,
+// and of the key by which it is assigned to a fold. Equal rows have equal hashes.
 func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
 	d.own = rows.HashBlock(d.own[:0], d.seed^salt, b)
 	for i, h := range d.own {

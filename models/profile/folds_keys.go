@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// FoldKeys counts the keys of rows, up to maxCounted, of which a Rule is made. The zero value has counted none. It is a
-// function of the rows, whatever their order.
+// FoldKeys counts the keys of rows, up to maxCounted, of which a Rule is made. The zero value has
+// counted none. It is a function of the rows, whatever their order.
 type FoldKeys struct {
 	counts map[uint64]int64 // nil if there are more than maxCounted
 	many   bool
@@ -172,8 +172,8 @@ func (k *FoldKeys) cut(r *FoldRule, gap float64) error {
 	return nil
 }
 
-// Cluster returns how many of n rows have the key of a row, in the mean over rows: estimated from pairs of rows in a
-// sample.
+// Cluster returns how many of n rows have the key of a row, in the mean over rows: estimated from
+// pairs of rows in a sample.
 func (k *FoldKeys) Cluster(n int64) float64 {
 	same := map[uint64]float64{}
 	var pairs float64

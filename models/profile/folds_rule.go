@@ -70,7 +70,8 @@ func (r *FoldRule) Validate() error {
 // folds with larger numbers, which are earlier in time.
 func (r *FoldRule) Ordered() bool { return r != nil && r.By == ByTime }
 
-// GroupSize returns how many rows are as good as one, because those of a group are alike; 1 where rows are independent.
+// GroupSize returns how many rows are as good as one, because those of a group are alike; 1 where
+// rows are independent.
 func (r *FoldRule) GroupSize() float64 {
 	if r == nil {
 		return 1

@@ -45,9 +45,10 @@ const (
 	scoreBits = 37      // of the sum of all weights in scores
 )
 
-// ScoringGrid returns the grid for the weights of rows in scores, whose sums have room for more than NewGrid's 8 bits. Weights
-// are used as they are unless their sum is above 2³⁷ of their common unit; then they are rounded by up to 2⁻³⁷ of the sum.
-// Either way they have at most 24 significant bits, as float32 values have. It returns nil if weights are equal.
+// ScoringGrid returns the grid for the weights of rows in scores, whose sums have room for more
+// than NewGrid's 8 bits. Weights are used as they are unless their sum is above 2³⁷ of their common
+// unit; then they are rounded by up to 2⁻³⁷ of the sum. Either way they have at most 24 significant
+// bits, as float32 values have. It returns nil if weights are equal.
 func ScoringGrid(w *Weights) *WeightGrid {
 	if w.Equal() {
 		return nil

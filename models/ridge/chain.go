@@ -15,8 +15,8 @@ func stride(o *Options) int {
 	return 1
 }
 
-// SolveChain is ridge.Solve for folds in the order of time, which are added by Options.Add. It judges every fold that
-// has earlier ones, or with Options.First fold 0 alone.
+// SolveChain is ridge.Solve for folds in the order of time, which are added by Options.Add. It
+// judges every fold that has earlier ones, or with Options.First fold 0 alone.
 func SolveChain(o Options) (*Solution, error) {
 	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Given || o.First && !o.Gap {
 		return Solve(o) // nothing depends on the order

@@ -69,8 +69,9 @@ type trial struct {
 	by    *shifted.Factor
 }
 
-// trials returns what to try next of the remaining values: all, or those that factors serve which exist or of which there
-// are solver.MaxFactors. With far, one that exists may be that of a neighbour, and one of three in a row serves all.
+// trials returns what to try next of the remaining values: all, or those that factors serve which
+// exist or of which there are solver.MaxFactors. With far, one that exists may be that of a
+// neighbour, and one of three in a row serves all.
 func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	var trials []trial
 	if p.by != solver.Shared {
@@ -231,8 +232,8 @@ func (p *solve) fails(value, fold int, why string) {
 	p.report("ridge: fold %d of %d: lambda %g: %s", fold+1, p.Folds, p.values[value], why)
 }
 
-// record adds the results of a value on a fold: squared errors e on its rows and train on the others, and the squares of
-// the weights. y has the solution, if somebody needs it.
+// record adds the results of a value on a fold: squared errors e on its rows and train on the
+// others, and the squares of the weights. y has the solution, if somebody needs it.
 func (p *solve) record(y *system, total, fold *Sum, number, value int, e, train, squares float64) {
 	tally, lambda, rows := &p.tallies[value], p.values[value], fold.head[0]
 	if number == 0 {

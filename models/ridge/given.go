@@ -8,17 +8,18 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// Rows are the rows of the folds, for Solve in place of their sums, on a grid of that many steps from 0 to the
-// bound. Where rows are few it makes one sum, that of all of them.
+// Rows are the rows of the folds, for Solve in place of their sums, on a grid of that many steps
+// from 0 to the bound. Where rows are few it makes one sum, that of all of them.
 type Rows struct {
 	Shape Shape
 	Steps int
 	Folds []*GridRows
 }
 
-// Carries tells whether so many rows are so few that they are better carried than summed, for a choice among the
-// values of lambda: a fold of them takes less memory than its sum, and Solve less time. The dual problem of the rows
-// is too coarse for a λ that is smaller than all of SmallerLambda.
+// Carries tells whether so many rows are so few that they are better carried than summed, for a
+// choice among the values of lambda: a fold of them takes less memory than its sum, and Solve less
+// time. The dual problem of the rows is too coarse for a λ that is smaller than all of
+// SmallerLambda.
 func Carries(shape Shape, rows int64, lambda []float64) bool {
 	return solver.Few(solverShape(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
 }

@@ -52,8 +52,8 @@ func (s *GridRows) Drop(n int) {
 	}
 }
 
-// RowBlocks stores the rows of several sets in z, as many at a time as it takes, and yields their labels and weights. Both
-// hold until the next block.
+// RowBlocks stores the rows of several sets in z, as many at a time as it takes, and yields their
+// labels and weights. Both hold until the next block.
 func RowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int32, []int64] {
 	return func(yield func(labels []int32, weights []int64) bool) {
 		var rows [][]int16

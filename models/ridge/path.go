@@ -243,8 +243,9 @@ func (p *solve) row(value int) Row {
 	return row
 }
 
-// varianceOf returns the variance of the targets of the rows that a tally has predicted, which the error is a part of; over
-// all rows if there is none, or if there are several targets, whose errors are parts of that.
+// varianceOf returns the variance of the targets of the rows that a tally has predicted, which the
+// error is a part of; over all rows if there is none, or if there are several targets, whose errors
+// are parts of that.
 func (p *solve) varianceOf(t tally) float64 {
 	if len(p.Grid) == 1 {
 		if v := t.targets.squares() / t.heldOutRows; v > 0 {
@@ -311,9 +312,9 @@ func (p *solve) weights(fit *Solution, y *system) error {
 	return nil
 }
 
-// StandardError returns the standard error of the mean of the errors of all folds, 0 for one. The fits share most of
-// their rows, so the errors vary less than those of other data: the variance of the mean is 1/K + 1/(K−1) times that of
-// the folds (Nadeau and Bengio 2003).
+// StandardError returns the standard error of the mean of the errors of all folds, 0 for one. The
+// fits share most of their rows, so the errors vary less than those of other data: the variance of
+// the mean is 1/K + 1/(K−1) times that of the folds (Nadeau and Bengio 2003).
 func StandardError(v []float64) float64 {
 	if len(v) < 2 {
 		return 0

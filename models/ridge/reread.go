@@ -6,11 +6,12 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// A choice of λ has the sum of all rows, the matrix of a system and the sum of a fold in memory, which with
-// 32,768 features are 13 GB. So sums of more features than solver.RereadAbove are in memory one at a time: the sum of
-// the rows without a fold is added up from storage, and each λ is solved for in its place. The sum of the fold
-// follows in the same memory, for the errors on its rows. Between them only an outline of the sum of all rows
-// stays. A factorisation takes far longer than the reading.
+// A choice of λ has the sum of all rows, the matrix of a system and the sum of a fold in memory,
+// which with 32,768 features are 13 GB. So sums of more features than solver.RereadAbove are in
+// memory one at a time: the sum of the rows without a fold is added up from storage, and each λ is
+// solved for in its place. The sum of the fold follows in the same memory, for the errors on its
+// rows. Between them only an outline of the sum of all rows stays. A factorisation takes far longer
+// than the reading.
 
 // rereads tells whether sums of that shape are in memory one at a time while λ is chosen.
 func (p *solve) rereads(shape Shape) bool {

@@ -95,8 +95,9 @@ func (p *solve) table() (rows []Row, folds [][]float64, trials []*Solution) {
 	return rows, folds, trials
 }
 
-// startFrom returns the position of the value from which to search, the best on a part of the features, and
-// solver.LambdaDescent.Before of what was tried there, which is that value and its neighbours on all folds at least.
+// startFrom returns the position of the value from which to search, the best on a part of the
+// features, and solver.LambdaDescent.Before of what was tried there, which is that value and its
+// neighbours on all folds at least.
 func (p *solve) startFrom(shape Shape) (start int, before func(value int) []float64) {
 	part := solver.PartOf(shape.Dim)
 	if p.Rows != nil {

@@ -82,8 +82,9 @@ func (s Shape) MaxRows(most int) int64 {
 // numbers that fill a range are points of its grid.
 const FineSteps = 27720
 
-// Fine returns the steps of the finest grid, up to FineSteps, on which the sums of that
-// many rows, or of rows with that sum of weights, are guaranteed exact. It is at least that of a grid of 8 bits.
+// Fine returns the steps of the finest grid, up to FineSteps, on which the sums of that many rows,
+// or of rows with that sum of weights, are guaranteed exact. It is at least that of a grid of 8
+// bits.
 func (s Shape) Fine(rows int64) int {
 	most := FineSteps
 	for _, divisor := range []int{1, 2, 5, 11, 22, 55, 110} {

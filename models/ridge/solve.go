@@ -22,8 +22,8 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// NextLambda returns the value that follows those of AutoLambda on a grid of 8 bits, by which TooCoarse sees whether a
-// finer grid is worth it.
+// NextLambda returns the value that follows those of AutoLambda on a grid of 8 bits, by which
+// TooCoarse sees whether a finer grid is worth it.
 func NextLambda() []float64 { return SmallerLambda()[:1] }
 
 // Floor returns the λ that is equivalent to rounding features to a grid of that step:
@@ -53,8 +53,8 @@ type Options struct {
 	// Sums that are read from storage then need no memory beside those of Solve; see Memory.
 	Add   func(to *Sum, fold int) error
 	Shape Shape
-	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and weights are
-	// those that their sums lead to.
+	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and
+	// weights are those that their sums lead to.
 	Rows *Rows
 	// HeldOut makes Solve also fit to all rows except those of fold 0, with the chosen λ;
 	// it needs Folds ≥ 2. Given says that the folds serve only this: Lambda holds one
@@ -63,8 +63,8 @@ type Options struct {
 	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features
 	// and more than three values, it tries those that may be the best.
 	All bool
-	// Finer is that of TooCoarse: if the first fold leads a descent to a λ for which the caller sums again on a finer
-	// grid, Solve returns it without weights. With 0 it always fits.
+	// Finer is that of TooCoarse: if the first fold leads a descent to a λ for which the caller
+	// sums again on a finer grid, Solve returns it without weights. With 0 it always fits.
 	Finer float64
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
 	Trials bool
@@ -106,7 +106,8 @@ type Solution struct {
 	Rows  int64 // that the weights were fitted to
 	// FoldErrors are the mean squared errors of the folds, for each row of Table, in its unit.
 	FoldErrors [][]float64
-	// Variance of each of several targets over all rows, and of all targets over those of fold 0, if it was predicted.
+	// Variance of each of several targets over all rows, and of all targets over those of fold 0,
+	// if it was predicted.
 	Variance, FoldVariance []float64
 
 	HeldOut *Solution // the fit without fold 0, whose Table is nil; nil unless requested
@@ -117,16 +118,18 @@ type Solution struct {
 	FirstRows int64
 }
 
-// Row is the result of cross-validation for one λ. Errors are squares in the units of the
-// target, or for classes summed over the ±1 codes. Those of several targets are shares of the
-// variances of the targets over all rows, averaged over the targets: 1 − MSE is the mean R². Means are weighted where
-// rows have weights, of classes too.
+// Row is the result of cross-validation for one λ. Errors are squares in the units of the target,
+// or for classes summed over the ±1 codes. Those of several targets are shares of the variances of
+// the targets over all rows, averaged over the targets: 1 − MSE is the mean R². Means are weighted
+// where rows have weights, of classes too.
 type Row struct {
 	Lambda float64 `json:"lambda"`
-	MSE    float64 `json:"mse"`          // mean over the rows of the folds, each predicted without its fold
-	StdErr float64 `json:"std_err"`      // of MSE, by those of the folds (StandardError)
-	Train  float64 `json:"train_mse"`    // mean over the rows that the weights were fitted to
-	R2     float64 `json:"r2,omitempty"` // of a target: 1 − MSE/variance of the rows of those folds; of several 1 − MSE; below 0 if the mean predicts better
+	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted without its fold
+	StdErr float64 `json:"std_err"`   // of MSE, by those of the folds (StandardError)
+	Train  float64 `json:"train_mse"` // mean over the rows that the weights were fitted to
+	// of a target: 1 − MSE/variance of the rows of those folds; of several 1 − MSE; below 0 if the
+	// mean predicts better
+	R2 float64 `json:"r2,omitempty"`
 	// Rounding estimates what the rounding of features to their grid adds to MSE: an
 	// error of e steps, of variance 1/12, moves a score by its weight times e.
 	// Predictions use features that are not rounded.
@@ -148,8 +151,8 @@ type Row struct {
 	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
 	// is weighted then.
 	HeldOutError float64 `json:"held_error,omitempty"`
-	// HeldOutEffective is how many independent rows would give an error rate as certain as that of those rows, where
-	// they belong to groups or repeat each other; 0 otherwise.
+	// HeldOutEffective is how many independent rows would give an error rate as certain as that of
+	// those rows, where they belong to groups or repeat each other; 0 otherwise.
 	HeldOutEffective float64 `json:"held_effective,omitempty"`
 	// Folds is the number of folds that have rows, over which the errors are computed.
 	Folds int `json:"folds"`
@@ -170,13 +173,13 @@ func solverShape(s Shape) solver.Shape {
 	return solver.Shape{Dim: s.Dim, Outputs: s.Outputs, Width: s.width(), Head: s.headLen()}
 }
 
-// Memory returns the most bytes that Solve uses, apart from small constants: the sum of
-// all rows, with folds ≥ 2 also the matrix of one fold and
-// its sum, by their lower triangles, and a few times the D×k weights; if folds are solved by descent, also factors in float32, and the
-// sums of a part of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000
-// features and 10 classes that is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. With first, only the first fold is
-// held out. Of more than 16,384 features one sum is in memory, and a part of the features of each fold: that is with
-// Options.Add, by which alone it can be so.
+// Memory returns the most bytes that Solve uses, apart from small constants: the sum of all rows,
+// with folds ≥ 2 also the matrix of one fold and its sum, by their lower triangles, and a few times
+// the D×k weights; if folds are solved by descent, also factors in float32, and the sums of a part
+// of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000 features
+// and 10 classes that is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. With first, only the
+// first fold is held out. Of more than 16,384 features one sum is in memory, and a part of the
+// features of each fold: that is with Options.Add, by which alone it can be so.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	return solver.Memory(solverShape(shape), rows, folds, threads, first)
 }

@@ -113,9 +113,9 @@ func (y *system) masses(head []float64) float64 {
 	return sum
 }
 
-// solve computes V for one μ into y.v, for the rows that are in total and not in out. If the matrix is not positive
-// definite to working precision, ok is false and pivot is the 0-based index of the failure. leave was given the same; what
-// centre has computed is lost.
+// solve computes V for one μ into y.v, for the rows that are in total and not in out. If the matrix
+// is not positive definite to working precision, ok is false and pivot is the 0-based index of the
+// failure. leave was given the same; what centre has computed is lost.
 func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	return y.solveBy(y.Tiles(), mu, total, out)
 }

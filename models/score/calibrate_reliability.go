@@ -71,10 +71,10 @@ func NewReliability(outputs, bins int) *Reliability {
 // probability of its class is 0 for every prediction.
 const NoMethod = -1
 
-// Add adds rows of probabilities, row-major, with their classes or None, and
-// the classes that are predicted, each of the largest probability of its row; nil
-// is the first such class of each. It panics if lengths or classes do not fit; it returns an error, and adds nothing,
-// if a value is not a probability or the predicted class is not the most probable.
+// Add adds rows of probabilities, row-major, with their classes or None, and the classes that are
+// predicted, each of the largest probability of its row; nil is the first such class of each. It
+// panics if lengths or classes do not fit; it returns an error, and adds nothing, if a value is not
+// a probability or the predicted class is not the most probable.
 func (r *Reliability) Add(p []float32, class, predicted []int32) error {
 	return r.AddRows(p, class, predicted, nil)
 }

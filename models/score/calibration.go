@@ -99,9 +99,10 @@ func (c *Calibration) Apply(dst, scores []float32, n int) {
 	})
 }
 
-// LogisticProbabilities is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs, of scores that were fitted with
-// these weights of the classes, all 1 if nil: it is divided by the weight, so that probabilities are those of
-// rows as they come (Saerens, Latinne and Decaestecker 2002, eq. 2.4, with priors in the ratio of the weights).
+// LogisticProbabilities is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs, of scores
+// that were fitted with these weights of the classes, all 1 if nil: it is divided by the weight, so
+// that probabilities are those of rows as they come (Saerens, Latinne and Decaestecker 2002, eq.
+// 2.4, with priors in the ratio of the weights).
 func LogisticProbabilities(dst, scores []float32, weights []float64, n, k int) {
 	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
 		for o, s := range row {
@@ -122,8 +123,8 @@ func SoftmaxProbabilities(dst, scores []float32, weights []float64, n, k int) {
 
 var scratch sync.Pool // of *[]float64
 
-// shares stores in dst the numbers that weigh computes for each row of k scores, divided by the weights of the
-// classes, if there are any, and by their sum.
+// shares stores in dst the numbers that weigh computes for each row of k scores, divided by the
+// weights of the classes, if there are any, and by their sum.
 func shares(dst, scores []float32, weights []float64, n, k int, weigh func(p []float64, row []float32)) {
 	if len(dst) < n*k || len(scores) < n*k {
 		panic("calibrate: Apply: slice too short")

@@ -287,12 +287,14 @@ func (c *Classes) worst(names []string) []Confused {
 	return w
 }
 
-// borrowed is how many rows of the mean recall each class has besides its own where the variance of its recall is
-// estimated: with few rows many recalls are 1, which does not mean that they are certain.
+// borrowed is how many rows of the mean recall each class has besides its own where the variance of
+// its recall is estimated: with few rows many recalls are 1, which does not mean that they are
+// certain.
 const borrowed = 2
 
-// balanced returns the mean of the recalls of the classes that have rows, and the ends of its 95 % interval: the score
-// interval of a rate of as many independent rows as have its variance. Without rows it is 0, and the interval is 0 to 1.
+// balanced returns the mean of the recalls of the classes that have rows, and the ends of its 95 %
+// interval: the score interval of a rate of as many independent rows as have its variance. Without
+// rows it is 0, and the interval is 0 to 1.
 func balanced(each []totals) (mean, low, high float64) {
 	var k, hits, rows float64
 	for _, t := range each {

@@ -103,12 +103,14 @@ func (r *Ranks) Quantile(q float64) (low, high float32) {
 	return 0, 0
 }
 
-// fewRanked is the number of rows of the rarer kind below which an interval of the area also covers what rows of two
-// exponential distributions would have: few rows know little of their own variance.
+// fewRanked is the number of rows of the rarer kind below which an interval of the area also covers
+// what rows of two exponential distributions would have: few rows know little of their own
+// variance.
 const fewRanked = 100
 
-// AreaInterval returns the ends of the 95 % interval of AUC, for rows of which the share effective are independent: of
-// the logit of the area, by its variance (DeLong, DeLong and Clarke-Pearson 1988)
+// AreaInterval returns the ends of the 95 % interval of AUC, for rows of which the share effective
+// are independent: of the logit of the area, by its variance (DeLong, DeLong and Clarke-Pearson
+// 1988)
 //
 //	s₁²/n₁ + s₀²/n₀,   s² the variance of the share of rows of the other kind that a row precedes,
 //

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Far counts the rows whose predictions are far outside the range of the training targets: by more than half of
-// it. The zero value is that of no rows.
+// Far counts the rows whose predictions are far outside the range of the training targets: by more
+// than half of it. The zero value is that of no rows.
 type Far struct {
 	Rows     int64   `json:"rows"`
 	Furthest float64 `json:"furthest"` // the prediction that is furthest from the targets
@@ -17,7 +17,8 @@ type Far struct {
 	High float64 `json:"high"`
 }
 
-// Add adds a row with a prediction in half ranges of the targets from their middle: from −1 to 1 it is among them.
+// Add adds a row with a prediction in half ranges of the targets from their middle: from −1 to 1 it
+// is among them.
 func (f *Far) Add(predicted float64) {
 	if math.Abs(predicted) > 2 && !math.IsInf(predicted, 0) {
 		f.Merge(&Far{Rows: 1, Furthest: predicted})

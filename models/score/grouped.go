@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// mostClusters is the number of clusters of groups, a power of two. More groups share clusters, by their hashes.
+// mostClusters is the number of clusters of groups, a power of two. More groups share clusters, by
+// their hashes.
 const mostClusters = 1 << 12
 
 // grouped counts the errors of fits by groups of rows, which depend on each other.
@@ -37,8 +38,9 @@ func (g *grouped) of(group uint64, fits int) *clusterErrors {
 	return g.clusters[at]
 }
 
-// stdErr returns the standard error of the mean of the squared errors of a fit, a ratio of sums of groups (Kish 1965), times
-// what quantiles of Student's t are more than normal ones for few groups; 0 for fewer than two.
+// stdErr returns the standard error of the mean of the squared errors of a fit, a ratio of sums of
+// groups (Kish 1965), times what quantiles of Student's t are more than normal ones for few groups;
+// 0 for fewer than two.
 func (g *grouped) stdErr(fit int, mean float64) float64 {
 	var rows, squares float64
 	for _, at := range slices.Sorted(maps.Keys(g.clusters)) { // in one order
@@ -67,9 +69,9 @@ func (g *grouped) merge(h *grouped) {
 	}
 }
 
-// effective returns how many independent rows would give an error rate as certain as that of the groups: as the
-// variance of a ratio of sums of groups says (Kish 1965), with quantiles of Student's t for few groups. Without
-// an error, or with nothing else, it is the number of groups.
+// effective returns how many independent rows would give an error rate as certain as that of the
+// groups: as the variance of a ratio of sums of groups says (Kish 1965), with quantiles of
+// Student's t for few groups. Without an error, or with nothing else, it is the number of groups.
 func (g *grouped) effective(fit int) float64 {
 	groups := float64(len(g.clusters))
 	var rows, errors float64

@@ -199,8 +199,8 @@ func (r *Ranking) Report(names []string) *RankingReport {
 	return r.WeightedReport(names, float64(r.weight))
 }
 
-// WeightedReport is Report where rows count as often as their weights on a grid say: intervals are those of that
-// many rows of equal weights.
+// WeightedReport is Report where rows count as often as their weights on a grid say: intervals are
+// those of that many rows of equal weights.
 func (r *Ranking) WeightedReport(names []string, effective float64) *RankingReport {
 	if len(r.ranks) == 0 && r.k < MinTopped {
 		return nil
@@ -264,7 +264,8 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	return report
 }
 
-// Code codes the number of classes, the positive one, the number of ranks, the counts of rows, in all and of each class, and the ranks.
+// Code codes the number of classes, the positive one, the number of ranks, the counts of rows, in
+// all and of each class, and the ranks.
 func (r *Ranking) Code(c *wire.Coder) {
 	r.k = c.Int(r.k, schema.MaxClasses)
 	r.positive = c.Int(r.positive, 1)

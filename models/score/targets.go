@@ -106,7 +106,8 @@ type TargetReport struct {
 	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. It is nil, in JSON
 	// null, if all targets are equal, as those of one row are.
 	R2 *float64 `json:"r2"`
-	// The ends of 95 % intervals, for independent rows like these; nil for fewer than score.LeastMeanRows rows.
+	// The ends of 95 % intervals, for independent rows like these; nil for fewer than
+	// score.LeastMeanRows rows.
 	RMSEInterval *[2]float64 `json:"rmse_interval,omitempty"`
 	MAEInterval  *[2]float64 `json:"mae_interval,omitempty"`
 	R2Interval   *[2]float64 `json:"r2_interval,omitempty"`

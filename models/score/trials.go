@@ -35,8 +35,8 @@ func (t *Trials) Grouped() *Trials {
 	return t
 }
 
-// Effective returns how many independent rows would give an error rate as certain as that of a fit, where rows
-// belong to groups; 0 where they do not.
+// Effective returns how many independent rows would give an error rate as certain as that of a fit,
+// where rows belong to groups; 0 where they do not.
 func (t *Trials) Effective(fit int) float64 {
 	if t.groups == nil || t.rows == 0 {
 		return 0
@@ -48,8 +48,8 @@ func (t *Trials) Effective(fit int) float64 {
 // other. A row is assigned the class of the largest score, the first of several, and its
 // squared error is Σ(score − code)², with the code 1 for its class and −1 for the others.
 //
-// The row counts as often as repeats says, its weight on a grid, or once. Its group, given by its hash, matters for
-// Grouped trials.
+// The row counts as often as repeats says, its weight on a grid, or once. Its group, given by its
+// hash, matters for Grouped trials.
 func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint64) {
 	var of *clusterErrors
 	if t.groups != nil {
@@ -133,8 +133,8 @@ func (t *Trials) Of(fit int) (errors int64, mse float64) {
 	return f.errors, exact.Mean(f.finite, &f.squares)
 }
 
-// StdErr returns the standard error of the mean squared error of a fit, of rows or groups that are independent; 0 for fewer
-// than two, or where rows count other than once.
+// StdErr returns the standard error of the mean squared error of a fit, of rows or groups that are
+// independent; 0 for fewer than two, or where rows count other than once.
 func (t *Trials) StdErr(fit int) float64 {
 	f := &t.fits[fit]
 	if f.finite < 2 || t.Weighted() {

@@ -1,18 +1,18 @@
 // Package search finds how rows should become features, from a pilot: a sample of the training
 // rows with their labels.
 //
-// A Candidate says how columns are viewed (standardised, clipped, some of them as levels, …), which kernel is used, at
-// which multiple of the median distance, in which metric and beside which other terms. It is
-// tried with few features on some of the pilot's rows, and judged by its loss on pilot rows that
-// it was not fitted to. Candidates that do well are tried again with more rows and more features
-// (successive halving, Jamieson and Talwalkar 2016), and their metric is learned from the
-// training rows of the pilot (package agop). Then functions of single columns, and a narrow kernel of two of
-// them, are put beside the best ones. Of candidates whose losses differ by less than half a standard
-// error of the difference, row by row, the simpler one is chosen.
+// A Candidate says how columns are viewed (standardised, clipped, some of them as levels, …), which
+// kernel is used, at which multiple of the median distance, in which metric and beside which other
+// terms. It is tried with few features on some of the pilot's rows, and judged by its loss on pilot
+// rows that it was not fitted to. Candidates that do well are tried again with more rows and more
+// features (successive halving, Jamieson and Talwalkar 2016), and their metric is learned from the
+// training rows of the pilot (package agop). Then functions of single columns, and a narrow kernel
+// of two of them, are put beside the best ones. Of candidates whose losses differ by less than half
+// a standard error of the difference, row by row, the simpler one is chosen.
 //
-// Everything is a function of the pilot and the options: unless Options.Enough ends it, no clock is read, and threads
-// do not change a bit. The losses are of the best of many candidates, so they are slightly too good;
-// errors to be published must come from rows outside of the pilot.
+// Everything is a function of the pilot and the options: unless Options.Enough ends it, no clock is
+// read, and threads do not change a bit. The losses are of the best of many candidates, so they are
+// slightly too good; errors to be published must come from rows outside of the pilot.
 //
 // EntityColumns finds columns that seem to name what rows belong to, such as a patient or a machine: rows
 // with the same value are alike. JumpShare tells columns of numbers that name things from those that

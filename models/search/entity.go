@@ -8,17 +8,20 @@ import (
 
 // What makes a column name entities.
 const (
-	fewestValues = 20   // different values
-	repeating    = 0.5  // share of the rows whose value other rows have too
-	alike        = 0.5  // intraclass correlation from which on a column is alike within values
-	sameLabel    = 0.9  // likewise, of the label, which other columns may explain, too
-	mostColumns  = 64   // other columns that are looked at
-	ordered      = 0.75 // share of the correlation that pairs of neighbouring values keep from which on the order of values matters
+	fewestValues = 20  // different values
+	repeating    = 0.5 // share of the rows whose value other rows have too
+	alike        = 0.5 // intraclass correlation from which on a column is alike within values
+	sameLabel    = 0.9 // likewise, of the label, which other columns may explain, too
+	mostColumns  = 64  // other columns that are looked at
+	// share of the correlation that pairs of neighbouring values keep from which on the order of
+	// values matters
+	ordered = 0.75
 )
 
-// EntityColumns returns those columns of n rows of d numbers, with a label each, that seem to name entities. Values that are not
-// whole numbers name nothing, nor do numbers whose neighbouring values are alike too, as those of counts are; NaN is a
-// missing value. The label of classes is the number of the class.
+// EntityColumns returns those columns of n rows of d numbers, with a label each, that seem to name
+// entities. Values that are not whole numbers name nothing, nor do numbers whose neighbouring
+// values are alike too, as those of counts are; NaN is a missing value. The label of classes is the
+// number of the class.
 func EntityColumns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
 	for j := range d {
 		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues && names(x, n, d, j, group, groups, label, number(j)) {
@@ -28,8 +31,8 @@ func EntityColumns(x []float32, n, d int, label []float64, number func(column in
 	return found
 }
 
-// valuesOf numbers the values of a column that several rows have, in ascending order: the group of each row, −1 for others.
-// Without enough of them groups is 0.
+// valuesOf numbers the values of a column that several rows have, in ascending order: the group of
+// each row, −1 for others. Without enough of them groups is 0.
 func valuesOf(x []float32, n, d, column int) (group []int, groups int) {
 	rows := map[float32]int{}
 	for i := range n {
@@ -59,8 +62,8 @@ func valuesOf(x []float32, n, d, column int) (group []int, groups int) {
 	return group, len(values)
 }
 
-// names reports whether rows of a group are alike, in their label or in most other columns. Numbers do not name anything
-// if rows of neighbouring groups are alike too.
+// names reports whether rows of a group are alike, in their label or in most other columns. Numbers
+// do not name anything if rows of neighbouring groups are alike too.
 func names(x []float32, n, d, column int, group []int, groups int, label []float64, number bool) bool {
 	pair := slices.Clone(group)
 	for i, g := range group {
@@ -90,8 +93,8 @@ func names(x []float32, n, d, column int, group []int, groups int, label []float
 	return looked >= 2 && 2*similar > looked
 }
 
-// correlation returns the intraclass correlation of values (Fisher 1925): 1 less the variance within groups as a share of
-// that of all; NaN if all are equal.
+// correlation returns the intraclass correlation of values (Fisher 1925): 1 less the variance
+// within groups as a share of that of all; NaN if all are equal.
 func correlation(value func(row int) float64, group []int, groups int) float64 {
 	rows, sums := make([]float64, groups), make([]float64, groups)
 	var n, sum float64

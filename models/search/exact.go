@@ -6,7 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// scratch is memory that trials use one after the other: the pages of a new matrix cost as much as its numbers.
+// scratch is memory that trials use one after the other: the pages of a new matrix cost as much as
+// its numbers.
 type scratch struct{ all, beside, k, cross, square []float64 }
 
 // grow returns n numbers of any value in the place of *s.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxLevels is the largest number of levels of all columns together, of a third as many rows or more; of any
-	// number of rows there may be someLevels.
+	// maxLevels is the largest number of levels of all columns together, of a third as many rows or
+	// more; of any number of rows there may be someLevels.
 	maxLevels  = 1024
 	someLevels = 256
 	// RowsPerLevel is the least mean number of rows of a level, fewLevels the least number of levels.
@@ -24,8 +24,8 @@ const (
 // MostJumpLevels is the largest number of levels of all columns of n rows together.
 func MostJumpLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
 
-// JumpLevels returns column j of rows of d numbers with a cut below each of its values but the least; false if they are too few, too
-// many, or have too few rows.
+// JumpLevels returns column j of rows of d numbers with a cut below each of its values but the
+// least; false if they are too few, too many, or have too few rows.
 func JumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 	n := len(x) / d
 	values := make([]float32, n)
@@ -46,8 +46,8 @@ func JumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true
 }
 
-// JumpResiduals returns, for each output, what a linear fit to the first rows of x, of d numbers, leaves of their codes, and which share of
-// their variance that is.
+// JumpResiduals returns, for each output, what a linear fit to the first rows of x, of d numbers,
+// leaves of their codes, and which share of their variance that is.
 func JumpResiduals(codes [][]float64, x []float32, d, threads int) (out [][]float64, share float64) {
 	n, width := len(codes[0]), d
 	row := func(i int) []float32 { return x[i*width:][:width] }
@@ -131,9 +131,10 @@ func squares(of []float64) (sum float64) {
 	return sum
 }
 
-// JumpShare returns which share of the variance of the residuals is that of their means on the levels of a column, as
-// far as a line between the means of the levels beside them does not tell them, and by how many standard errors that
-// is above what chance makes. Of numbers that measure, neighbours are alike; of those that name things, they are not.
+// JumpShare returns which share of the variance of the residuals is that of their means on the
+// levels of a column, as far as a line between the means of the levels beside them does not tell
+// them, and by how many standard errors that is above what chance makes. Of numbers that measure,
+// neighbours are alike; of those that name things, they are not.
 func JumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
 	n, most := len(left[0]), len(column.Cuts)+1
 	level := make([]int, n)

@@ -16,18 +16,19 @@ const (
 	mostOutputs = 100
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
-	// levelWeight is the number that stands for a level among a few columns, as for those of a category. Among more
-	// than fewColumns it grows as their distances do, or levels would hardly be seen before a metric is learned.
+	// levelWeight is the number that stands for a level among a few columns, as for those of a
+	// category. Among more than fewColumns it grows as their distances do, or levels would hardly
+	// be seen before a metric is learned.
 	levelWeight = 0.7
 	fewColumns  = 16
-	// leastJumps is the share of the variance of what a linear fit leaves, and leastShare that of the variance of the
-	// labels, from which on jumps between levels count, and sureJumps the number of standard errors that they have to
-	// be above chance.
+	// leastJumps is the share of the variance of what a linear fit leaves, and leastShare that of
+	// the variance of the labels, from which on jumps between levels count, and sureJumps the
+	// number of standard errors that they have to be above chance.
 	leastJumps = 0.05
 	leastShare = 0.01
 	sureJumps  = 5
-	// jumpRows is the largest number of rows that jumps are counted on, jumpNumbers that of their numbers times the
-	// outputs.
+	// jumpRows is the largest number of rows that jumps are counted on, jumpNumbers that of their
+	// numbers times the outputs.
 	jumpRows    = 4000
 	jumpNumbers = 10_000_000
 )
@@ -50,9 +51,10 @@ func (r *runner) addLevels(views *[]View) error {
 	return nil
 }
 
-// levels returns the view of standardised columns in which those that seem to name things rather than measure them,
-// such as the numbers of states, are levels; false if there is none. All rows of the pilot say which columns seem so,
-// by far more than chance, and rows that candidates have not seen judge them then, as they judge others.
+// levels returns the view of standardised columns in which those that seem to name things rather
+// than measure them, such as the numbers of states, are levels; false if there is none. All rows of
+// the pilot say which columns seem so, by far more than chance, and rows that candidates have not
+// seen judge them then, as they judge others.
 func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	type found struct {
 		column preprocess.BinColumn
@@ -103,5 +105,6 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	return View{Name: levelsView, Steps: append(slices.Clip(standard.Steps), features.Recipe(to))}, true
 }
 
-// MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer, of d numbers.
+// MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer,
+// of d numbers.
 func MoreColumns(n, d int) int { return min(MostJumpLevels(n), d*(n/RowsPerLevel)) }

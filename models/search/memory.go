@@ -8,8 +8,8 @@ import (
 // oneJudges is the number of rows from which on one part of a pilot has fewJudged rows, by far.
 const oneJudges = parts * fewJudged * 4 / 3
 
-// Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, that many more in the view of
-// levels, with that many outputs, views and threads.
+// Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, that many
+// more in the view of levels, with that many outputs, views and threads.
 func Memory(n, d, more, outputs, views, threads int) int64 {
 	plain := 4 * int64(n) * int64(d) * int64(1+views)
 	d += more
@@ -18,8 +18,8 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 	for _, i := range levelsOf(n) {
 		size := sizes[i]
 		if size.exact {
-			// Kernels without features: those of all rows that have a part, mostly one, in few rows two or more, with
-			// what is beside them, of the training rows twice, and to the others.
+			// Kernels without features: those of all rows that have a part, mostly one, in few rows
+			// two or more, with what is beside them, of the training rows twice, and to the others.
 			train := min(int64(size.train), int64(n))
 			all := train + int64(size.judge)
 			if n < oneJudges {

@@ -101,8 +101,9 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	return field, nil
 }
 
-// metricsIn tries metrics that are learned from the best smooth candidate in a view, and again from the best one
-// that has such a metric, as long as that helps; full ones only if the view is that of the best candidate then.
+// metricsIn tries metrics that are learned from the best smooth candidate in a view, and again from
+// the best one that has such a metric, as long as that helps; full ones only if the view is that of
+// the best candidate then.
 func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *level) ([]*entry, error) {
 	first := r.plain(field, view)
 	if first == nil {

@@ -35,8 +35,8 @@ func (r *RadialRows) Of(x []float32, d int) []float32 {
 	return dst
 }
 
-// Triangle returns where row i of a lower triangle begins, whose rows lie one after the other; of n rows it is their
-// size.
+// Triangle returns where row i of a lower triangle begins, whose rows lie one after the other; of n
+// rows it is their size.
 func Triangle(i int) int { return i * (i + 1) / 2 }
 
 // Distances are those between rows.

@@ -22,14 +22,16 @@ type Options struct {
 	Views   []View
 	Kernels []kernel.Options
 
-	// Levels tells which columns of numbers may become levels, as a further view of standardised ones; nil for none.
+	// Levels tells which columns of numbers may become levels, as a further view of standardised
+	// ones; nil for none.
 	Levels func(column int) bool
 
 	Seed     uint64 // of the features
 	Features int    // number of features of the model; 0 is kernel.DefaultFeatures
 	Threads  int    // to compute with; at least 1 is used; the result does not depend on it
-	// Enough is asked before each trial: once it is true the search ends, with the best candidate until then. Nil is
-	// never. The first trials, those of the kernels in the first view, are made in any case.
+	// Enough is asked before each trial: once it is true the search ends, with the best candidate
+	// until then. Nil is never. The first trials, those of the kernels in the first view, are made
+	// in any case.
 	Enough func() bool
 	// Progress is called with a readable line after each round of trials; may be nil.
 	Progress func(string)
@@ -135,8 +137,8 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	return result, err
 }
 
-// nextRung tries the best of the field at a level, and what may do better there. With an error, it returns what the field
-// was before the trials that were not finished.
+// nextRung tries the best of the field at a level, and what may do better there. With an error, it
+// returns what the field was before the trials that were not finished.
 func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i int) ([]*entry, error) {
 	l := all[i]
 	if i > 0 {
@@ -311,9 +313,9 @@ func (r *runner) finalists(field []*entry) []*entry {
 	return out
 }
 
-// survivors returns candidates to learn metrics from: the best, the best of each kernel, the best smooth one in
-// the view of the best, and others, no more than two of one view, kernel and metric, until there are enough;
-// and the default.
+// survivors returns candidates to learn metrics from: the best, the best of each kernel, the best
+// smooth one in the view of the best, and others, no more than two of one view, kernel and metric,
+// until there are enough; and the default.
 func (r *runner) survivors(field []*entry) []*entry {
 	var out []*entry
 	count := map[Candidate]int{}
@@ -424,8 +426,8 @@ const maxWorkers = 4
 // errEnough says that a search was ended.
 var errEnough = errors.New("the search was ended")
 
-// tryAll tries candidates at a level, some of them at a time, and those that would leave processors idle at the end
-// with the threads of all. With errEnough none of them is changed.
+// tryAll tries candidates at a level, some of them at a time, and those that would leave processors
+// idle at the end with the threads of all. With errEnough none of them is changed.
 func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
 	enough := func() bool { return r.trials != nil && r.options.Enough != nil && r.options.Enough() }
 	before := make([]entry, len(field))

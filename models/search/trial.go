@@ -312,8 +312,8 @@ func levelsOf(n int) []int {
 	return []int{0}
 }
 
-// levels returns the sizes of trials of rows in those parts, where each is judged by a fit to the others, or, if they
-// are ordered, to those after it. Some part and another must have rows.
+// levels returns the sizes of trials of rows in those parts, where each is judged by a fit to the
+// others, or, if they are ordered, to those after it. Some part and another must have rows.
 func levels(part []uint8, ordered bool) []*level {
 	var out []*level
 	for _, i := range levelsOf(len(part)) {

@@ -16,8 +16,9 @@ const (
 	MostContents = 1 << 24        // rows of sums that have a ContentsFile
 )
 
-// Contents say which rows are in sums: they are the hashes of all rows (profile.Assigner.Contents), ascending. Equal rows
-// have equal hashes. A row that is not among n rows is found by mistake with probability n/2⁶⁴, unless it was made to match.
+// Contents say which rows are in sums: they are the hashes of all rows (profile.Assigner.Contents),
+// ascending. Equal rows have equal hashes. A row that is not among n rows is found by mistake with
+// probability n/2⁶⁴, unless it was made to match.
 type Contents []uint64
 
 // ContentsOf returns the contents of rows, given their hashes.
@@ -42,8 +43,8 @@ func (c Contents) Append(hashes []byte) Contents {
 	return c
 }
 
-// Combine returns the rows of plus, in any order, without the rows of minus. It fails if these are not all among them,
-// each as often as in minus. It sorts both and returns part of plus.
+// Combine returns the rows of plus, in any order, without the rows of minus. It fails if these are
+// not all among them, each as often as in minus. It sorts both and returns part of plus.
 func Combine(plus, minus []uint64) (Contents, error) {
 	slices.Sort(plus)
 	slices.Sort(minus)

@@ -69,8 +69,8 @@ func (r *DriftReport) Exceeds(columns, features float64) (all []string) {
 	return all
 }
 
-// DriftOfCounts compares rows, counted in the cells of the statistics, with the rows of these. Of rows that belong to groups,
-// cluster of them are as good as one; 0 is 1.
+// DriftOfCounts compares rows, counted in the cells of the statistics, with the rows of these. Of
+// rows that belong to groups, cluster of them are as good as one; 0 is 1.
 func DriftOfCounts(s *profile.Statistics, c *DriftCounts, cluster float64, names DriftNames) *DriftReport {
 	k := newComparison(s, c, names, 0)
 	k.cluster = max(1, cluster)

@@ -39,8 +39,8 @@ func within(all *ridge.Sum, rows float64, sums []float64, threads int) distance 
 	return distanceOf([2]float64{rows, all.Weight() - rows}, append([]float64(nil), sums...), others, all, nil, threads)
 }
 
-// distanceOf compares rows with features of those sums, which it overwrites. The products of sum and more add up to
-// those of both; more may be nil.
+// distanceOf compares rows with features of those sums, which it overwrites. The products of sum
+// and more add up to those of both; more may be nil.
 func distanceOf(n [2]float64, meanA, meanB []float64, sum, more *ridge.Sum, threads int) distance {
 	d := len(meanA)
 	a, b := n[0], n[1]

@@ -70,9 +70,9 @@ func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	return o, err
 }
 
-// Steps returns what plans assume. Rows come to rest, so a round has fewer steps than the one before; and each partition is
-// solved alone, so there are more steps with more partitions. Between a twentieth (of classes that are easy to separate) and
-// five times as many were counted.
+// Steps returns what plans assume. Rows come to rest, so a round has fewer steps than the one
+// before; and each partition is solved alone, so there are more steps with more partitions. Between
+// a twentieth (of classes that are easy to separate) and five times as many were counted.
 func (t *Training) Steps() float64 { return 10 * math.Sqrt(float64(t.Rounds*t.Partitions)) }
 
 // Memory returns the memory of a training: weights and steps in float64, the window, and

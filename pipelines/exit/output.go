@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Output is standard output. It keeps the error of the first failed write, which the code that prints help ignores.
+// Output is standard output. It keeps the error of the first failed write, which the code that
+// prints help ignores.
 type Output struct {
 	io.Writer
 	Err error
@@ -34,9 +35,10 @@ func (o *Output) Unread(err error) bool {
 	return errors.Is(o.Err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE))
 }
 
-// Open refuses a standard output that was closed when the program started: predictions would be lost. The runtime has
-// then opened /dev/null in its place, and other than a shell that discards output, for reading too. So do some programs
-// that discard it, which is why only predictions are refused.
+// Open refuses a standard output that was closed when the program started: predictions would be
+// lost. The runtime has then opened /dev/null in its place, and other than a shell that discards
+// output, for reading too. So do some programs that discard it, which is why only predictions are
+// refused.
 func (o *Output) Open() error {
 	f, is := o.Writer.(*os.File)
 	if !is {

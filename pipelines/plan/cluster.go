@@ -26,7 +26,8 @@ type Cluster struct {
 	Threads int    `json:"threads_worker"` // lanes at a time on a worker
 	Lanes   int    `json:"lanes"`
 	Algebra int    `json:"threads_lane"` // for linear algebra in each lane
-	// WorkerBytes is the memory of a lane and the program, by which sums are added up in stripes; 0 for one stripe.
+	// WorkerBytes is the memory of a lane and the program, by which sums are added up in stripes; 0
+	// for one stripe.
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 
 	Times
@@ -98,8 +99,8 @@ type work struct {
 	fold                            float64 // share of read that is for them
 }
 
-// A solution is a way to train: the memory and the work that it takes on an engine. Plans of several solutions are
-// compared by Cluster.cost.
+// A solution is a way to train: the memory and the work that it takes on an engine. Plans of
+// several solutions are compared by Cluster.cost.
 type solution struct {
 	needs  func(engine.Engine) (spec.Memory, work)
 	shards int // that readers share: those of the data, or partitions of them
@@ -134,14 +135,16 @@ func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 	w := work{pipelines: p.Jobs, search: p.search * (4*row + angleFlops), players: p.players}
 	w.read = float64(reads) * float64(p.Bytes)
 	if l != nil {
-		// Each pass maps the rows, scores them and learns from them. The partial results are weights, and how they moved.
+		// Each pass maps the rows, scores them and learns from them. The partial results are
+		// weights, and how they moved.
 		outputs := float64(p.Outputs)
 		w.maps = float64(p.maps) * rows * features * 2 * (row + 2*outputs)
 		w.states = float64(p.maps) * float64(l.Common().Partitions) * 8 * features * outputs
 		if p.Outputs == 2 {
 			outputs = 1 // of two classes one is the mirror of the other
 		}
-		w.steps = float64(p.fits) * rows * outputs * l.Steps() * 4 * features // a product with the weights, and their change
+		// a product with the weights, and their change
+		w.steps = float64(p.fits) * rows * outputs * l.Steps() * 4 * features
 		return w
 	}
 	mapped := float64(p.mappings(m.Stripes))
@@ -169,8 +172,9 @@ func (p *Plan) mappings(stripes int) int {
 	return (max(stripes, 1) + sums - 1) / sums
 }
 
-// cheapest plans the machines on which a solution costs the least. Of those whose costs differ by less than 1 %, it takes
-// the smallest with the fewest threads. It does not change what the engine sets.
+// cheapest plans the machines on which a solution costs the least. Of those whose costs differ by
+// less than 1 %, it takes the smallest with the fewest threads. It does not change what the engine
+// sets.
 func (s solution) cheapest(e engine.Engine) *Cluster {
 	best := new(Cluster)
 	for cpus := 4; cpus <= 64; cpus *= 2 {
@@ -231,8 +235,9 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 	return nil, false
 }
 
-// share sets the times of the work on that many lanes or, unless they are given, a multiple of them: so many that what they
-// share takes no longer than planSeconds, or than all else does. There are no times without rows.
+// share sets the times of the work on that many lanes or, unless they are given, a multiple of
+// them: so many that what they share takes no longer than planSeconds, or than all else does. There
+// are no times without rows.
 func (c *Cluster) share(s solution, w work, lanes int, given bool) {
 	read, threads := w.read/c.Rates.Read, float64(c.Algebra)
 	fold, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
@@ -251,8 +256,8 @@ func (c *Cluster) share(s solution, w work, lanes int, given bool) {
 	c.store(w)
 }
 
-// store sets the time in which lanes store their sums and merge them, and the solve reads them. Checkpoints take at most a
-// twentieth of a lane's time.
+// store sets the time in which lanes store their sums and merge them, and the solve reads them.
+// Checkpoints take at most a twentieth of a lane's time.
 func (c *Cluster) store(w work) {
 	if w.stored == 0 {
 		return
@@ -265,7 +270,8 @@ func (c *Cluster) store(w work) {
 	c.Store = once * (1 + float64(c.saves) + merge + 1/float64(c.CPUs))
 }
 
-// cost is what the machines cost, in the price of a CPU for a second; of all machines for a second if times are unknown.
+// cost is what the machines cost, in the price of a CPU for a second; of all machines for a second
+// if times are unknown.
 func (c *Cluster) cost() float64 {
 	return max(c.seconds(), 1) * float64(c.Workers) * (float64(c.CPUs) + float64(c.Memory>>30)/gbOfCPU)
 }

@@ -60,9 +60,9 @@ type Plan struct {
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 
 	spec.Memory
-	// Stored is the size of the sums that readers store as files of the work directory, at most, or of the rows in place of them;
-	// while they run they may hold as much again in checkpoints. Shuffle is what workers exchange
-	// through the runner.
+	// Stored is the size of the sums that readers store as files of the work directory, at most, or
+	// of the rows in place of them; while they run they may hold as much again in checkpoints.
+	// Shuffle is what workers exchange through the runner.
 	Stored  int64 `json:"bytes_stored"`
 	Shuffle int64 `json:"bytes_shuffled"`
 
@@ -210,7 +210,8 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	return p, nil
 }
 
-// lineBytes is about what parts of a sum of ridge.MaxPartBytes take in a shuffle: the name of their file and their places.
+// lineBytes is about what parts of a sum of ridge.MaxPartBytes take in a shuffle: the name of their
+// file and their places.
 const lineBytes = 150
 
 // shape is that of the sums.
@@ -229,7 +230,8 @@ func (p *Plan) lines() int64 {
 	return int64(p.Lanes) * p.runs()
 }
 
-// objects returns how many objects of the work directory a job writes: of itself, of each pass and of each fit.
+// objects returns how many objects of the work directory a job writes: of itself, of each pass and
+// of each fit.
 func (p *Plan) objects() int64 {
 	const job, pass, fit, round = 6, 3, 2, 2
 	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) + fit*max(p.fits, 1))

@@ -75,7 +75,8 @@ func (l Learner) Open(ctx context.Context) (iterative.Learner, error) {
 	return l.open(ctx, new(transforms.Cache[any]))
 }
 
-// open creates the learner, with the files that it names from the cache. It may read them after ctx has ended.
+// open creates the learner, with the files that it names from the cache. It may read them after ctx
+// has ended.
 func (l Learner) open(ctx context.Context, files *transforms.Cache[any]) (iterative.Learner, error) {
 	ctx = context.WithoutCancel(ctx)
 	return iterative.OpenLearner(l.Kind, l.Options, func(uri string, decode func([]byte) (any, error)) (any, error) {

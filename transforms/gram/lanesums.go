@@ -81,8 +81,8 @@ func (s *laneSums) begin() {
 	s.countApart()
 }
 
-// store stores all parts in a file, or rows in several, whose names begin with that text. It returns them, and those
-// that are new.
+// store stores all parts in a file, or rows in several, whose names begin with that text. It
+// returns them, and those that are new.
 func (s *laneSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
 	defer s.lane.Clock(transforms.StoreTime)()
 	if s.pass.Fold.Rows {

@@ -17,8 +17,8 @@ type Report struct {
 	Saturated int64 `json:"saturated,omitempty"`
 	// Copies are the rows counted apart, as profile.AppendContents encodes them.
 	Copies []byte `json:"copies,omitempty"`
-	// Contents are the hashes of the rows of the shard, as Summer.TakeContents returns them, and Positions their lines in
-	// its file.
+	// Contents are the hashes of the rows of the shard, as Summer.TakeContents returns them, and
+	// Positions their lines in its file.
 	Contents  []byte  `json:"contents,omitempty"`
 	Positions []int64 `json:"positions,omitempty"`
 }

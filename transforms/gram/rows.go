@@ -13,9 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// A pass over few rows stores them as they would be summed, in files of some rows of a fold; nothing is added
-// up. The order of rows and files does not matter, because ridge.JoinRows has one of its own. A lane stores the rows
-// of a file as soon as it has them, so it holds no more than that of each fold.
+// A pass over few rows stores them as they would be summed, in files of some rows of a fold;
+// nothing is added up. The order of rows and files does not matter, because ridge.JoinRows has one
+// of its own. A lane stores the rows of a file as soon as it has them, so it holds no more than
+// that of each fold.
 
 // fullFiles stores the rows that fill files.
 func (s *laneSums) fullFiles(ctx context.Context) error {
@@ -33,8 +34,8 @@ func (s *laneSums) fullFiles(ctx context.Context) error {
 	return nil
 }
 
-// storeRows stores the rows of all folds that are in no file yet, in files whose names begin with that text. It
-// returns the files of all rows, and these alone.
+// storeRows stores the rows of all folds that are in no file yet, in files whose names begin with
+// that text. It returns the files of all rows, and these alone.
 func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stored, err error) {
 	if err := s.fullFiles(ctx); err != nil {
 		return nil, nil, err

@@ -186,7 +186,8 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 		opts.Lambda, opts.Smaller, opts.Given, opts.First = chosen, nil, true, false
 	}
 	if (p.Copies != nil || p.Fold.Apart != nil) && p.Fold.Steps > blas.MostByte {
-		// Stop where errors of copies are no longer those of predictions. On 8 bits a smaller λ says whether a finer grid is needed.
+		// Stop where errors of copies are no longer those of predictions. On 8 bits a smaller λ
+		// says whether a finer grid is needed.
 		least := ridge.FloorFactor * p.floor(m, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}

@@ -170,8 +170,8 @@ func (st stored) each(ctx context.Context, dir string, f func(key int, part []by
 	return nil
 }
 
-// checksumBytes is the size of a checksum. It finds damage by a power failure or a bad disk, for which 64 bits are
-// enough, and takes an eighth of the time of SHA-256.
+// checksumBytes is the size of a checksum. It finds damage by a power failure or a bad disk, for
+// which 64 bits are enough, and takes an eighth of the time of SHA-256.
 const checksumBytes = 8
 
 // addTo adds a part, encoded, to numbers.
@@ -227,8 +227,8 @@ func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
 	return runs
 }
 
-// storeRuns writes runs of parts to one file, one after the other, whose name begins with that text. It encodes them on
-// several threads.
+// storeRuns writes runs of parts to one file, one after the other, whose name begins with that
+// text. It encodes them on several threads.
 func storeRuns(
 	ctx context.Context, dir, name string, runs []ridge.Stripe, threads int, values func(key int) []float64,
 ) ([]stored, error) {

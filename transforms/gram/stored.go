@@ -64,8 +64,8 @@ func NewSumsWriter(st State, folds int, shape ridge.Shape) *SumsWriter {
 	return &SumsWriter{runs, st, make([][]byte, len(runs))}
 }
 
-// Put writes a run. values returns the numbers of each part, as Stored.Load numbers them. Several goroutines may call it
-// for different runs.
+// Put writes a run. values returns the numbers of each part, as Stored.Load numbers them. Several
+// goroutines may call it for different runs.
 func (w *SumsWriter) Put(ctx context.Context, run int, values func(key int) ([]float64, error)) (err error) {
 	w.lines[run], err = storeRun(ctx, w.st.Dir, w.Runs[run], values)
 	return err

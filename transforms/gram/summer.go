@@ -109,8 +109,8 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) (err error) {
 	return nil
 }
 
-// TakeContents returns the hashes of the rows that were added since the last call, as profile.Assigner.Contents makes
-// them. It returns nil if the pass does not list rows.
+// TakeContents returns the hashes of the rows that were added since the last call, as
+// profile.Assigner.Contents makes them. It returns nil if the pass does not list rows.
 func (s *Summer) TakeContents() []byte {
 	c := s.contents
 	s.contents = nil

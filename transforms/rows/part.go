@@ -26,7 +26,8 @@ type count struct {
 	// frequent; as profile.AppendContents encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	Files  []file `json:"files,omitempty"` // with sums that add up to those of the rows
-	// Contents are the hashes of the rows, as gram.Summer.TakeContents returns them, unless there are too many.
+	// Contents are the hashes of the rows, as gram.Summer.TakeContents returns them, unless there
+	// are too many.
 	Contents []byte `json:"contents,omitempty"`
 }
 

@@ -43,10 +43,10 @@ type Stored struct {
 // dt=2026-11-20 for days, dt=2026-11-20T15 for hours, dt=2026-11-20T151230 for others. It returns a
 // PCollection<Stored> of them.
 //
-// If windows have triggers or allow rows to be late, each later pane with rows is a further directory of
-// the window: dt=2026-11-20-part-2, and so on. Their sums add up to those of all rows of the window. Panes must
-// discard what they have fired (beam.PanesDiscard); Store panics if they accumulate. Runners
-// drop rows that are later than windows allow, and count them.
+// If windows have triggers or allow rows to be late, each later pane with rows is a further
+// directory of the window: dt=2026-11-20-part-2, and so on. Their sums add up to those of all rows
+// of the window. Panes must discard what they have fired (beam.PanesDiscard); Store panics if they
+// accumulate. Runners drop rows that are later than windows allow, and count them.
 //
 // A directory is whole or absent. One that exists with the same sums is left as it is, so that a
 // step may be repeated; with others it is an error. The sums of a bundle are a file below out.parts

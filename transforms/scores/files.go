@@ -148,8 +148,8 @@ func (f *Files) Suffix() (string, error) {
 	return predicted + formats[0].Suffix, nil
 }
 
-// Done returns the paths of the files that have predictions or are bad, by what earlier runs have left, with the
-// time of that.
+// Done returns the paths of the files that have predictions or are bad, by what earlier runs have
+// left, with the time of that.
 func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
 	suffix, err := f.Suffix()
 	if err != nil {
@@ -171,8 +171,8 @@ func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
 	return done, nil
 }
 
-// known returns the result of a file that has predictions or is bad: another worker has found it too, or its name was
-// gone for a while. That of a message is replaced.
+// known returns the result of a file that has predictions or is bad: another worker has found it
+// too, or its name was gone for a while. That of a message is replaced.
 func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err error) {
 	if file.Message != nil {
 		return r, nil

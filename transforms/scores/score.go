@@ -17,8 +17,8 @@ func init() {
 	transforms.RegisterSum[TargetScores]("target scores", beginScore)
 }
 
-// Score is a pass that compares a model's predictions with labels. If rows have keys, these are of the groups that they
-// belong to.
+// Score is a pass that compares a model's predictions with labels. If rows have keys, these are of
+// the groups that they belong to.
 type Score struct {
 	transforms.Pass
 	Model

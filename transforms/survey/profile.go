@@ -65,7 +65,8 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 					return 0, reason
 				}
 			}
-			return float64(sum.Profile.AddLabel(token)), "" // no other goroutine reads the labels until all rows are read
+			// no other goroutine reads the labels until all rows are read
+			return float64(sum.Profile.AddLabel(token)), ""
 		}
 	}
 	var hashes []uint64

@@ -13,8 +13,8 @@ import (
 
 func init() { transforms.RegisterSum[preprocess.Targets]("targets", sumTargets) }
 
-// Targets is a pass that sums the labels of training rows, or counts the rows, by the levels of categories, for target
-// statistics and counts. It has a target.
+// Targets is a pass that sums the labels of training rows, or counts the rows, by the levels of
+// categories, for target statistics and counts. It has a target.
 type Targets struct {
 	transforms.Pass
 	Cut        preprocess.Cut        `json:"cut"`

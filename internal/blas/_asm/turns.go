@@ -288,7 +288,8 @@ func quantize(m machine) {
 	ret()
 }
 
-// scale makes r the numbers times f, and counts in cut those whose absolute values are not below the edge, NaN included.
+// scale makes r the numbers times f, and counts in cut those whose absolute values are not below
+// the edge, NaN included.
 func scale(m machine, from Mem, f, r, edge, abs, t reg.VecPhysical, cut, mask reg.GPVirtual) {
 	VMULPS(from, f, r)
 	VANDPS(abs, r, t)

@@ -50,8 +50,9 @@ func Run(ctx context.Context, p *beam.Pipeline) error {
 	return err
 }
 
-// Serve starts prism's job server at a port, 0 for any that is free, which lives as long as the process, and returns
-// its endpoint. It closes all listening sockets of the process to other machines.
+// Serve starts prism's job server at a port, 0 for any that is free, which lives as long as the
+// process, and returns its endpoint. It closes all listening sockets of the process to other
+// machines.
 func Serve(ctx context.Context, port int) (endpoint string, err error) {
 	before := map[int]bool{}
 	for _, l := range listeners() {

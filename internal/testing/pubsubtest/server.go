@@ -109,9 +109,9 @@ func (s *Server) Cut() {
 }
 
 // Expire ends the leases of messages that are not acknowledged, which are delivered again. A client
-// that takes one renews a lease for some seconds, but that of one sent to a client that has ended is a minute.
-// The server forgets messages of ten minutes, so Expire can be called nine times while a message is there: who
-// waits calls it at intervals that double.
+// that takes one renews a lease for some seconds, but that of one sent to a client that has ended
+// is a minute. The server forgets messages of ten minutes, so Expire can be called nine times while
+// a message is there: who waits calls it at intervals that double.
 func (s *Server) Expire() { s.ahead.Add(int64(61 * time.Second)) }
 
 // Topic makes a topic and returns its name.

@@ -41,8 +41,8 @@ type server struct {
 	cmd  *exec.Cmd
 }
 
-// newServer starts a job server at a free port. Systems give ports from 32768 on to whoever asks for any: with
-// another, nobody gets it before the server has begun, or while it is started again.
+// newServer starts a job server at a free port. Systems give ports from 32768 on to whoever asks
+// for any: with another, nobody gets it before the server has begun, or while it is started again.
 func newServer() (s *server, err error) {
 	for range 20 {
 		s = &server{port: 20_000 + rand.IntN(12_000)}

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package streamtrial tries bochner predict --stream: while rows come, the stream and its job server are killed, models
-// change under it, and a model, a file and a row are bad. Then every row of the output is counted. Command
-// local/stream does so for an hour, the tests for seconds.
+// Package streamtrial tries bochner predict --stream: while rows come, the stream and its job
+// server are killed, models change under it, and a model, a file and a row are bad. Then every row
+// of the output is counted. Command local/stream does so for an hour, the tests for seconds.
 package streamtrial
 
 import (
@@ -245,8 +245,8 @@ func (t *Trial) until(ctx context.Context, what string, is func(line) bool) erro
 	}
 }
 
-// reload promotes a model and waits until a file has predictions of it. A line tells which model is in use after its
-// round: another may replace that one before the next.
+// reload promotes a model and waits until a file has predictions of it. A line tells which model is
+// in use after its round: another may replace that one before the next.
 func (t *Trial) reload(ctx context.Context, model string) error {
 	if err := t.promote(ctx, model); err != nil {
 		return err
@@ -311,8 +311,8 @@ func (t *Trial) again(ctx context.Context) error {
 	return t.begin(ctx)
 }
 
-// manager kills the job server while the stream works, and starts another. The stream tries again and continues, or has
-// given up, and is started again.
+// manager kills the job server while the stream works, and starts another. The stream tries again
+// and continues, or has given up, and is started again.
 func (t *Trial) manager(ctx context.Context) error {
 	for range 3 { // so that it has something to do
 		if err := t.write(ctx); err != nil {

@@ -151,8 +151,8 @@ func Parse(b []byte) (v float32, ok bool) {
 	return v, n > 0 && n == len(b)
 }
 
-// Whole returns a text without the fraction of a whole number, as "1.0" has it; other texts are returned as they are. point
-// begins the fraction; 0 is a point.
+// Whole returns a text without the fraction of a whole number, as "1.0" has it; other texts are
+// returned as they are. point begins the fraction; 0 is a point.
 func Whole(text []byte, point byte) []byte {
 	n := len(text)
 	for n > 1 && text[n-1] == '0' {

@@ -10,7 +10,8 @@ import (
 // Units are the signs with which numbers can be written, before or after them.
 var Units = [...]string{"$", "€", "£", "¥", "%"}
 
-// CutUnit returns a number that may have a unit without it, in scratch memory, and which unit that is, −1 for none.
+// CutUnit returns a number that may have a unit without it, in scratch memory, and which unit that
+// is, −1 for none.
 func CutUnit(scratch *[]byte, text []byte) (number []byte, unit int) {
 	if len(text) == 0 {
 		return text, -1

@@ -33,7 +33,8 @@ func (r jobServer) About() engine.About {
 
 func (r jobServer) Validate(engine.Engine) error { return nil }
 
-// Ready returns an error if workers cannot run this program, or if nothing answers at the endpoint; Beam would retry for two minutes.
+// Ready returns an error if workers cannot run this program, or if nothing answers at the endpoint;
+// Beam would retry for two minutes.
 func (r jobServer) Ready(ctx context.Context, e engine.Engine) error {
 	if *jobopts.Endpoint == "" {
 		return exit.Usage("--runner %s needs the --endpoint of a job server, such as localhost:8073", r.name)

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// InspectEffects is InspectModel with the effects of columns on the predictions for a sample of the data, whose
-// labels are not needed. Rows count alike, whatever weights they have.
+// InspectEffects is InspectModel with the effects of columns on the predictions for a sample of the
+// data, whose labels are not needed. Rows count alike, whatever weights they have.
 func InspectEffects(ctx context.Context, model string, o InspectOptions) (result *ModelReport, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (result
 	return result, nil
 }
 
-// sample returns n rows of the data, of so many, as a model takes them. They are those with the least hashes, so that their order is
-// random, and does not depend on that of the rows.
+// sample returns n rows of the data, of so many, as a model takes them. They are those with the
+// least hashes, so that their order is random, and does not depend on that of the rows.
 func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model, maxBad float64) (x []float32, n int, of int64, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Target{Open: true})
 	if err != nil {

@@ -66,8 +66,8 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 	return r, nil
 }
 
-// DrawImportance writes a plot of the importance of columns to a file, .png or .svg: of their effects, or, without data, by
-// the learned metric, which the model must then have.
+// DrawImportance writes a plot of the importance of columns to a file, .png or .svg: of their
+// effects, or, without data, by the learned metric, which the model must then have.
 func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
 	var bars picture.Bars
 	switch {

@@ -64,8 +64,8 @@ func (n *night) again(ctx context.Context) error {
 	return n.fit(ctx, recipe, id, train, judge, f)
 }
 
-// sumAll sums the partitions that have no sums by a recipe that was drawn from some of them, and returns those that are
-// fit for training.
+// sumAll sums the partitions that have no sums by a recipe that was drawn from some of them, and
+// returns those that are fit for training.
 func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (accepted []Partition, err error) {
 	var summed []Partition // without copies
 	contents := map[string]string{}
@@ -250,7 +250,8 @@ func (n *night) unchanged(train []Partition) bool {
 	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.is)
 }
 
-// refused ends a run whose partition of the day cannot be trained on. It reports what is new for the champion.
+// refused ends a run whose partition of the day cannot be trained on. It reports what is new for
+// the champion.
 func (n *night) refused(ctx context.Context) (bool, error) {
 	if n.lineage != nil {
 		n.changes()

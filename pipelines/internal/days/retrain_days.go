@@ -26,10 +26,11 @@ func (n *night) anew(ctx context.Context, why string) error {
 	return n.draw(ctx, fit, why)
 }
 
-// check returns the partitions of the window that are fit for training without a recipe. It draws a probe, which is a small
-// recipe, from one partition, and sums and refuses the others as it would by the recipe of a champion. It takes the first
-// probe by which more partitions are fit than not. If there is none, it takes the one by which most are fit, provided that
-// the champion was trained on its partition; otherwise the run ends.
+// check returns the partitions of the window that are fit for training without a recipe. It draws a
+// probe, which is a small recipe, from one partition, and sums and refuses the others as it would
+// by the recipe of a champion. It takes the first probe by which more partitions are fit than not.
+// If there is none, it takes the one by which most are fit, provided that the champion was trained
+// on its partition; otherwise the run ends.
 func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	references, trusted, err := n.references(ctx)
 	if err != nil {
@@ -74,8 +75,8 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 		"correct or remove the wrong ones, or wait for more days", len(n.all)))
 }
 
-// drawProbe draws the probe of partitions, or returns why no recipe can be drawn from their rows. Flags that do not fit
-// them may fit others.
+// drawProbe draws the probe of partitions, or returns why no recipe can be drawn from their rows.
+// Flags that do not fit them may fit others.
 func (n *night) drawProbe(ctx context.Context, place string, from []Partition) (why, err error) {
 	err = n.Probe(ctx, place, uris(from))
 	if _, other := unfit(err); other == nil || exit.Code(err) == exit.CodeUsage {
@@ -84,9 +85,10 @@ func (n *night) drawProbe(ctx context.Context, place string, from []Partition) (
 	return nil, err
 }
 
-// references returns what probes may be drawn from, the best first: single partitions, and all of them together. If the
-// champion was trained on some of them as they are, only these are taken: they are trusted. Probes that exist come first,
-// because they save reading, then newer partitions, which stay longer in the window; that of the day comes last.
+// references returns what probes may be drawn from, the best first: single partitions, and all of
+// them together. If the champion was trained on some of them as they are, only these are taken:
+// they are trusted. Probes that exist come first, because they save reading, then newer partitions,
+// which stay longer in the window; that of the day comes last.
 func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool, err error) {
 	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !n.trusted(p) })
 	if trusted = len(pool) > 0; !trusted {
@@ -117,8 +119,9 @@ func (n *night) probe(from []Partition) string {
 	return storage.Join(n.Sums, "probe-"+key(from, n.Settings))
 }
 
-// like returns the partitions that are fit by the probe that was drawn from some of them, and how many speak against the
-// probe: those that are not fit, without copies and without those from which no probe can be drawn.
+// like returns the partitions that are fit by the probe that was drawn from some of them, and how
+// many speak against the probe: those that are not fit, without copies and without those from which
+// no probe can be drawn.
 func (n *night) like(ctx context.Context, from []Partition) (fit []Partition, against int, err error) {
 	n.report.Refused = nil
 	id, err := n.Recipe(ctx, n.probe(from))

@@ -89,8 +89,8 @@ func ParsePattern(text string) (*Pattern, error) {
 	return p, nil
 }
 
-// DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to a pattern's files: a
-// model has not seen the days to come.
+// DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to a
+// pattern's files: a model has not seen the days to come.
 func DayColumns(pattern string) (names []string) {
 	dirs := strings.Split(pattern, "/")
 	for _, dir := range dirs[:len(dirs)-1] {

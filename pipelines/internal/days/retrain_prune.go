@@ -19,7 +19,8 @@ import (
 //
 // Needed are, of champion, challenger and previous champion: the sums of the partitions that they
 // were trained on, the total from which the next night follows, and those of the partitions that
-// are there, also by probes. Only sums in directories whose index names this directory of models alone are removed.
+// are there, also by probes. Only sums in directories whose index names this directory of models
+// alone are removed.
 func (n *night) prune(ctx context.Context) error {
 	needs, err := n.needs(ctx)
 	if err != nil || needs == nil {
@@ -77,8 +78,8 @@ func (n *night) prune(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes the work directories of runs that failed and were not repeated for their day. They are named by what they
-// follow from, so no later run continues them.
+// sweep removes the work directories of runs that failed and were not repeated for their day. They
+// are named by what they follow from, so no later run continues them.
 func (n *night) sweep(ctx context.Context) {
 	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"), storage.Join(n.Sums, "*", ".bochner-*")} {
 		if err := job.SweepWorkDirs(ctx, pattern); err != nil {

@@ -39,8 +39,8 @@ func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
 // contentKey is a secret that takes all rows of the sums, or their hashes, to compute.
 type contentKey []byte
 
-// keyOf returns the key of the sums, and why rows cannot be forgotten from them, "" if all rows are in the sums, as
-// often as they are to be forgotten. It sorts the rows.
+// keyOf returns the key of the sums, and why rows cannot be forgotten from them, "" if all rows are
+// in the sums, as often as they are to be forgotten. It sorts the rows.
 func keyOf(ctx context.Context, terms []term, rows []row) (k contentKey, why string, err error) {
 	left := make(map[uint64]int, len(rows)) // in the sums
 	for _, r := range rows {
@@ -107,8 +107,9 @@ func (k contentKey) contents(rows []row) []string {
 	return out
 }
 
-// listed returns how many rows are listed while the total is made: to store which rows are in it, or to check those that
-// are subtracted. It is 0 if these are too many, or a term does not list its own.
+// listed returns how many rows are listed while the total is made: to store which rows are in it,
+// or to check those that are subtracted. It is 0 if these are too many, or a term does not list its
+// own.
 func (o FitOptions) listed(t *totalOf) (rows int64) {
 	needed := o.SaveSums != ""
 	for _, d := range t.terms {

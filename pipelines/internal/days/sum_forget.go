@@ -49,8 +49,8 @@ type Certificate struct {
 	Recipe  string `json:"recipe"` // digest
 
 	Rows int64 `json:"rows"` // that were subtracted
-	// Contents are HMACs of these rows, sorted, and SumsOfRows is one of the digest of their sums. Whoever has the sums of
-	// before can compute the key: see docs/formats.md.
+	// Contents are HMACs of these rows, sorted, and SumsOfRows is one of the digest of their sums.
+	// Whoever has the sums of before can compute the key: see docs/formats.md.
 	Contents   []string `json:"contents"`
 	SumsOfRows string   `json:"sums_of_rows"`
 

@@ -34,8 +34,9 @@ type CompareModelsOptions struct {
 	Gate string
 	// Slices are columns, by name or 1-based position, by whose values rows are compared apart.
 	Slices []string
-	// Group has columns that together name what a row belongs to: rows of a group depend on each other, and tests
-	// count groups. Without any it is that of the folds of the models, if the data has it.
+	// Group has columns that together name what a row belongs to: rows of a group depend on each
+	// other, and tests count groups. Without any it is that of the folds of the models, if the data
+	// has it.
 	Group []string
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
@@ -240,8 +241,8 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 	return p, err
 }
 
-// groupsOf returns the columns that name the groups of rows: those given, or those of the folds of a model, if the
-// data has them.
+// groupsOf returns the columns that name the groups of rows: those given, or those of the folds of
+// a model, if the data has them.
 func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.Manifest) []string {
 	if len(given) > 0 {
 		return given
@@ -262,7 +263,8 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.M
 	return nil
 }
 
-// withGroups opens the data once more, if these columns name groups, so that the keys of its rows are those of the groups.
+// withGroups opens the data once more, if these columns name groups, so that the keys of its rows
+// are those of the groups.
 func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options, d *dataset.Dataset) (*dataset.Dataset, error) {
 	if len(columns) == 0 {
 		return d, nil

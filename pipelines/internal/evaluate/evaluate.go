@@ -32,8 +32,9 @@ type EvaluateOptions struct {
 	Threshold *float64
 	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
 	Slices []string
-	// Group has columns that together name what a row belongs to: rows of a group depend on each other, and intervals
-	// count that. Without any it is that of the model's folds, if the data has it.
+	// Group has columns that together name what a row belongs to: rows of a group depend on each
+	// other, and intervals count that. Without any it is that of the model's folds, if the data has
+	// it.
 	Group []string
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string
@@ -59,8 +60,9 @@ type EvaluateResult struct {
 	// the mean of their R², nil if one is not defined.
 	ByTarget []TargetReport `json:"by_target,omitempty"`
 	MeanR2   *float64       `json:"mean_r2,omitempty"`
-	// Groups are the columns that name the groups of rows, which intervals count; Independent is for the error, or the
-	// squared error of the first target, how many independent rows would be as certain.
+	// Groups are the columns that name the groups of rows, which intervals count; Independent is
+	// for the error, or the squared error of the first target, how many independent rows would be
+	// as certain.
 	Groups      []string `json:"groups,omitempty"`
 	Independent float64  `json:"independent_rows,omitempty"`
 	// UnseenLabels are the labels that are not classes of the model, the most frequent first.

@@ -22,8 +22,8 @@ import (
 const sliceFlag = "--slices"
 
 // slicesOf returns the columns of the data, opened with these options for a model, with these names
-// or 1-based positions, which a flag gives. Features are read from the rows; one other column can be read as the
-// identifier of a row, for which the data is opened again.
+// or 1-based positions, which a flag gives. Features are read from the rows; one other column can
+// be read as the identifier of a row, for which the data is opened again.
 func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
 	var all []scores.Slice
 	other := ""

@@ -55,8 +55,9 @@ func someUnseen(list []UnseenLabel) string {
 	return b.String()
 }
 
-// labelHint says how all unseen labels differ from classes of the model, if they differ in the
-// same way, and which flag makes them equal; "" otherwise. A flag is not named if it would merge labels of the data.
+// labelHint says how all unseen labels differ from classes of the model, if they differ in the same
+// way, and which flag makes them equal; "" otherwise. A flag is not named if it would merge labels
+// of the data.
 func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	s := c.Summary()
 	if s.Rows == 0 || s.Vocabulary == nil {

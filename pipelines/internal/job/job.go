@@ -59,8 +59,10 @@ type Job struct {
 	Seconds   map[string]float64 // wall time by part of the job
 	peak      int64              // that LimitMemory was told last
 	unlimited int64              // the process's memory limit before the job set one; 0 if it set none
-	held      int64              // bytes that the process had in use before the job set a limit, beyond those of a program that has just begun
-	percent   int                // GOGC before the job set it
+	// bytes that the process had in use before the job set a limit, beyond those of a program that
+	// has just begun
+	held    int64
+	percent int // GOGC before the job set it
 
 	// files are those that recipes of the job's passes name, such as learned frequencies.
 	files []transforms.File

@@ -172,7 +172,8 @@ func (w *WorkDir) remove(ctx context.Context) error {
 	return storage.RemoveEmpty(ctx, w.root, workMarker)
 }
 
-// SweepWorkDirs removes the work directories that a pattern of their files matches, but those in which a job is at work.
+// SweepWorkDirs removes the work directories that a pattern of their files matches, but those in
+// which a job is at work.
 func SweepWorkDirs(ctx context.Context, pattern string) error {
 	files, err := storage.List(ctx, storage.Join(pattern, workMarker))
 	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {

@@ -71,7 +71,8 @@ func (l *Prepared) repeated() string {
 	return note + "; equal rows are held out together, so held-out figures are those of rows that training has not seen"
 }
 
-// Dependent reports whether held-out rows depend on each other: those of a group, or equal rows that are held out together.
+// Dependent reports whether held-out rows depend on each other: those of a group, or equal rows
+// that are held out together.
 func (l *Prepared) Dependent() bool {
 	switch {
 	case l.Rule != nil:
@@ -82,8 +83,8 @@ func (l *Prepared) Dependent() bool {
 	return l.repeats >= manyRepeat
 }
 
-// repeats returns the share of rows that have the numbers of an earlier row, among those that are equal to one in the
-// sample.
+// repeats returns the share of rows that have the numbers of an earlier row, among those that are
+// equal to one in the sample.
 func repeats(sum *profile.Sum) float64 {
 	copies := sum.Copies()
 	if copies == nil {
@@ -96,8 +97,8 @@ func repeats(sum *profile.Sum) float64 {
 	return 1 - float64(len(copies))/float64(all)
 }
 
-// assigned returns the copies for a pass with that many folds, or one that recodes rows. They must have been counted, so
-// that all passes of a training have the same folds.
+// assigned returns the copies for a pass with that many folds, or one that recodes rows. They must
+// have been counted, so that all passes of a training have the same folds.
 func (l *Prepared) assigned(parts int) *profile.Copies {
 	if parts < 2 && !l.Recipe.Recodes {
 		return nil

@@ -42,9 +42,10 @@ func (l *Prepared) choose(o Spec) (err error) {
 	return err
 }
 
-// RechooseRecipe makes the recipe once more, after the encodings of columns were changed. Categories that are encoded by
-// counts have those of the rows that are not in the first of held folds, in one pass over the data: of new rows nothing is
-// counted either. With held 0 all rows count.
+// RechooseRecipe makes the recipe once more, after the encodings of columns were changed.
+// Categories that are encoded by counts have those of the rows that are not in the first of held
+// folds, in one pass over the data: of new rows nothing is counted either. With held 0 all rows
+// count.
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 	if s.counts = nil; held > 0 {
 		if s.counts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
@@ -72,8 +73,8 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	return s.RechooseRecipe(ctx, held)
 }
 
-// sumLabels sums the labels, or counts the rows, by the levels of the categories that have that encoding; nil if none has,
-// or if there is nothing to judge by held-out rows.
+// sumLabels sums the labels, or counts the rows, by the levels of the categories that have that
+// encoding; nil if none has, or if there is nothing to judge by held-out rows.
 func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
 	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts}, Categories: preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
 	if len(pass.Categories) == 0 || s.Target == nil {

@@ -45,7 +45,8 @@ func identifiers(task string, d *dataset.Dataset, l *schema.LabelSummary) string
 		return ""
 	}
 	if l.Vocabulary == nil {
-		// The labels are too many to know whether all differ, but identifiers are mostly numbered without large gaps.
+		// The labels are too many to know whether all differ, but identifiers are mostly numbered
+		// without large gaps.
 		if between := l.Max - l.Min + 1; l.Whole && l.Max < 1<<63 && between >= float64(l.Rows) && between <= 1.25*float64(l.Rows) {
 			return fmt.Sprintf("labels are whole numbers from %s to %s on %s rows, as if they numbered the rows; %s", report.Groups(int64(l.Min)), report.Groups(int64(l.Max)), report.Groups(l.Rows), otherLabel(d))
 		}

@@ -21,7 +21,8 @@ type Recipe struct {
 	Dim    int     // number of features
 	Width  float64 // of the kernel; 0 if it has none
 	Name   string  // for people: "gaussian kernel, width 7"
-	// Recodes tells that training rows have other encodings than rows to predict: see preprocess.TargetEncoder.
+	// Recodes tells that training rows have other encodings than rows to predict: see
+	// preprocess.TargetEncoder.
 	Recodes bool
 	Reach   float64 // limit of features as a multiple of the grid's bound; 0 is 1
 	// Files are further files that a model directory needs for the recipe.
@@ -80,8 +81,8 @@ func (r Recipe) Resized(features int) (Recipe, error) {
 	return r.sealed()
 }
 
-// Least returns the first of the numbers of features from, 2·from, … that the recipe can have, whose kernel may have
-// others beside it; most if that is less.
+// Least returns the first of the numbers of features from, 2·from, … that the recipe can have,
+// whose kernel may have others beside it; most if that is less.
 func (r Recipe) Least(from, most int) int {
 	for ; from < most; from *= 2 {
 		if _, err := r.Resized(from); err == nil {

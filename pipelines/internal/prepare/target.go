@@ -20,8 +20,9 @@ const (
 	autoClasses = 100 // may be
 )
 
-// AreClasses tells whether labels are classes by default: texts, up to 10 distinct whole numbers, and up to 100 that number
-// classes, which is from 0 or 1 on with a gap in ten at most. Ages and counts begin elsewhere, or leave gaps.
+// AreClasses tells whether labels are classes by default: texts, up to 10 distinct whole numbers,
+// and up to 100 that number classes, which is from 0 or 1 on with a gap in ten at most. Ages and
+// counts begin elsewhere, or leave gaps.
 func AreClasses(l *schema.LabelSummary) bool {
 	switch {
 	case !l.Numeric:
@@ -34,8 +35,8 @@ func AreClasses(l *schema.LabelSummary) bool {
 	return n <= fewClasses || n <= autoClasses && numbered
 }
 
-// Target decides from the labels what is learned. Without a task, they are classes if AreClasses says so, and otherwise
-// targets of a regression.
+// Target decides from the labels what is learned. Without a task, they are classes if AreClasses
+// says so, and otherwise targets of a regression.
 func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Target, error) {
 	fail := func(format string, args ...any) (transforms.Target, error) {
 		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
@@ -84,7 +85,8 @@ func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms
 	return transforms.Target{Classes: l.Vocabulary}, nil
 }
 
-// normal returns an error if targets in that range, which are not all 0, are too small to be predicted in float32.
+// normal returns an error if targets in that range, which are not all 0, are too small to be
+// predicted in float32.
 func normal(low, high float64) error {
 	size := max(-low, high)
 	if size == 0 || size >= 0x1p-126 {
@@ -253,8 +255,8 @@ func SomeOf(names []string) string {
 	return text
 }
 
-// PositiveClass returns the positive one of two classes: the one that is given, else the rarer one, and of equally
-// frequent ones the second; "" for other labels.
+// PositiveClass returns the positive one of two classes: the one that is given, else the rarer one,
+// and of equally frequent ones the second; "" for other labels.
 func (l *Prepared) PositiveClass(given string) (string, error) {
 	if l.Target.Classes == nil {
 		if given != "" {

@@ -16,13 +16,15 @@ import (
 //
 //	Share = E‖f(x) − f(x′)‖² / 2 E‖f(x) − E f‖²,   x′ is x with column j of another row
 //
-// the estimator of Jansen (1999, Computer Physics Communications 117, 35) of the total-effect index of Sobol'. If columns
-// are independent, it is the share of the variance that the other columns leave. Where they are not, x′ may be unlike
-// any row of the data, and shares may be larger than 1; of two columns that say the same, either may have the effect.
-// Outputs count alike: targets in units of half their range, classes from −1 to 1.
+// the estimator of Jansen (1999, Computer Physics Communications 117, 35) of the total-effect index
+// of Sobol'. If columns are independent, it is the share of the variance that the other columns
+// leave. Where they are not, x′ may be unlike any row of the data, and shares may be larger than 1;
+// of two columns that say the same, either may have the effect. Outputs count alike: targets in
+// units of half their range, classes from −1 to 1.
 type Effect struct {
-	Column string  `json:"column"`
-	Share  float64 `json:"share"`   // ≥ 0; the sum over all columns is 1 for a sum of functions of one column each, otherwise more
+	Column string `json:"column"`
+	// ≥ 0; the sum over all columns is 1 for a sum of functions of one column each, otherwise more
+	Share  float64 `json:"share"`
 	StdErr float64 `json:"std_err"` // of Share, as the rows are a sample
 }
 
@@ -72,8 +74,9 @@ func columnsOf(m *models.Model) (all []column) {
 	return all
 }
 
-// EffectsOf measures the effects on the scores of a model for n rows of x (row-major, of as many numbers as the model's, as
-// Applier.Scores takes them). They are in random order, and the first are used. The result does not depend on threads.
+// EffectsOf measures the effects on the scores of a model for n rows of x (row-major, of as many
+// numbers as the model's, as Applier.Scores takes them). They are in random order, and the first
+// are used. The result does not depend on threads.
 func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int) (*EffectsReport, error) {
 	columns := columnsOf(m)
 	d, _ := m.Map.Dims()

@@ -22,9 +22,9 @@ func (b ByRounds) options() iterative.Options { return b.Iterative }
 
 func (b ByRounds) Name() string { return iterative.DefinitionOf(b.Iterative).Name }
 
-// Spread returns the options with the defaults of how the rounds of an iterative learner run, for data of that many
-// shards. On a cluster each reader that has a shard has a partition; on one machine there is one
-// partition, which needs the fewest rounds.
+// Spread returns the options with the defaults of how the rounds of an iterative learner run, for
+// data of that many shards. On a cluster each reader that has a shard has a partition; on one
+// machine there is one partition, which needs the fewest rounds.
 func (o Options) Spread(shards int) Options {
 	b, ok := o.Rounds()
 	if !ok {

@@ -9,14 +9,16 @@ import (
 // Folding says how the rows of a fit by sums are divided. A plan and the training that it is of both
 // decide by it what is held in memory.
 type Folding struct {
-	Lambda     []float64 // to try
-	Folds      int       // by which λ is chosen; 1 if by none
-	Sums       int       // sums of parts of the rows; of two, one is of the first fold and one of the others, of three with First one of a gap between
-	Cut        int       // parts into which rows are cut, if they are more than Sums; else 0
-	First      bool      // only the first fold chooses
-	Ordered    bool      // folds follow each other in time
-	HeldOut    bool      // weights are also fitted without the first fold
-	Components int       // of an embedding; 0 for none
+	Lambda []float64 // to try
+	Folds  int       // by which λ is chosen; 1 if by none
+	// sums of parts of the rows; of two, one is of the first fold and one of the others, of three
+	// with First one of a gap between
+	Sums       int
+	Cut        int  // parts into which rows are cut, if they are more than Sums; else 0
+	First      bool // only the first fold chooses
+	Ordered    bool // folds follow each other in time
+	HeldOut    bool // weights are also fitted without the first fold
+	Components int  // of an embedding; 0 for none
 }
 
 // Folding returns the folding of rows whose weights have that sum. first tells that only the first fold may
@@ -48,8 +50,8 @@ func (o Options) Planned(f Facts) Folding {
 	return p
 }
 
-// FoldingOf returns the folding of sums that are stored for a recipe, whose rows are not carried: what is stored
-// has a form that does not depend on how many rows there are.
+// FoldingOf returns the folding of sums that are stored for a recipe, whose rows are not carried:
+// what is stored has a form that does not depend on how many rows there are.
 func FoldingOf(r *sums.Rule) Folding {
 	f := Folding{Folds: r.Folds, Sums: r.Folds, Cut: r.Cut, First: r.First, Ordered: r.Split.Ordered(), Components: r.Components}
 	if f.Cut > 0 && !f.First {

@@ -75,8 +75,9 @@ func (o Options) Solved(rows int64, features, outputs int, regression bool) Opti
 	if len(lambda) > 1 {
 		factors += float64(len(lambda))
 	}
-	// Nanoseconds of a core of an AMD EPYC (Zen 5): products on 8 bits, and factors in the smaller of n and D;
-	// a hundred rounds, in which features are mapped and multiplied twice by each column.
+	// Nanoseconds of a core of an AMD EPYC (Zen 5): products on 8 bits, and factors in the smaller
+	// of n and D; a hundred rounds, in which features are mapped and multiplied twice by each
+	// column.
 	m := min(n, d)
 	if gram := n*d*m/400 + factors*m*m*m/125; n*d*(80+50*columns) < gram {
 		o.Learner = g.options()

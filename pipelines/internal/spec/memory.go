@@ -63,15 +63,20 @@ func (f *Facts) featureBlock() int64 { return 4 * int64(f.Features) * f.blockRow
 
 // Memory is a bound on the memory of a training, in bytes.
 type Memory struct {
-	Peak    int64 `json:"bytes_peak"`              // of the process; of the driver if workers are other processes
-	Profile int64 `json:"bytes_profile"`           // of the first pass, without the process itself
-	Worker  int64 `json:"bytes_worker"`            // of a lane: sums, blocks and the map
-	Solve   int64 `json:"bytes_solve"`             // of the worker that solves, or makes the next state
-	Carried int64 `json:"bytes_carried,omitempty"` // of the rows, if they are few and so carried to the solve in place of their sums
-	Stripes int   `json:"stripes,omitempty"`       // in which sums are added up, each by a reading of the rows of its own; 1 unless they are too large
+	Peak    int64 `json:"bytes_peak"`    // of the process; of the driver if workers are other processes
+	Profile int64 `json:"bytes_profile"` // of the first pass, without the process itself
+	Worker  int64 `json:"bytes_worker"`  // of a lane: sums, blocks and the map
+	Solve   int64 `json:"bytes_solve"`   // of the worker that solves, or makes the next state
+	// of the rows, if they are few and so carried to the solve in place of their sums
+	Carried int64 `json:"bytes_carried,omitempty"`
+	// in which sums are added up, each by a reading of the rows of its own; 1 unless they are too
+	// large
+	Stripes int `json:"stripes,omitempty"`
 	// Least is the least Engine.WorkerBytes that can be kept, if less was given; else 0.
 	Least int64 `json:"bytes_worker_least,omitempty"`
-	Row   int64 `json:"bytes_row"` // growth of the memory of all lanes per row; included above as far as the number of rows is known
+	// growth of the memory of all lanes per row; included above as far as the number of rows is
+	// known
+	Row int64 `json:"bytes_row"`
 }
 
 // Memory estimates the memory of a training.
@@ -90,9 +95,11 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	block := f.block(f.Dim)
 	sampled := f.bound(max(min(profileSample, profileValues/dim), profileLeast))
 	values := min(f.Values, float64(dim))
-	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled)) // plus 3 for each run of values
+	// plus 3 for each run of values
+	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled))
 	encoded := content + 24*dim
-	m.Profile = max(2*block, 3*encoded) + job.ColumnBytes*dim + content + f.labels() + 128*f.bound(1<<13) // hashes that repeat
+	// hashes that repeat
+	m.Profile = max(2*block, 3*encoded) + job.ColumnBytes*dim + content + f.labels() + 128*f.bound(1<<13)
 	if f.Grows {
 		m.Profile += job.ColumnBytes * dim // columns are copied as rows grow longer
 	}
@@ -127,7 +134,8 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	m.Worker = max(2*mapped, m.Worker)
 	var curves int64 // of probabilities
 	if o.Calibrate != "" {
-		// Each lane has its counts twice while it encodes them, and all are held twice more where they are added and read.
+		// Each lane has its counts twice while it encodes them, and all are held twice more where
+		// they are added and read.
 		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells
 		curves = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(2*lanes+2)*counts + int64(f.Outputs)*8*1024
 	}

@@ -31,8 +31,8 @@ type Options struct {
 	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
 	Positive string
-	// Threshold is what decides between two classes: a number, as that of models.Applier; or a score.Criterion, which
-	// held-out rows make best. "" is none.
+	// Threshold is what decides between two classes: a number, as that of models.Applier; or a
+	// score.Criterion, which held-out rows make best. "" is none.
 	Threshold string
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
 	// Kernel names a directory with them.

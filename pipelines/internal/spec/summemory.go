@@ -18,7 +18,8 @@ func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) 
 	m.Solve = FoldingOf(&r.Rule).Solve(shape, rows, false, threads) + loads
 	publish := 5 * 4 * int64(max(shape.Outputs, r.Rule.Components)) * int64(shape.Dim)
 	drawn := 2 * 4 * int64(shape.Dim) * int64(r.Input.Dim) // two copies of the map, while it is drawn
-	// The hashes of subtracted rows take at most as much again, and so does the file of hashes that is written.
+	// The hashes of subtracted rows take at most as much again, and so does the file of hashes that
+	// is written.
 	list := 8 * listed
 	m.Peak = withRoom(max(m.Worker+list, m.Solve+drawn/2+list, drawn, publish, 3*list))
 	return m

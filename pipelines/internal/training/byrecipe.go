@@ -159,7 +159,8 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
 	pass.Fold.Contents, pass.Fold.Positions = t.listed, t.positions
 	pass.Copies = nil
-	// If the recipe has weights, they count even where all are equal, because rows of other sums may have others.
+	// If the recipe has weights, they count even where all are equal, because rows of other sums
+	// may have others.
 	pass.EqualWeights = t.recipe.Rule.Weights == nil && t.Profile.Weights != nil
 	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
 	if err := s.Shape.Validate(); err != nil {

@@ -48,8 +48,8 @@ func (b byRounds) problem(t *Training, rows int64, lambda float64) (loss.Problem
 	return p, spec.Usage(err)
 }
 
-// needed is the number of rounds that a run takes however little time there is, from weights of a trial or given by
-// the user, which are taken as they came, or from nil, which are none.
+// needed is the number of rounds that a run takes however little time there is, from weights of a
+// trial or given by the user, which are taken as they came, or from nil, which are none.
 func needed(start, given *models.Linear) int {
 	switch start {
 	case nil:

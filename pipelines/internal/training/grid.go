@@ -48,8 +48,8 @@ func (t *Training) Steps(grid features.Bits, small float64) int {
 // atFloor tells whether λ is so small that rounding features to 8 bits changes its effect.
 func (t *Training) atFloor(lambda float64) bool { return lambda <= ridge.FloorFactor*t.floor }
 
-// below tells whether rounding features to a grid of that many steps matters for λ. Where rows repeat it may matter for a
-// larger one, too.
+// below tells whether rounding features to a grid of that many steps matters for λ. Where rows
+// repeat it may matter for a larger one, too.
 func (t *Training) below(lambda float64, steps int) (bool, error) {
 	m, err := t.Worker.Gridded(t.Recipe.Sealed)
 	if err != nil {

@@ -29,16 +29,17 @@ func (t *Training) checkOrigin() error {
 // mostJudged is the number of rows up to which all folds choose λ after a search.
 const mostJudged = 3000
 
-// allJudge tells that all folds choose λ though the search has seen the rows of all but the first. Few rows of one fold
-// choose a worse one; held-out figures are still those of the first fold. A first night leaves λ to the first fold, as later
-// ones do.
+// allJudge tells that all folds choose λ though the search has seen the rows of all but the first.
+// Few rows of one fold choose a worse one; held-out figures are still those of the first fold. A
+// first night leaves λ to the first fold, as later ones do.
 func (t *Training) allJudge() bool {
-	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsApart() // nothing else has seen the rows
+	// nothing else has seen the rows
+	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsApart()
 	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" && !t.opts.Resizes()
 }
 
-// firstJudges tells that only the first fold is held out, because features, or the way to make them, or encodings were
-// learned from the others.
+// firstJudges tells that only the first fold is held out, because features, or the way to make
+// them, or encodings were learned from the others.
 func (t *Training) firstJudges() bool {
 	return t.Recipe.Recodes || t.CountsApart() || t.Learned != nil || t.Searched != nil || t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
 }

@@ -42,10 +42,11 @@ func (t *Training) checkSelect() error {
 	return nil
 }
 
-// judgeByLogLoss makes the log loss choose λ for the classes of features that were searched, as it chose
-// the features, unless something else was set. Squared errors of scores against ±1 codes choose too large
-// or too small a λ on many tables. The sizes of a map are compared by squared errors, so that λ is then chosen by
-// them too; and where classes have weights, which log losses of rows do not count.
+// judgeByLogLoss makes the log loss choose λ for the classes of features that were searched, as it
+// chose the features, unless something else was set. Squared errors of scores against ±1 codes
+// choose too large or too small a λ on many tables. The sizes of a map are compared by squared
+// errors, so that λ is then chosen by them too; and where classes have weights, which log losses of
+// rows do not count.
 func (t *Training) judgeByLogLoss() {
 	l, o := &t.opts.Lambda, t.opts.Ridge()
 	if l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 && !t.opts.Resizes() {

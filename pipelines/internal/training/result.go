@@ -39,7 +39,8 @@ type Result struct {
 	Size *tuning.SizeResult `json:"size,omitempty"`
 	// Importance is what a learned metric attends to; nil without one.
 	Importance *models.Importance `json:"importance,omitempty"`
-	// Split says which columns assign rows to folds, and HeldOut the same in words; nil and "" if their content does.
+	// Split says which columns assign rows to folds, and HeldOut the same in words; nil and "" if
+	// their content does.
 	Split   *profile.FoldRule `json:"split,omitempty"`
 	HeldOut string            `json:"held_out,omitempty"`
 	Learner string            `json:"learner"`
@@ -49,7 +50,8 @@ type Result struct {
 	RuledOut []float64           `json:"ruled_out,omitempty"`
 	Select   string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
 	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
-	Steps    int                 `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	// of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	Steps int `json:"steps,omitempty"`
 	// Components are those of an embedding that was fitted to sums.
 	Components []models.Component `json:"components,omitempty"`
 	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was
@@ -174,7 +176,8 @@ func (r *Result) chosenBy() string {
 		measure = "share of the variance of targets, averaged over them,"
 	}
 	by := fmt.Sprintf("the held-out %s of %d folds", measure, r.Folds)
-	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 }) // features were found from the others
+	// features were found from the others
+	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 })
 	switch {
 	case r.Select == models.ByAllFolds:
 		return fmt.Sprintf("the %s of all %d folds; shown are figures of the first, which the search has not seen", measure, r.Folds)

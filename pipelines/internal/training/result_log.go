@@ -50,16 +50,17 @@ func writeLog(w io.Writer, r *Result) {
 	}
 }
 
-// writeStopped says that the held-out error chose among the states after 0 rounds and more; what begins the sentence.
+// writeStopped says that the held-out error chose among the states after 0 rounds and more; what
+// begins the sentence.
 func writeStopped(w io.Writer, states int, what string) {
 	if states > 1 {
 		fmt.Fprintf(w, "          %s %s on these rows, so the error on new rows may be larger\n", what, report.Counted(states-1, "round"))
 	}
 }
 
-// heldOutRate returns the share of held-out rows that were wrong, with its interval; by weight,
-// and without an interval, where rows have weights. Rows that depend on each other are as good as effective ones; 0 is
-// all of them.
+// heldOutRate returns the share of held-out rows that were wrong, with its interval; by weight, and
+// without an interval, where rows have weights. Rows that depend on each other are as good as
+// effective ones; 0 is all of them.
 func heldOutRate(errors, rows int64, byWeight, effective float64) (rate, interval string) {
 	if byWeight > 0 {
 		return fmt.Sprintf("%.2f %%", 100*byWeight), "-"

@@ -74,8 +74,9 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.2g", 100*share)
 }
 
-// GridNotes returns notes on the effect of the grid of the features on the figures of a fit by sums. floor is the λ that is
-// equivalent to rounding to the grid; copies tells that copies of rows were assigned to folds.
+// GridNotes returns notes on the effect of the grid of the features on the figures of a fit by
+// sums. floor is the λ that is equivalent to rounding to the grid; copies tells that copies of rows
+// were assigned to folds.
 func GridNotes(l models.Learner, floor float64, copies, regression bool) (notes []string) {
 	if l.Steps == 0 {
 		return nil

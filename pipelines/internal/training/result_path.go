@@ -43,7 +43,8 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	return ""
 }
 
-// OnFirst makes the held-out figures of each λ those of the rows of the first fold, where targets have these variances.
+// OnFirst makes the held-out figures of each λ those of the rows of the first fold, where targets
+// have these variances.
 func OnFirst(path []ridge.Row, variance []float64) {
 	for i := range path {
 		r := &path[i]
@@ -60,8 +61,8 @@ func OnFirst(path []ridge.Row, variance []float64) {
 	}
 }
 
-// halfWidth returns half the width of the 95 % interval of a held-out squared error: by the folds, with quantiles of
-// Student's t, or of one fold by its rows; 0 if it is not known.
+// halfWidth returns half the width of the 95 % interval of a held-out squared error: by the folds,
+// with quantiles of Student's t, or of one fold by its rows; 0 if it is not known.
 func halfWidth(row ridge.Row) float64 {
 	if row.Folds > 1 {
 		return row.StdErr * distuv.StudentsT{Sigma: 1, Nu: float64(row.Folds - 1)}.Quantile(0.975)
@@ -79,7 +80,8 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 })
 	lost := slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutLogLoss > 0 })
 	none, extra, first := "-\t-\t-\t-", "", ""
-	// A λ that was ruled out after a fold or two has errors of other rows than the chosen; all have those of the first.
+	// A λ that was ruled out after a fold or two has errors of other rows than the chosen; all have
+	// those of the first.
 	most := 0
 	for _, row := range path {
 		most = max(most, row.Folds)

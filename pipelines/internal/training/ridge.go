@@ -69,8 +69,8 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	return t.useHeldOut(ctx, t.heldOut, t.opts.Parts())
 }
 
-// fitRidgeOn is fitRidge on a grid of that many steps. With again rows are summed again if λ is too small for it,
-// and if the first fold says so, nothing is fitted, and coarse is true.
+// fitRidgeOn is fitRidge on a grid of that many steps. With again rows are summed again if λ is too
+// small for it, and if the first fold says so, nothing is fitted, and coarse is true.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
 	folding := t.opts.Folding(t.Weights().Sum, t.firstJudges() && !t.allJudge())
 	fold := gram.Spec{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}

@@ -92,8 +92,8 @@ func (t *Training) searchFeatures(ctx context.Context) (err error) {
 	return err
 }
 
-// searchedLong returns a function that tells whether two thirds of the time of the training are over, when a search of
-// features ends; nil if its time is not limited.
+// searchedLong returns a function that tells whether two thirds of the time of the training are
+// over, when a search of features ends; nil if its time is not limited.
 func (t *Training) searchedLong() func() bool {
 	limit := t.opts.Size.Time
 	if limit == 0 {

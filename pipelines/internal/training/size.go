@@ -94,8 +94,8 @@ func (s *sizes) most() (int, error) {
 }
 
 // expect returns what a training costs by the model of the plan: products on 16 bits cost four
-// times those on 8, and unless rows are summed once, a λ at the floor of 8 bits is summed and solved for again, which
-// it may not be: see ridge.TooCoarse.
+// times those on 8, and unless rows are summed once, a λ at the floor of 8 bits is summed and
+// solved for again, which it may not be: see ridge.TooCoarse.
 func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 	d := float64(t.Features)
 	rows, _ := s.Training.sizes()

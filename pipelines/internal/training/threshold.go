@@ -28,8 +28,8 @@ func (t *Training) checkThreshold() (err error) {
 	return nil
 }
 
-// expected returns what the manifest of the model will have of its task, classes and targets, and whether there
-// will be probabilities.
+// expected returns what the manifest of the model will have of its task, classes and targets, and
+// whether there will be probabilities.
 func (t *Training) expected() *models.Manifest {
 	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(), Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
 	if t.Target.Classes != nil {

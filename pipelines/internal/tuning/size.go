@@ -42,8 +42,8 @@ func (o SizeOptions) Validate() error {
 // SizeTrial is a training of some size.
 type SizeTrial struct {
 	Features int `json:"features"`
-	// Once says that rows are summed on 8 bits, and not again on 16 where the chosen λ is small, because there is no
-	// time for that.
+	// Once says that rows are summed on 8 bits, and not again on 16 where the chosen λ is small,
+	// because there is no time for that.
 	Once   bool    `json:"once,omitempty"`
 	Lambda float64 `json:"lambda"`
 	// Loss is the held-out mean squared error, and Folds has that of each fold; 0 and nil without
@@ -76,9 +76,10 @@ type SizeSearch struct {
 	// Train trains with that many features, and once if it is told to and that makes a difference: see Trial.
 	// The clock measures its time.
 	Train func(ctx context.Context, features int, once bool) (SizeTrial, error)
-	// Expect returns what the stages of a training cost, as far as its number of features, whether rows
-	// are summed once, and the λ that it is likely to choose, tell. The unit of each stage is any: what a trial took is
-	// multiplied by the ratio of two expectations. It is needed with a Time.
+	// Expect returns what the stages of a training cost, as far as its number of features, whether
+	// rows are summed once, and the λ that it is likely to choose, tell. The unit of each stage is
+	// any: what a trial took is multiplied by the ratio of two expectations. It is needed with a
+	// Time.
 	Expect func(SizeTrial) Cost
 	// Clock returns the time since the job began.
 	Clock func() time.Duration

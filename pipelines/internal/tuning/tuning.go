@@ -42,8 +42,8 @@ const (
 	fewest = 40
 )
 
-// PilotRows is the largest number of rows of a pilot of rows of length d, of that many rows; 0 if they are not
-// searched.
+// PilotRows is the largest number of rows of a pilot of rows of length d, of that many rows; 0 if
+// they are not searched.
 func PilotRows(rows int64, d int) int {
 	if d > longest {
 		return 0
@@ -112,8 +112,9 @@ func Features(kernels []kernel.Options, rows int64, size int) int {
 	return size
 }
 
-// Up to fewRows, fewFeatures are enough: on samples of 100 rows of California houses, Adult and letter, test errors are
-// those of twice as many but for chance, and a training takes a quarter of the time. With 300 rows they are 1 % larger.
+// Up to fewRows, fewFeatures are enough: on samples of 100 rows of California houses, Adult and
+// letter, test errors are those of twice as many but for chance, and a training takes a quarter of
+// the time. With 300 rows they are 1 % larger.
 const (
 	fewRows     = 128
 	fewFeatures = 2048
@@ -129,8 +130,9 @@ type Result struct {
 	Categories []string `json:"categories,omitempty"`
 }
 
-// Unsearchable says why the features of that many rows are not searched, whose length is the larger of that in
-// the files and that of encodings; "" if they can be. Few is the number of different rows, 0 if there are many. Recoded rows have categories that are encoded by labels.
+// Unsearchable says why the features of that many rows are not searched, whose length is the larger
+// of that in the files and that of encodings; "" if they can be. Few is the number of different
+// rows, 0 if there are many. Recoded rows have categories that are encoded by labels.
 func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	switch n := PilotRows(rows, length); {
 	case few > 0:
@@ -147,10 +149,10 @@ func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	return ""
 }
 
-// Shorten makes counts the encoding of categories that would make rows long and hardly tell which of them are alike:
-// texts that share buckets, if rows are too long to be searched otherwise, and levels with fewer than two rows in the
-// mean. What options or the table say of encodings is kept. It returns the names of those columns, and a function
-// that undoes it; nil if there are none.
+// Shorten makes counts the encoding of categories that would make rows long and hardly tell which
+// of them are alike: texts that share buckets, if rows are too long to be searched otherwise, and
+// levels with fewer than two rows in the mean. What options or the table say of encodings is kept.
+// It returns the names of those columns, and a function that undoes it; nil if there are none.
 func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int) (names []string, undo func()) {
 	if t == nil || o.Encode != "" {
 		return nil, nil
@@ -177,9 +179,9 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 // tooFew is why a pilot without held-out rows is not searched.
 const tooFew = "too few rows are left besides the held-out ones"
 
-// Search replaces the recipe of the session by one that does better on held-out rows of a pilot. The
-// rows of the first of held folds are not in it; with 0 all rows may be. It ends early once enough, which may be nil, is
-// true. If nothing was searched the result is nil, and why says so.
+// Search replaces the recipe of the session by one that does better on held-out rows of a pilot.
+// The rows of the first of held folds are not in it; with 0 all rows may be. It ends early once
+// enough, which may be nil, is true. If nothing was searched the result is nil, and why says so.
 func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, enough func() bool) (r *Result, why string, err error) {
 	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)), search.Parts)
 	if err != nil {
@@ -256,8 +258,8 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	return r, "", nil
 }
 
-// mayBeLevels tells which of the numbers that kernels take may become levels: none with a schema or without columns that
-// --numeric could name, and not those that it names.
+// mayBeLevels tells which of the numbers that kernels take may become levels: none with a schema or
+// without columns that --numeric could name, and not those that it names.
 func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
 	if s.Spec.Types.Schema != "" || !s.Data.Schema.Traits().Columns {
 		return nil, nil
@@ -293,8 +295,8 @@ func categories(s *prepare.Session, of []int) (names []string) {
 	return names
 }
 
-// pilot makes the pilot of a sample of rows, each with its label, its weight and its part behind it. Rows that
-// are equal in all of that are one row, whose weight is the sum of theirs.
+// pilot makes the pilot of a sample of rows, each with its label, its weight and its part behind
+// it. Rows that are equal in all of that are one row, whose weight is the sum of theirs.
 //
 // Entities are the columns that seem to name what rows belong to, unless the rows are split by a rule.
 func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, entities []string, err error) {
@@ -377,7 +379,8 @@ func Memory(rows int64, length, encoded, more, outputs, threads int) int64 {
 	return sample + search.Memory(int(n), encoded, more, outputs, mostViews, threads)
 }
 
-// MoreColumns bounds the numbers by which a search of that many rows may make rows of d numbers longer; 0 rows are unknown.
+// MoreColumns bounds the numbers by which a search of that many rows may make rows of d numbers
+// longer; 0 rows are unknown.
 func MoreColumns(rows int64, d int) int {
 	if rows == 0 {
 		rows = search.MaxRows

@@ -13,23 +13,26 @@ type LambdaDescent struct {
 	Smaller int       // how many are tried only while each does better than the one above
 	Judges  []int     // the folds
 	Rows    int64     // of the first of them
-	// Before has the errors of a value on the Judges, in their order, in a problem that is much like this one; nil
-	// if it was not tried there on all of them. The differences between two values differ from fold to fold as much as there.
+	// Before has the errors of a value on the Judges, in their order, in a problem that is much
+	// like this one; nil if it was not tried there on all of them. The differences between two
+	// values differ from fold to fold as much as there.
 	Before func(value int) []float64
 	// Together says that values which are tried at once cost less.
 	Together bool
-	// Ends tells whether the search ends at a value to which the first fold has led; nil for never. Ended is set then.
+	// Ends tells whether the search ends at a value to which the first fold has led; nil for never.
+	// Ended is set then.
 	Ends  func(value int) bool
 	Ended bool
 
 	// Try tries values on folds, as far as that has not been done.
 	Try func(values, folds []int) error
-	// Errors returns the errors of the folds that have tried a value, in the order of Judges, and their mean over rows; or why
-	// the value cannot be used.
+	// Errors returns the errors of the folds that have tried a value, in the order of Judges, and
+	// their mean over rows; or why the value cannot be used.
 	Errors func(value int) (folds []float64, mean float64, why string)
 }
 
-// All tries all values on all folds, but those of Smaller only as long as each does better, and returns the best.
+// All tries all values on all folds, but those of Smaller only as long as each does better, and
+// returns the best.
 func (s *LambdaDescent) All() (best int, err error) {
 	values := make([]int, len(s.Values)-s.Smaller)
 	for i := range values {
@@ -139,8 +142,8 @@ func (s *LambdaDescent) Around(at int) []int {
 	return order[max(0, i-1):min(len(order), i+2)]
 }
 
-// hopeful returns the values that may be the best, after so many folds: if all that have come so far have failed, those that
-// were given up before.
+// hopeful returns the values that may be the best, after so many folds: if all that have come so
+// far have failed, those that were given up before.
 func (s *LambdaDescent) hopeful(folds int) []int {
 	errors := map[int][]float64{}
 	var values, left []int
@@ -171,18 +174,20 @@ func (s *LambdaDescent) hopeful(folds int) []int {
 }
 
 const (
-	// likely is the standard deviations by which the mean over all folds may differ from what those that were tried let
-	// expect, so that the other folds try a value.
+	// likely is the standard deviations by which the mean over all folds may differ from what those
+	// that were tried let expect, so that the other folds try a value.
 	likely = 3
-	// The errors of neighbouring λ on the same rows differ with a standard deviation of about ordinary/√rows of
-	// themselves, and several times that if few rows have most of the error: up to unknown/√rows in all.
+	// The errors of neighbouring λ on the same rows differ with a standard deviation of about
+	// ordinary/√rows of themselves, and several times that if few rows have most of the error: up
+	// to unknown/√rows in all.
 	ordinary = 0.3
 	unknown  = 5
 )
 
-// margin is how much larger the mean of the errors of a value on some folds may be than that of the best, if it may be smaller
-// over all folds. The differences on the folds deviate from their mean as those in the problem before and those on the
-// folds that were tried; the mean of n of J draws without replacement has the variance σ²(1/n − 1/J).
+// margin is how much larger the mean of the errors of a value on some folds may be than that of the
+// best, if it may be smaller over all folds. The differences on the folds deviate from their mean
+// as those in the problem before and those on the folds that were tried; the mean of n of J draws
+// without replacement has the variance σ²(1/n − 1/J).
 func (s *LambdaDescent) margin(errors, least []float64, value, best int) float64 {
 	n, all, level := float64(len(errors)), float64(len(s.Judges)), mean(least)
 	var other, own []float64
@@ -198,7 +203,8 @@ func (s *LambdaDescent) margin(errors, least []float64, value, best int) float64
 	return likely * max(math.Sqrt(variance), floor) * math.Sqrt(1/n-1/all)
 }
 
-// deviations returns the squares of what the differences between a and b, in that unit, deviate from their mean.
+// deviations returns the squares of what the differences between a and b, in that unit, deviate
+// from their mean.
 func deviations(a, b []float64, unit float64) (squares float64) {
 	average := mean(a) - mean(b)
 	for i := range a {

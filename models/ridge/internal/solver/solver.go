@@ -1,15 +1,16 @@
 // Package solver says how the systems of a choice of λ for ridge regression are solved, and what that costs.
 //
-// A LambdaDescent finds the best of a list of values of λ, of which it tries few. Held-out errors fall and
-// rise once as λ grows, but for the noise of a few rows. So one fold leads from a value to a least one between
-// its neighbours, and the others try only what is close to the best. HeldOutErrors computes the errors of
-// weights on rows that they were not fitted to, from the sums of those rows alone.
+// A LambdaDescent finds the best of a list of values of λ, of which it tries few. Held-out errors
+// fall and rise once as λ grows, but for the noise of a few rows. So one fold leads from a value to
+// a least one between its neighbours, and the others try only what is close to the best.
+// HeldOutErrors computes the errors of weights on rows that they were not fitted to, from the sums
+// of those rows alone.
 package solver
 
 import "github.com/bochner-ml/bochner/internal/blas"
 
-// Shape is that of a system, D features and k outputs, and of its sum, which has so many columns of cross products
-// and numbers in its head.
+// Shape is that of a system, D features and k outputs, and of its sum, which has so many columns of
+// cross products and numbers in its head.
 type Shape struct{ Dim, Outputs, Width, Head int }
 
 const (

@@ -32,8 +32,8 @@ func (w work) steps(n float64) float64 {
 // factor is one in float32.
 func (w work) factor() float64 { return w.d*w.d*w.d/3/singleSpeed + 2*w.touch() }
 
-// Far tells whether a factor of all rows is worth so much that it also serves the values of λ next to its own, by far of
-// which its descents take some steps more.
+// Far tells whether a factor of all rows is worth so much that it also serves the values of λ next
+// to its own, by far of which its descents take some steps more.
 func Far(shape Shape) bool {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
 	return w.factor() > w.steps(farSteps)
