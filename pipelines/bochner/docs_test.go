@@ -216,7 +216,13 @@ func checkFlags(t *testing.T, at, text string) {
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 func TestLinksInDocumentsLeadToFiles(t *testing.T) {
-	all := append(documents(t), "../../ARCHITECTURE.md", "../../deploy/README.md", "../../deploy/flink/README.md")
+	decisions, err := filepath.Glob("../../docs/decisions/*.md")
+	if err != nil || len(decisions) == 0 {
+		t.Fatalf("%d decisions: %v", len(decisions), err)
+	}
+	all := slices.Concat(documents(t), decisions, []string{
+		"../../ARCHITECTURE.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md", "../../deploy/README.md", "../../deploy/flink/README.md",
+	})
 	for _, name := range all {
 		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
 			target, _, _ := strings.Cut(m[1], "#")

@@ -1,5 +1,6 @@
 // Package imports tests which packages may import which: imports go down the
-// floors of ARCHITECTURE.md, never up.
+// folders of ARCHITECTURE.md, never up. It also tests that the documents for
+// developers name what exists.
 package imports
 
 import (
