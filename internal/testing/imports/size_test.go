@@ -28,7 +28,7 @@ var large = map[string]int{
 	"models/score":                3400,
 	"models/search":               2900,
 	"pipelines/command":           3400,
-	"pipelines/internal/days":     3950,
+	"pipelines/internal/days":     4000,
 	"pipelines/internal/evaluate": 2850,
 	"pipelines/internal/prepare":  2750,
 	"pipelines/internal/training": 3250,
