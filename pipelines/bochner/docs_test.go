@@ -248,7 +248,7 @@ func TestEveryBlockOfADocumentHasAKind(t *testing.T) {
 }
 
 func TestTheREADMEIsShort(t *testing.T) {
-	if n := strings.Count(read(t, "../../README.md"), "\n"); n > 150 {
-		t.Errorf("README.md has %d lines, want at most 150", n)
+	if n := strings.Count(read(t, "../../README.md"), "\n"); n > 120 {
+		t.Errorf("README.md has %d lines, want at most 120", n)
 	}
 }
