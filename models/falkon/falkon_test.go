@@ -212,7 +212,9 @@ func FuzzDamagedFilesAreErrors(f *testing.F) {
 			break
 		}
 		w, _ := r.Worker(0, nil)
-		err = w.Fold(block)
+		if err := w.Fold(block); err != nil {
+			f.Fatal(err)
+		}
 		found, _, _ := w.End()
 		f.Add(sample, state, found)
 		all := [][]byte{found}
