@@ -162,7 +162,7 @@ func TestAccountsHaveLeastRights(t *testing.T) {
 	if !strings.Contains(workers, "local.not_registry") {
 		t.Errorf("%s", workers)
 	}
-	for _, name := range []string{aliases.FileName, "history/", "reports/"} {
+	for _, name := range []string{models.AliasFile, "history/", "reports/"} {
 		if !strings.Contains(registry, "${local.objects}"+name) {
 			t.Errorf("workers may write %s", name)
 		}
@@ -272,7 +272,7 @@ func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]int64{
-		"models/.retrain-lock": 1, "models/" + aliases.FileName: 90, "models/2026-11-20-46b84f71/weights.safetensors": 90,
+		"models/.retrain-lock": 1, "models/" + models.AliasFile: 90, "models/2026-11-20-46b84f71/weights.safetensors": 90,
 		"models/history/00000001.json": 90, "data/dt=2026-11-20/part-0.csv": 90, "predictions/dt=2026-11-20/a.csv.predictions.csv": 90,
 	} {
 		if days := kept(name); days != want {
