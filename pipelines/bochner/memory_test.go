@@ -197,9 +197,11 @@ func TestThePlanBoundsWhatATrainingTakes(t *testing.T) {
 
 // boundsPeak checks that a plan is enough, and not much more than what is taken. What a process takes
 // at most depends on when its garbage is collected: where a run takes too much or too little, most of
-// five may not take more than 1.15 times the plan, and one must take two thirds of it.
+// five may not take more than 1.15 times the plan and 16 MB, by which the smallest programs grow on a
+// loaded machine, and one must take two thirds of it.
 func boundsPeak(t *testing.T, plan int64, run func(try int) *exec.Cmd) {
 	t.Helper()
+	limit := plan*115/100 + 16<<20
 	var peaks []int64
 	for try := range 5 {
 		r, peak := runMeasured(t, run(try))
@@ -207,16 +209,16 @@ func boundsPeak(t *testing.T, plan int64, run func(try int) *exec.Cmd) {
 			t.Fatalf("exit code %d: %s", r.code, r.stderr)
 		}
 		peaks = append(peaks, peak)
-		if most := slices.Max(peaks); 100*most <= 115*plan && 3*most >= 2*plan {
+		if most := slices.Max(peaks); most <= limit && 3*most >= 2*plan {
 			break
 		}
 	}
 	slices.Sort(peaks)
 	middle, most := peaks[len(peaks)/2], slices.Max(peaks)
 	t.Logf("plan %d MB, %d runs, peak %d MB, in the middle %d MB, ratio %.2f", plan/1e6, len(peaks), most/1e6, middle/1e6, float64(plan)/float64(most))
-	if 100*middle > 115*plan || 3*most < 2*plan {
-		t.Errorf("the plan is %.2f times the peak of %d MB, %.2f times that of %d MB in the middle; want at most 1.5 and at least 0.87",
-			float64(plan)/float64(most), most/1e6, float64(plan)/float64(middle), middle/1e6)
+	if middle > limit || 3*most < 2*plan {
+		t.Errorf("plan %d MB, peak %d MB, in the middle %d MB; want a peak of at least two thirds of the plan, and at most %d MB in the middle",
+			plan/1e6, most/1e6, middle/1e6, limit/1e6)
 	}
 }
 
