@@ -37,6 +37,11 @@ type ByRecipe struct {
 	Positions      bool // they have hashes and positions, of any number of rows
 }
 
+// lists tells whether reports of that many rows have their hashes.
+func (a ByRecipe) lists(rows int64) bool {
+	return a.Positions || a.Contents && rows <= sums.MostContents
+}
+
 // options returns the options of a training that is like that of the recipe.
 func (a ByRecipe) options(model string) Options {
 	l := a.Lambda
@@ -73,10 +78,10 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 	if err == nil {
 		t.grid = a.Recipe.Rule.Weights.For(t.Profile.Weights)
 		m := t.Memory(a.Recipe.Rule.Components)
-		switch t.listed = a.Positions || a.Contents && t.Counts.Used <= sums.MostContents; {
+		switch {
 		case a.Positions:
 			m.Peak += 640 * t.Counts.Used // also positions, and a certificate
-		case t.listed:
+		case a.lists(t.Counts.Used):
 			m.Peak += 72 * t.Counts.Used // hashes in reports, as text and sorted
 		}
 		err = t.Fits(m)
@@ -98,7 +103,7 @@ func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
 	}
 	o := a.options(out)
 	session := &prepare.Session{Job: j, Spec: o.Spec}
-	return &Training{Session: session, opts: o, recipe: a.Recipe, parent: a.Parent, positions: a.Positions, grid: a.Recipe.Rule.Weights}, nil
+	return &Training{Session: session, opts: o, given: &a, Fitted: Fitted{grid: a.Recipe.Rule.Weights}}, nil
 }
 
 // Added describes rows whose sums were added up by earlier jobs.
@@ -136,7 +141,7 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Traini
 }
 
 // foldOf returns the fold of the recipe, without values of λ.
-func (t *Training) foldOf() gram.Spec { return gram.SpecOf(t.recipe, t.classes()) }
+func (t *Training) foldOf() gram.Spec { return gram.SpecOf(t.given.Recipe, t.classes()) }
 
 func (t *Training) classes() int {
 	if t.Target == nil || t.Target.Classes == nil {
@@ -157,11 +162,11 @@ type Summed struct {
 // SumRows sums the rows by the recipe, in one pass.
 func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
-	pass.Fold.Contents, pass.Fold.Positions = t.listed, t.positions
+	pass.Fold.Contents, pass.Fold.Positions = t.given.lists(t.Counts.Used), t.given.Positions
 	pass.Copies = nil
 	// If the recipe has weights, they count even where all are equal, because rows of other sums
 	// may have others.
-	pass.EqualWeights = t.recipe.Rule.Weights == nil && t.Profile.Weights != nil
+	pass.EqualWeights = t.given.Recipe.Rule.Weights == nil && t.Profile.Weights != nil
 	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)
@@ -219,7 +224,7 @@ func (t *Training) passOf(digest string) *gram.Pass {
 	fold := t.foldOf()
 	fold.Alone = true
 	// The digest stands for the data, so that state of other sums is not found.
-	return &gram.Pass{Pass: transforms.Pass{Seed: t.recipe.Seed, Target: t.Target, Rule: t.recipe.Rule.Split, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.recipe.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
+	return &gram.Pass{Pass: transforms.Pass{Seed: t.given.Recipe.Seed, Target: t.Target, Rule: t.given.Recipe.Rule.Split, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.given.Recipe.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
 }
 
 // SolveSums fits the model to sums of that digest.
@@ -233,7 +238,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	if err != nil {
 		return err
 	}
-	t.weightSum, t.grid = t.recipe.Rule.Weigh(head, s.Copies, s.Shape.Regression)
+	t.weightSum, t.grid = t.given.Recipe.Rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
 	if fold := &pass.Fold; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
@@ -247,7 +252,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	if err != nil {
 		return err
 	}
-	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(spec.FoldingOf(&t.recipe.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
+	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(spec.FoldingOf(&t.given.Recipe.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
 	if !fitted {
 		sc, err := t.Store(ctx, pass)
 		if err != nil {
@@ -266,9 +271,9 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	if fit.Rows != t.Counts.Used {
 		return fmt.Errorf("pipelines: %d rows were used, %d were summed", t.Counts.Used, fit.Rows)
 	}
-	t.floor = fit.Floor
-	r := t.recipe.Rule
-	t.Learner = models.Learner{Kind: t.recipe.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut), Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
+	t.summed = summed{fit: fit}
+	r := t.given.Recipe.Rule
+	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut), Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
 	t.Learner.ClassWeights = t.gridWeights()
 	return nil
 }
@@ -276,7 +281,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 // weighed describes the weights of the rows of a training by a recipe; nil if they have none. What
 // sums do not tell is that of the rows of the recipe.
 func (t *Training) weighed() *models.RowWeights {
-	r, was := &t.recipe.Rule, t.recipe.Profile.Rows.Weights
+	r, was := &t.given.Recipe.Rule, t.given.Recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {
 		return nil
 	}

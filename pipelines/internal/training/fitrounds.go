@@ -60,7 +60,8 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		return t.keepCertificate(ctx, c)
 	}
 	var path []models.Trial
-	var best fitted
+	var best Fitted
+	var iteration *job.Iteration
 	chosen := 0
 	total := job.Limit{Begun: begun, Total: o.Time}
 	start := init
@@ -88,7 +89,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		for j, r := range reports { // the weights are those of the best
 			if len(path) == 0 || iterative.BetterReport(r, iterative.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
 				t.Learner.Lambda = group[j]
-				chosen, best = len(path), fitted{c, t.linear, t.Learner, t.history, t.files}
+				chosen, best, iteration = len(path), t.Fitted, c
 			}
 			path = append(path, models.Trial{
 				Lambda: group[j], Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
@@ -119,14 +120,14 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			start, end.Needed = best.linear, leaves
 		}
 		surveyed.rows, surveyed.weights = t.Counts.Used, t.Weights()
-		if best.iteration, err = t.runRounds(ctx, b, lambda[chosen:chosen+1], 0, surveyed, start, end); err != nil {
+		if iteration, err = t.runRounds(ctx, b, lambda[chosen:chosen+1], 0, surveyed, start, end); err != nil {
 			return err
 		}
 	} else {
-		t.linear, t.Learner, t.history, t.files = best.linear, best.learner, best.history, best.files
+		t.Fitted = best
 		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not use the held-out rows, %s", o.Time, report.OneIn(folds)))
 	}
-	if err := t.keepCertificate(ctx, best.iteration); err != nil {
+	if err := t.keepCertificate(ctx, iteration); err != nil {
 		return err
 	}
 	t.Learner.Folds, t.Learner.Log.Path = folds, path
@@ -138,15 +139,6 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		t.Notes = append(t.Notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", lambda[chosen]))
 	}
 	return nil
-}
-
-// fitted is the result of one λ.
-type fitted struct {
-	iteration *job.Iteration
-	linear    *models.Linear
-	learner   models.Learner
-	history   []iterative.Report
-	files     []storage.File
 }
 
 func lambdaList(lambda []float64) string {

@@ -46,7 +46,9 @@ func (t *Training) Steps(grid features.Bits, small float64) int {
 }
 
 // atFloor tells whether λ is so small that rounding features to 8 bits changes its effect.
-func (t *Training) atFloor(lambda float64) bool { return lambda <= ridge.FloorFactor*t.floor }
+func (t *Training) atFloor(lambda float64) bool {
+	return lambda <= ridge.FloorFactor*t.summed.fit.Floor
+}
 
 // below tells whether rounding features to a grid of that many steps matters for λ. Where rows
 // repeat it may matter for a larger one, too.

@@ -15,10 +15,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// summed is a pass that has summed rows, with its files.
+// summed is a fit by sums: the pass that has summed rows, its files, and what the solve reports.
 type summed struct {
-	pass  *gram.Pass
-	state gram.State
+	pass    *gram.Pass
+	state   gram.State
+	fit     gram.FitReport // of the λ that the solve has chosen
+	heldOut scorer         // for held-out rows, if they calibrate or choose a threshold
 }
 
 // checkSelect refuses a Select that the data or the learner does not have.
@@ -101,7 +103,7 @@ func (t *Training) finishChoice(ctx context.Context) error {
 		_, err := t.scoreTrials(ctx)
 		return err
 	}
-	if t.Learner.Lambda == t.solved {
+	if t.Learner.Lambda == t.summed.fit.Lambda {
 		return nil
 	}
 	return t.solveFor(ctx, t.Learner.Lambda)
@@ -112,9 +114,9 @@ func (t *Training) finishChoice(ctx context.Context) error {
 // and no classification errors; this pass gives both as in predictions. It returns the log loss of
 // each row of the table, if that chooses λ, otherwise 0; +Inf of those without.
 func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error) {
-	table := t.Learner.Table
+	table, fit := t.Learner.Table, t.summed.fit
 	losses = make([]float64, len(table))
-	if t.trials.sum == "" {
+	if fit.TrialsSHA256 == "" {
 		return losses, nil
 	}
 	t.Progress.Phase("scoring held-out rows", t.Counts.Used)
@@ -127,16 +129,16 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	}
 	folds := t.opts.Parts()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
-		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum, Grid: t.scoring(),
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials, SHA256: fit.TrialsSHA256, Grid: t.scoring(),
 	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent()}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
 		return nil, err
 	}
-	if sum.Rows() != t.firstRows {
-		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", t.firstRows, sum.Rows())
+	if sum.Rows() != fit.FirstRows {
+		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", fit.FirstRows, sum.Rows())
 	}
-	fit := 0
+	trial := 0
 	for i := range table {
 		row := &table[i]
 		if row.Failed != "" {
@@ -144,45 +146,45 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		}
 		row.HeldOutRows = sum.Rows()
 		if t.Target.Grid != nil {
-			t.scoreTargets(row, &sum.Trials, fit)
+			t.scoreTargets(row, &sum.Trials, trial)
 		} else {
-			row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
-			row.HeldOutEffective, row.HeldOutStdErr = sum.Effective(fit), sum.StdErr(fit)
+			row.HeldOutErrors, row.HeldOutMSE = sum.Of(trial)
+			row.HeldOutEffective, row.HeldOutStdErr = sum.Effective(trial), sum.StdErr(trial)
 		}
 		if sum.Weighted() {
-			row.HeldOutError = sum.Error(fit)
+			row.HeldOutError = sum.Error(trial)
 		}
 		if sum.Losses != nil {
-			if losses[i], _ = sum.Losses.Of(fit); !math.IsInf(losses[i], 1) {
+			if losses[i], _ = sum.Losses.Of(trial); !math.IsInf(losses[i], 1) {
 				row.HeldOutLogLoss = losses[i]
 			}
 		}
-		fit++
+		trial++
 	}
 	return losses, nil
 }
 
 // scoreTargets stores the held-out errors of a fit to targets.
-func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, fit int) {
-	k := len(t.Target.Grid)
+func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
+	k, fit := len(t.Target.Grid), t.summed.fit
 	for c, g := range t.Target.Grid {
-		if far := sum.Far(fit*k+c).On(g.Low, g.High); far != nil && row.Lambda == t.Learner.Lambda {
+		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == t.Learner.Lambda {
 			t.Notes = append(t.Notes, "held-out rows: "+far.Text(sum.Rows()))
 		}
-		_, mse := sum.Of(fit*k + c)
+		_, mse := sum.Of(trial*k + c)
 		mse *= g.Half() * g.Half()
 		if k == 1 {
-			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(fit)
+			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(trial)
 			return
 		}
 		share := 0.0 // of the variance, as ridge.Row has it
-		if v := t.variance[c]; v > 0 {
+		if v := fit.Variance[c]; v > 0 {
 			share = mse / v
 		}
 		row.HeldOutMSE += share / float64(k)
 		if row.Lambda == t.Learner.Lambda {
-			if c < len(t.firstVariance) && t.firstVariance[c] > 0 {
-				share = mse / t.firstVariance[c]
+			if c < len(fit.FoldVariance) && fit.FoldVariance[c] > 0 {
+				share = mse / fit.FoldVariance[c]
 			}
 			t.Learner.TargetR2 = append(t.Learner.TargetR2, 1-share)
 		}

@@ -26,8 +26,8 @@ func (t *Training) Memory(components int) spec.Memory {
 		_, _, f.Levels = preprocess.ColumnBounds(table, t.opts.Encode, 1)
 		f.Summed = preprocess.SummedLevels(table, t.opts.Encode)
 	}
-	if t.recipe != nil {
-		stored := spec.FoldingOf(&t.recipe.Rule)
+	if t.given != nil {
+		stored := spec.FoldingOf(&t.given.Recipe.Rule)
 		f.Stored = &stored
 	}
 	o := t.opts

@@ -95,7 +95,7 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 // for its manifest, whose sums it writes into the work directory.
 func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
 	p := &sums.Part{
-		Program: engine.Version(), Recipe: t.recipe.Digest,
+		Program: engine.Version(), Recipe: t.given.Recipe.Digest,
 		Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
 	}
 	if t.Target != nil && t.Target.Classes != nil {

@@ -39,8 +39,8 @@ func (t *Training) Publish(ctx context.Context) error {
 	m.Manifest.Weights = t.rowWeights()
 	m.Manifest.Learner.Split = t.Rule
 	m.Manifest.Outputs = t.linear.K
-	if m.Manifest.Positive = t.positive; t.recipe != nil && t.linear.K == 2 {
-		m.Manifest.Positive = t.recipe.Profile.Positive
+	if m.Manifest.Positive = t.positive; t.given != nil && t.linear.K == 2 {
+		m.Manifest.Positive = t.given.Recipe.Profile.Positive
 	}
 	t.positive = m.Manifest.Positive
 	if err := t.decide(m.Manifest); err != nil {
@@ -56,8 +56,8 @@ func (t *Training) Publish(ctx context.Context) error {
 	case models.Regression:
 		m.Manifest.TargetGrid, m.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
 	}
-	if t.recipe != nil { // whose files have its profile
-		m.Manifest.Input = t.recipe.Input
+	if t.given != nil { // whose files have its profile
+		m.Manifest.Input = t.given.Recipe.Input
 	} else {
 		about, err := t.profile().File()
 		if err != nil {
@@ -93,8 +93,8 @@ func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
 		l.Parts = []registry.Part{{Files: files}}
 	}
 	l.Program = engine.Version()
-	if t.recipe != nil {
-		l.Recipe, l.RecipeSHA256 = t.parent, t.recipe.Digest
+	if t.given != nil {
+		l.Recipe, l.RecipeSHA256 = t.given.Parent, t.given.Recipe.Digest
 	}
 	l.Init = t.init
 	if o := t.Recipe.Origin; o != nil {
@@ -115,16 +115,32 @@ func (t *Training) task() models.Task {
 
 func (t *Training) result() *Result {
 	r := &Result{
-		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim,
-		Weights: t.rowWeights(), Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
-		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
-		Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
-		Dim: t.Recipe.Dim, Folds: t.Learner.Folds, Seed: t.opts.Seed, Split: t.Rule, HeldOut: t.HeldOutText(),
+		Model:          t.opts.Model,
+		ResultRows:     t.resultRows(),
+		ResultFeatures: t.resultFeatures(),
+		ResultFit: ResultFit{
+			Split: t.Rule, HeldOut: t.HeldOutText(), Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut,
+			Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components, Folds: t.Learner.Folds,
+		},
+		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold},
+		Notes:          t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 	}
-	if t.Searched != nil {
-		r.Search = t.Searched.Summary()
+	if r.Components != nil {
+		return r
 	}
-	r.Importance, r.Size = t.importance, t.Sized
+	r.Notes = append(r.Notes, GridNotes(t.Learner, t.summed.fit.Floor, t.Copies != nil, t.Target != nil && t.Target.Grid != nil)...)
+	tried := t.Learner.Table
+	for _, l := range t.Learner.RuledOut {
+		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
+	}
+	if note := Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	return r
+}
+
+func (t *Training) resultRows() ResultRows {
+	r := ResultRows{Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim, Weights: t.rowWeights()}
 	if table := t.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
@@ -137,16 +153,16 @@ func (t *Training) result() *Result {
 			r.TargetScores = append(r.TargetScores, TargetScore{Target: t.Data.Targets[c], R2: r2})
 		}
 	}
-	if r.Components = t.Learner.Components; r.Components != nil {
-		return r
+	return r
+}
+
+func (t *Training) resultFeatures() ResultFeatures {
+	r := ResultFeatures{
+		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed, Learned: t.Learned,
+		Size: t.Sized, Importance: t.importance, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
 	}
-	r.Notes = append(r.Notes, GridNotes(t.Learner, t.floor, t.Copies != nil, t.Target != nil && t.Target.Grid != nil)...)
-	tried := t.Learner.Table
-	for _, l := range t.Learner.RuledOut {
-		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
-	}
-	if note := Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
-		r.Notes = append(r.Notes, note)
+	if t.Searched != nil {
+		r.Search = t.Searched.Summary()
 	}
 	return r
 }

@@ -18,7 +18,22 @@ import (
 
 // Result describes a trained model.
 type Result struct {
-	Model   string      `json:"model"` // directory
+	Model string `json:"model"` // directory
+	ResultRows
+	ResultFeatures
+	ResultFit
+	ResultDecision
+	Notes   []string           `json:"notes,omitempty"`
+	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
+	// Work is the time of the job's workers in this process by stage; see
+	// transforms.Worker.Seconds.
+	Work map[string]float64 `json:"work_seconds"`
+
+	Timings bool `json:"-"` // makes WriteTo print Work
+}
+
+// ResultRows describes the rows of a model.
+type ResultRows struct {
 	Task    models.Task `json:"task"`
 	Rows    job.Counts  `json:"rows"`
 	Columns int         `json:"columns"`                // numbers per row
@@ -26,19 +41,27 @@ type Result struct {
 	Classes []string    `json:"classes,omitempty"`
 	Counts  []int64     `json:"class_counts,omitempty"`
 	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
-	Targets      []string      `json:"targets,omitempty"`
-	TargetScores []TargetScore `json:"target_scores,omitempty"`
-	// Weights is nil if rows have none.
-	Weights *models.RowWeights `json:"weights,omitempty"`
+	Targets      []string           `json:"targets,omitempty"`
+	TargetScores []TargetScore      `json:"target_scores,omitempty"`
+	Weights      *models.RowWeights `json:"weights,omitempty"` // nil if rows have none
+}
+
+// ResultFeatures describes the features of a model.
+type ResultFeatures struct {
 	Kernel  string             `json:"kernel"` // in words
 	Width   float64            `json:"width"`
 	Recipe  features.Sealed    `json:"recipe"`
 	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
 	Search  *models.Search     `json:"search,omitempty"` // how features were searched
-	// Size says how the number of features was chosen; nil if it was given.
-	Size *tuning.SizeResult `json:"size,omitempty"`
+	Size    *tuning.SizeResult `json:"size,omitempty"`   // how their number was chosen; nil if it was given
 	// Importance is what a learned metric attends to; nil without one.
 	Importance *models.Importance `json:"importance,omitempty"`
+	Dim        int                `json:"-"` // features
+	Seed       uint64             `json:"-"`
+}
+
+// ResultFit says how the weights of a model were fitted.
+type ResultFit struct {
 	// Split says which columns assign rows to folds, and HeldOut the same in words; nil and "" if
 	// their content does.
 	Split   *profile.FoldRule `json:"split,omitempty"`
@@ -56,114 +79,123 @@ type Result struct {
 	Components []models.Component `json:"components,omitempty"`
 	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was
 	// trained on rows.
-	Sums int `json:"sums,omitempty"`
+	Sums  int `json:"sums,omitempty"`
+	Folds int `json:"-"`
+}
+
+// ResultDecision says how scores become probabilities and classes.
+type ResultDecision struct {
 	// Probabilities says how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	// Positive is the one of two classes to which Threshold, precision, recall and F1 refer.
 	Positive string `json:"positive,omitempty"`
 	// Threshold decides between two classes; nil without one.
-	Threshold *models.Threshold  `json:"threshold,omitempty"`
-	Notes     []string           `json:"notes,omitempty"`
-	Seconds   map[string]float64 `json:"seconds"` // wall time by part of the job
-	// Work is the time of the job's workers in this process by stage; see
-	// transforms.Worker.Seconds.
-	Work map[string]float64 `json:"work_seconds"`
-
-	// Timings makes WriteTo print Work.
-	Timings bool `json:"-"`
-
-	Dim   int    `json:"-"` // features
-	Folds int    `json:"-"`
-	Seed  uint64 `json:"-"`
+	Threshold *models.Threshold `json:"threshold,omitempty"`
 }
 
 // WriteTo prints the result for people.
 func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
-	if r.Weights != nil {
-		fmt.Fprintf(&b, "weights   %s\n", WeightsText(r.Weights))
-	}
-	if r.Sums > 0 {
-		fmt.Fprintf(&b, "sums      of %s of the data\n", report.Counted(r.Sums, "part"))
-	}
-	if r.Task == models.Embedding {
-		fmt.Fprintf(&b, "task      embedding of %s\n", r.what())
-	} else if r.Task == models.Classification {
-		fmt.Fprintf(&b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes), positive(r.Positive))
-	} else {
-		fmt.Fprintf(&b, "task      regression on %s\n", r.what())
-	}
-	r.writeTargets(&b)
-	if fields := r.Rows.Fields(); fields != "" {
-		fmt.Fprintf(&b, "fields    %s\n", fields)
-	}
-	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.Dim, r.Kernel, r.Seed)
-	if r.Steps > 0 {
-		fmt.Fprintf(&b, "grid      %s\n", GridText(r.Steps))
-	}
-	if r.HeldOut != "" {
-		fmt.Fprintf(&b, "held out  %s\n", r.HeldOut)
-	}
-	if r.Learned != nil {
-		r.Learned.Write(&b)
-	}
-	if r.Search != nil {
-		tuning.Write(&b, r.Search)
-	}
-	if r.Size != nil {
-		r.Size.Write(&b, r.Task == models.Regression && len(r.Targets) == 0)
-	}
-	report.WriteImportance(&b, r.Importance)
-	switch {
-	case r.Components != nil:
-		WriteComponents(&b, r.Components)
-	case r.Log != nil:
-		writeLog(&b, r)
-	case len(r.Path) == 0:
-		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
-	default:
-		fmt.Fprintf(&b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
-		WritePath(&b, r.Task, r.Path, r.Lambda)
-		if len(r.RuledOut) > 0 {
-			by := "a part of the features"
-			if r.Rows.Used <= int64(r.Dim) { // as ridge has it
-				by = "errors that rise towards them"
-			}
-			fmt.Fprintf(&b, "          %s ruled out %s\n", by, numbers(r.RuledOut))
-		}
-	}
+	r.writeRows(&b)
+	r.writeFeatures(&b)
+	r.writeFit(&b)
 	WriteProbabilities(&b, r.Probabilities)
 	WriteThreshold(&b, r.Threshold, r.Positive)
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
-	if r.Sums > 0 {
-		fmt.Fprintf(&b, "seconds   %.1f to add sums, %.1f to solve\n", r.Seconds["add"], r.Seconds["solve"])
-		n, err := io.WriteString(w, b.String())
-		return int64(n), err
+	r.writeSeconds(&b)
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+func (r *Result) writeRows(b *strings.Builder) {
+	fmt.Fprintf(b, "rows      %s\n", r.Rows.WithList())
+	if r.Weights != nil {
+		fmt.Fprintf(b, "weights   %s\n", WeightsText(r.Weights))
 	}
-	fmt.Fprintf(&b, "seconds   %.1f to profile the data, ", r.Seconds["profile"])
+	if r.Sums > 0 {
+		fmt.Fprintf(b, "sums      of %s of the data\n", report.Counted(r.Sums, "part"))
+	}
+	switch r.Task {
+	case models.Embedding:
+		fmt.Fprintf(b, "task      embedding of %s\n", r.what())
+	case models.Classification:
+		fmt.Fprintf(b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes), positive(r.Positive))
+	default:
+		fmt.Fprintf(b, "task      regression on %s\n", r.what())
+	}
+	r.writeTargets(b)
+	if fields := r.Rows.Fields(); fields != "" {
+		fmt.Fprintf(b, "fields    %s\n", fields)
+	}
+}
+
+func (r *Result) writeFeatures(b *strings.Builder) {
+	fmt.Fprintf(b, "features  %d of the %s, seed %d\n", r.Dim, r.Kernel, r.Seed)
+	if r.Steps > 0 {
+		fmt.Fprintf(b, "grid      %s\n", GridText(r.Steps))
+	}
+	if r.HeldOut != "" {
+		fmt.Fprintf(b, "held out  %s\n", r.HeldOut)
+	}
 	if r.Learned != nil {
-		fmt.Fprintf(&b, "%.1f to learn the features, ", r.Seconds["align"])
+		r.Learned.Write(b)
 	}
 	if r.Search != nil {
-		fmt.Fprintf(&b, "%.1f to search, ", r.Seconds["search"])
+		tuning.Write(b, r.Search)
 	}
-	fmt.Fprintf(&b, "%.1f to train\n", r.Seconds["train"])
+	if r.Size != nil {
+		r.Size.Write(b, r.Task == models.Regression && len(r.Targets) == 0)
+	}
+	report.WriteImportance(b, r.Importance)
+}
+
+func (r *Result) writeFit(b *strings.Builder) {
+	switch {
+	case r.Components != nil:
+		WriteComponents(b, r.Components)
+	case r.Log != nil:
+		writeLog(b, r)
+	case len(r.Path) == 0:
+		fmt.Fprintf(b, "lambda    %g\n", r.Lambda)
+	default:
+		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
+		WritePath(b, r.Task, r.Path, r.Lambda)
+		if len(r.RuledOut) > 0 {
+			by := "a part of the features"
+			if r.Rows.Used <= int64(r.Dim) { // as ridge has it
+				by = "errors that rise towards them"
+			}
+			fmt.Fprintf(b, "          %s ruled out %s\n", by, numbers(r.RuledOut))
+		}
+	}
+}
+
+func (r *Result) writeSeconds(b *strings.Builder) {
+	if r.Sums > 0 {
+		fmt.Fprintf(b, "seconds   %.1f to add sums, %.1f to solve\n", r.Seconds["add"], r.Seconds["solve"])
+		return
+	}
+	fmt.Fprintf(b, "seconds   %.1f to profile the data, ", r.Seconds["profile"])
+	if r.Learned != nil {
+		fmt.Fprintf(b, "%.1f to learn the features, ", r.Seconds["align"])
+	}
+	if r.Search != nil {
+		fmt.Fprintf(b, "%.1f to search, ", r.Seconds["search"])
+	}
+	fmt.Fprintf(b, "%.1f to train\n", r.Seconds["train"])
 	if r.Timings {
-		fmt.Fprintf(&b, "of which  ")
+		fmt.Fprintf(b, "of which  ")
 		for i, name := range []string{"read", "map", "fold", "learn", "merge", "store", "solve"} {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			fmt.Fprintf(&b, "%s %.2f", name, r.Work[name])
+			fmt.Fprintf(b, "%s %.2f", name, r.Work[name])
 		}
 		b.WriteString(" (reading runs beside the rest; the times of parallel readers are added)\n")
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
 }
 
 // chosenBy says which held-out figure chose among the λ of the table.

@@ -54,7 +54,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 		}
 	}
 	// Copies are rounded alike, which the table does not know.
-	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) || ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor)) {
+	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) || ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor)) {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, GridText(steps), GridText(fine))
 		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if err := t.finishChoice(ctx); err != nil {
 		return err
 	}
-	return t.useHeldOut(ctx, t.heldOut, t.opts.Parts())
+	return t.useHeldOut(ctx, t.summed.heldOut, t.opts.Parts())
 }
 
 // fitRidgeOn is fitRidge on a grid of that many steps. With again rows are summed again if λ is too
@@ -87,7 +87,6 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	if err != nil {
 		return false, err
 	}
-	t.solved = fit.Lambda
 	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folding.Folds, Table: fit.Table, RuledOut: ruledOut(folding.Lambda, fit.Table), Steps: steps}
 	t.Learner.ClassWeights = t.gridWeights()
 	if t.allJudge() {
@@ -132,7 +131,7 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	if err != nil {
 		return err
 	}
-	t.heldOut = scorer{st.HeldOut, fit.HeldOutSHA256}
+	t.summed.heldOut = scorer{st.HeldOut, fit.HeldOutSHA256}
 	return nil
 }
 
@@ -162,7 +161,6 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	t.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim, GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
 	st := t.stateOf(pass)
-	t.summed = summed{pass, st}
 	failed := t.runFold(ctx, pass, st)
 	counts, _, err := t.countSummed(ctx, pass, st, failed)
 	if err != nil {
@@ -171,8 +169,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	if fit, err = t.loadFit(ctx, st, max(shape.Outputs, fold.Components)); err != nil {
 		return fit, err
 	}
-	t.firstRows, t.variance, t.firstVariance, t.foldErrors = fit.FirstRows, fit.Variance, fit.FoldVariance, fit.FoldErrors
-	t.heldOut, t.trials, t.floor = scorer{st.HeldOut, fit.HeldOutSHA256}, scorer{st.Trials, fit.TrialsSHA256}, fit.Floor
+	t.summed = summed{pass, st, fit, scorer{st.HeldOut, fit.HeldOutSHA256}}
 	if counts.Used != t.Counts.Used || fit.Rows != counts.Used {
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed", t.Counts.Used, counts.Used, fit.Rows)
 	}

@@ -153,7 +153,7 @@ func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.Siz
 	at := slices.IndexFunc(s.Learner.Table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
 	if at >= 0 {
 		row := s.Learner.Table[at]
-		trial.Loss, trial.Folds, trial.Rows = row.MSE, s.foldErrors[at], max(row.HeldOutRows, s.firstRows)
+		trial.Loss, trial.Folds, trial.Rows = row.MSE, s.summed.fit.FoldErrors[at], max(row.HeldOutRows, s.summed.fit.FirstRows)
 	}
 	return trial, nil
 }

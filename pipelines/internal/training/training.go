@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -56,48 +55,16 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if note := prepare.Doubt(o.Task, t.Data, t.Profile.Labels); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
-	if err := t.checkCalibration(); err != nil {
+	if err := t.check(); err != nil {
 		return nil, err
 	}
-	if err := t.checkThreshold(); err != nil {
+	if err := t.chooseFeatures(ctx); err != nil {
 		return nil, err
-	}
-	if err := t.checkSelect(); err != nil {
-		return nil, err
-	}
-	if o.Accept != nil {
-		if err := o.Accept(t.expected()); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.checkOrigin(); err != nil {
-		return nil, err
-	}
-	if err := o.CheckWeights(t.Profile.Weights); err != nil {
-		return nil, err
-	}
-	if err := t.prepareSearch(ctx); err != nil {
-		return nil, err
-	}
-	if !o.Resizes() { // otherwise each size is checked
-		if err := t.Fits(t.Memory(0)); err != nil {
-			return nil, err
-		}
-	}
-	if o.LearnsFeatures() {
-		if err := t.Timed(ctx, "align", t.FindFeatures); err != nil {
-			return nil, err
-		}
-	}
-	if t.opts.Searching() {
-		if err := t.Timed(ctx, "search", t.searchFeatures); err != nil {
-			return nil, err
-		}
 	}
 	if err := t.Timed(ctx, "train", t.fitSize); err != nil {
 		return nil, err
 	}
-	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
+	if result, err = t.Finish(ctx); err != nil {
 		return nil, err
 	}
 	if l := o.Iterative(); l != nil && l.Common().Curve != "" {
@@ -105,7 +72,51 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 			return nil, exit.AfterPublish(t.opts.Model, err)
 		}
 	}
-	return t.result(), nil
+	return result, nil
+}
+
+// check refuses what the rows cannot be trained for.
+func (t *Training) check() error {
+	for _, check := range []func() error{t.checkCalibration, t.checkThreshold, t.checkSelect, t.checkAccepted, t.checkOrigin, t.checkWeights} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAccepted asks whether the model is wanted.
+func (t *Training) checkAccepted() error {
+	if t.opts.Accept == nil {
+		return nil
+	}
+	return t.opts.Accept(t.expected())
+}
+
+// checkWeights refuses weights of rows that the learner does not take.
+func (t *Training) checkWeights() error { return t.opts.CheckWeights(t.Profile.Weights) }
+
+// chooseFeatures learns or searches the features, unless those that follow from the profile are
+// used as they are. It refuses those for which there is no memory.
+func (t *Training) chooseFeatures(ctx context.Context) error {
+	s, err := t.prepareSearch(ctx)
+	if err != nil {
+		return err
+	}
+	if !t.opts.Resizes() { // otherwise each size is checked
+		if err := t.Fits(t.Memory(0)); err != nil {
+			return err
+		}
+	}
+	if t.opts.LearnsFeatures() {
+		if err := t.Timed(ctx, "align", t.FindFeatures); err != nil {
+			return err
+		}
+	}
+	if !t.opts.Searching() {
+		return nil
+	}
+	return t.Timed(ctx, "search", func(ctx context.Context) error { return t.searchFeatures(ctx, s) })
 }
 
 // Begin begins a job that creates the directory out: it opens the data, which must satisfy fit,
@@ -151,48 +162,49 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 	return t, nil
 }
 
-// Training is the state of a running training.
+// Training is a job that fits a model to rows. Each stage adds its results.
 type Training struct {
 	*prepare.Session
-	opts      Options
-	recipe    *sums.Recipe // that is trained by; nil if the recipe follows from the profile
-	parent    string       // the name of the model that by is of; "" if it is not known
-	listed    bool         // reports of sums have the hashes of rows
-	positions bool         // and where the rows are
-	weightSum float64      // in a training by a recipe: the sum of the weights of the rows
+	opts  Options
+	begun time.Time
+	given *ByRecipe // whose recipe is trained by; nil if the recipe follows from the profile
 
-	linear        *models.Linear
-	Learner       models.Learner      // how it was fitted
-	heldOut       scorer              // for held-out rows, in a training by sums that calibrates or chooses a threshold
-	grid          *profile.WeightGrid // of weights, in a training by sums; nil if there are none
-	trials        scorer              // for held-out rows, in a training by sums: one for each λ tried
-	summed        summed              // of the last FitSums
-	stripes       int                 // in which sums are added up
-	solved        float64             // the λ that the last solve chose, and solved for
-	firstRows     int64               // held out of the trials
-	variance      []float64           // of several targets
-	firstVariance []float64           // and on the rows of the first fold
-	foldErrors    [][]float64         // for each row of the learner's table
-	probabilities *models.Probabilities
-	positive      string             // of two classes; else ""
-	threshold     *models.Threshold  // that held-out rows have chosen
-	floor         float64            // λ equivalent to rounding features to the grid of their sums
-	files         []storage.File     // further files of the model directory
-	history       []iterative.Report // of an iterative learner
-	// Learned and Game describe features that were learned from the data, if any.
-	Learned     *prepare.Learned
-	Game        []align.Report
-	Searched    *tuning.Result // describes the search, if there was one
-	counted     []string       // columns that it encodes by counts, which uncount undoes
-	undoCounts  func()
-	lambdaByMSE bool               // squared errors lead to the λ that the log loss chooses from
-	fullRecipe  prepare.Recipe     // of all features, where a search is for fewer of them
-	Sized       *tuning.SizeResult // describes the choice of the number of features, if there was one
-	begun       time.Time
+	Found                       // by the stage that chooses the recipe
+	Fitted                      // by the stages that sum, choose λ and solve
+	Sized    *tuning.SizeResult // how the number of features was chosen; nil if it was given
+	stripes  int                // in which sums are added up
+	decision                    // how scores become classes
 	// Lineage says of what the sums are that a model is fitted to; nil if rows were read.
-	Lineage    *registry.Lineage
-	init       *registry.Parent   // whose weights training began with; nil for none
-	importance *models.Importance // what the metric of the published model attends to; nil without one
+	Lineage *registry.Lineage
+}
+
+// Found says which features were found for the rows.
+type Found struct {
+	Learned  *prepare.Learned // features learned from the labels; nil for none
+	Game     []align.Report   // the rounds in which they were learned
+	Searched *tuning.Result   // the search; nil if there was none
+	// lambdaByMSE tells that squared errors lead to the values of λ that the log loss chooses from.
+	lambdaByMSE bool
+	importance  *models.Importance // what the metric of the published model attends to; nil without one
+}
+
+// Fitted is a linear model, and how it was fitted.
+type Fitted struct {
+	linear    *models.Linear
+	Learner   models.Learner
+	grid      *profile.WeightGrid // of weights, in a training by sums; nil if there are none
+	weightSum float64             // of the rows, in a training by a recipe
+	summed    summed              // the last fit by sums
+	history   []iterative.Report  // of the rounds of an iterative learner
+	files     []storage.File      // further files of the model directory
+	init      *registry.Parent    // whose weights training began with; nil for none
+}
+
+// decision says how scores become probabilities and classes.
+type decision struct {
+	probabilities *models.Probabilities
+	positive      string            // of two classes; else ""
+	threshold     *models.Threshold // that held-out rows have chosen
 }
 
 // FindFeatures replaces drawn features by features learned from the data.

@@ -52,7 +52,7 @@ func (t *Training) scoring() *profile.WeightGrid { return profile.NewWeightGrid(
 
 // rowWeights describes the weights of the rows; nil if they have none.
 func (t *Training) rowWeights() *models.RowWeights {
-	if t.recipe != nil {
+	if t.given != nil {
 		return t.weighed()
 	}
 	if t.Profile.Weights == nil {
