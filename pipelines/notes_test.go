@@ -23,9 +23,9 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 	}{
 		{ridge.Row{MSE: 1, Rounding: 0.009}, false, nil},
 		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 smaller"}},
-		{ridge.Row{MSE: 1, Rounding: 0.02, HeldOutRows: 1234, FoldMSE: 4.02, HeldOutMSE: 4}, false, nil},
-		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, false, []string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
-		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, true, []string{"RMSE", "is 2,", "compared with 3 for"}},
+		{ridge.Row{MSE: 1, Rounding: 0.02, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 4.02}, false, nil},
+		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, false, []string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
+		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, true, []string{"RMSE", "is 2,", "compared with 3 for"}},
 	} {
 		note := training.RoundingNote(c.row, c.regression)
 		if (note == nil) != (c.want == nil) {
@@ -39,7 +39,8 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 	}
 }
 
-// Predictions far outside of the targets are notes of the training, where rows were held out, and of evaluations.
+// Predictions far outside of the targets are notes of the training, where rows were held out, and
+// of evaluations.
 func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	r, lines := rand.New(rand.NewPCG(2, 2)), []string{"x,y\n"}
 	for i := range 600 {

@@ -71,7 +71,7 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 		if name == "direct" {
 			lanes = 1 // of steps of one name its result has the counters of the last alone
 		}
-		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, Folds: 1, Steps: 127, Lambda: []float64{1e-3}}}
+		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, Division: gram.Division{Folds: 1}, Steps: 127, Choice: gram.Choice{Lambda: []float64{1e-3}}}}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind
 			stripes int

@@ -32,8 +32,7 @@ func sums(folds, rows int) ([]*Sum, Options) {
 		all = append(all, s)
 	}
 	return all, Options{
-		Lambda: []float64{1e-4, 1e-2, 1}, Folds: folds, Shape: shape, Grid: grid, Step: 1.0 / 127, Threads: 1, Trials: true,
-		Add: func(to *Sum, f int) error { to.Merge(all[f]); return nil },
+		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1}, Trials: true}, Source: Source{Folds: folds, Shape: shape, Add: func(to *Sum, f int) error { to.Merge(all[f]); return nil }}, Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
 	}
 }
 

@@ -27,7 +27,7 @@ func table(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64
 // opened returns a path at the start of its search.
 func opened(t *testing.T, s *sample, by solver.By, lambda ...float64) (*solve, *system, *Sum) {
 	t.Helper()
-	p := &solve{Options: s.options(lambda...), values: lambda, tallies: make([]tally, len(lambda)), by: by}
+	p := &solve{Options: s.options(lambda...), tries: tries{values: lambda, tallies: make([]tally, len(lambda)), by: by}}
 	total, err := p.loadTotal()
 	if err != nil {
 		t.Fatal(err)

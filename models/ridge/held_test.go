@@ -71,10 +71,10 @@ func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
 		o     Options
 		loads int // that succeed
 	}{
-		{"held out: 1 folds", Options{Lambda: []float64{1}, Folds: 1, HeldOut: true}, 9},
-		{"2 values of lambda", Options{Lambda: []float64{1, 2}, Folds: 2, HeldOut: true, Given: true}, 9},
-		{"all 60 rows are in fold 0, which", Options{Lambda: []float64{1}, Folds: 2, HeldOut: true, Given: true}, 9},
-		{"fold 1: gone", Options{Lambda: []float64{1}, Folds: 3, HeldOut: true, Given: true}, 3},
+		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}}, Source: Source{Folds: 1}, HoldOut: HoldOut{HeldOut: true}}, 9},
+		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}}, Source: Source{Folds: 2}, HoldOut: HoldOut{HeldOut: true, Given: true}}, 9},
+		{"all 60 rows are in fold 0, which", Options{Choice: Choice{Lambda: []float64{1}}, Source: Source{Folds: 2}, HoldOut: HoldOut{HeldOut: true, Given: true}}, 9},
+		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}}, Source: Source{Folds: 3}, HoldOut: HoldOut{HeldOut: true, Given: true}}, 3},
 	} {
 		c.o.Step = s.step
 		c.o.Load = func(fold int) (*Sum, error) {

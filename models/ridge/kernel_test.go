@@ -55,8 +55,8 @@ func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid linear.
 	sum := NewSum(Shape{Dim: len(z[0]), Outputs: 1, Regression: true})
 	sum.AddTargets(packBytes(slices.Concat(z...), len(z), len(z[0])), y, 2)
 	fit, err := Solve(Options{
-		Lambda: []float64{lambda}, Load: func(int) (*Sum, error) { return sum, nil },
-		Step: step, Grid: grid, Threads: 2,
+		Choice: Choice{Lambda: []float64{lambda}}, Source: Source{Load: func(int) (*Sum, error) { return sum, nil }},
+		Units: Units{Step: step, Grid: grid}, Threads: 2,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,22 +16,35 @@ import (
 type solve struct {
 	Options
 	variance float64 // of targets in the unit of squared errors; 0 for classes
+	tries
+	keptFactors
+	partSums []*Sum        // of the folds, on a part of the features; nil if all are used at once
+	heads    []*Sum        // head and cross products of the folds, if rows are carried
+	few      *dual.Problem // in which few rows are solved; nil otherwise
+	loaded
+}
 
-	values        []float64 // of λ, in the order of the table: Smaller from its end, then Lambda
-	tallies       []tally   // of values
-	filled        []int     // the folds that have rows
-	screen        int64     // rows of the first of them
-	minPart       int       // features from which on a part of them finds λ first; 0 for never
-	by            solver.By
+// tries are the values of λ that a search has tried.
+type tries struct {
+	values  []float64 // of λ, in the order of the table: Smaller from its end, then Lambda
+	tallies []tally   // of values
+	filled  []int     // the folds that have rows
+	screen  int64     // rows of the first of them
+	minPart int       // features from which on a part of them finds λ first; 0 for never
+	by      solver.By
+	coarse  bool      // the grid is too coarse for the λ that the first fold has found
+	first   []moments // of the targets of the rows of fold 0, if there are several
+}
+
+// keptFactors are factors that descents keep.
+type keptFactors struct {
 	sharedFactors []trial         // the last that share factors
 	single        [][]float32     // tiles for factors that are not shared; nil before they are needed
 	factor        *shifted.Factor // the last of them, whose memory the next one has
-	partSums      []*Sum          // of the folds, on a part of the features; nil if all are used at once
-	heads         []*Sum          // head and cross products of the folds, if rows are carried
-	few           *dual.Problem   // in which few rows are solved; nil otherwise
-	coarse        bool            // the grid is too coarse for the λ that the first fold has found
-	first         []moments       // of the targets of the rows of fold 0, if there are several
+}
 
+// loaded is the sum of a fold that was read last.
+type loaded struct {
 	last     *Sum // that was loaded; nil before the first
 	lastFold int
 	buffer   *Sum // of Add; nil before it is needed

@@ -110,7 +110,7 @@ func (p *solve) startFrom(shape Shape) (start int, before func(value int) []floa
 	// With fewer features the kernel is as much smaller, as it is not a mean but a sum.
 	share := float64(len(part)) / float64(shape.Dim)
 	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
-	q := &solve{Options: o, minPart: p.minPart, variance: p.variance}
+	q := &solve{Options: o, tries: tries{minPart: p.minPart}, variance: p.variance}
 	total, err := q.loadTotal()
 	if err == nil {
 		y := newSystem(total.shape, o.Weights, o.Threads)

@@ -13,7 +13,7 @@ import (
 // searched searches with a part of the features, as if there were many.
 func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*solve, float64) {
 	t.Helper()
-	p := &solve{Options: s.options(lambda...), minPart: 40}
+	p := &solve{Options: s.options(lambda...), tries: tries{minPart: 40}}
 	p.Smaller, p.First = smaller, first
 	total, err := p.loadTotal()
 	if err != nil {
@@ -121,7 +121,7 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 	if chosen != 1e-4 {
 		t.Errorf("chose %g", chosen)
 	}
-	p := &solve{Options: s.options(0, 1e-18, 1e-17, 1e-16), minPart: 40}
+	p := &solve{Options: s.options(0, 1e-18, 1e-17, 1e-16), tries: tries{minPart: 40}}
 	total, err := p.loadTotal()
 	if err != nil {
 		t.Fatal(err)
@@ -155,8 +155,8 @@ func TestAPartIsASumOfFewerFeatures(t *testing.T) {
 	}
 }
 
-// Where the first fold leads to a λ that the grid is too coarse for, because none below it can be tried, no other fold
-// tries it; otherwise the search is the same.
+// Where the first fold leads to a λ that the grid is too coarse for, because none below it can be
+// tried, no other fold tries it; otherwise the search is the same.
 func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 	s := draw(Shape{Dim: 130, Outputs: 1, Regression: true}, 900, 4, 1)
 	below := []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
@@ -172,7 +172,7 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 		coarse bool
 	}{{least, 0, false}, {least, want / 2, false}, {least, want, true}, {least, 1000, true}, {below, want, false}} {
 		lambda := c.lambda
-		p := &solve{Options: s.options(lambda...), minPart: 40}
+		p := &solve{Options: s.options(lambda...), tries: tries{minPart: 40}}
 		p.Finer = c.finer
 		total, err := p.loadTotal()
 		if err != nil {

@@ -34,6 +34,17 @@ func Floor(step float64) float64 { return step * step / 12 }
 
 // Options are the options of Solve.
 type Options struct {
+	Choice
+	Source
+	HoldOut
+	Units
+	Threads int // goroutines to compute with; < 1 means 1. the result does not depend on it
+	// Progress is called with a readable line for every system solved; may be nil.
+	Progress func(string)
+}
+
+// Choice says which values of λ are tried, and what is kept of each.
+type Choice struct {
 	// Lambda holds the values of λ to choose from, each finite and ≥ 0; it applies to the
 	// mean loss. At least one is needed; several need Folds ≥ 2.
 	Lambda []float64
@@ -41,6 +52,20 @@ type Options struct {
 	// the least of Lambda has the least held-out error, they are tried in this order until
 	// one does no better.
 	Smaller []float64
+	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features
+	// and more than three values, it tries those that may be the best.
+	All bool
+	// Finer is that of TooCoarse: if the first fold leads a descent to a λ for which the caller
+	// sums again on a finer grid, Solve returns it without weights. With 0 it always fits.
+	Finer float64
+	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
+	Trials bool
+	// Unfitted makes Solve return after the choice of λ, without weights.
+	Unfitted bool
+}
+
+// Source provides the sums of the rows.
+type Source struct {
 	// Folds is the number of sums that Load provides; each row is in one of them.
 	// Cross-validation leaves out one after the other. With Folds ≤ 1 there is one sum
 	// and no validation.
@@ -56,26 +81,24 @@ type Options struct {
 	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and
 	// weights are those that their sums lead to.
 	Rows *Rows
+}
+
+// HoldOut says which folds are held out.
+type HoldOut struct {
 	// HeldOut makes Solve also fit to all rows except those of fold 0, with the chosen λ;
 	// it needs Folds ≥ 2. Given says that the folds serve only this: Lambda holds one
 	// value, and there is no validation.
 	HeldOut, Given bool
-	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features
-	// and more than three values, it tries those that may be the best.
-	All bool
-	// Finer is that of TooCoarse: if the first fold leads a descent to a λ for which the caller
-	// sums again on a finer grid, Solve returns it without weights. With 0 it always fits.
-	Finer float64
-	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
-	Trials bool
 	// First leaves out and scores only fold 0, because an earlier step, such as a search
 	// for features, has seen rows of the other folds. It needs Folds ≥ 2.
 	First bool
 	// Gap says that fold 1 is not fitted to where fold 0 is held out: see package ridge.
 	Gap bool
-	// Unfitted makes Solve return after the choice of λ, without weights.
-	Unfitted bool
-	Step     float64 // a feature is Step·number; > 0
+}
+
+// Units says what the numbers of the sums mean.
+type Units struct {
+	Step float64 // a feature is Step·number; > 0
 	// Ranges is set if each feature has its own grid: feature j is Centre_j +
 	// Half_j·Step·number. The zero value means that it has not.
 	Ranges Ranges
@@ -83,9 +106,6 @@ type Options struct {
 	Weights *profile.WeightGrid
 	Grid    linear.Grids // the grids of the targets; nil for classes
 	Classes []string     // names of the classes, for errors; may be nil
-	Threads int          // goroutines to compute with; < 1 means 1. the result does not depend on it
-	// Progress is called with a readable line for every system solved; may be nil.
-	Progress func(string)
 }
 
 // Ranges are the grids of features that have their own. Both slices are as long as the
@@ -136,6 +156,16 @@ type Row struct {
 	Rounding float64 `json:"rounding"`
 	// FoldMSE is the part of MSE that comes from the rows of fold 0; 0 if it has none.
 	FoldMSE float64 `json:"fold_mse"`
+	HeldOutRow
+	// Folds is the number of folds that have rows, over which the errors are computed.
+	Folds int `json:"folds"`
+	// Failed is the reason why this λ has no errors, which are then 0.
+	Failed string `json:"failed,omitempty"`
+}
+
+// HeldOutRow has the errors of a λ on the rows of fold 0, scored as in prediction. Solve leaves all
+// of them 0.
+type HeldOutRow struct {
 	// HeldOutRows is the number of rows of fold 0 that were scored as in prediction, with
 	// features that are not rounded and weights that were fitted without them; 0 if none
 	// were. HeldOutErrors of them were assigned a wrong class, and HeldOutMSE is their
@@ -154,10 +184,6 @@ type Row struct {
 	// HeldOutEffective is how many independent rows would give an error rate as certain as that of
 	// those rows, where they belong to groups or repeat each other; 0 otherwise.
 	HeldOutEffective float64 `json:"held_effective,omitempty"`
-	// Folds is the number of folds that have rows, over which the errors are computed.
-	Folds int `json:"folds"`
-	// Failed is the reason why this λ has no errors, which are then 0.
-	Failed string `json:"failed,omitempty"`
 }
 
 // Work returns about how many seconds Solve takes on a thread of a machine of 2024 if it chooses among

@@ -111,15 +111,14 @@ func (s *sample) options(lambda ...float64) Options {
 		sums[f] = s.sum(in)
 	}
 	return Options{
-		Lambda: lambda, Folds: s.folds, Step: s.step, Grid: s.grid, Threads: 2,
-		Load: func(f int) (*Sum, error) {
+		Choice: Choice{Lambda: lambda}, Source: Source{Folds: s.folds, Load: func(f int) (*Sum, error) {
 			if s.folds > 1 {
 				return sums[f], nil
 			}
 			only := NewSum(s.shape) // Solve may overwrite it
 			only.Merge(sums[f])
 			return only, nil
-		},
+		}}, Units: Units{Step: s.step, Grid: s.grid}, Threads: 2,
 	}
 }
 

@@ -22,20 +22,23 @@ type Cluster struct {
 	Machine string `json:"machine_type"` // of Compute Engine
 	CPUs    int    `json:"machine_cpus"` // virtual
 	Memory  int64  `json:"machine_bytes"`
-	Workers int    `json:"workers"`
-	Threads int    `json:"threads_worker"` // lanes at a time on a worker
-	Lanes   int    `json:"lanes"`
-	Algebra int    `json:"threads_lane"` // for linear algebra in each lane
+	ClusterUse
+	Times
+	Hours  float64 `json:"cpu_hours"` // of all machines, from start to end
+	Rates  Rates   `json:"assumed"`
+	memory spec.Memory
+	saves  int64 // of a lane's sums, before they are complete
+}
+
+// ClusterUse says how the machines of a cluster are used.
+type ClusterUse struct {
+	Workers int `json:"workers"`
+	Threads int `json:"threads_worker"` // lanes at a time on a worker
+	Lanes   int `json:"lanes"`
+	Algebra int `json:"threads_lane"` // for linear algebra in each lane
 	// WorkerBytes is the memory of a lane and the program, by which sums are added up in stripes; 0
 	// for one stripe.
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
-
-	Times
-	Hours float64 `json:"cpu_hours"` // of all machines, from start to end
-	Rates Rates   `json:"assumed"`
-
-	memory spec.Memory
-	saves  int64 // of a lane's sums, before they are complete
 }
 
 // Times are in seconds. All are 0 if the number of rows is unknown.
@@ -89,14 +92,19 @@ const gbOfCPU = 7.5
 
 // work is what a training takes of its workers, however many they are: bytes and operations by Rates.
 type work struct {
-	pipelines                       int
+	pipelines int
+	passesOver
+	players      int     // readers that can share a search
+	solve        float64 // on one worker
+	states       float64 // bytes that one worker reads to make the states of the rounds
+	stored, runs float64 // bytes of the sums of a lane, and the runs in which they are merged
+	pause        float64 // least seconds between two checkpoints of all of these sums
+	fold         float64 // share of read that is for them
+}
+
+// passesOver are how often rows are read, mapped and summed, and what feature learning computes.
+type passesOver struct {
 	read, maps, sums, steps, search float64
-	players                         int     // readers that can share a search
-	solve                           float64 // on one worker
-	states                          float64 // bytes that one worker reads to make the states of the rounds
-	stored, runs                    float64 // bytes of the sums of a lane, and the runs in which they are merged
-	pause                           float64 // least seconds between two checkpoints of all of these sums
-	fold                            float64 // share of read that is for them
 }
 
 // A solution is a way to train: the memory and the work that it takes on an engine. Plans of
@@ -132,7 +140,7 @@ func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1
 	// An angle of a row and a frequency takes two products.
-	w := work{pipelines: p.Jobs, search: p.search * (4*row + angleFlops), players: p.players}
+	w := work{pipelines: p.Jobs, passesOver: passesOver{search: p.search * (4*row + angleFlops)}, players: p.players}
 	w.read = float64(reads) * float64(p.Bytes)
 	if l != nil {
 		// Each pass maps the rows, scores them and learns from them. The partial results are

@@ -20,8 +20,8 @@ import (
 // aPlan is one of n rows of d numbers in CSV on Dataflow, in gigabytes of memory.
 func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 	return &Plan{
-		Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n, Columns: d, Outputs: 1, Passes: 2, sumsHeld: 5, Learner: "ridge", Jobs: 2, Lanes: 8,
-		Features: features, Folds: 5, Lambdas: 8, Memory: spec.Memory{Worker: int64(worker * (1 << 30)), Solve: int64(solve * (1 << 30))}, machines: true,
+		PlanData: PlanData{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n, Columns: d}, PlanModel: PlanModel{Outputs: 1, Features: features, Folds: 5, Lambdas: 8}, PlanWork: PlanWork{Passes: 2, Learner: "ridge", Jobs: 2, Lanes: 8}, estimate: estimate{sumsHeld: 5},
+		Memory: spec.Memory{Worker: int64(worker * (1 << 30)), Solve: int64(solve * (1 << 30))}, planNotes: planNotes{machines: true},
 	}
 }
 
@@ -124,14 +124,15 @@ func large(o training.Options, features int) (*Plan, solution) {
 	o = o.WithDefaults()
 	p := aPlan(1e9, 100, features, 0, 0)
 	p.Outputs = 2
-	f := spec.Facts{Rows: p.Rows, Dim: p.Columns, Scaled: p.Columns, Values: 100, Features: p.Features, Outputs: 2}
+	f := spec.Facts{Rows: p.Rows, RowFacts: spec.RowFacts{Dim: p.Columns, Scaled: p.Columns, Values: 100}, Features: p.Features, Outputs: 2}
 	return p, solution{shards: p.Shards, needs: func(e engine.Engine) (spec.Memory, work) {
 		m := o.Memory(f, e, e.Lanes)
 		return m, p.work(m, nil, false)
 	}}
 }
 
-// Of many features a lane holds stripes of the sums, or has several threads, where its machine would otherwise have idle CPUs.
+// Of many features a lane holds stripes of the sums, or has several threads, where its machine
+// would otherwise have idle CPUs.
 func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 	for _, features := range []int{20_000, 32_768, 65_536} {
 		_, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
@@ -162,7 +163,8 @@ func TestLanesOfMuchMemoryHaveThreads(t *testing.T) {
 	}
 }
 
-// Readers store their sums, merge them and solve from them in the work directory, which takes no more than 200 objects a second.
+// Readers store their sums, merge them and solve from them in the work directory, which takes no
+// more than 200 objects a second.
 func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 	p, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
 	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Lanes: 400, Threads: 1})

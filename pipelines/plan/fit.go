@@ -15,25 +15,32 @@ import (
 
 // FitPlan is what a fit to sums will need, as far as their manifests tell.
 type FitPlan struct {
-	Sums  int   `json:"sums"`  // directories that are read
-	Parts int   `json:"parts"` // of the data
-	Rows  int64 `json:"rows"`
-	Read  int64 `json:"bytes"` // of the sums
-
-	Features   int `json:"features"`
-	Components int `json:"components,omitempty"` // of an embedding
-	Folds      int `json:"folds"`
-	Lambdas    int `json:"lambdas"`
-	Outputs    int `json:"outputs"`
-
+	FitPlanSums
+	FitPlanModel
 	spec.Memory
 	Stored  int64   `json:"bytes_stored"` // in the work directory, at most
 	Threads int     `json:"threads"`
 	Add     float64 `json:"seconds_to_add"` // by Rates
 	Solve   float64 `json:"seconds_to_solve"`
 	Rates   Rates   `json:"rates"`
+	beyond  string  // note on the machine's memory
+}
 
-	beyond string // note on the machine's memory
+// FitPlanSums describes the sums of a plan.
+type FitPlanSums struct {
+	Sums  int   `json:"sums"`  // directories that are read
+	Parts int   `json:"parts"` // of the data
+	Rows  int64 `json:"rows"`
+	Read  int64 `json:"bytes"` // of the sums
+}
+
+// FitPlanModel describes the model of a plan.
+type FitPlanModel struct {
+	Features   int `json:"features"`
+	Components int `json:"components,omitempty"` // of an embedding
+	Folds      int `json:"folds"`
+	Lambdas    int `json:"lambdas"`
+	Outputs    int `json:"outputs"`
 }
 
 // addRate is how many bytes of packed sums a CPU adds in a second, half of what a core of an AMD EPYC
@@ -49,8 +56,8 @@ func Fit(ctx context.Context, o days.FitOptions) (*FitPlan, error) {
 	e, rule := o.Job.Engine.WithDefaults(), f.Recipe.Rule
 	shape := f.Recipe.Shape(f.Classes)
 	p := &FitPlan{
-		Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes, Features: shape.Dim, Components: rule.Components, Folds: rule.Folds, Outputs: shape.Outputs,
-		Lambdas: spec.Lambdas(f.Recipe, o.Lambda), Memory: spec.MemoryOfSums(f.Recipe, f.Classes, f.Rows, f.Listed, e.Threads),
+		FitPlanSums: FitPlanSums{Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes}, FitPlanModel: FitPlanModel{Features: shape.Dim, Components: rule.Components, Folds: rule.Folds, Outputs: shape.Outputs, Lambdas: spec.Lambdas(f.Recipe, o.Lambda)},
+		Memory: spec.MemoryOfSums(f.Recipe, f.Classes, f.Rows, f.Listed, e.Threads),
 		Stored: int64(rule.Folds) * shape.Bytes(), Threads: max(1, e.Threads), Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
 	}
 	p.Add = float64(p.Read) / (addRate * float64(p.Threads))

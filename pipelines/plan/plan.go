@@ -26,21 +26,48 @@ import (
 // Plan is what a training will need, as far as the sizes of the files and a bounded preview of
 // their rows tell.
 type Plan struct {
-	Files   int     `json:"files"`
-	Format  string  `json:"format"`
-	Bytes   int64   `json:"bytes"` // of the stored files
-	Shards  int     `json:"shards"`
-	Rows    int64   `json:"rows"`       // 0 if unknown
-	Exact   bool    `json:"rows_exact"` // Rows is not an estimate
-	Columns int     `json:"columns"`    // numbers per row
-	Passes  int     `json:"passes"`     // over the data
-	Lanes   int     `json:"lanes"`
-	Learner string  `json:"learner"`
-	Rounds  int     `json:"rounds,omitempty"`      // of an iterative learner, at most, for each λ
-	Parts   int     `json:"partitions,omitempty"`  // of the rows, in these rounds
-	Game    int     `json:"game_rounds,omitempty"` // of feature learning, if each finds as many as it may
-	Jobs    int     `json:"pipelines"`
-	Objects int64   `json:"objects"` // written into the work directory, at most
+	PlanData
+	PlanWork
+	estimate
+	PlanModel
+	spec.Memory
+	// Stored is the size of the sums that readers store as files of the work directory, at most, or
+	// of the rows in place of them; while they run they may hold as much again in checkpoints.
+	// Shuffle is what workers exchange through the runner.
+	Stored  int64 `json:"bytes_stored"`
+	Shuffle int64 `json:"bytes_shuffled"`
+	PlanDecision
+	Cluster *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
+	planNotes
+	// Refused says why a training would be refused, if the frequencies of the map are too many.
+	Refused string `json:"refused,omitempty"`
+}
+
+// PlanData describes the files of a plan.
+type PlanData struct {
+	Files   int    `json:"files"`
+	Format  string `json:"format"`
+	Bytes   int64  `json:"bytes"` // of the stored files
+	Shards  int    `json:"shards"`
+	Rows    int64  `json:"rows"`       // 0 if unknown
+	Exact   bool   `json:"rows_exact"` // Rows is not an estimate
+	Columns int    `json:"columns"`    // numbers per row
+}
+
+// PlanWork says what the job of a plan does.
+type PlanWork struct {
+	Passes  int    `json:"passes"` // over the data
+	Lanes   int    `json:"lanes"`
+	Learner string `json:"learner"`
+	Rounds  int    `json:"rounds,omitempty"`      // of an iterative learner, at most, for each λ
+	Parts   int    `json:"partitions,omitempty"`  // of the rows, in these rounds
+	Game    int    `json:"game_rounds,omitempty"` // of feature learning, if each finds as many as it may
+	Jobs    int    `json:"pipelines"`
+	Objects int64  `json:"objects"` // written into the work directory, at most
+}
+
+// estimate has what costs depend on.
+type estimate struct {
 	fits    int     // of an iterative learner
 	maps    int     // passes of these fits, which map all rows to all features
 	plays   int     // passes of feature learning in rounds
@@ -49,7 +76,10 @@ type Plan struct {
 	how     string  // purpose of the passes
 	// sumsHeld is the number of sums of a lane.
 	sumsHeld int
+}
 
+// PlanModel describes the model of a plan, as far as a preview of the rows tells.
+type PlanModel struct {
 	Features   int   `json:"features"`
 	Components int   `json:"components,omitempty"` // of an embedding, which has no learner
 	Folds      int   `json:"folds"`
@@ -58,29 +88,23 @@ type Plan struct {
 	Regression bool  `json:"regression"`
 	Seen       int64 `json:"rows_looked_at"` // rows of the preview, to which Columns and Outputs refer
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
+}
 
-	spec.Memory
-	// Stored is the size of the sums that readers store as files of the work directory, at most, or
-	// of the rows in place of them; while they run they may hold as much again in checkpoints.
-	// Shuffle is what workers exchange through the runner.
-	Stored  int64 `json:"bytes_stored"`
-	Shuffle int64 `json:"bytes_shuffled"`
-
+// PlanDecision says how scores become classes, and how features are searched.
+type PlanDecision struct {
 	Calibrate string `json:"calibrate,omitempty"` // how probabilities are computed
 	// Threshold is what chooses a threshold between two classes; "" if held-out rows do not.
-	Threshold string `json:"threshold,omitempty"`
-
+	Threshold  string `json:"threshold,omitempty"`
 	Searched   int64  `json:"rows_searched,omitempty"` // rows on which features are searched, at most
 	Unsearched string `json:"not_searched,omitempty"`  // why they are not
+}
 
-	Cluster  *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
-	machines bool     // the runner starts machines for each job
-	beyond   string   // note on the machine's memory
+// planNotes are notes on the machine.
+type planNotes struct {
+	machines bool   // the runner starts machines for each job
+	beyond   string // note on the machine's memory
 	// unbounded is a note on --worker_bytes.
 	unbounded string
-
-	// Refused says why a training would be refused, if the frequencies of the map are too many.
-	Refused string `json:"refused,omitempty"`
 }
 
 // Training plans Train. It reads up to 64 MB of the files: all of smaller data, a part of
@@ -148,8 +172,8 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		}
 	}
 	p := &Plan{
-		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)), Seen: seen.read, Whole: seen.whole,
-		Columns: seen.Dim, Features: seen.Features, Outputs: seen.Outputs, Regression: seen.Regression, machines: engine.About().Machines,
+		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)), Columns: seen.Dim}, PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs, Regression: seen.Regression},
+		planNotes: planNotes{machines: engine.About().Machines},
 	}
 	p.Rows, p.Exact = seen.Rows, seen.exact
 	p.Lanes = max(1, min(engine.Lanes, p.Shards))

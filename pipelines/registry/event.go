@@ -38,19 +38,24 @@ type Gate struct {
 
 // Event is one line of the history.
 type Event struct {
-	Number   int       `json:"number"` // from 1
-	ID       string    `json:"id"`     // random, by which a writer recognises its own event
-	Time     time.Time `json:"time"`
-	By       string    `json:"by"` // user@host
-	Action   Action    `json:"action"`
-	Model    string    `json:"model"`              // that the event is about
-	Manifest string    `json:"manifest,omitempty"` // checksum of its manifest
-	From     string    `json:"from,omitempty"`     // the champion before
-	To       string    `json:"to,omitempty"`       // the champion after
-	Gates    []Gate    `json:"gates,omitempty"`
-	Why      string    `json:"why,omitempty"`
-	Day      string    `json:"day,omitempty"`     // of a retraining
-	Command  string    `json:"command,omitempty"` // that made the event
+	Number int       `json:"number"` // from 1
+	ID     string    `json:"id"`     // random, by which a writer recognises its own event
+	Time   time.Time `json:"time"`
+	By     string    `json:"by"` // user@host
+	Action Action    `json:"action"`
+	Subject
+	Day     string `json:"day,omitempty"`     // of a retraining
+	Command string `json:"command,omitempty"` // that made the event
+}
+
+// Subject says which model an event is about, and which was the champion.
+type Subject struct {
+	Model    string `json:"model"`              // that the event is about
+	Manifest string `json:"manifest,omitempty"` // checksum of its manifest
+	From     string `json:"from,omitempty"`     // the champion before
+	To       string `json:"to,omitempty"`       // the champion after
+	Gates    []Gate `json:"gates,omitempty"`
+	Why      string `json:"why,omitempty"`
 }
 
 // Who names the user and the machine of this process.

@@ -26,6 +26,19 @@ const maxLineage = 64 << 20
 type Lineage struct {
 	Program string `json:"program"`       // version of the program that made it
 	Day     string `json:"day,omitempty"` // that a retraining worked for; "" of other models
+	Origins
+	// Drawn are the parts from whose rows the recipe was drawn; none if they are Parts.
+	Drawn   []string `json:"drawn,omitempty"`
+	Parts   []Part   `json:"parts"` // that it was trained on, in order
+	HeldOut *Part    `json:"held_out,omitempty"`
+	// Forgotten are digests of the sums of rows that were subtracted.
+	Forgotten []string `json:"forgotten,omitempty"`
+	Command   string   `json:"command,omitempty"`
+	Seen      string   `json:"seen,omitempty"` // digest of all parts that there were
+}
+
+// Origins says which models a model follows from.
+type Origins struct {
 	// Recipe names the model whose recipe it has, as far as that is known. It is the model itself, or
 	// "", if the recipe was drawn for it; Redrawn says why. RecipeSHA256 is the digest of the recipe
 	// of a model that was trained by the sums of another's.
@@ -36,14 +49,6 @@ type Lineage struct {
 	// features that it uses; nil for none.
 	Init     *Parent `json:"init,omitempty"`
 	Features *Parent `json:"features,omitempty"`
-	// Drawn are the parts from whose rows the recipe was drawn; none if they are Parts.
-	Drawn   []string `json:"drawn,omitempty"`
-	Parts   []Part   `json:"parts"` // that it was trained on, in order
-	HeldOut *Part    `json:"held_out,omitempty"`
-	// Forgotten are digests of the sums of rows that were subtracted.
-	Forgotten []string `json:"forgotten,omitempty"`
-	Command   string   `json:"command,omitempty"`
-	Seen      string   `json:"seen,omitempty"` // digest of all parts that there were
 }
 
 // Parent is a directory that a model follows from.

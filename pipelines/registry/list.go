@@ -17,19 +17,24 @@ import (
 
 // Listed is a model of a directory of models.
 type Listed struct {
-	Name     string             `json:"name"`
-	Aliases  []string           `json:"aliases,omitempty"`
-	Missing  bool               `json:"missing,omitempty"` // it has an alias, but no longer exists
-	Damaged  string             `json:"damaged,omitempty"` // why its manifest cannot be read
-	Task     models.Task        `json:"task,omitempty"`
-	Learner  string             `json:"learner,omitempty"`
-	Features int                `json:"features,omitempty"`
-	Outputs  int                `json:"outputs,omitempty"`
-	Rows     int64              `json:"rows,omitempty"` // it was trained on
-	Lambda   float64            `json:"lambda,omitempty"`
+	Name    string   `json:"name"`
+	Aliases []string `json:"aliases,omitempty"`
+	Missing bool     `json:"missing,omitempty"` // it has an alias, but no longer exists
+	Damaged string   `json:"damaged,omitempty"` // why its manifest cannot be read
+	ListedModel
 	Scores   map[string]float64 `json:"scores,omitempty"`
 	Manifest string             `json:"manifest,omitempty"` // checksum of its manifest
 	Program  string             `json:"program,omitempty"`
+}
+
+// ListedModel describes a model that can be read.
+type ListedModel struct {
+	Task     models.Task `json:"task,omitempty"`
+	Learner  string      `json:"learner,omitempty"`
+	Features int         `json:"features,omitempty"`
+	Outputs  int         `json:"outputs,omitempty"`
+	Rows     int64       `json:"rows,omitempty"` // it was trained on
+	Lambda   float64     `json:"lambda,omitempty"`
 }
 
 // List is the models of a directory with their aliases.

@@ -177,7 +177,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 	if err != nil {
 		return nil, err
 	}
-	e := &Event{ID: rand.Text(), Action: action, Model: model, Manifest: m.SHA256, Gates: n.Gates, Why: n.Why, Day: n.Day, Command: n.Command, By: n.By}
+	e := &Event{ID: rand.Text(), Action: action, Subject: Subject{Model: model, Manifest: m.SHA256, Gates: n.Gates, Why: n.Why}, Day: n.Day, Command: n.Command, By: n.By}
 	if e.By == "" {
 		e.By = Who()
 	}

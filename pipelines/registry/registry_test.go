@@ -346,7 +346,7 @@ func TestLineageIsBesideTheManifest(t *testing.T) {
 	if l, err := r.ReadLineage(ctx, "a"); l != nil || err != nil {
 		t.Error(l, err)
 	}
-	want := &Lineage{Program: "v1", Recipe: "a", Parts: []Part{{Name: "dt=1", Files: []File{{Name: "x.csv", Bytes: 3, Version: "7"}}}}}
+	want := &Lineage{Program: "v1", Origins: Origins{Recipe: "a"}, Parts: []Part{{Name: "dt=1", Files: []File{{Name: "x.csv", Bytes: 3, Version: "7"}}}}}
 	if err := r.WriteLineage(ctx, "a", want); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Features with ranges of their own are not rounded more coarsely than those of one range: a path that leads to a
-// common λ is fitted on 8 bits, one far below is not.
+// Features with ranges of their own are not rounded more coarsely than those of one range: a path
+// that leads to a common λ is fitted on 8 bits, one far below is not.
 func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	const n, d = 600, 3
 	m, err := preprocess.Join{Parts: []features.Recipe{
@@ -44,7 +44,7 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 		sums[f].Add(z, y, target, nil, 1)
 	}
 	for _, path := range [][]float64{{1e-6, 3e-6, 1e-5, 3e-5}, {1e-11, 1e-10, 1e-9, 1e-8}} {
-		p := &Pass{Pass: transforms.Pass{Target: &transforms.Target{Grid: target}}, Fold: Spec{Outputs: 1, Folds: 2, Lambda: path, Steps: features.ByteSteps, Again: true, First: true}}
+		p := &Pass{Pass: transforms.Pass{Target: &transforms.Target{Grid: target}}, Fold: Spec{Outputs: 1, Division: Division{Folds: 2, First: true}, Choice: Choice{Lambda: path, Again: true}, Steps: features.ByteSteps}}
 		_, _, _, report, err := solveRidge(p, nil, shape, g, 1, func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -29,14 +29,29 @@ type Pass struct {
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
-	Folds   int             `json:"folds"`             // at least 1
-	Lambda  []float64       `json:"lambda,omitempty"`  // the path to solve for
-	Smaller []float64       `json:"smaller,omitempty"` // as ridge.Options.Smaller
-	// All says to try all of Lambda on all folds, as ridge.Options.All.
-	All bool `json:"all,omitempty"`
-	// Again says that rows are summed again on a finer grid if λ is as small as the rounding of features
-	// is equivalent to: then FitReport.Coarse may be set.
-	Again bool `json:"again,omitempty"`
+	Division
+	Choice
+	// Components, if not 0, are solved for instead; rows need no labels.
+	Components int `json:"components,omitempty"`
+	// Weights is the grid of the weights of rows; nil if they have none.
+	Weights *profile.WeightGrid `json:"weights,omitempty"`
+	// Apart names frequent rows whose copies a pass counts apart from all folds: see Report.Copies.
+	// They are assigned to folds when sums are solved, because parts of the data are summed by
+	// themselves. It is nil if copies are assigned by Pass.Copies, or not at all.
+	Apart *profile.Frequency `json:"apart,omitempty"`
+	Listing
+	// Alone says that no pass over the data follows, so that no trials are made for one.
+	Alone bool `json:"alone,omitempty"`
+	// Rows says to carry the rows to the solve in place of their sums, because they are few: see
+	// ridge.Carries.
+	Rows bool `json:"rows,omitempty"`
+	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
+	Steps int `json:"steps"`
+}
+
+// Division says how rows are divided into sums.
+type Division struct {
+	Folds int `json:"folds"` // at least 1
 	// HeldOut says to solve also for the rows of all folds except the first.
 	HeldOut bool `json:"held,omitempty"`
 	// Cut is the number of parts into which rows are cut, if it is more than Folds: the
@@ -46,24 +61,24 @@ type Spec struct {
 	// First uses only the first fold for validation, because the recipe was found on rows
 	// of all others.
 	First bool `json:"first,omitempty"`
-	// Components, if not 0, are solved for instead; rows need no labels.
-	Components int `json:"components,omitempty"`
-	// Weights is the grid of the weights of rows; nil if they have none.
-	Weights *profile.WeightGrid `json:"weights,omitempty"`
-	// Apart names frequent rows whose copies a pass counts apart from all folds: see Report.Copies.
-	// They are assigned to folds when sums are solved, because parts of the data are summed by
-	// themselves. It is nil if copies are assigned by Pass.Copies, or not at all.
-	Apart *profile.Frequency `json:"apart,omitempty"`
+}
+
+// Choice says which values of λ are tried.
+type Choice struct {
+	Lambda  []float64 `json:"lambda,omitempty"`  // the path to solve for
+	Smaller []float64 `json:"smaller,omitempty"` // as ridge.Options.Smaller
+	// All says to try all of Lambda on all folds, as ridge.Options.All.
+	All bool `json:"all,omitempty"`
+	// Again says that rows are summed again on a finer grid if λ is as small as the rounding of features
+	// is equivalent to: then FitReport.Coarse may be set.
+	Again bool `json:"again,omitempty"`
+}
+
+// Listing says what reports tell of each row.
+type Listing struct {
 	// Contents says to report the hashes of the rows, and Positions also their positions: see Report.
 	Contents  bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
-	// Alone says that no pass over the data follows, so that no trials are made for one.
-	Alone bool `json:"alone,omitempty"`
-	// Rows says to carry the rows to the solve in place of their sums, because they are few: see
-	// ridge.Carries.
-	Rows bool `json:"rows,omitempty"`
-	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
-	Steps int `json:"steps"`
 }
 
 // Sums reads all rows of a Pass once, maps them to features, and stores the ridge sums of all folds

@@ -18,21 +18,23 @@ import (
 // laneSums are the sums of the rows of a lane, fold by fold. It is the lane's Saver.
 type laneSums struct {
 	*Summer
-	lane *transforms.Lane
-	dir  string
-
-	lines []int64 // of the rows of the shard that is read
-
+	lane    *transforms.Lane
+	dir     string
+	lines   []int64 // of the rows of the shard that is read
 	reports []Report
 	open    int // the first report since then
+	checkpoints
+	complete []stored // the runs of all rows; nil if they are not stored yet
+	full     []stored // of rows that are carried: full files, which are of no checkpoint in particular
+	some     int      // rows of a full file
+}
 
+// checkpoints are those of a lane.
+type checkpoints struct {
 	attempt string // names the files of checkpoints, with their number
 	saves   int
 	// before and saved are the parts of the last two checkpoints that this lane stored.
 	before, saved []stored
-	complete      []stored // the runs of all rows; nil if they are not stored yet
-	full          []stored // of rows that are carried: full files, which are of no checkpoint in particular
-	some          int      // rows of a full file
 }
 
 func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
@@ -40,7 +42,7 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &laneSums{Summer: s, lane: l, dir: dir, attempt: rand.Text(), some: ridge.PointsOfPart(s.shape)}, nil
+	return &laneSums{Summer: s, lane: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()}, some: ridge.PointsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.

@@ -52,22 +52,26 @@ type FitReport struct {
 	// Variance of each of several targets.
 	Variance []float64 `json:"variance,omitempty"`
 	// FoldVariance is that over the rows of the first fold, if that was predicted.
-	FoldVariance []float64 `json:"fold_variance,omitempty"`
-
-	Components []models.Component `json:"components,omitempty"` // of an embedding
+	FoldVariance []float64          `json:"fold_variance,omitempty"`
+	Components   []models.Component `json:"components,omitempty"` // of an embedding
 	// Coarse says that the grid is too coarse for Lambda, which the first fold has found. There are
 	// no weights then.
 	Coarse bool `json:"coarse,omitempty"`
+	Written
+	// Floor is the λ that is equivalent to rounding features to their grid.
+	Floor float64 `json:"floor"`
+	// FirstRows is the number of rows of the first fold, which the trials leave out.
+	FirstRows int64 `json:"first_rows,omitempty"`
+}
+
+// Written has the digests of the files that a solve writes.
+type Written struct {
 	// WeightsSHA256 is that of State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
-	// Floor is the λ that is equivalent to rounding features to their grid.
-	Floor         float64 `json:"floor"`
-	HeldOutSHA256 string  `json:"held_sha256,omitempty"` // of State.HeldOut
+	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
 	// TrialsSHA256 is that of State.Trials, which has the fits of all rows of Table that
 	// did not fail; "" if there is none.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
-	// FirstRows is the number of rows of the first fold, which the trials leave out.
-	FirstRows int64 `json:"first_rows,omitempty"`
 }
 
 func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
@@ -177,10 +181,8 @@ func (p *Pass) floor(m features.Gridded, dim int) float64 {
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int, add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	opts := ridge.Options{
-		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut, All: p.Fold.All,
-		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
-		Gap:  p.Rule.Ordered() && p.Rule.Gap,
-		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Add: add, Shape: shape, Rows: rows,
+		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All}, Source: ridge.Source{Folds: p.Fold.Folds, Add: add, Shape: shape, Rows: rows}, HoldOut: ridge.HoldOut{HeldOut: p.Fold.HeldOut, Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First, Gap: p.Rule.Ordered() && p.Rule.Gap},
+		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights}, Threads: threads,
 	}
 	if len(chosen) > 0 {
 		opts.Lambda, opts.Smaller, opts.Given, opts.First = chosen, nil, true, false

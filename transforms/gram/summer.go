@@ -15,7 +15,7 @@ import (
 // SpecOf returns the Fold that sums rows by a recipe, with that many classes, without values of λ.
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
-		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, Folds: r.Rule.Folds, Cut: r.Rule.Cut, First: r.Rule.First, Components: r.Rule.Components,
+		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, Division: Division{Folds: r.Rule.Folds, Cut: r.Rule.Cut, First: r.Rule.First}, Components: r.Rule.Components,
 		Weights: r.Rule.Weights, Steps: r.Rule.Steps, Apart: r.Rule.Frequent,
 	}
 }

@@ -30,21 +30,25 @@ type InspectOptions struct {
 
 // DataReport describes data.
 type DataReport struct {
+	DataFiles
+	// Columns describes the columns of a format with columns, the features first.
+	Columns     []ColumnReport      `json:"columns,omitempty"`
+	Targets     []string            `json:"targets,omitempty"` // names of several labels, whose ranges are in Profile
+	Notes       []string            `json:"notes,omitempty"`   // on labels and columns
+	Schema      string              `json:"schema,omitempty"`  // the schema file that was created
+	Profile     profile.Profile     `json:"profile"`           // of the values of rows
+	description *schema.Description // nil for formats without columns
+	table       *schema.Table       // nil for plain numbers
+}
+
+// DataFiles describes the files of a data set.
+type DataFiles struct {
 	Format   string             `json:"format"`
 	Files    int                `json:"files"`
 	Bytes    int64              `json:"bytes"`
 	Rows     job.Counts         `json:"rows"`
 	Names    []string           `json:"column_names,omitempty"`
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
-	// Columns describes the columns of a format with columns, the features first.
-	Columns []ColumnReport  `json:"columns,omitempty"`
-	Targets []string        `json:"targets,omitempty"` // names of several labels, whose ranges are in Profile
-	Notes   []string        `json:"notes,omitempty"`   // on labels and columns
-	Schema  string          `json:"schema,omitempty"`  // the schema file that was created
-	Profile profile.Profile `json:"profile"`           // of the values of rows
-
-	description *schema.Description // nil for formats without columns
-	table       *schema.Table       // nil for plain numbers
 }
 
 // ColumnReport describes a column.
@@ -89,7 +93,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	report = &DataReport{Targets: d.Targets, Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size()}
+	report = &DataReport{Targets: d.Targets, DataFiles: DataFiles{Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size()}}
 	var doubts []schema.Note
 	if d.Schema.Traits().Columns {
 		j.Progress.Phase("reading columns", 0)

@@ -318,7 +318,7 @@ func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
 	n.report.Redrawn = why
 	n.report.parts(train, judge)
-	l := &registry.Lineage{Program: n.Program, Day: n.Day, Recipe: model, Redrawn: why, Command: n.Command, Seen: key(n.all, n.Settings)}
+	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why}, Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
 	err := n.timed("train", func() error {
 		return n.make(ctx, model, l, func(dir string) error { return n.Train(ctx, dir, uris(train)) })

@@ -287,7 +287,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 		sums[p.Day] = n.index.place(p.name())
 	}
 	l := &registry.Lineage{
-		Program: n.Program, Day: n.Day, Recipe: n.lineage.Recipe, Drawn: n.drawnDays(), Command: n.Command,
+		Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(), Command: n.Command,
 		Parts: lineageParts(train, sums), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
 	}
 	err := n.timed("fit", func() error {

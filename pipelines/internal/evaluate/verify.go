@@ -138,7 +138,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 		}
 	}
 	return &prepare.Prepared{
-		Data: d, Shards: found.Shards, Counts: found.Counts, Profile: found.Sum.Result(), Distinct: &found.Distinct, Rule: m.Learner.Split,
+		Data: d, Shards: found.Shards, Counts: found.Counts, Profiles: prepare.Profiles{Profile: found.Sum.Result(), Distinct: &found.Distinct}, Rule: m.Learner.Split,
 		Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }

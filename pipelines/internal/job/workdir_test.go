@@ -28,7 +28,7 @@ func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
-		return &gram.Pass{Fold: gram.Spec{Outputs: 1, Folds: 5, Lambda: []float64{1e-3}}, Pass: transforms.Pass{
+		return &gram.Pass{Fold: gram.Spec{Outputs: 1, Division: gram.Division{Folds: 5}, Choice: gram.Choice{Lambda: []float64{1e-3}}}, Pass: transforms.Pass{
 			Data:   dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2}, Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
 			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.FailFast, Seed: 1,
 			Target: &transforms.Target{Open: true},

@@ -31,21 +31,30 @@ const LearnedFormat = 1
 // Learned describes learned features and how they were learned. It contains no time and no
 // path, so equal features have equal files.
 type Learned struct {
-	Format   int             `json:"format"`
-	Program  string          `json:"program"` // version of the program that wrote it
-	Kernel   string          `json:"kernel"`  // in words
-	Recipe   features.Sealed `json:"recipe"`  // of the map, with the scaling of rows
-	Features int             `json:"features"`
-	Width    float64         `json:"width"` // of the Gaussian kernel that the search started from
-	Seed     uint64          `json:"seed,string"`
-
+	Format  int    `json:"format"`
+	Program string `json:"program"` // version of the program that wrote it
+	LearnedFeatures
 	Options json.RawMessage `json:"options"`          // all options of the learner
 	Lambda  float64         `json:"lambda,omitempty"` // of the game
 	Game    *align.Report   `json:"game,omitempty"`   // its last round
 	Sample  int             `json:"sample"`           // rows that the chains searched on
 	// Bound is the number of rows that guarantees potentials on them within 0.1.
 	Bound float64 `json:"sample_bound,omitempty"`
+	LearnedRows
+	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
+}
 
+// LearnedFeatures describes the map of learned features.
+type LearnedFeatures struct {
+	Kernel   string          `json:"kernel"` // in words
+	Recipe   features.Sealed `json:"recipe"` // of the map, with the scaling of rows
+	Features int             `json:"features"`
+	Width    float64         `json:"width"` // of the Gaussian kernel that the search started from
+	Seed     uint64          `json:"seed,string"`
+}
+
+// LearnedRows describes the rows that features were learned from.
+type LearnedRows struct {
 	Classes []string `json:"classes"`
 	Rows    int64    `json:"rows"` // used for learning
 	// HeldOut is the number of folds of the rows by seed and content, of which the first was
@@ -54,8 +63,6 @@ type Learned struct {
 	Fingerprint string `json:"data_fingerprint"` // equal for equal rows and seeds
 	// Data is equal for equal rows, whatever the seed; "" in directories of older versions.
 	Data string `json:"data,omitempty"`
-
-	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
 }
 
 // Name describes the kernel.

@@ -141,24 +141,33 @@ func Mode(maxBad float64) dataset.Mode {
 
 // Prepared has the results of the profile pass and what follows from them.
 type Prepared struct {
-	Data    *dataset.Dataset // with the row length
-	Shards  []dataset.Shard  // exact
-	Counts  job.Counts
+	Data   *dataset.Dataset // with the row length
+	Shards []dataset.Shard  // exact
+	Counts job.Counts
+	Profiles
+	Target *transforms.Target // nil for data without labels
+	Recipe Recipe
+	Doubts []string // notes on the types of columns
+	// Drift says how far the rows are from those of the recipe by which they are trained on; nil
+	// without one, and if it has no statistics of columns, because there are too many.
+	Drift  *sums.DriftReport
+	Rule   *profile.FoldRule // that assigns rows to folds; nil if their content does
+	Copies *profile.Copies   // of few different rows; nil if there are many, or they were not counted
+	foldState
+}
+
+// Profiles are results of the profile pass.
+type Profiles struct {
 	Profile profile.Profile
 	Sum     *profile.Sum
 	// Statistics are those of the profile.
 	Statistics *profile.Statistics
 	Distinct   *profile.DistinctRows // rows
 	Digest     string                // of the profile: the fingerprint of the data
-	Target     *transforms.Target    // nil for data without labels
-	Recipe     Recipe
-	Doubts     []string // notes on the types of columns
-	// Drift says how far the rows are from those of the recipe by which they are trained on; nil
-	// without one, and if it has no statistics of columns, because there are too many.
-	Drift *sums.DriftReport
+}
 
-	Rule    *profile.FoldRule // that assigns rows to folds; nil if their content does
-	Copies  *profile.Copies   // of few different rows; nil if there are many, or they were not counted
+// foldState has what depends on the folds.
+type foldState struct {
 	labels  *preprocess.Targets
 	counts  *preprocess.Targets
 	counted bool    // copies were counted
@@ -192,7 +201,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	}
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: found, Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]),
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: found, Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:])},
 		Doubts: schema.Sentences(notes),
 	}
 	if note := l.Counts.LabelNote(); note != "" {

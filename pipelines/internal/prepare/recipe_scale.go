@@ -19,19 +19,23 @@ import (
 // Scaling is a chain of scalings for a data set, with the statistics of the columns that come
 // out of it.
 type Scaling struct {
-	Steps          []features.Recipe
-	Dim            int
+	Steps []features.Recipe
+	Dim   int
+	statistics
+	encoded int                                    // steps before the columns that the statistics began with
+	normed  bool                                   // rows have length 1 after the last step
+	image   preprocess.ImageShape                  // of the rows so far; height 0 if they are not images
+	Sample  func() (x []float32, n int, err error) // sample of rows after the chain so far
+}
+
+// statistics are those of the columns so far.
+type statistics struct {
 	mean, variance []float64
 	low, high      []float64
 	least, largest []float32 // of the columns before scaling
 	unscaled       []bool    // columns that standard and minmax leave alone; nil for none
-	encoded        int       // steps before the columns that the statistics began with
 	// known tells that the statistics are valid; steps that mix columns end that.
-	known  bool
-	normed bool // rows have length 1 after the last step
-
-	image  preprocess.ImageShape                  // of the rows so far; height 0 if they are not images
-	Sample func() (x []float32, n int, err error) // sample of rows after the chain so far
+	known bool
 }
 
 // Encode returns the n rows of a profile as the numbers that the chain of scalings begins with.
@@ -75,7 +79,7 @@ func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *prof
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
-	sc := &Scaling{Dim: p.Dim, known: true, image: ShapeOf(schema)}
+	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema)}
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {

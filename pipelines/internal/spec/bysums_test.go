@@ -15,7 +15,7 @@ import (
 func TestWorkerBytesBoundRowsThatAreCarried(t *testing.T) {
 	o := Options{Search: tuning.NoSearch, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 16384}}}.WithDefaults()
 	of := func(rows, workerBytes int64) Memory {
-		f := Facts{Rows: rows, Dim: 20, Scaled: 20, Values: 20, Features: 16384, Outputs: 2, Prepared: true}
+		f := Facts{Rows: rows, RowFacts: RowFacts{Dim: 20, Scaled: 20, Values: 20, Prepared: true}, Features: 16384, Outputs: 2}
 		return o.Memory(f, engine.Engine{Runner: engine.Flink, WorkerBytes: workerBytes, Threads: 1}, 1)
 	}
 	few, many := of(12000, 0), of(16000, 0)

@@ -21,25 +21,35 @@ import (
 
 // Facts are the properties of data on which the memory of a training depends.
 type Facts struct {
-	Rows       int64   // 0 if unknown
-	Dim        int     // numbers per row before scaling
-	Scaled     int     // numbers per row after scaling
-	Values     float64 // non-zero numbers per row; Dim if unknown
+	Rows int64 // 0 if unknown
+	RowFacts
 	Features   int
 	Outputs    int
 	Regression bool
-	Weighted   bool  // rows have weights
-	Unnamed    bool  // numbers are not of columns with names, so that none become levels
-	Grows      bool  // the row length is found in the profile pass
-	Prepared   bool  // rows are scaled before they are mapped
-	Short      int   // numbers per scaled row in its short form; 0 if it has none
-	Levels     int   // of all categories of a typed table; 0 for plain numbers
-	Summed     int   // of these, those whose labels are summed
-	Surveyed   int64 // bytes of a survey of the columns, if their types are found; 0 if not, or after it
+	Weighted   bool // rows have weights
+	LevelFacts
 	Components int   // of an embedding; 0 for none
 	Reading    int64 // bytes of a reader besides its blocks, as dataset.Memory
 	// Stored is the folding of sums that are stored for a recipe; nil for other trainings.
 	Stored *Folding
+}
+
+// RowFacts describes the numbers of a row.
+type RowFacts struct {
+	Dim      int     // numbers per row before scaling
+	Scaled   int     // numbers per row after scaling
+	Values   float64 // non-zero numbers per row; Dim if unknown
+	Short    int     // numbers per scaled row in its short form; 0 if it has none
+	Unnamed  bool    // numbers are not of columns with names, so that none become levels
+	Grows    bool    // the row length is found in the profile pass
+	Prepared bool    // rows are scaled before they are mapped
+}
+
+// LevelFacts describes the categories of a typed table.
+type LevelFacts struct {
+	Levels   int   // of all categories of a typed table; 0 for plain numbers
+	Summed   int   // of these, those whose labels are summed
+	Surveyed int64 // bytes of a survey of the columns, if their types are found; 0 if not, or after it
 }
 
 // bound returns the smaller of a limit and the number of rows.

@@ -125,9 +125,9 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Traini
 	}
 	r := a.Recipe
 	t.Prepared = &prepare.Prepared{
-		Data:    &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
-		Counts:  job.Counts{Read: of.Rows.Read, Used: of.Rows.Used, SetAside: of.Rows.SetAside},
-		Profile: profile.Profile{Rows: of.Rows.Used, Dim: r.Input.Dim}, Rule: r.Rule.Split,
+		Data:     &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
+		Counts:   job.Counts{Read: of.Rows.Read, Used: of.Rows.Used, SetAside: of.Rows.SetAside},
+		Profiles: prepare.Profiles{Profile: profile.Profile{Rows: of.Rows.Used, Dim: r.Input.Dim}}, Rule: r.Rule.Split,
 	}
 	var others []string
 	if of.Classes != nil {

@@ -144,7 +144,7 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 	if n := d.Schema.Dim; n == 0 {
 		j.LimitMemory(0)
 	} else {
-		first := spec.Facts{Dim: n, Scaled: n, Values: float64(n), Features: 1, Outputs: 1, Prepared: true, Reading: d.Memory()}
+		first := spec.Facts{RowFacts: spec.RowFacts{Dim: n, Scaled: n, Values: float64(n), Prepared: true}, Features: 1, Outputs: 1, Reading: d.Memory()}
 		least := Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1, Form: fourier.Offset}}}
 		j.LimitMemory(least.Memory(first, j.Engine, 1).Peak)
 	}

@@ -45,8 +45,8 @@ func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, erro
 		return nil, err
 	}
 	found := &prepare.Learned{
-		Seed: s.Spec.Seed, Width: s.Recipe.Width, Rows: n, HeldOut: a.HeldOut, Sample: len(class),
-		Classes: s.Target.Classes.Classes, Fingerprint: s.Digest, Data: s.RowsDigest(), Lambda: a.Lambda,
+		LearnedFeatures: prepare.LearnedFeatures{Seed: s.Spec.Seed, Width: s.Recipe.Width}, LearnedRows: prepare.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: s.Target.Classes.Classes, Fingerprint: s.Digest, Data: s.RowsDigest()}, Sample: len(class),
+		Lambda: a.Lambda,
 	}
 	if found.Lambda == 0 {
 		found.Lambda = 1 / (a.C * float64(n))
