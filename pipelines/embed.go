@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -74,7 +75,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 			return err
 		}
 		steps := t.Steps(o.Grid, pca.FewProducts)
-		fit, err := t.FitSums(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps}, spec.Folding{Folds: 1, Sums: 1, Components: o.Components})
+		fit, err := t.FitSums(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps}, spec.Folding{FoldPlan: ridge.FoldPlan{Folds: 1}, Components: o.Components})
 		t.Learner = models.Learner{Kind: iterative.DefinitionOf(&o.Training).Name, Folds: 1, Components: fit.Components, Steps: steps}
 		return err
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
 	"github.com/bochner-ml/bochner/transforms/survey"
@@ -71,7 +72,7 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 		if name == "direct" {
 			lanes = 1 // of steps of one name its result has the counters of the last alone
 		}
-		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, Division: gram.Division{Folds: 1}, Steps: 127, Choice: gram.Choice{Lambda: []float64{1e-3}}}}
+		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1}, Steps: 127, Choice: gram.Choice{Lambda: []float64{1e-3}}}}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind
 			stripes int

@@ -16,13 +16,13 @@ func stride(o *Options) int {
 }
 
 // SolveChain is ridge.Solve for folds in the order of time, which are added by Options.Add. It
-// judges every fold that has earlier ones, or with Options.First fold 0 alone.
+// judges every fold that has earlier ones, or with JudgeFirst fold 0 alone.
 func SolveChain(o Options) (*Solution, error) {
-	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Given || o.First && !o.Gap {
+	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Judge == JudgeNone || o.Judge == JudgeFirst && !o.Gap {
 		return Solve(o) // nothing depends on the order
 	}
 	last := o.Folds - stride(&o) // there must be an earlier fold
-	if o.First {
+	if o.Judge == JudgeFirst {
 		last = 1
 	}
 	var judged []*Solution
@@ -48,7 +48,7 @@ func SolveChain(o Options) (*Solution, error) {
 		return &Solution{Lambda: best.Lambda, Rows: judged[0].Rows}, nil
 	}
 	q := o
-	q.Lambda, q.Smaller, q.Given, q.First = []float64{best.Lambda}, nil, true, false
+	q.Lambda, q.Smaller, q.Judge = []float64{best.Lambda}, nil, JudgeNone
 	fit, err := Solve(q)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func SolveChain(o Options) (*Solution, error) {
 // judging is the problem that holds out fold f: fold 0 of it is that fold, and fold 1 what is learned from.
 func judging(o *Options, f int) Options {
 	q := *o
-	q.Folds, q.First, q.Gap, q.HeldOut = 2, true, false, false
+	q.FoldPlan, q.Gap = FoldPlan{Folds: 2, Judge: JudgeFirst}, false
 	q.Trials, q.Unfitted = o.Trials && f == 0, true
 	add := o.Add
 	q.Add = func(to *Sum, fold int) error {

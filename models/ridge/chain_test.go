@@ -32,14 +32,14 @@ func sums(folds, rows int) ([]*Sum, Options) {
 		all = append(all, s)
 	}
 	return all, Options{
-		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1}, Trials: true}, Source: Source{Folds: folds, Shape: shape, Add: func(to *Sum, f int) error { to.Merge(all[f]); return nil }}, Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
+		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1}, Trials: true}, FoldPlan: FoldPlan{Folds: folds}, Source: Source{Shape: shape, Add: func(to *Sum, f int) error { to.Merge(all[f]); return nil }}, Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
 	}
 }
 
 // mse is the mean squared error of a fit to some folds on another, by sums of two folds.
 func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda float64) float64 {
 	t.Helper()
-	o.Folds, o.First, o.Gap, o.All, o.Lambda, o.Add = 2, true, false, true, []float64{lambda, 1e6}, nil
+	o.FoldPlan, o.Gap, o.All, o.Lambda, o.Add = FoldPlan{Folds: 2, Judge: JudgeFirst}, false, true, []float64{lambda, 1e6}, nil
 	o.Load = func(fold int) (*Sum, error) {
 		s := NewSum(o.Shape)
 		if fold == 0 {
@@ -68,7 +68,7 @@ func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
 		{true, true, map[int][]int{0: {2, 3, 4}}},
 	} {
 		all, o := sums(5, 60)
-		o.Gap, o.First, o.HeldOut = c.gap, c.first, true
+		o.Gap, o.Judge, o.HeldOut = c.gap, judgeIf(c.first, JudgeFirst), true
 		s, err := SolveChain(o)
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if err = shape.Validate(); err != nil {
 		return nil, err
 	}
-	o := Options{Choice: Choice{Lambda: lambda}, Source: Source{Folds: 1}, Units: Units{Weights: grid}, Threads: runtime.GOMAXPROCS(0)}
+	o := Options{Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: 1}, Units: Units{Weights: grid}, Threads: runtime.GOMAXPROCS(0)}
 	if len(lambda) == 0 {
 		o.Lambda = AutoLambda()
 	}

@@ -17,7 +17,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.HeldOut, o.Given = true, name == "given"
+			o.HeldOut, o.Judge = true, judgeIf(name == "given", JudgeNone)
 			fit, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)
@@ -25,7 +25,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if fit.Lambda != plain.Lambda || !slices.Equal(fit.Weights, plain.Weights) || !slices.Equal(fit.Intercept, plain.Intercept) {
 				t.Errorf("%+v, %s: other weights of all rows", shape, name)
 			}
-			if (fit.Table == nil) != o.Given {
+			if (fit.Table == nil) != (o.Judge == JudgeNone) {
 				t.Errorf("%+v, %s: table %v", shape, name, fit.Table)
 			}
 			_, out := s.split(0)
@@ -42,7 +42,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if slices.Equal(h.Weights, fit.Weights) {
 				t.Errorf("%+v, %s: the weights of all rows", shape, name)
 			}
-			if o.Given {
+			if o.Judge == JudgeNone {
 				continue
 			}
 			o.Trials = true
@@ -71,10 +71,10 @@ func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
 		o     Options
 		loads int // that succeed
 	}{
-		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}}, Source: Source{Folds: 1}, HoldOut: HoldOut{HeldOut: true}}, 9},
-		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}}, Source: Source{Folds: 2}, HoldOut: HoldOut{HeldOut: true, Given: true}}, 9},
-		{"all 60 rows are in fold 0, which", Options{Choice: Choice{Lambda: []float64{1}}, Source: Source{Folds: 2}, HoldOut: HoldOut{HeldOut: true, Given: true}}, 9},
-		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}}, Source: Source{Folds: 3}, HoldOut: HoldOut{HeldOut: true, Given: true}}, 3},
+		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}}, FoldPlan: FoldPlan{Folds: 1, HeldOut: true}}, 9},
+		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}}, FoldPlan: FoldPlan{Folds: 2, HeldOut: true, Judge: JudgeNone}}, 9},
+		{"all 60 rows are in fold 0, which", Options{Choice: Choice{Lambda: []float64{1}}, FoldPlan: FoldPlan{Folds: 2, HeldOut: true, Judge: JudgeNone}}, 9},
+		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}}, FoldPlan: FoldPlan{Folds: 3, HeldOut: true, Judge: JudgeNone}}, 3},
 	} {
 		c.o.Step = s.step
 		c.o.Load = func(fold int) (*Sum, error) {

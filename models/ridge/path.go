@@ -127,7 +127,7 @@ func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
 // outline of that.
 func (p *solve) loadTotal() (*Sum, error) {
 	switch {
-	case p.adds() && (p.Folds < 2 || p.Given):
+	case p.adds() && !p.Validates():
 		return p.sumOf(func(int) bool { return true })
 	case p.Rows != nil:
 		return p.totalOfRows(), nil

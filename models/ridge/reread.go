@@ -15,7 +15,7 @@ import (
 
 // rereads tells whether sums of that shape are in memory one at a time while λ is chosen.
 func (p *solve) rereads(shape Shape) bool {
-	return shape.Dim > solver.RereadAbove && p.adds() && p.Folds > 1 && !p.Given
+	return shape.Dim > solver.RereadAbove && p.adds() && p.Validates()
 }
 
 // outline returns a sum of no rows with the head, the cross products and the tiles of the diagonal.

@@ -30,7 +30,7 @@ func solveAdding(t *testing.T, o Options, shape Shape) (calls map[*Sum]int) {
 		return err
 	}
 	if got, err := Solve(o); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %d folds, given %v, first %v: another solution (%v)", shape, o.Folds, o.Given, o.First, err)
+		t.Errorf("%+v, %+v: another solution (%v)", shape, o.FoldPlan, err)
 	}
 	return calls
 }
@@ -45,7 +45,7 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 				}
 				s := draw(shape, 300, folds, 1)
 				o := s.options(1e-3)
-				o.Given, o.HeldOut, o.Threads = given, folds > 1, 2
+				o.Judge, o.HeldOut, o.Threads = judgeIf(given, JudgeNone), folds > 1, 2
 				calls := solveAdding(t, o, shape)
 				if (folds == 1 || given) && len(calls) != 1 {
 					t.Errorf("%d folds, given %v: %d sums", folds, given, len(calls))
@@ -64,7 +64,7 @@ func TestRereadingHasTheSameSolution(t *testing.T) {
 		for _, first := range []bool{false, true} {
 			s := draw(shape, 300, 3, 1)
 			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
-			o.HeldOut, o.Trials, o.First, o.Threads = true, true, first, 2
+			o.HeldOut, o.Trials, o.Judge, o.Threads = true, true, judgeIf(first, JudgeFirst), 2
 			calls := solveAdding(t, o, shape)
 			if len(calls) != 2 { // one, given back, and another when the search for λ begins
 				t.Errorf("%+v: %d sums", shape, len(calls))

@@ -16,12 +16,12 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
-	p.by = solver.For(solverShape(total.shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.First)
+	p.by = solver.For(solverShape(total.shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.Judge == JudgeFirst)
 	if len(p.filled) < 2 {
 		return 0, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use more rows, or no folds", total.Rows(), p.filled[0], p.Folds)
 	}
 	judges := p.filled
-	if p.First {
+	if p.Judge == JudgeFirst {
 		if judges = judges[:1]; judges[0] != 0 {
 			return 0, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds", total.Rows())
 		}
@@ -53,7 +53,7 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 
 // descends tells whether a part of the features finds λ first.
 func (p *solve) descends(shape Shape) bool {
-	return p.minPart > 0 && shape.Dim >= p.minPart && !p.Given
+	return p.minPart > 0 && shape.Dim >= p.minPart && p.Judge != JudgeNone
 }
 
 // choice returns the search among the values, whose trials overwrite the system.
@@ -116,7 +116,7 @@ func (p *solve) startFrom(shape Shape) (start int, before func(value int) []floa
 		y := newSystem(total.shape, o.Weights, o.Threads)
 		y.measure(o.Ranges)
 		y.share(total)
-		if start, err = q.search(y, total); err == nil && p.First {
+		if start, err = q.search(y, total); err == nil && p.Judge == JudgeFirst {
 			return start, nil
 		}
 		if err == nil {

@@ -14,7 +14,7 @@ import (
 func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*solve, float64) {
 	t.Helper()
 	p := &solve{Options: s.options(lambda...), tries: tries{minPart: 40}}
-	p.Smaller, p.First = smaller, first
+	p.Smaller, p.Judge = smaller, judgeIf(first, JudgeFirst)
 	total, err := p.loadTotal()
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestSearchChoosesWhatTryingAllChooses(t *testing.T) {
 					lambda, smaller := []float64{1e-4, 1e-6, 1e-3, 1e-5, 1e-2, 1e-1}, []float64{1e-7, 1e-8, 1e-9}
 					p, got := searched(t, s, lambda, smaller, first)
 					o := s.options(lambda...)
-					o.Smaller, o.First, o.All = smaller, first, true
+					o.Smaller, o.Judge, o.All = smaller, judgeIf(first, JudgeFirst), true
 					want, err := Solve(o)
 					if err != nil {
 						t.Fatal(err)
@@ -190,4 +190,12 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 			t.Errorf("up to %g: lambda %g, want %g; too coarse: %v, %d folds", c.finer, p.values[best], want, p.coarse, folds)
 		}
 	}
+}
+
+// judgeIf is the judge if it is wanted, otherwise JudgeAll.
+func judgeIf(wanted bool, j Judge) Judge {
+	if wanted {
+		return j
+	}
+	return JudgeAll
 }

@@ -36,7 +36,9 @@ func Floor(step float64) float64 { return step * step / 12 }
 type Options struct {
 	Choice
 	Source
-	HoldOut
+	FoldPlan
+	// Gap says that fold 1 is not fitted to where fold 0 is held out: see package ridge.
+	Gap bool
 	Units
 	Threads int // goroutines to compute with; < 1 means 1. the result does not depend on it
 	// Progress is called with a readable line for every system solved; may be nil.
@@ -66,10 +68,6 @@ type Choice struct {
 
 // Source provides the sums of the rows.
 type Source struct {
-	// Folds is the number of sums that Load provides; each row is in one of them.
-	// Cross-validation leaves out one after the other. With Folds ≤ 1 there is one sum
-	// and no validation.
-	Folds int
 	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded several
 	// times if Folds ≥ 2. Solve no longer uses a sum when it calls Load again, which may therefore
 	// reuse the same Sum. It does not change one, unless it is the only one.
@@ -81,19 +79,6 @@ type Source struct {
 	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and
 	// weights are those that their sums lead to.
 	Rows *Rows
-}
-
-// HoldOut says which folds are held out.
-type HoldOut struct {
-	// HeldOut makes Solve also fit to all rows except those of fold 0, with the chosen λ;
-	// it needs Folds ≥ 2. Given says that the folds serve only this: Lambda holds one
-	// value, and there is no validation.
-	HeldOut, Given bool
-	// First leaves out and scores only fold 0, because an earlier step, such as a search
-	// for features, has seen rows of the other folds. It needs Folds ≥ 2.
-	First bool
-	// Gap says that fold 1 is not fitted to where fold 0 is held out: see package ridge.
-	Gap bool
 }
 
 // Units says what the numbers of the sums mean.
@@ -264,7 +249,7 @@ func Solve(opts Options) (*Solution, error) {
 			fit.Variance = append(fit.Variance, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head[0]))
 		}
 	}
-	if opts.Folds > 1 && !opts.Given {
+	if opts.Validates() {
 		best, err := p.search(y, total)
 		if err != nil {
 			return nil, err
@@ -346,10 +331,10 @@ func (o *Options) validate() error {
 	if o.Rows != nil && (o.Folds < 2 || len(o.Rows.Folds) != o.Folds) {
 		return fmt.Errorf("ridge: rows of %d folds, want %d, two or more", len(o.Rows.Folds), o.Folds)
 	}
-	if o.First && (o.Folds < 2 || o.Given) {
-		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds and a validation", o.Folds)
+	if o.Judge == JudgeFirst && o.Folds < 2 {
+		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)
 	}
-	if o.HeldOut && o.Folds < 2 || o.Given && len(o.Lambda) > 1 {
+	if o.HeldOut && o.Folds < 2 || o.Judge == JudgeNone && len(o.Lambda) > 1 {
 		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; need two or more folds, and one value if lambda is given", o.Folds, len(o.Lambda))
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {

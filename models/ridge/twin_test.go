@@ -111,7 +111,7 @@ func (s *sample) options(lambda ...float64) Options {
 		sums[f] = s.sum(in)
 	}
 	return Options{
-		Choice: Choice{Lambda: lambda}, Source: Source{Folds: s.folds, Load: func(f int) (*Sum, error) {
+		Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: s.folds}, Source: Source{Load: func(f int) (*Sum, error) {
 			if s.folds > 1 {
 				return sums[f], nil
 			}

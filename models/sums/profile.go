@@ -23,6 +23,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
 )
 
 // ProfileFile is the file of a model directory that holds a Profile.
@@ -73,6 +74,18 @@ type Rule struct {
 	Split *profile.FoldRule `json:"split,omitempty"`
 	// Frequent are the rows whose copies are assigned to folds one by one; nil if there are none.
 	Frequent *profile.Frequency `json:"frequent,omitempty"`
+}
+
+// FoldPlan says how rows are divided into the sums of a part.
+func (r *Rule) FoldPlan() ridge.FoldPlan {
+	p := ridge.FoldPlan{Folds: r.Folds, Cut: r.Cut}
+	switch {
+	case r.First:
+		p.Judge = ridge.JudgeFirst
+	case r.Cut > 0:
+		p.Judge = ridge.JudgeNone
+	}
+	return p
 }
 
 // Limits of a Rule, which may come from a damaged file.

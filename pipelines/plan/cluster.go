@@ -127,7 +127,7 @@ func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) so
 		o.Job.Engine = e
 		o = o.Spread(own)
 		m := o.Memory(f, e, e.Lanes)
-		w := p.work(m, o.Iterative(), o.Planned(f).First)
+		w := p.work(m, o.Iterative(), o.Planned(f).Judge == ridge.JudgeFirst)
 		w.pause = float64(max(m.Stripes, 1)) * cmp.Or(e.Checkpoint, transforms.CheckpointInterval).Seconds()
 		return m, w
 	}

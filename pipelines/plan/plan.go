@@ -210,7 +210,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.scan("one to choose the threshold")
 	}
 	p.Refused = tooWide(o, seen)
-	p.sumsHeld = o.Planned(seen.Facts).Sums
+	p.sumsHeld = o.Planned(seen.Facts).Folds
 	if engine.InProcess() {
 		p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
 		if p.beyond, err = p.Memory.Fits(o); err != nil {

@@ -78,7 +78,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		var groups []group
 		for k := range content.Copies {
 			h := profile.CopyHash(content.Hash, k)
-			fold, part := p.Fold.of(h), c.recoder.Part(h)
+			fold, part := p.Fold.Sum(h), c.recoder.Part(h)
 			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.recoder.Part(g.hash) == part })
 			if at < 0 {
 				at, groups = len(groups), append(groups, group{fold: fold, hash: h})

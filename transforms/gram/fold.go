@@ -29,7 +29,7 @@ type Pass struct {
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
-	Division
+	ridge.FoldPlan
 	Choice
 	// Components, if not 0, are solved for instead; rows need no labels.
 	Components int `json:"components,omitempty"`
@@ -47,20 +47,6 @@ type Spec struct {
 	Rows bool `json:"rows,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`
-}
-
-// Division says how rows are divided into sums.
-type Division struct {
-	Folds int `json:"folds"` // at least 1
-	// HeldOut says to solve also for the rows of all folds except the first.
-	HeldOut bool `json:"held,omitempty"`
-	// Cut is the number of parts into which rows are cut, if it is more than Folds: the
-	// last fold then has all remaining parts. Folds are not validated then, unless First
-	// is set.
-	Cut int `json:"cut,omitempty"`
-	// First uses only the first fold for validation, because the recipe was found on rows
-	// of all others.
-	First bool `json:"first,omitempty"`
 }
 
 // Choice says which values of λ are tried.
@@ -112,11 +98,6 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 		}
 		return sums.finish(ctx, emit, report)
 	})
-}
-
-// of returns the fold of a row by the hash that its profile.Assigner gives it.
-func (f *Spec) of(hash uint64) int {
-	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
 }
 
 // Shape returns the shape of the ridge sums of a pass over D features.

@@ -65,7 +65,7 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 	}
 	p := &Pass{
 		Pass: transforms.Pass{Data: *d, Mode: dataset.FailFast, Seed: 11, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
-		Fold: Spec{Recipe: sealed, Outputs: 3, Division: Division{Folds: 4}, Steps: 127, Choice: Choice{Lambda: []float64{1e-3, 1e-2}}},
+		Fold: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 4}, Steps: 127, Choice: Choice{Lambda: []float64{1e-3, 1e-2}}},
 	}
 	if regression {
 		p.Target, p.Fold.Outputs = &transforms.Target{Grid: linear.Grids{{Low: -2, High: 2}}}, 1
@@ -297,12 +297,12 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 
 // Rows of the last fold are those that a finer cut has in all folds behind the others.
 func TestACutFinerThanTheFoldsLeavesTheRestToTheLast(t *testing.T) {
-	plain, cut := &Spec{Division: Division{Folds: 5}}, &Spec{Division: Division{Folds: 2, Cut: 5}}
+	plain, cut := &Spec{FoldPlan: ridge.FoldPlan{Folds: 5}}, &Spec{FoldPlan: ridge.FoldPlan{Folds: 2, Cut: 5}}
 	for h := range uint64(1000) {
-		if got := plain.of(h); got != int(h%5) {
+		if got := plain.Sum(h); got != int(h%5) {
 			t.Fatalf("hash %d is in fold %d of 5", h, got)
 		}
-		if got := cut.of(h); got != min(1, int(h%5)) {
+		if got := cut.Sum(h); got != min(1, int(h%5)) {
 			t.Fatalf("hash %d is in fold %d of 2", h, got)
 		}
 	}

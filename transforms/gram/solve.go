@@ -181,11 +181,11 @@ func (p *Pass) floor(m features.Gridded, dim int) float64 {
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int, add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	opts := ridge.Options{
-		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All}, Source: ridge.Source{Folds: p.Fold.Folds, Add: add, Shape: shape, Rows: rows}, HoldOut: ridge.HoldOut{HeldOut: p.Fold.HeldOut, Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First, Gap: p.Rule.Ordered() && p.Rule.Gap},
+		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All}, Source: ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
 		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights}, Threads: threads,
 	}
 	if len(chosen) > 0 {
-		opts.Lambda, opts.Smaller, opts.Given, opts.First = chosen, nil, true, false
+		opts.Lambda, opts.Smaller, opts.Judge = chosen, nil, ridge.JudgeNone
 	}
 	if (p.Copies != nil || p.Fold.Apart != nil) && p.Fold.Steps > blas.MostByte {
 		// Stop where errors of copies are no longer those of predictions. On 8 bits a smaller λ
@@ -199,7 +199,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
-	opts.Trials = opts.Folds > 1 && !opts.Given && !p.Fold.Alone && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
+	opts.Trials = opts.Validates() && !p.Fold.Alone && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	solve := ridge.Solve
 	if p.Rule.Ordered() {
 		solve = ridge.SolveChain

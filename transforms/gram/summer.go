@@ -15,7 +15,7 @@ import (
 // SpecOf returns the Fold that sums rows by a recipe, with that many classes, without values of λ.
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
-		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, Division: Division{Folds: r.Rule.Folds, Cut: r.Rule.Cut, First: r.Rule.First}, Components: r.Rule.Components,
+		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
 		Weights: r.Rule.Weights, Steps: r.Rule.Steps, Apart: r.Rule.Frequent,
 	}
 }
@@ -102,7 +102,7 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) (err error) {
 	}
 	s.recoder.Block(b, s.hashes)
 	for i, h := range s.hashes {
-		if f := s.folds[s.pass.Fold.of(h)]; f != nil {
+		if f := s.folds[s.pass.Fold.Sum(h)]; f != nil {
 			f.rows.Add(b, i, i+1)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -28,7 +29,7 @@ func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
-		return &gram.Pass{Fold: gram.Spec{Outputs: 1, Division: gram.Division{Folds: 5}, Choice: gram.Choice{Lambda: []float64{1e-3}}}, Pass: transforms.Pass{
+		return &gram.Pass{Fold: gram.Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 5}, Choice: gram.Choice{Lambda: []float64{1e-3}}}, Pass: transforms.Pass{
 			Data:   dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2}, Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
 			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.FailFast, Seed: 1,
 			Target: &transforms.Target{Open: true},

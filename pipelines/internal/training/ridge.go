@@ -87,7 +87,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	if err != nil {
 		return false, err
 	}
-	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folding.Folds, Table: fit.Table, RuledOut: ruledOut(folding.Lambda, fit.Table), Steps: steps}
+	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folding.Judges(), Table: fit.Table, RuledOut: ruledOut(folding.Lambda, fit.Table), Steps: steps}
 	t.Learner.ClassWeights = t.gridWeights()
 	if t.allJudge() {
 		t.Learner.Select = models.ByAllFolds
@@ -138,9 +138,8 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 // FitSums computes the sums of the folds and the solve; the weights become the model's. What the folding says
 // of the fold is set here.
 func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Spec, folding spec.Folding) (fit gram.FitReport, err error) {
-	fold.Folds, fold.Cut, fold.First, fold.HeldOut = folding.Sums, folding.Cut, folding.First, folding.HeldOut
-	fold.Lambda, fold.Components = folding.Lambda, folding.Components
-	parts := max(fold.Folds, fold.Cut)
+	fold.FoldPlan, fold.Lambda, fold.Components = folding.FoldPlan, folding.Lambda, folding.Components
+	parts := fold.Parts()
 	if parts > 1 {
 		if err := t.CountCopies(ctx); err != nil {
 			return fit, err

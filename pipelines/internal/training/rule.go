@@ -1,6 +1,7 @@
 package training
 
 import (
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
@@ -29,11 +30,12 @@ func (t *Training) rule() *sums.Rule {
 	if pass == nil {
 		return nil
 	}
-	r := &sums.Rule{Folds: pass.Fold.Folds, Cut: pass.Fold.Cut, First: pass.Fold.First, Steps: pass.Fold.Steps, Components: pass.Fold.Components, Weights: t.grid}
+	r := &sums.Rule{Steps: pass.Fold.Steps, Components: pass.Fold.Components, Weights: t.grid}
+	plan := pass.Fold.FoldPlan
 	if t.allJudge() { // of these rows, later trainings by the recipe hold out the first fold
-		f := t.opts.Folding(t.Weights().Sum, true)
-		r.Folds, r.Cut, r.First = f.Sums, f.Cut, f.First
+		plan = t.opts.Folding(t.Weights().Sum, true).FoldPlan
 	}
+	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
 	if r.Components == 0 {
 		r.Lambda, r.C = t.opts.Lambda.Path, t.opts.Lambda.C
 		if _, folds := t.opts.Lambda.Values(1); folds == 1 {

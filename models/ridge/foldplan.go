@@ -1,0 +1,43 @@
+package ridge
+
+// FoldPlan says how the rows of a fit are divided into sums, and which of them are held out. The
+// zero value is one sum of all rows.
+type FoldPlan struct {
+	// Folds is the number of sums; each row is in one of them. With Folds ≤ 1 there is one, and no
+	// row is held out.
+	Folds int `json:"folds"`
+	// Cut is the number of folds into which rows are cut, if it is more than Folds: the last sum
+	// then has the rows of all remaining folds.
+	Cut int `json:"cut,omitempty"`
+	// Judge says which folds choose λ.
+	Judge Judge `json:"judge,omitempty"`
+	// HeldOut says to fit also to all rows except those of fold 0, with the chosen λ; it needs
+	// Folds ≥ 2.
+	HeldOut bool `json:"held,omitempty"`
+}
+
+// Judge says which folds are left out, one after the other, to choose λ.
+type Judge string
+
+const (
+	JudgeAll   Judge = ""      // each of them
+	JudgeFirst Judge = "first" // fold 0 alone, because a search for features has seen the rows of the others
+	JudgeNone  Judge = "none"  // none: there is one λ, and folds serve HeldOut only
+)
+
+// Parts returns the number of folds into which rows are cut.
+func (p FoldPlan) Parts() int { return max(p.Folds, p.Cut) }
+
+// Sum returns which sum a row is part of, by the hash that its profile.Assigner gives it.
+func (p FoldPlan) Sum(hash uint64) int { return min(int(hash%uint64(p.Parts())), p.Folds-1) }
+
+// Validates tells whether folds are left out to choose λ.
+func (p FoldPlan) Validates() bool { return p.Folds > 1 && p.Judge != JudgeNone }
+
+// Judges returns the number of folds of the rows if some of them choose λ, otherwise 1.
+func (p FoldPlan) Judges() int {
+	if !p.Validates() {
+		return 1
+	}
+	return p.Parts()
+}
