@@ -98,7 +98,8 @@ func (p *Provided[T]) Hold(data []byte, decode func([]byte) (*T, error)) (releas
 	return func() { p.drop(sum, func(v *provision[T]) { v.holds-- }) }, err
 }
 
-func (p *Provided[T]) add(data []byte, decode func([]byte) (*T, error), use func(*provision[T])) (sum string, err error) {
+func (p *Provided[T]) add(data []byte, decode func([]byte) (*T, error),
+	use func(*provision[T])) (sum string, err error) {
 	h := sha256.Sum256(data)
 	sum = hex.EncodeToString(h[:])
 	p.mu.Lock()

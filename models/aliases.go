@@ -114,13 +114,15 @@ func DecodeAliases(data []byte) (*Aliases, error) {
 		return nil, fmt.Errorf("%s: %w", AliasFile, err)
 	}
 	if version.Format > AliasFormat {
-		return nil, fmt.Errorf("%s has the format %d, %w; this one reads up to %d", AliasFile, version.Format, errNewer, AliasFormat)
+		return nil, fmt.Errorf("%s has the format %d, %w; this one reads up to %d", AliasFile, version.Format, errNewer,
+			AliasFormat)
 	}
 	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", AliasFile, err)
 	}
 	if s.Format < 1 || s.Events < 1 || len(s.Last) == 0 || len(s.Earlier) > MaxEarlier {
-		return nil, fmt.Errorf("%s: format %d, %d events, %d earlier champions: not a file of aliases", AliasFile, s.Format, s.Events, len(s.Earlier))
+		return nil, fmt.Errorf("%s: format %d, %d events, %d earlier champions: not a file of aliases", AliasFile, s.Format,
+			s.Events, len(s.Earlier))
 	}
 	for _, m := range append([]string{s.Champion, s.Challenger, s.Previous}, s.Earlier...) {
 		if m == "" {
@@ -188,16 +190,19 @@ func ResolveAlias(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if s == nil {
-		return "", &storage.Reason{Text: fmt.Sprintf("%s has no aliases yet; bochner models promote makes a model champion", dir), Kind: fs.ErrNotExist}
+		return "", &storage.Reason{Text: fmt.Sprintf("%s has no aliases yet; bochner models promote makes a model champion",
+			dir), Kind: fs.ErrNotExist}
 	}
 	model := s.Model(alias)
 	if model == "" {
-		return "", &storage.Reason{Text: fmt.Sprintf("no model of %s is %s; bochner models list shows the aliases", dir, alias), Kind: fs.ErrNotExist}
+		return "", &storage.Reason{Text: fmt.Sprintf("no model of %s is %s; bochner models list shows the aliases", dir,
+			alias), Kind: fs.ErrNotExist}
 	}
 	place := storage.Join(dir, model)
 	there, err := storage.Exists(ctx, place)
 	if err == nil && !there {
-		err = &storage.Reason{Text: fmt.Sprintf("%s is the model %s, which no longer exists in %s; promote another, or restore it", alias, model, dir), Kind: fs.ErrNotExist}
+		err = &storage.Reason{Text: fmt.Sprintf("%s is the model %s, which no longer exists in %s; promote another, or "+
+			"restore it", alias, model, dir), Kind: fs.ErrNotExist}
 	}
 	return place, err
 }

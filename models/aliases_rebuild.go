@@ -52,7 +52,8 @@ func rebuild(ctx context.Context, dir, why string) (*Aliases, error) {
 		}
 		if err != nil {
 			const next = "restore one of the two from a copy, or move the directory of the history away and promote a model"
-			return nil, fmt.Errorf("%s %s, and the history does not say which model is champion: %s: %w; %s", place, why, name, err, next)
+			return nil, fmt.Errorf("%s %s, and the history does not say which model is champion: %s: %w; %s", place, why,
+				name, err, next)
 		}
 	}
 	s.Rebuilt = fmt.Sprintf("%s %s: the aliases are those after the last of the %d events in %s, and the next event writes the file anew",

@@ -112,7 +112,8 @@ func holdWith(m *Manifest, name string, data []byte) error {
 }
 
 // loadFiles reads all files of a model. It gives learned frequencies and metrics to provide.
-func loadFiles(dir directory, provide func(m *Manifest, name string, data []byte) error) (*Manifest, features.Recipe, *Linear, error) {
+func loadFiles(dir directory, provide func(m *Manifest, name string,
+	data []byte) error) (*Manifest, features.Recipe, *Linear, error) {
 	data, err := read(dir, ManifestFile, MaxManifest)
 	if err != nil {
 		return nil, nil, nil, err
@@ -153,15 +154,18 @@ func (m *Model) readInput() error {
 			return fmt.Errorf("%s: input options: %w", ManifestFile, err)
 		}
 	}
-	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim || slices.ContainsFunc(input.Centre, func(c float64) bool { return c-c != 0 }) {
-		return fmt.Errorf("%s: input options: %d centres for rows of %d numbers, or a centre that is not finite", ManifestFile, n, m.Manifest.Input.Dim)
+	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim ||
+		slices.ContainsFunc(input.Centre, func(c float64) bool { return c-c != 0 }) {
+		return fmt.Errorf("%s: input options: %d centres for rows of %d numbers, or a centre that is not finite",
+			ManifestFile, n, m.Manifest.Input.Dim)
 	}
 	if t := input.Table; t != nil {
 		if err := t.Validate(); err != nil {
 			return fmt.Errorf("%s: input options: %w", ManifestFile, err)
 		}
 		if n := t.Width(); n != m.Manifest.Input.Dim {
-			return fmt.Errorf("%s: input options: columns of %d values for rows of %d numbers", ManifestFile, n, m.Manifest.Input.Dim)
+			return fmt.Errorf("%s: input options: columns of %d values for rows of %d numbers", ManifestFile, n,
+				m.Manifest.Input.Dim)
 		}
 	}
 	m.centre, m.table, m.names = input.Centre, input.Table, m.Manifest.Input.Columns

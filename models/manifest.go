@@ -388,7 +388,8 @@ func (m *Manifest) check() (features.Recipe, error) {
 		return nil, fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)
 	}
 	if n := len(m.Input.Labels); n != 0 && (n != m.Outputs || n < 2 || m.Task != Regression || m.Input.Label != "") {
-		return nil, fmt.Errorf("names of %d label columns for %d outputs of %s; want as many, several, of a regression", n, m.Outputs, m.Task)
+		return nil, fmt.Errorf("names of %d label columns for %d outputs of %s; want as many, several, of a regression", n,
+			m.Outputs, m.Task)
 	}
 	for _, name := range slices.Concat([]string{m.Input.Label}, m.Input.Labels, m.Input.Columns) {
 		if !utf8.ValidString(name) {
@@ -410,7 +411,8 @@ func (m *Manifest) check() (features.Recipe, error) {
 		return nil, err
 	}
 	if in != m.Input.Dim || out != m.Features {
-		return nil, fmt.Errorf("the recipe makes %d features of %d numbers, the model has %d of %d", out, in, m.Features, m.Input.Dim)
+		return nil, fmt.Errorf("the recipe makes %d features of %d numbers, the model has %d of %d", out, in, m.Features,
+			m.Input.Dim)
 	}
 	return recipe, m.checkFiles()
 }

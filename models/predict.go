@@ -122,7 +122,8 @@ func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
 
 // run calls store with the output of the model for the rows of x, a block at a time, and
 // with the part of dst for that block, which has width numbers for each row.
-func run[T float32 | float64](m *Model, dst []float64, x []T, width int, store func(dst []float64, said Applied)) error {
+func run[T float32 | float64](m *Model, dst []float64, x []T, width int,
+	store func(dst []float64, said Applied)) error {
 	in, out := m.Map.Dims()
 	n := len(x) / in
 	if n*in != len(x) {

@@ -59,7 +59,8 @@ func (p *Probabilities) validate(outputs int) error {
 		return c.Validate()
 	}
 	kinds := []string{Softmax, Logistic, score.Platt, score.Isotonic}
-	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, option.DidYouMean(p.Kind, kinds), strings.Join(kinds, ", "))
+	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, option.DidYouMean(p.Kind, kinds),
+		strings.Join(kinds, ", "))
 }
 
 // Apply stores in dst the probabilities of n rows of scores, both row-major with a

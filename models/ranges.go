@@ -77,10 +77,14 @@ func (l *Learner) check(used int64) error {
 
 func checkRow(r ridge.Row, used int64) error {
 	if !(r.Lambda >= 0) || !(r.MSE >= 0) || !(r.StdErr >= 0) || !(r.Train >= 0) || r.Folds < 0 {
-		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr, r.Train, r.Folds)
+		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr,
+			r.Train, r.Folds)
 	}
-	if r.HeldOutRows < 0 || r.HeldOutRows > used || r.HeldOutErrors < 0 || r.HeldOutErrors > r.HeldOutRows || !(r.HeldOutError >= 0 && r.HeldOutError <= 1) || !(r.Rounding >= 0) || !(r.HeldOutMSE >= 0) || !(r.HeldOutLogLoss >= 0) || !(r.FoldMSE >= 0) {
-		return fmt.Errorf("lambda %g: %d errors of %d held-out rows of %d, squares %g and %g", r.Lambda, r.HeldOutErrors, r.HeldOutRows, used, r.HeldOutMSE, r.FoldMSE)
+	if r.HeldOutRows < 0 || r.HeldOutRows > used || r.HeldOutErrors < 0 || r.HeldOutErrors > r.HeldOutRows ||
+		!(r.HeldOutError >= 0 && r.HeldOutError <= 1) || !(r.Rounding >= 0) || !(r.HeldOutMSE >= 0) ||
+		!(r.HeldOutLogLoss >= 0) || !(r.FoldMSE >= 0) {
+		return fmt.Errorf("lambda %g: %d errors of %d held-out rows of %d, squares %g and %g", r.Lambda, r.HeldOutErrors,
+			r.HeldOutRows, used, r.HeldOutMSE, r.FoldMSE)
 	}
 	return nil
 }
@@ -105,8 +109,10 @@ func (c *TrainingLog) check(used int64) error {
 		return fmt.Errorf("the gap is %g, want 0 or more", *c.Gap)
 	}
 	for _, t := range c.Path {
-		if !(t.Lambda >= 0) || t.Rounds < 0 || t.HeldOutRows < 0 || t.HeldOutRows > used || t.HeldOutErrors < 0 || t.HeldOutErrors > t.HeldOutRows || !(t.HeldOutError >= 0 && t.HeldOutError <= 1) {
-			return fmt.Errorf("lambda %g: %d rounds, %d errors of %d held-out rows of %d", t.Lambda, t.Rounds, t.HeldOutErrors, t.HeldOutRows, used)
+		if !(t.Lambda >= 0) || t.Rounds < 0 || t.HeldOutRows < 0 || t.HeldOutRows > used || t.HeldOutErrors < 0 ||
+			t.HeldOutErrors > t.HeldOutRows || !(t.HeldOutError >= 0 && t.HeldOutError <= 1) {
+			return fmt.Errorf("lambda %g: %d rounds, %d errors of %d held-out rows of %d", t.Lambda, t.Rounds, t.HeldOutErrors,
+				t.HeldOutRows, used)
 		}
 	}
 	return nil
@@ -139,7 +145,8 @@ func (m *Manifest) checkProblem() error {
 		{"partitions", *o.Partitions, c.Partitions},
 	} {
 		if v.options != v.said {
-			return fmt.Errorf("%s is %v, elsewhere in the manifest it is %v; the manifest was edited, copy the model again", v.name, v.options, v.said)
+			return fmt.Errorf("%s is %v, elsewhere in the manifest it is %v; the manifest was edited, copy the model again",
+				v.name, v.options, v.said)
 		}
 	}
 	return nil
@@ -165,7 +172,8 @@ func (p *Profile) check(used int64) error {
 // check returns an error unless the entry can describe a file of the model directory.
 func (f FileSum) check() error {
 	switch {
-	case f.Name == "" || f.Name == "." || f.Name == ".." || f.Name == ManifestFile || strings.ContainsAny(f.Name, "/\\\x00"):
+	case f.Name == "" || f.Name == "." || f.Name == ".." || f.Name == ManifestFile ||
+		strings.ContainsAny(f.Name, "/\\\x00"):
 		return fmt.Errorf("an entry for %.80q, which is not a file name in the directory of %s", f.Name, ManifestFile)
 	case f.Size < 0:
 		return fmt.Errorf("%s of %d bytes", f.Name, f.Size)

@@ -58,7 +58,8 @@ func (t *Threshold) validate(m *Manifest) error {
 		}
 		return nil
 	case t.Rows < 1 || t.Folds < 2 || !(t.Expected >= 0 && t.Expected <= 1 && t.Plain >= 0 && t.Plain <= 1):
-		return fmt.Errorf("a threshold chosen by %d rows of one fold of %d, or with a %s outside of 0 to 1", t.Rows, t.Folds, t.By)
+		return fmt.Errorf("a threshold chosen by %d rows of one fold of %d, or with a %s outside of 0 to 1", t.Rows,
+			t.Folds, t.By)
 	}
 	return t.By.Validate()
 }

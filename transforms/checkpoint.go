@@ -74,7 +74,8 @@ func (l *Lane) newSaving(from int) *saving {
 	if l.Saver == nil {
 		return nil
 	}
-	return &saving{Saver: l.Saver, name: l.Scan.checkpointFile(l.Number*l.Scan.stripes()+l.Stripe, from), last: time.Now(), pause: l.Scan.interval()}
+	return &saving{Saver: l.Saver, name: l.Scan.checkpointFile(l.Number*l.Scan.stripes()+l.Stripe, from),
+		last: time.Now(), pause: l.Scan.interval()}
 }
 
 // restore continues from the checkpoint, if there is one of at most that many shards, and returns
@@ -165,7 +166,8 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 	for _, name := range names {
 		var element, lanes, stripes, from int
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			if _, err := fmt.Sscanf(rest, "%d-of-%d-by-%d-from-%d", &element, &lanes, &stripes, &from); err == nil && lanes == sc.Lanes && stripes == sc.stripes() {
+			if _, err := fmt.Sscanf(rest, "%d-of-%d-by-%d-from-%d", &element, &lanes, &stripes, &from); err == nil &&
+				lanes == sc.Lanes && stripes == sc.stripes() {
 				begins[element] = append(begins[element], from)
 			}
 		}

@@ -48,7 +48,8 @@ func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, 
 		if err != nil {
 			return err
 		}
-		return WriteShards(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *ShardFiles) (Written, error) {
+		return WriteShards(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source,
+			files *ShardFiles) (Written, error) {
 			w := &featureWriter{files: files, lane: l, pass: p, shard: s, source: source, m: m}
 			return w.write()
 		}, emit)
@@ -79,30 +80,31 @@ func (w *featureWriter) write() (Written, error) {
 		out = hasher.HashLen()
 	}
 	most := max(1, partValues/out)
-	report, err := w.lane.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(), func(_ profile.FoldPlace, b *rows.Block) error {
-		for at := 0; at < b.N; {
-			n := min(b.N-at, most-w.n)
-			if hashes {
-				w.hashes = append(w.hashes, make([]uint64, n*out)...)
-				hasher.Hash(w.hashes[len(w.hashes)-n*out:], b.X[at*b.D:], n)
-			} else {
-				w.chunk = w.lane.Apply(w.m, w.chunk, b.X[at*b.D:], n)
-				w.x = append(w.x, w.chunk[:n*out]...)
-			}
-			if len(b.Y) > 0 {
-				k := len(b.Y) / b.N // of each row
-				w.y = append(w.y, b.Y[at*k:(at+n)*k]...)
-			}
-			w.n += n
-			at += n
-			if w.n == most {
-				if err := w.flush(); err != nil {
-					return err
+	report, err := w.lane.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(),
+		func(_ profile.FoldPlace, b *rows.Block) error {
+			for at := 0; at < b.N; {
+				n := min(b.N-at, most-w.n)
+				if hashes {
+					w.hashes = append(w.hashes, make([]uint64, n*out)...)
+					hasher.Hash(w.hashes[len(w.hashes)-n*out:], b.X[at*b.D:], n)
+				} else {
+					w.chunk = w.lane.Apply(w.m, w.chunk, b.X[at*b.D:], n)
+					w.x = append(w.x, w.chunk[:n*out]...)
+				}
+				if len(b.Y) > 0 {
+					k := len(b.Y) / b.N // of each row
+					w.y = append(w.y, b.Y[at*k:(at+n)*k]...)
+				}
+				w.n += n
+				at += n
+				if w.n == most {
+					if err := w.flush(); err != nil {
+						return err
+					}
 				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err == nil {
 		err = w.flush()
 	}

@@ -41,7 +41,8 @@ func NewLane(f Fn, element int) *Lane {
 // RunLane does the work of a DoFn on an element, for the pass in its pass file: on the range of its
 // shards that the tracker has, or on all of them if that is nil. At the end it updates the runner's
 // counters and writes a line to its log.
-func RunLane[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker, work func(*Lane, *P) error) error {
+func RunLane[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
+	work func(*Lane, *P) error) error {
 	l := NewLane(f, element)
 	l.tracker = tracker
 	defer l.end(ctx)
@@ -54,7 +55,8 @@ func RunLane[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTr
 
 func (l *Lane) end(ctx context.Context) {
 	l.Commit(ctx)
-	l.log(ctx, "lane ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached", l.values[RowsCached].Load(), "restored", l.values[RowsRestored].Load(),
+	l.log(ctx, "lane ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached",
+		l.values[RowsCached].Load(), "restored", l.values[RowsRestored].Load(),
 		"seconds", time.Since(l.begun).Seconds())
 }
 
@@ -81,7 +83,8 @@ type BlockFunc func(profile.FoldPlace, *rows.Block) error
 // calls; a nil label leaves them unread. After each shard, done gets its report, which it may
 // change. Shards that a checkpoint covers are not read again. Errors are those of fold, done or the
 // Saver; problems of the data are in the reports.
-func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc, done func(*dataset.Report) error) error {
+func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
+	done func(*dataset.Report) error) error {
 	shards := l.Shards(p)
 	first, end := l.rest(len(shards))
 	saving := l.newSaving(first)
@@ -107,7 +110,8 @@ func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Bloc
 }
 
 // Read reads one shard, from the source that dataset.Ahead gives with it, as Each does.
-func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label, fold BlockFunc) (report dataset.Report, err error) {
+func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label,
+	fold BlockFunc) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	const ahead = 2 // blocks: one being read, one being folded
@@ -180,6 +184,7 @@ func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *d
 	l.Add(RowsSetAside, aside-bad)
 	l.Add(BytesRead, p.Data.Bytes(shard))
 	l.Commit(ctx)
-	l.log(ctx, "shard read", "shard", fmt.Sprintf("%s at %d", p.Data.Files[shard.File].Name, shard.Start), "rows", report.Rows, "set_aside", aside)
+	l.log(ctx, "shard read", "shard", fmt.Sprintf("%s at %d", p.Data.Files[shard.File].Name, shard.Start), "rows",
+		report.Rows, "set_aside", aside)
 	return report, nil
 }

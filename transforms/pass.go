@@ -136,7 +136,9 @@ func (w *Worker) Share(p *Pass) {
 		return
 	}
 	// A choice reads its list when it is asked for it, so nothing here fails.
-	p.Data.Only, _ = Shared(w, func() *chosen { return new(chosen) }).Get(only.URI, func() (*dataset.Only, error) { return only, nil })
+	p.Data.Only, _ = Shared(w, func() *chosen {
+		return new(chosen)
+	}).Get(only.URI, func() (*dataset.Only, error) { return only, nil })
 }
 
 // cached returns the value of its type that was loaded from a pass file, which is done once per job
@@ -181,7 +183,9 @@ func decode(ctx context.Context, uri string, p any) ([]File, error) {
 		return nil, fmt.Errorf("transforms: pass %s: %w", uri, err)
 	}
 	if here := Build(); file.Program != "" && here != "" && file.Program != here {
-		return nil, NewFault(DataFault, fmt.Errorf("transforms: the job was started by build %s of bochner, but this worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)", file.Program, here))
+		return nil, NewFault(DataFault, fmt.Errorf("transforms: the job was started by build %s of bochner, but this "+
+			"worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)",
+			file.Program, here))
 	}
 	return file.Files, nil
 }
@@ -239,7 +243,8 @@ func (t *Target) Label() dataset.Label {
 func (t *Target) within(token []byte) (float64, string) {
 	y, reason := schema.ParseTarget(token)
 	if g := t.Grid[0]; reason == "" && !g.Contains(y) {
-		reason = fmt.Sprintf("the label %g is beyond the grid of targets of the recipe, %g to %g; a recipe with more room for targets takes it", y, g.Low, g.High)
+		reason = fmt.Sprintf("the label %g is beyond the grid of targets of the recipe, %g to %g; a recipe with more room "+
+			"for targets takes it", y, g.Low, g.High)
 	}
 	return y, reason
 }

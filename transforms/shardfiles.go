@@ -44,7 +44,8 @@ func DoneName(s dataset.Shard) string { return ShardName(s) + ".done" }
 // WriteShards writes the files of every shard of the lane into the directory dir, and emits the
 // Written of each, in JSON. Shards are processed one after the other; small files are
 // opened and written in the background.
-func WriteShards(ctx context.Context, l *Lane, p *Pass, dir string, write func(dataset.Shard, *dataset.Source, *ShardFiles) (Written, error), emit func([]byte)) (err error) {
+func WriteShards(ctx context.Context, l *Lane, p *Pass, dir string,
+	write func(dataset.Shard, *dataset.Source, *ShardFiles) (Written, error), emit func([]byte)) (err error) {
 	b := newBehind(ctx)
 	defer func() {
 		if failed := b.wait(); err == nil || errors.Is(err, context.Canceled) {

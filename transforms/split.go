@@ -73,7 +73,8 @@ func (f *Splittable) RestrictionSize(ctx context.Context, element int, r offsetr
 
 // CreateTracker returns what the runner and the lane share a range by.
 func (f *Splittable) CreateTracker(r offsetrange.Restriction) *sdf.LockRTracker {
-	return sdf.NewLockRTracker(&tracker{Tracker: offsetrange.NewTracker(r), whole: !f.Scan.Split, least: f.Scan.interval()})
+	return sdf.NewLockRTracker(&tracker{Tracker: offsetrange.NewTracker(r), whole: !f.Scan.Split,
+		least: f.Scan.interval()})
 }
 
 // tracker is that of a range of shards. Splits cost: each piece has sums of its own, which are stored
@@ -146,7 +147,8 @@ func (l *Lane) Ahead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dat
 }
 
 // ahead yields the shards from one on.
-func (l *Lane) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard, *dataset.Source] {
+func (l *Lane) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard,
+	*dataset.Source] {
 	return func(yield func(dataset.Shard, *dataset.Source) bool) {
 		i := from
 		for shard, source := range p.Data.Ahead(ctx, shards[from:]) {

@@ -37,7 +37,8 @@ func init() {
 }
 
 func (r Cauchy) draw() draw {
-	return draw{name: "Cauchy", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed, number: (*stream.Stream).Laplace}
+	return draw{name: "Cauchy", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed,
+		number: (*stream.Stream).Laplace}
 }
 
 // New draws the map.

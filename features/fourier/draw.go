@@ -91,7 +91,8 @@ func (d *draw) turns(w []float32, first, n int) error {
 }
 
 func (d *draw) tooLarge(frequency int) error {
-	return fmt.Errorf("fourier: %s: width %v makes frequency %d too large for float32; scale the rows up and the width with them", d.name, d.width, frequency)
+	return fmt.Errorf("fourier: %s: width %v makes frequency %d too large for float32; scale the rows up and the width "+
+		"with them", d.name, d.width, frequency)
 }
 
 func (d *draw) iidTurns(w []float32, first, n int) {

@@ -47,5 +47,6 @@ func (f *Form) UnmarshalText(text []byte) error {
 
 // Help returns the help of options of this type.
 func (Form) Help() (help string, values []string) {
-	return "Form of the features: paired (cosine and sine of each frequency) or offset (cosine with a random phase).", []string{"paired", "offset"}
+	return "Form of the features: paired (cosine and sine of each frequency) or offset (cosine with a random phase).",
+		[]string{"paired", "offset"}
 }

@@ -99,7 +99,8 @@ func checkLengths(x, z []float32) {
 
 func (o *GaussianOptions) choice() choice {
 	return choice{
-		name: "gaussian", distance: Gaussian{}.Distance(), width: o.Width, gamma: o.Gamma, features: o.Features, form: o.Form, draw: o.Draw,
+		name: "gaussian", distance: Gaussian{}.Distance(), width: o.Width, gamma: o.Gamma, features: o.Features,
+		form: o.Form, draw: o.Draw,
 		recipe: func(in, out int, width float64, seed uint64) features.Recipe {
 			return Gaussian{In: in, Out: out, Width: width, Form: o.Form, Draw: o.Draw, Seed: seed}
 		},

@@ -40,7 +40,8 @@ func init() {
 }
 
 func (r Laplace) draw() draw {
-	return draw{name: "Laplace", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed, number: (*stream.Stream).Cauchy}
+	return draw{name: "Laplace", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed,
+		number: (*stream.Stream).Cauchy}
 }
 
 // New draws the map.

@@ -27,7 +27,9 @@ func (d *draw) build() (features.Map, error) {
 	if d.scheme == Structured {
 		return d.buildStructured()
 	}
-	m, err := d.dense(d.in, func(w, offsets []float32) *blas.Weights { return blas.Pack(w, offsets, d.frequencies(), d.in) })
+	m, err := d.dense(d.in, func(w, offsets []float32) *blas.Weights {
+		return blas.Pack(w, offsets, d.frequencies(), d.in)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +122,8 @@ func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
 	if all := d.frequencies(); first < 0 || n < 0 || first > all-n {
 		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies from %d; the recipe has %d", n, first, all)
 	} else if n > maxValues/d.in {
-		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies of %d values at once; ask for at most %d", n, d.in, maxValues/d.in)
+		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies of %d values at once; ask for at most %d", n, d.in,
+			maxValues/d.in)
 	}
 	w = make([]float32, n*d.in)
 	if err := d.turns(w, first, n); err != nil {

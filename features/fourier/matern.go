@@ -74,7 +74,8 @@ func (r Matern) Gather(c *features.Compact) (features.Map, error) {
 // Validate returns an error that names the invalid field.
 func (r Matern) Validate() error {
 	if !(r.Nu >= 0.5 && r.Nu <= maxNu) {
-		return fmt.Errorf("fourier: Matern: nu must be 0.5 to %d (have %v); for a smoother kernel use the Gaussian", maxNu, r.Nu)
+		return fmt.Errorf("fourier: Matern: nu must be 0.5 to %d (have %v); for a smoother kernel use the Gaussian",
+			maxNu, r.Nu)
 	}
 	d := r.draw()
 	return d.validate()
@@ -145,7 +146,8 @@ func maternIntegral(nu, t float64) float64 {
 func (o *MaternOptions) choice() choice {
 	nu := cmp.Or(o.Nu, defaultNu)
 	return choice{
-		name: "matern", distance: Matern{}.Distance(), width: o.Width, features: o.Features, form: o.Form, shape: fmt.Sprintf(", nu %g", nu),
+		name: "matern", distance: Matern{}.Distance(), width: o.Width, features: o.Features, form: o.Form,
+		shape: fmt.Sprintf(", nu %g", nu),
 		recipe: func(in, out int, width float64, seed uint64) features.Recipe {
 			return Matern{In: in, Out: out, Width: width, Nu: nu, Form: o.Form, Seed: seed}
 		},

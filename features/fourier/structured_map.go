@@ -39,7 +39,8 @@ func (d *draw) buildStructured() (features.Map, error) {
 	if infinite(float32(perTurn * math.Sqrt(float64(size)))) {
 		return nil, d.tooLarge(0)
 	}
-	m := &StructuredMap{in: d.in, out: d.out, form: d.form, size: size, used: d.frequencies(), offsets: d.offsets(0, d.frequencies())}
+	m := &StructuredMap{in: d.in, out: d.out, form: d.form, size: size, used: d.frequencies(),
+		offsets: d.offsets(0, d.frequencies())}
 	m.blocks = (m.used + size - 1) / size
 	for i := range m.signs {
 		m.signs[i] = make([]float32, 0, m.blocks*size)

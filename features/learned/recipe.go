@@ -80,10 +80,12 @@ func (r Recipe) frequencies() (*Frequencies, error) {
 	}
 	f := provided.Get(r.SHA256)
 	if f == nil {
-		return nil, fmt.Errorf("learned: the frequencies with SHA-256 %.12s… are not available; provide %s of the model", r.SHA256, FileName)
+		return nil, fmt.Errorf("learned: the frequencies with SHA-256 %.12s… are not available; provide %s of the model",
+			r.SHA256, FileName)
 	}
 	if f.Count != r.Count || f.In != r.In {
-		return nil, fmt.Errorf("learned: the file has %d frequencies of length %d, the recipe %d of length %d", f.Count, f.In, r.Count, r.In)
+		return nil, fmt.Errorf("learned: the file has %d frequencies of length %d, the recipe %d of length %d", f.Count,
+			f.In, r.Count, r.In)
 	}
 	return f, nil
 }

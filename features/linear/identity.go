@@ -68,11 +68,13 @@ func (r Identity) Validate() error {
 		return nil
 	}
 	if len(r.Low) != r.In || len(r.High) != r.In {
-		return fmt.Errorf("linear: Identity: %d lows and %d highs for %d columns; give one of each per column", len(r.Low), len(r.High), r.In)
+		return fmt.Errorf("linear: Identity: %d lows and %d highs for %d columns; give one of each per column", len(r.Low),
+			len(r.High), r.In)
 	}
 	for j, low := range r.Low {
 		if high := r.High[j]; !(low <= high) || !rows.Finite(low) || !rows.Finite(high) {
-			return fmt.Errorf("linear: Identity: low and high of column %d must be finite and in order (have %v, %v)", j+1, low, high)
+			return fmt.Errorf("linear: Identity: low and high of column %d must be finite and in order (have %v, %v)",
+				j+1, low, high)
 		}
 	}
 	return nil

@@ -55,7 +55,8 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	drawn := func(out int, seed uint64) features.Recipe {
 		return Maxout{In: d.In, Out: out, Q: v.Q, Pool: v.Pool, Bound: bound, Seed: seed}
 	}
-	return &kernel.Choice{Recipe: drawn(v.Features, d.Seed), Summary: fmt.Sprintf("maxout kernel, q = %d", v.Q), Reach: reach, Draw: drawn}, nil
+	return &kernel.Choice{Recipe: drawn(v.Features, d.Seed), Summary: fmt.Sprintf("maxout kernel, q = %d", v.Q),
+		Reach: reach, Draw: drawn}, nil
 }
 
 // headroom is the ratio of the bound to the largest feature of the sample.

@@ -70,7 +70,8 @@ func (r Bins) Validate() error {
 		}
 		for k, v := range c.Cuts {
 			if !rows.Finite(v) || k > 0 && !(v > c.Cuts[k-1]) {
-				return fmt.Errorf("bins: columns: item %d: cut %d must be finite and above the one before it (have %v)", i+1, k+1, v)
+				return fmt.Errorf("bins: columns: item %d: cut %d must be finite and above the one before it (have %v)",
+					i+1, k+1, v)
 			}
 		}
 		out += r.size(c)

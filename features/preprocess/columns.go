@@ -92,7 +92,8 @@ func (r Columns) Validate() error {
 			return fmt.Errorf("columns: slot %d: table of %d parts; the recipe's cut must have as many", i+1, t.Parts)
 		}
 		if out += r.Slots[i].width(); out > rows.MaxDim {
-			return fmt.Errorf("columns: slot %d: more than %d numbers of a row; encode categories of many levels by counts or target statistics, or hash them to fewer buckets", i+1, rows.MaxDim)
+			return fmt.Errorf("columns: slot %d: more than %d numbers of a row; encode categories of many levels by counts or "+
+				"target statistics, or hash them to fewer buckets", i+1, rows.MaxDim)
 		}
 	}
 	return nil
@@ -126,13 +127,16 @@ func (s *Slot) validate() error {
 
 func (t *Table) validate() error {
 	if t.Values < 1 || t.Values > MaxValues || t.Out < 1 || t.Out > rows.MaxDim {
-		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", MaxValues, rows.MaxDim, t.Values, t.Out)
+		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", MaxValues, rows.MaxDim,
+			t.Values, t.Out)
 	}
 	if t.Parts < 0 || t.Parts > maxParts || (t.Parts+1)*(t.Values+1) > 1<<24 {
-		return fmt.Errorf("table: parts must be 0 to %d, and values and parts fewer than 2²⁴ together (have %d of %d)", maxParts, t.Parts, t.Values)
+		return fmt.Errorf("table: parts must be 0 to %d, and values and parts fewer than 2²⁴ together (have %d of %d)",
+			maxParts, t.Parts, t.Values)
 	}
 	if want := (t.Parts + 1) * (t.Values + 1) * t.Out; len(t.Numbers) != want {
-		return fmt.Errorf("table: %d numbers; %d of each of %d values and of a missing one, %d times, take %d", len(t.Numbers), t.Out, t.Values, t.Parts+1, want)
+		return fmt.Errorf("table: %d numbers; %d of each of %d values and of a missing one, %d times, take %d",
+			len(t.Numbers), t.Out, t.Values, t.Parts+1, want)
 	}
 	for i, v := range t.Numbers {
 		if !rows.Finite(v) {

@@ -100,7 +100,8 @@ type Column struct {
 // such a text has no number either. Labels are needed if NeedsTargets says so, and otherwise nil.
 // Counts has the rows of the levels of the categories that are encoded by Counts; nil are those of
 // the statistics.
-func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels, counts *Targets) (Columns, []Column, error) {
+func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels,
+	counts *Targets) (Columns, []Column, error) {
 	if err := o.Validate(); err != nil {
 		return Columns{}, nil, err
 	}
@@ -117,7 +118,8 @@ func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, l
 		of := slots[at : at+column.Width()]
 		at += len(of)
 		if n := column.Values(); n > 0 && n != len(of[0].Levels) {
-			return Columns{}, nil, fmt.Errorf("columns: column %q: counts of %d values for %d", column.Name, len(of[0].Levels), n)
+			return Columns{}, nil, fmt.Errorf("columns: column %q: counts of %d values for %d", column.Name,
+				len(of[0].Levels), n)
 		}
 		c.column(column, of)
 	}

@@ -152,7 +152,8 @@ func (f PatchFit) basis(eigen *mat.EigenSym) ([]float32, error) {
 		if f.Whiten {
 			v := max(variance[column], 0) + f.Epsilon
 			if !(v > noise) {
-				return nil, fmt.Errorf("image: FitPatchPCA: direction %d of the patches has variance %.3g, which is 0 up to rounding, so it cannot be whitened; lower out or raise epsilon", k+1, variance[column])
+				return nil, fmt.Errorf("image: FitPatchPCA: direction %d of the patches has variance %.3g, which is 0 up to "+
+					"rounding, so it cannot be whitened; lower out or raise epsilon", k+1, variance[column])
 			}
 			scale = 1 / math.Sqrt(v)
 		}

@@ -120,7 +120,8 @@ func (r PatchPCA) Validate() error {
 	}
 	for i, v := range r.Basis {
 		if !rows.Finite(v) {
-			return fmt.Errorf("image: PatchPCA: value %d of direction %d of basis must be finite (have %v)", i%length+1, i/length+1, v)
+			return fmt.Errorf("image: PatchPCA: value %d of direction %d of basis must be finite (have %v)", i%length+1,
+				i/length+1, v)
 		}
 	}
 	return nil
@@ -136,7 +137,8 @@ func checkPatches(recipe string, s ImageShape, patch, stride, out int) error {
 		return fmt.Errorf("image: %s: patch must be 1 to %d (have %d)", recipe, most, patch)
 	}
 	if patch > MaxPatch/patch || s.Channels > MaxPatch/(patch*patch) {
-		return fmt.Errorf("image: %s: patch: %d×%d pixels of %d channels exceed the limit of %d values", recipe, patch, patch, s.Channels, MaxPatch)
+		return fmt.Errorf("image: %s: patch: %d×%d pixels of %d channels exceed the limit of %d values", recipe, patch,
+			patch, s.Channels, MaxPatch)
 	}
 	if stride < 1 || stride > rows.MaxDim {
 		return fmt.Errorf("image: %s: stride must be 1 to %d (have %d)", recipe, rows.MaxDim, stride)
@@ -153,7 +155,8 @@ func checkPatches(recipe string, s ImageShape, patch, stride, out int) error {
 
 // projected returns the shape of the image of projections.
 func projected(s ImageShape, patch, stride, out int) ImageShape {
-	return ImageShape{Height: (s.Height-patch)/stride + 1, Width: (s.Width-patch)/stride + 1, Channels: out, Planar: s.Planar}
+	return ImageShape{Height: (s.Height-patch)/stride + 1, Width: (s.Width-patch)/stride + 1, Channels: out,
+		Planar: s.Planar}
 }
 
 // Result returns the shape of the image of projections.

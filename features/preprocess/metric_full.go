@@ -43,7 +43,8 @@ func (r FullMetric) Matrix() (*MetricMatrix, error) {
 	}
 	m := provided.Get(r.SHA256)
 	if m == nil {
-		return nil, fmt.Errorf("metric: the metric with SHA-256 %.12s… is not available; provide %s of the model", r.SHA256, MetricFile)
+		return nil, fmt.Errorf("metric: the metric with SHA-256 %.12s… is not available; provide %s of the model",
+			r.SHA256, MetricFile)
 	}
 	if m.Dim != r.Dim {
 		return nil, fmt.Errorf("metric: the file has a matrix of %d×%[1]d, the recipe one of %d×%[2]d", m.Dim, r.Dim)

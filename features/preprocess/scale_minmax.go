@@ -41,7 +41,8 @@ func (r MinMax) Validate() error {
 	}
 	for j, l := range r.Low {
 		if h := r.High[j]; !rows.Finite(l) || !rows.Finite(h) || !(h >= l) || !rows.Finite(h-l) {
-			return fmt.Errorf("scale: MinMax: low and high of column %d must be in order, and they and their difference finite in float32 (have %v, %v)", j+1, l, h)
+			return fmt.Errorf("scale: MinMax: low and high of column %d must be in order, and they and their difference "+
+				"finite in float32 (have %v, %v)", j+1, l, h)
 		}
 	}
 	return nil

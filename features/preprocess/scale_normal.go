@@ -150,7 +150,8 @@ func (r NormalScores) Validate() error {
 		}
 		for i, v := range k.At {
 			if s := k.Scores[i]; !rows.Finite(v) || !rows.Finite(s) || i > 0 && !(v > k.At[i-1] && s >= k.Scores[i-1]) {
-				return fmt.Errorf("scale: NormalScores: knot %d of column %d must be finite and above the one before it, and its score not below (have %v ↦ %v)", i+1, j+1, v, s)
+				return fmt.Errorf("scale: NormalScores: knot %d of column %d must be finite and above the one before it, and its "+
+					"score not below (have %v ↦ %v)", i+1, j+1, v, s)
 			}
 		}
 	}

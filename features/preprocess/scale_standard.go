@@ -62,7 +62,8 @@ func (r Standard) Validate() error {
 			return fmt.Errorf("scale: Standard: mean of column %d must be finite in float32 (have %v)", j+1, m)
 		}
 		if d := r.Dev[j]; !rows.Finite(d) || d != 0 && d < leastDev {
-			return fmt.Errorf("scale: Standard: dev of column %d must be 0, or at least %g and finite in float32 (have %v)", j+1, float32(leastDev), d)
+			return fmt.Errorf("scale: Standard: dev of column %d must be 0, or at least %g and finite in float32 (have %v)",
+				j+1, float32(leastDev), d)
 		}
 	}
 	return nil

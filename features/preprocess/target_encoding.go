@@ -28,7 +28,8 @@ const (
 
 func (c *Cut) validate() error {
 	if c.Held < 0 || c.Held > maxHeld || c.Held == 1 || c.Parts < 2 || c.Parts > maxParts {
-		return fmt.Errorf("cut: held must be 0 or 2 to %d, and parts 2 to %d (have %d, %d)", maxHeld, maxParts, c.Held, c.Parts)
+		return fmt.Errorf("cut: held must be 0 or 2 to %d, and parts 2 to %d (have %d, %d)", maxHeld, maxParts,
+			c.Held, c.Parts)
 	}
 	return nil
 }
@@ -165,7 +166,8 @@ func NewTargets(cut Cut, classes int, categories []Category) (*Targets, error) {
 		}
 		// No product overflows: 2²⁰·2⁶·2²⁰.
 		if all += cut.Parts * (c.Values + 1) * t.width(); all > maxTargets {
-			return nil, fmt.Errorf("columns: target statistics of so many levels and classes take more than %d numbers; hash categories to fewer buckets, or encode them otherwise", maxTargets)
+			return nil, fmt.Errorf("columns: target statistics of so many levels and classes take more than %d numbers; hash "+
+				"categories to fewer buckets, or encode them otherwise", maxTargets)
 		}
 	}
 	for _, c := range categories {
@@ -249,7 +251,8 @@ func (t *Targets) table(i int) *Table {
 		out = t.classes
 	}
 	size := (c.Values + 1) * width
-	tab := &Table{Values: c.Values, Out: out, Parts: t.cut.Parts, Numbers: make(features.Floats, 0, (c.Values+1)*out*(t.cut.Parts+1))}
+	tab := &Table{Values: c.Values, Out: out, Parts: t.cut.Parts,
+		Numbers: make(features.Floats, 0, (c.Values+1)*out*(t.cut.Parts+1))}
 	sums, level := make([]int64, size), make([]float64, out)
 	for without := range t.cut.Parts + 1 {
 		clear(sums)

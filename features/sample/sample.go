@@ -33,11 +33,13 @@ var Sets = append([]Set{
 		Columns: []string{"x1", "x2"}, Noise: 0.15, draw: moons,
 	},
 	{
-		Name: "checkerboard", About: "Two classes of points on the unit sphere of R³: a board of 8 meridians by 4 parallels of equal area, alternating.",
+		Name: "checkerboard", About: "Two classes of points on the unit sphere of R³: a board of 8 meridians by 4 " +
+			"parallels of equal area, alternating.",
 		Columns: []string{"x1", "x2", "x3"}, draw: checkerboard,
 	},
 	{
-		Name: "friedman", About: "A number that depends on five of ten uniform columns: 10 sin(πx1x2) + 20(x3−½)² + 10x4 + 5x5, with noise (Friedman, Annals of Statistics 19, 1991).",
+		Name: "friedman", About: "A number that depends on five of ten uniform columns: 10 sin(πx1x2) + 20(x3−½)² + " +
+			"10x4 + 5x5, with noise (Friedman, Annals of Statistics 19, 1991).",
 		Columns: []string{"x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10"}, Noise: 1, draw: friedman,
 	},
 }, tables...)
@@ -138,6 +140,7 @@ func friedman(s *stream.Stream, x []float64, noise float64) string {
 	for i := range x {
 		x[i] = s.Uniform()
 	}
-	y := float64(10*math.Sin(math.Pi*x[0]*x[1])) + float64(20*(x[2]-0.5)*(x[2]-0.5)) + float64(10*x[3]) + float64(5*x[4]) + float64(noise*s.Normal())
+	y := float64(10*math.Sin(math.Pi*x[0]*x[1])) + float64(20*(x[2]-0.5)*(x[2]-0.5)) + float64(10*x[3]) +
+		float64(5*x[4]) + float64(noise*s.Normal())
 	return number(y)
 }

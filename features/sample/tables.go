@@ -16,11 +16,13 @@ var tables = []Set{
 		Columns: columns("x", 40), Noise: 0.5, draw: irrelevant,
 	},
 	{
-		Name: "tails", About: "A number that is smooth in the ranks of its columns; x1 to x4 have a Pareto distribution and x5 to x8 are powers of normal numbers.",
+		Name: "tails", About: "A number that is smooth in the ranks of its columns; x1 to x4 have a Pareto distribution " +
+			"and x5 to x8 are powers of normal numbers.",
 		Columns: columns("x", 8), Noise: 0.3, draw: tails,
 	},
 	{
-		Name: "rotated", About: "A number that depends on three directions of 20 normal columns, none of them along a column: sin(2a) + bc, with noise.",
+		Name: "rotated", About: "A number that depends on three directions of 20 normal columns, none of them along a " +
+			"column: sin(2a) + bc, with noise.",
 		Columns: columns("x", 20), Noise: 0.3, draw: rotated,
 	},
 	{
@@ -28,7 +30,8 @@ var tables = []Set{
 		Columns: columns("x", 12), Noise: 0.1, draw: interactions,
 	},
 	{
-		Name: "categories", About: "Two classes that depend on five columns of categories, with 3 to 30 levels, alone, in pairs and with three columns of numbers.",
+		Name: "categories", About: "Two classes that depend on five columns of categories, with 3 to 30 levels, alone, in " +
+			"pairs and with three columns of numbers.",
 		Columns: append(columns("c", len(levelCounts)), columns("x", 4)...), Noise: 0.5, draw: categories,
 		levels: levels(levelCounts),
 	},
@@ -67,7 +70,8 @@ func tails(s *stream.Stream, x []float64, noise float64) string {
 		square := float64(z * z)
 		x[4+i] = z + float64(float64(square*square)*z)
 	}
-	return number(float64(float64(3*v[0])*v[1]) + math.Sin(math.Pi*v[2]) + math.Abs(z[0]) + float64(float64(z[1]*z[2])/2) + float64(noise*s.Normal()))
+	return number(float64(float64(3*v[0])*v[1]) + math.Sin(math.Pi*v[2]) + math.Abs(z[0]) +
+		float64(float64(z[1]*z[2])/2) + float64(noise*s.Normal()))
 }
 
 // direction returns x·a, a the k-th row of the discrete cosine transform, a unit vector.

@@ -52,7 +52,8 @@ func (a Activation) Validate() error {
 	}
 	switch {
 	case given == 0:
-		return errors.New("activation: none; give one of exponential (its scale), relu, step (the degree to cut it at: uncut, features have infinitely many factors in the mean), polynomial (its coefficients)")
+		return errors.New("activation: none; give one of exponential (its scale), relu, step (the degree to cut it at: " +
+			"uncut, features have infinitely many factors in the mean), polynomial (its coefficients)")
 	case given > 1:
 		return errors.New("activation: more than one of exponential, relu, step, polynomial; give one")
 	case a.Exponential != 0 && !(a.Exponential >= minScale && a.Exponential <= math.MaxFloat64):

@@ -92,7 +92,8 @@ func newCodebook(g *Graph, sampler Sampler) (*codebook, error) {
 		if l.kind.continuum() {
 			l.at = int32(vectors)
 			if vectors += int64(l.n); vectors > maxCodes {
-				return nil, fmt.Errorf("skeleton: node %q: vectors of %d numbers up to here, more than %d", g.name(v), vectors, maxCodes)
+				return nil, fmt.Errorf("skeleton: node %q: vectors of %d numbers up to here, more than %d", g.name(v),
+					vectors, maxCodes)
 			}
 		}
 		b.projecting = b.projecting || l.kind == projection
@@ -171,7 +172,8 @@ func newHybrid(g *Graph, v int32) (leaf, error) {
 	for _, u := range g.of(v) {
 		in := newLeaf(g.spaces[g.nodes[u].space], g.of(u))
 		if !in.space.linear() {
-			return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: takes %q, which is no circle, binary or sphere node", g.name(v), g.name(u))
+			return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: takes %q, which is no circle, binary or sphere node",
+				g.name(v), g.name(u))
 		}
 		if in.kind == angle {
 			l.n += 2

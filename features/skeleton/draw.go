@@ -77,7 +77,8 @@ func (d *drawer) draw(to *list, seed, j uint64) error {
 	d.steps, d.codes, d.factors, d.values = 0, d.codes[:0], d.factors[:0], d.values[:0]
 	sine := d.s.Below(2) == 1
 	if !d.node(d.g.output) {
-		return fmt.Errorf("skeleton: draw %d visits more than %d nodes or takes more than %d numbers; the activations branch too much", j, maxSteps, maxValues)
+		return fmt.Errorf("skeleton: draw %d visits more than %d nodes or takes more than %d numbers; the activations "+
+			"branch too much", j, maxSteps, maxValues)
 	}
 	to.drawn = append(to.drawn, int32(len(d.codes)+len(d.factors)))
 	waves := slices.ContainsFunc(d.factors, func(f factor) bool { return d.book.leaves[f.leaf].kind.phase() })

@@ -163,7 +163,8 @@ func intern(known map[Space]int32, all *[]Space, s Space) int32 {
 // addDual returns the number of an activation; equal ones that follow each other share it.
 func (g *Graph) addDual(a Activation) int32 {
 	for i := len(g.duals) - 1; i >= max(0, len(g.duals)-4); i-- {
-		if d := g.duals[i]; d.Exponential == a.Exponential && d.ReLU == a.ReLU && d.Step == a.Step && slices.Equal(d.Polynomial, a.Polynomial) {
+		if d := g.duals[i]; d.Exponential == a.Exponential && d.ReLU == a.ReLU && d.Step == a.Step &&
+			slices.Equal(d.Polynomial, a.Polynomial) {
 			return int32(i)
 		}
 	}
@@ -186,7 +187,8 @@ func (g *Graph) findOutput() error {
 		switch {
 		case t:
 		case g.output >= 0:
-			return fmt.Errorf("skeleton: nodes %q and %q: no node takes them; a skeleton has one output", g.name(g.output), g.name(int32(v)))
+			return fmt.Errorf("skeleton: nodes %q and %q: no node takes them; a skeleton has one output", g.name(g.output),
+				g.name(int32(v)))
 		default:
 			g.output = int32(v)
 		}

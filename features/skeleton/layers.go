@@ -71,7 +71,8 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 	nodes := at.nodes()
 	edges = nodes * columnsEach
 	if nodes > MaxNodes || edges > MaxEdges {
-		return nil, 0, fmt.Errorf("skeleton: %d input nodes with %d columns; have %d nodes and %d columns at most", nodes, edges, MaxNodes, MaxEdges)
+		return nil, 0, fmt.Errorf("skeleton: %d input nodes with %d columns; have %d nodes and %d columns at most", nodes,
+			edges, MaxNodes, MaxEdges)
 	}
 	for i, l := range s.Layers {
 		fail := func(format string, a ...any) error {
@@ -88,9 +89,11 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 			return nil, 0, fail("full, with conv or stride; give one of full and conv")
 		case l.Full:
 		case l.Conv < 1 || l.Conv > min(below.height, below.width):
-			return nil, 0, fail("conv must be 1 to %d, for the layer below is %d×%d (have %d); or give full: true", min(below.height, below.width), below.height, below.width, l.Conv)
+			return nil, 0, fail("conv must be 1 to %d, for the layer below is %d×%d (have %d); or give full: true",
+				min(below.height, below.width), below.height, below.width, l.Conv)
 		case l.Stride < 0 || l.Stride > max(below.height, below.width):
-			return nil, 0, fail("stride must be 1 to %d, for the layer below is %d×%d (have %d)", max(below.height, below.width), below.height, below.width, l.Stride)
+			return nil, 0, fail("stride must be 1 to %d, for the layer below is %d×%d (have %d)",
+				max(below.height, below.width), below.height, below.width, l.Stride)
 		default:
 			stride := max(1, l.Stride)
 			at.height = (below.height-l.Conv)/stride + 1
@@ -101,12 +104,14 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 		nodes += at.nodes()
 		edges += at.nodes() * takes
 		if nodes > MaxNodes || edges > MaxEdges {
-			return nil, 0, fail("%d nodes and %d inputs and columns up to here; have %d and %d at most", nodes, edges, MaxNodes, MaxEdges)
+			return nil, 0, fail("%d nodes and %d inputs and columns up to here; have %d and %d at most", nodes, edges,
+				MaxNodes, MaxEdges)
 		}
 		plan = append(plan, at)
 	}
 	if n := at.nodes(); n != 1 {
-		return nil, 0, fmt.Errorf("skeleton: layer %d: the last layer has %d nodes and must have one, the output; add a layer with full: true", len(s.Layers), n)
+		return nil, 0, fmt.Errorf("skeleton: layer %d: the last layer has %d nodes and must have one, the output; add a "+
+			"layer with full: true", len(s.Layers), n)
 	}
 	return plan, edges, nil
 }

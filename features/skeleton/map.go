@@ -137,7 +137,8 @@ func (m *Map) findBound() error {
 		m.bound = math.Nextafter32(m.bound, math.MaxFloat32)
 	}
 	if !(most <= 1e30) {
-		return errors.New("skeleton: features have a bound beyond 10³⁰, of the many coordinates of a sphere that are multiplied; take an activation of lower degree")
+		return errors.New("skeleton: features have a bound beyond 10³⁰, of the many coordinates of a sphere that are " +
+			"multiplied; take an activation of lower degree")
 	}
 	return nil
 }

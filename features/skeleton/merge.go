@@ -66,7 +66,8 @@ func drawDistinct(g *Graph, book *codebook, seed uint64, out int, limit int64) (
 		}
 	}
 	if d.len() < out {
-		return nil, fmt.Errorf("skeleton: %d draws gave %d different features, not %d; ask for fewer features", d.draws, d.len(), out)
+		return nil, fmt.Errorf("skeleton: %d draws gave %d different features, not %d; ask for fewer features", d.draws,
+			d.len(), out)
 	}
 	return d, nil
 }
@@ -120,7 +121,8 @@ func (d *distinct) addFactors(l *list, lo, hi int32) error {
 		}
 		v := l.values[l.factors[i].at:end]
 		if len(d.values)+len(v) > maxStored {
-			return fmt.Errorf("skeleton: the frequencies of %d features take more than %d numbers; take fewer features", d.len(), maxStored)
+			return fmt.Errorf("skeleton: the frequencies of %d features take more than %d numbers; take fewer features",
+				d.len(), maxStored)
 		}
 		d.factors = append(d.factors, factor{l.factors[i].leaf, int32(len(d.values))})
 		d.values = append(d.values, v...)

@@ -21,7 +21,8 @@ type Options struct {
 // maxFile bounds the size of a skeleton file.
 const maxFile = 64 << 20
 
-var errNoSkeleton = &option.Error{Option: "skeleton", Err: errors.New("is missing: it names the file of the computation skeleton")}
+var errNoSkeleton = &option.Error{Option: "skeleton",
+	Err: errors.New("is missing: it names the file of the computation skeleton")}
 
 // Load reads File.
 func (o *Options) Load(read func(name string, most int64) ([]byte, error)) (kernel.Options, error) {

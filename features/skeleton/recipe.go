@@ -56,10 +56,12 @@ func (r Compositional) prepare() (g *Graph, book *codebook, limit int64, err err
 	}
 	visits := g.expect(1, func(int32) float64 { return 1 })
 	if !(visits <= maxVisits && visits*float64(r.Out) <= maxWork) {
-		return fail("a draw visits %.3g nodes in the mean, and %d features are to be drawn; take activations of smaller slope at 1, or fewer features", visits, r.Out)
+		return fail("a draw visits %.3g nodes in the mean, and %d features are to be drawn; take activations of smaller "+
+			"slope at 1, or fewer features", visits, r.Out)
 	}
 	if n := book.values(g) * float64(r.Out); !(n <= maxStored) {
-		return fail("the frequencies of %d features take %.3g numbers, more than %d; take fewer features", r.Out, n, maxStored)
+		return fail("the frequencies of %d features take %.3g numbers, more than %d; take fewer features", r.Out,
+			n, maxStored)
 	}
 	limit = max(leastDraws, drawsEach*int64(r.Out))
 	return g, book, min(limit, int64(maxWork/visits)), nil

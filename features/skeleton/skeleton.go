@@ -130,7 +130,8 @@ func (s *Skeleton) checkRow() (int, error) {
 	// Each factor is at most 2²⁰, so that the product fits.
 	n := int64(m.Height) * int64(m.Width)
 	if n > rows.MaxDim || n*int64(m.Channels) > rows.MaxDim {
-		return 0, fmt.Errorf("skeleton: image: %d×%d pixels of %d channels are more than %d columns", m.Height, m.Width, m.Channels, rows.MaxDim)
+		return 0, fmt.Errorf("skeleton: image: %d×%d pixels of %d channels are more than %d columns", m.Height, m.Width,
+			m.Channels, rows.MaxDim)
 	}
 	switch {
 	case s.Columns != 0:
@@ -138,7 +139,8 @@ func (s *Skeleton) checkRow() (int, error) {
 	case s.Nodes != nil:
 		return 0, errors.New("skeleton: image: an image takes layers, not nodes")
 	case m.Crop < 0 || m.Crop > min(m.Height, m.Width):
-		return 0, fmt.Errorf("skeleton: image: crop must be 0 (the whole image) to %d (have %d)", min(m.Height, m.Width), m.Crop)
+		return 0, fmt.Errorf("skeleton: image: crop must be 0 (the whole image) to %d (have %d)",
+			min(m.Height, m.Width), m.Crop)
 	}
 	return int(n) * m.Channels, nil
 }

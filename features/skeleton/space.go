@@ -55,7 +55,8 @@ func (s Space) Validate() error {
 	}
 	switch {
 	case given == 0:
-		return errors.New("space: none; give one of circle (its period), binary, categorical (how many), gaussian (its width), sphere (pairs, coordinates or projection)")
+		return errors.New("space: none; give one of circle (its period), binary, categorical (how many), gaussian (its " +
+			"width), sphere (pairs, coordinates or projection)")
 	case given > 1:
 		return errors.New("space: more than one of circle, binary, categorical, gaussian, sphere; give one")
 	case s.Circle != 0 && !float32Normal(s.Circle):

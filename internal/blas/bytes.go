@@ -144,7 +144,8 @@ func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (s
 
 // eachQuad calls store for quads of rows of the panels, where the block has them from quad q on,
 // with their numbers in rows ss apart. It returns the sum of what store returns.
-func (b *Bytes) eachQuad(first int, z []float32, rows int, store func(panel, q, quads int, from []float32, ss int) int64) (sum int64) {
+func (b *Bytes) eachQuad(first int, z []float32, rows int,
+	store func(panel, q, quads int, from []float32, ss int) int64) (sum int64) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	for p := range (b.d + lanes - 1) / lanes {

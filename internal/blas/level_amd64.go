@@ -264,7 +264,8 @@ var avx2Level = level{
 }
 
 // denseBy returns the factorisation's kernels, with checks before them. columns takes step columns at a time.
-func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int), factor func(x *T, n int) int, step int, columns func(dst *T, ds int, src *T, ss, steps int)) dense[T] {
+func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int),
+	factor func(x *T, n int) int, step int, columns func(dst *T, ds int, src *T, ss, steps int)) dense[T] {
 	return dense[T]{
 		mr: mr, nr: nr,
 		tile: func(c []T, cs int, a []T, as int, b []T, k int) {
@@ -331,7 +332,8 @@ func expBy(x []float64, width int, kernel func(x *float64, vectors int) int) {
 }
 
 // differencesBy computes the rows by kernel, four at a time, and the others by rest.
-func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int), rest func(dst []float64, a, x []float32, xs int)) func(dst []float64, a, x []float32, xs int) {
+func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int),
+	rest func(dst []float64, a, x []float32, xs int)) func(dst []float64, a, x []float32, xs int) {
 	return func(dst []float64, a, x []float32, xs int) {
 		if fours := len(dst) / 16; fours > 0 && len(a) > 0 {
 			reach(x, 4*fours, xs, len(a))

@@ -33,7 +33,8 @@ func scoresAVX2(dst []float32, ds int, x []float32, xs int, w []float32, ws int,
 	scoresBy(thinScoresAVX2, dst, ds, x, xs, w, ws, n, rows, outs)
 }
 
-func scoresBy(kernels []thinScores, dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
+func scoresBy(kernels []thinScores, dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows,
+	outs int) {
 	reach(dst, rows, ds, outs)
 	reach(x, rows, xs, n)
 	reach(w, outs, ws, n)
@@ -118,7 +119,8 @@ func gradientMixedAVX2(g []float64, gs int, c []float64, cs int, x []float32, xs
 	gradientBy(thinMixedAVX2, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
 }
 
-func gradientBy[T, X any](kernels []thinGradient[T, X], have thinColumns, g []T, gs int, c []T, cs int, x []X, xs int, rows, cols, outs int) {
+func gradientBy[T, X any](kernels []thinGradient[T, X], have thinColumns, g []T, gs int, c []T, cs int, x []X, xs int,
+	rows, cols, outs int) {
 	reach(g, outs, gs, cols)
 	reach(c, rows, cs, outs)
 	reach(x, rows, xs, cols)

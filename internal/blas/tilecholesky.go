@@ -63,7 +63,8 @@ func factorBlocks[T real](n, side, together, threads int, block func(i, j int) (
 			// Elements continue their chains over the columns of earlier blocks, in order.
 			left, ls := block(i, k)
 			right, rs := block(j, k)
-			gemm(product[T]{c: c, cs: cs, m: rows, n: cols, lower: i == j, a: left, as: ls, b: right, bs: rs, k: (end - k) * side}, 1)
+			gemm(product[T]{c: c, cs: cs, m: rows, n: cols, lower: i == j, a: left, as: ls, b: right, bs: rs,
+				k: (end - k) * side}, 1)
 			k = end
 		}
 		if i == j {
@@ -101,14 +102,16 @@ func CholeskyTilesSolve(tiles [][]float64, d int, b []float64, k, threads int) {
 		solveRows(xj, d, k, at(j, j), cols, cols, false, threads)
 		parallel(threads, n-j-1, func(item int, _ *scratch) {
 			i := j + 1 + item
-			gemm(product[float64]{c: x[i*TileDim:], cs: d, m: k, n: TileRows(d, i), a: xj, as: d, b: at(i, j), bs: TileDim, k: TileDim}, 1)
+			gemm(product[float64]{c: x[i*TileDim:], cs: d, m: k, n: TileRows(d, i), a: xj, as: d, b: at(i, j), bs: TileDim,
+				k: TileDim}, 1)
 		})
 	}
 	for i := n - 1; i >= 0; i-- {
 		xi, rows := x[i*TileDim:], TileRows(d, i)
 		solveRows(xi, d, k, at(i, i), rows, rows, true, threads)
 		parallel(threads, i, func(j int, _ *scratch) {
-			gemm(product[float64]{c: x[j*TileDim:], cs: d, m: k, n: TileDim, a: xi, as: d, b: at(i, j), bs: TileDim, k: rows, back: true}, 1)
+			gemm(product[float64]{c: x[j*TileDim:], cs: d, m: k, n: TileDim, a: xi, as: d, b: at(i, j), bs: TileDim, k: rows,
+				back: true}, 1)
 		})
 	}
 	transpose(b, k, x, d, k, d)

@@ -164,7 +164,8 @@ func storeCosSinBytes(p *Weights, l *level, e ending, b block, c []float32, _ *s
 			dst.scatter(t[1][:], b.row/4, quads, p.out+col, cols)
 			continue
 		}
-		l.cosSinBytes(dst.quads(col/lanes, b.row/4, quads), dst.quads((p.out+col)/lanes, b.row/4, quads), c[v*lanes:], pitch, quads)
+		l.cosSinBytes(dst.quads(col/lanes, b.row/4, quads), dst.quads((p.out+col)/lanes, b.row/4, quads), c[v*lanes:],
+			pitch, quads)
 	}
 }
 

@@ -33,7 +33,8 @@ var fused = func() bool {
 
 // mulFused is mul where the compiler fuses x*y + z. Two rows at once keep the
 // units busy without spilling registers.
-func mulFused(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+func mulFused(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows,
+	vecs int) {
 	for v := range vecs {
 		wv := w[v*ws:][:k*lanes]
 		for i := 0; i < rows; i += 2 {
@@ -65,7 +66,8 @@ func mulFused(c []float32, cs int, init []float32, is int, x []float32, xs int, 
 
 // mulExact is mul by way of float64, see fma32. The check whether a sum needs a
 // second thought is made for four of them at once.
-func mulExact(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+func mulExact(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows,
+	vecs int) {
 	for v := range vecs {
 		wv := w[v*ws:][:k*lanes]
 		for i := range rows {

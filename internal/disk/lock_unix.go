@@ -60,7 +60,8 @@ func lockFile(name string) (*os.File, error) {
 		switch {
 		case errors.Is(err, syscall.EWOULDBLOCK):
 			err = ErrLocked
-		case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.EBADF), errors.Is(err, errors.ErrUnsupported):
+		case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.EBADF),
+			errors.Is(err, errors.ErrUnsupported):
 			err = errors.ErrUnsupported
 		}
 		return nil, err

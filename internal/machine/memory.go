@@ -124,7 +124,8 @@ func groups(root fs.FS) []group {
 		switch {
 		case parts[1] == "":
 		case slices.Contains(strings.Split(parts[1], ","), "memory"):
-			g = group{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "total_inactive_file"}
+			g = group{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat",
+				"total_inactive_file"}
 		default:
 			continue
 		}

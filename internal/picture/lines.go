@@ -39,7 +39,8 @@ var palette = []color.RGBA{
 }
 
 // glyphs distinguish series without colour.
-var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{}}
+var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
+	draw.PlusGlyph{}, draw.RingGlyph{}}
 
 // Plot returns the chart.
 func (l Lines) Plot() (*plot.Plot, error) {

@@ -39,7 +39,8 @@ func Unmarshal(data []byte, v any) error {
 	for i, t := range lexer.Tokenize(string(data)) {
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType:
-			return fmt.Errorf("line %d: %q: anchors, aliases and tags cannot be used here; quote a text that begins like one", t.Position.Line, t.Value)
+			return fmt.Errorf("line %d: %q: anchors, aliases and tags cannot be used here; quote a text that begins like one",
+				t.Position.Line, t.Value)
 		case token.DocumentHeaderType:
 			if i > 0 {
 				return fmt.Errorf("line %d: a second document", t.Position.Line)

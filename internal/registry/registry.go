@@ -82,7 +82,8 @@ func (r *Registry[T]) Lookup(name string, have []string) (T, error) {
 	if ok {
 		return thing, nil
 	}
-	return thing, fmt.Errorf("unknown %s %q%s; have %s", r.kind, name, option.DidYouMean(name, have), strings.Join(have, ", "))
+	return thing, fmt.Errorf("unknown %s %q%s; have %s", r.kind, name, option.DidYouMean(name, have),
+		strings.Join(have, ", "))
 }
 
 // Of returns the thing whose options have the type of the given ones. It panics if there

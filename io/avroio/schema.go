@@ -28,7 +28,8 @@ const (
 )
 
 var primitives = map[string]kind{
-	"null": null, "boolean": boolean, "int": integer, "long": integer, "float": float, "double": double, "bytes": binary, "string": text,
+	"null": null, "boolean": boolean, "int": integer, "long": integer, "float": float, "double": double, "bytes": binary,
+	"string": text,
 }
 
 // node is a type of a schema.

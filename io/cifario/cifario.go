@@ -73,7 +73,8 @@ func (l Layout) RecordBytes() int {
 func (l Layout) Records(size int64) (int64, error) {
 	n := int64(l.RecordBytes())
 	if size < 0 || size%n != 0 {
-		return 0, fmt.Errorf("cifario: %d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, or another format?)", size, l, n, size%n)
+		return 0, fmt.Errorf("cifario: %d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, "+
+			"or another format?)", size, l, n, size%n)
 	}
 	return size / n, nil
 }
@@ -160,7 +161,9 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	classes, read := r.layout.labels()
 	for i, c := range classes {
 		if int(rec[i]) >= c {
-			return x, nil, &rows.BadRow{Line: r.done, Reason: fmt.Sprintf("label byte %d is %d; %v has 0 to %d (is the file of another format?)", i+1, rec[i], r.layout, c-1)}
+			return x, nil, &rows.BadRow{Line: r.done,
+				Reason: fmt.Sprintf("label byte %d is %d; %v has 0 to %d (is the file of another format?)", i+1, rec[i],
+					r.layout, c-1)}
 		}
 	}
 	pixels := rec[len(classes):]
@@ -181,7 +184,8 @@ func (r *Reader) stop(n int, err error) error {
 	case err != io.EOF:
 		return fmt.Errorf("cifario: record %d: %w", last+1, err)
 	case n > 0:
-		return fmt.Errorf("cifario: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.RecordBytes(), io.ErrUnexpectedEOF)
+		return fmt.Errorf("cifario: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.RecordBytes(),
+			io.ErrUnexpectedEOF)
 	case r.left > 0:
 		return fmt.Errorf("cifario: ends after record %d of %d (truncated?): %w", last, last+r.left, io.ErrUnexpectedEOF)
 	}

@@ -111,7 +111,8 @@ func (z *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
 		return nil, errSize
 	}
 	if z.zstd == nil {
-		if z.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxBlock)); err != nil {
+		if z.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxMemory(MaxBlock)); err != nil {
 			return nil, err
 		}
 	}

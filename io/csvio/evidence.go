@@ -163,7 +163,8 @@ func (e *evidence) pandas() error {
 	if e.index {
 		hint = "; the first column is the index, which is not a feature: write the file with index=False"
 	}
-	return fmt.Errorf("csvio: the first line counts from 0 to %d, like the header that pandas writes for columns without names; set header to yes if it is a header, to no if it is a row%s", last, hint)
+	return fmt.Errorf("csvio: the first line counts from 0 to %d, like the header that pandas writes for columns "+
+		"without names; set header to yes if it is a header, to no if it is a row%s", last, hint)
 }
 
 // What a doubt says.
@@ -212,7 +213,8 @@ func (e *evidence) header(label int) (header bool, doubt string, err error) {
 	case over >= 0 && 2*again > filled:
 		return false, fmt.Sprintf(asRow, "most of its texts occur again in their columns"), nil
 	case over >= 0 && numeral >= 0:
-		return false, "", fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text above numbers, but field %d is a number; set header to yes or no", over+1, numeral+1)
+		return false, "", fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text above "+
+			"numbers, but field %d is a number; set header to yes or no", over+1, numeral+1)
 	case over >= 0:
 		return true, "", nil
 	case numeral >= 0:

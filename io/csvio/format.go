@@ -117,7 +117,8 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		hints.Encoding = m.Encoding
 	}
 	if hints.Encoding == Latin1 && inUTF8(head) {
-		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": is read as Latin-1, though all its text is UTF-8; use --encoding utf-8 to read it as such")
+		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+
+			": is read as Latin-1, though all its text is UTF-8; use --encoding utf-8 to read it as such")
 	}
 	switch {
 	case like == nil || hints.Header != Auto:
@@ -125,7 +126,9 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:
 		// The model's column names are a header, whatever they look like.
-		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding, Choice: dataset.Choice{Path: o.Path}}); err == nil && like.Table().NamedIn(named.Columns) {
+		if named, err := ReadLayout(bytes.NewReader(head),
+			Hints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding,
+				Choice: dataset.Choice{Path: o.Path}}); err == nil && like.Table().NamedIn(named.Columns) {
 			hints.Header = Present
 		}
 	}
@@ -137,7 +140,8 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		}
 	}
 	if len(o.Path) > 0 && err == nil && !layout.Header {
-		o.Data.Notes = append(o.Data.Notes, "the paths have values of "+strings.Join(o.Path, ", ")+", which are not read because the files have no header")
+		o.Data.Notes = append(o.Data.Notes, "the paths have values of "+strings.Join(o.Path, ", ")+
+			", which are not read because the files have no header")
 	}
 	if doubt != "" && err == nil {
 		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": "+doubt)
@@ -162,7 +166,8 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	if !layout.Header {
 		return nil, nil
 	}
-	other, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: dataset.Choice{Path: o.Path}})
+	other, err := ReadLayout(bytes.NewReader(head),
+		Hints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: dataset.Choice{Path: o.Path}})
 	if err != nil {
 		return nil, dataset.ErrDiffers(o, i, err)
 	}

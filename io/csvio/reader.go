@@ -72,7 +72,8 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
 	}
-	d := &Reader{lines: r, layout: l, uses: make([]int32, len(l.Columns)), values: make([]value, len(l.Features)), width: len(l.Features)}
+	d := &Reader{lines: r, layout: l, uses: make([]int32, len(l.Columns)), values: make([]value, len(l.Features)),
+		width: len(l.Features)}
 	for f := range d.uses {
 		d.uses[f] = ignored
 	}

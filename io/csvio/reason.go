@@ -67,7 +67,8 @@ func reason(b []byte) string {
 		return q + " is not a number"
 	case isInfinite(b):
 		return q + " is not a finite number"
-	case bytes.Count(b, []byte{','}) == 1 && kindOf(bytes.Replace(b[:min(len(b), 200)], []byte{','}, []byte{'.'}, 1)) == number:
+	case bytes.Count(b, []byte{','}) == 1 && kindOf(bytes.Replace(b[:min(len(b), 200)], []byte{','}, []byte{'.'},
+		1)) == number:
 		return q + " is not a number (its fraction seems to begin with a comma)"
 	}
 	return q + " is not a number"

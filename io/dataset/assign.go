@@ -49,7 +49,9 @@ func (d *Dataset) Assign(shards []Shard, partitions int) []Assignment {
 	if next == partitions { // the remaining shards are almost empty
 		first := &assignments[0].Shards
 		*first = append(*first, rest...)
-		slices.SortFunc(*first, func(a, b Shard) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start)) })
+		slices.SortFunc(*first, func(a, b Shard) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start))
+		})
 		return assignments
 	}
 	for _, mine := range Balance(len(rest), partitions-next, func(i int) int64 { return d.Bytes(rest[i]) }) {

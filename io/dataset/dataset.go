@@ -223,7 +223,8 @@ func List(ctx context.Context, patterns []string) ([]storage.Object, error) {
 		}
 		for _, o := range objects {
 			if first, twice := seen[o.URI]; twice {
-				return nil, &Error{Name: o.Name, Err: fmt.Errorf("matches both %q and %q; its rows would count twice", first, pattern)}
+				return nil, &Error{Name: o.Name, Err: fmt.Errorf("matches both %q and %q; its rows would count twice",
+					first, pattern)}
 			}
 			seen[o.URI] = pattern
 			out = append(out, o)

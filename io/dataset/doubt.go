@@ -28,14 +28,16 @@ func (d *Dataset) doubt(files []Seen) {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files are empty: %s", n, len(files), SomeOf(empty)))
 	}
 	if len(links) > 0 {
-		d.Notes = append(d.Notes, "links to the same file are read separately, so its rows count more than once: "+SomeOf(links))
+		d.Notes = append(d.Notes, "links to the same file are read separately, so its rows count more than once: "+
+			SomeOf(links))
 	}
 	var names []string
 	for i := range d.Files {
 		names = append(names, d.Files[i].Name)
 	}
 	if twice := CompressedTwice(names); len(twice) > 0 {
-		d.Notes = append(d.Notes, "compressed files stand beside files of the same name, so rows may count twice: "+SomeOf(twice))
+		d.Notes = append(d.Notes, "compressed files stand beside files of the same name, so rows may count twice: "+
+			SomeOf(twice))
 	}
 	d.Notes = append(d.Notes, MissingShards(names, mostNamed)...)
 }

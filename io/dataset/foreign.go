@@ -29,11 +29,14 @@ var binaries = []foreign{
 	{[]byte("ORC"), "is an ORC file", fmt.Sprintf(inPython, "orc")},
 	{[]byte("ARROW1\x00\x00"), "is an Arrow file (Feather)", fmt.Sprintf(inPython, "feather")},
 	{[]byte("FEA1"), "is a Feather file", fmt.Sprintf(inPython, "feather")},
-	{[]byte("\xff\xff\xff\xff"), "is an Arrow stream", `write it as Parquet first, in Python: pyarrow.parquet.write_table(pyarrow.ipc.open_stream("FILE").read_all(), "FILE.parquet")`},
-	{[]byte("\x93NUMPY"), "is an NPY array", `write it as CSV first, in Python: numpy.savetxt("FILE.csv", numpy.load("FILE"), delimiter=",")`},
+	{[]byte("\xff\xff\xff\xff"), "is an Arrow stream",
+		`write it as Parquet first, in Python: pyarrow.parquet.write_table(pyarrow.ipc.open_stream("FILE").read_all(), "FILE.parquet")`},
+	{[]byte("\x93NUMPY"), "is an NPY array",
+		`write it as CSV first, in Python: numpy.savetxt("FILE.csv", numpy.load("FILE"), delimiter=",")`},
 	{[]byte("\x89HDF\r\n\x1a\n"), "is an HDF5 file", fmt.Sprintf(inPython, "hdf")},
 	{[]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "is an Excel workbook (xls)", "save the sheet as CSV (UTF-8)"},
-	{[]byte("SQLite format 3\x00"), "is an SQLite database", `write a table as CSV first: sqlite3 -header -csv FILE "select * from TABLE"`},
+	{[]byte("SQLite format 3\x00"), "is an SQLite database",
+		`write a table as CSV first: sqlite3 -header -csv FILE "select * from TABLE"`},
 	{[]byte("MATLAB 5.0 MAT-file"), "is a MATLAB file", "write it as CSV first, for example with writematrix"},
 	{[]byte("\x80\x02"), "is a Python pickle", pickled},
 	{[]byte("\x80\x03"), "is a Python pickle", pickled},
@@ -93,10 +96,12 @@ func zipped(head []byte) error {
 	}
 	switch {
 	case strings.HasSuffix(name, ".npy"):
-		return foreign{what: "is an NPZ archive of arrays", next: `write it as CSV first, in Python: numpy.savetxt("FILE.csv", numpy.load("FILE")["NAME"], delimiter=",")`}
+		return foreign{what: "is an NPZ archive of arrays",
+			next: `write it as CSV first, in Python: numpy.savetxt("FILE.csv", numpy.load("FILE")["NAME"], delimiter=",")`}
 	case name == "mimetype":
 		return foreign{what: "is an OpenDocument file", next: "save the sheet as CSV (UTF-8)"}
-	case name == "[Content_Types].xml" || strings.HasPrefix(name, "xl/") || strings.HasPrefix(name, "_rels/") || strings.HasPrefix(name, "docProps/"):
+	case name == "[Content_Types].xml" || strings.HasPrefix(name, "xl/") || strings.HasPrefix(name, "_rels/") ||
+		strings.HasPrefix(name, "docProps/"):
 		return foreign{what: "is an Excel workbook (xlsx)", next: "save the sheet as CSV (UTF-8)"}
 	}
 	return foreign{what: "is a zip archive", next: "unpack it and name its files"}
@@ -116,11 +121,14 @@ func foreignText(head []byte) error {
 		return foreign{what: "is an XML document", next: "write the table as CSV first"}
 	case strings.HasPrefix(lower, "version https://git-lfs.github.com/spec/"):
 		return errors.New("is a Git LFS pointer, not the file itself; fetch it with git lfs pull")
-	case strings.HasPrefix(lower, "@relation"), strings.HasPrefix(lower, "% ") && bytes.Contains(bytes.ToLower(head), []byte("\n@relation")):
-		return foreign{what: "is an ARFF file", next: "delete the lines up to and including @data, and add a first line with the column names"}
+	case strings.HasPrefix(lower, "@relation"), strings.HasPrefix(lower, "% ") &&
+		bytes.Contains(bytes.ToLower(head), []byte("\n@relation")):
+		return foreign{what: "is an ARFF file",
+			next: "delete the lines up to and including @data, and add a first line with the column names"}
 	case bytes.HasPrefix(line, []byte("[")) && json.Valid(line) && bytes.Contains(trimmed, []byte("\n[")):
 		return foreign{what: "is JSON lines (of arrays)", next: fmt.Sprintf(jsonNext, "True")}
-	case string(line) == "{" || string(line) == "[" || bytes.HasPrefix(line, []byte("[{")) || bytes.HasPrefix(line, []byte("[")) && json.Valid(trimmed):
+	case string(line) == "{" || string(line) == "[" || bytes.HasPrefix(line, []byte("[{")) ||
+		bytes.HasPrefix(line, []byte("[")) && json.Valid(trimmed):
 		return foreign{what: "is a JSON document", next: fmt.Sprintf(jsonNext, "False")}
 	}
 	return nil

@@ -78,7 +78,8 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 		d.Schema.SetTable(o.Like.Table)
 	}
 	if o.Like != nil && d.Schema.Dim != o.Like.Dim {
-		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d values, the model takes %d", d.Schema.Dim, o.Like.Dim)}
+		return nil, &Error{d.Schema.Format, d.Files[first].Name,
+			fmt.Errorf("has rows of %d values, the model takes %d", d.Schema.Dim, o.Like.Dim)}
 	}
 	if o.Like != nil {
 		if err := d.Schema.Shape().Other(o.Like.Shape(), "the model takes"); err != nil {
@@ -131,8 +132,10 @@ func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 func (o Options) withoutColumns(format *Format) error {
 	switch {
 	case o.Label != "":
-		return fmt.Errorf("is %s, which has its own place for labels; a label column applies to %s", format.Name, withColumns())
-	case o.Weight != "" || o.ID != "" || o.Time != "" || len(o.Group) > 0 || o.Fold != "" || len(o.Columns) > 0 || len(o.Drop) > 0:
+		return fmt.Errorf("is %s, which has its own place for labels; a label column applies to %s", format.Name,
+			withColumns())
+	case o.Weight != "" || o.ID != "" || o.Time != "" || len(o.Group) > 0 || o.Fold != "" || len(o.Columns) > 0 ||
+		len(o.Drop) > 0:
 		return fmt.Errorf("is %s, which has no columns to choose; columns are those of %s", format.Name, withColumns())
 	}
 	return nil
@@ -202,7 +205,8 @@ func (o *Opening) join(ctx context.Context, format *Format, i int) (seen Seen, e
 			return seen, &Error{Name: f.Name, Err: err}
 		}
 		if other != format {
-			return seen, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; state the format", other.Name, o.Data.Files[o.First].Name, format.Name)}
+			return seen, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; state the format",
+				other.Name, o.Data.Files[o.First].Name, format.Name)}
 		}
 	}
 	if format.Join != nil {

@@ -93,7 +93,8 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	if err != nil {
 		return err
 	}
-	r.rows, err = format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: r.IDs || r.data.Only != nil, reader: r})
+	r.rows, err = format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: r.IDs ||
+		r.data.Only != nil, reader: r})
 	if err != nil {
 		r.rows = nil // not an interface that holds a nil pointer
 	}
@@ -350,7 +351,8 @@ func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
 		r.report.SetAside = r.report.SetAside[:n-1] // the first bad row is always listed
 	}
 	if len(r.report.SetAside) < maxListed {
-		r.report.SetAside = append(r.report.SetAside, SetAside{File: r.name, Line: r.first + bad.Line, Column: bad.Column, Reason: bad.Reason})
+		r.report.SetAside = append(r.report.SetAside, SetAside{File: r.name, Line: r.first + bad.Line, Column: bad.Column,
+			Reason: bad.Reason})
 	}
 	if r.Mode == KeepPlace {
 		b.X = append(b.X, make([]float32, b.D)...)

@@ -33,7 +33,8 @@ func recognise(head []byte, f *File) (*Format, error) {
 		return found, nil
 	}
 	if nul >= 0 {
-		return nil, fmt.Errorf("is binary (NUL at byte %d) of an unknown format (have %s; state the format)", nul+1, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("is binary (NUL at byte %d) of an unknown format (have %s; state the format)", nul+1,
+			strings.Join(Names(), ", "))
 	}
 	if err := foreignText(head); err != nil {
 		return nil, err

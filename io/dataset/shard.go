@@ -115,7 +115,8 @@ func (d *Dataset) cut(file int, size int64) []Shard {
 func cutAt(file int, cuts []Cut, size int64) (out []Shard) {
 	from := cuts[0]
 	for i, c := range cuts[1:] {
-		if last := i == len(cuts)-2; last && (c.Record > from.Record || out == nil) || c.Byte-from.Byte >= size && c.Record > from.Record {
+		if last := i == len(cuts)-2; last && (c.Record > from.Record || out == nil) ||
+			c.Byte-from.Byte >= size && c.Record > from.Record {
 			out = append(out, Shard{File: file, Start: from.Record, End: c.Record, Line: from.Record, Exact: true})
 			from = c
 		}

@@ -65,9 +65,11 @@ func MissingShards(files []string, most int) (notes []string) {
 		}
 		if here := len(there[s]); n > 0 {
 			if more := s.total - here - len(missing); more > 0 {
-				missing = append(missing[:min(len(missing), most)], fmt.Sprintf("and %d more", s.total-here-min(len(missing), most)))
+				missing = append(missing[:min(len(missing), most)],
+					fmt.Sprintf("and %d more", s.total-here-min(len(missing), most)))
 			}
-			notes = append(notes, fmt.Sprintf("%s-*-of-%d: %d of %d shards found; missing: %s", s.prefix, s.total, here, s.total, strings.Join(missing, ", ")))
+			notes = append(notes, fmt.Sprintf("%s-*-of-%d: %d of %d shards found; missing: %s", s.prefix, s.total, here,
+				s.total, strings.Join(missing, ", ")))
 		}
 	}
 	return notes

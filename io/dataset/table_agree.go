@@ -131,11 +131,14 @@ func found(o *Opening, i int, schema, layout *TableLayout) error {
 		if o.Options.Like == nil {
 			return fmt.Errorf("column %q, the %s, is missing", schema.Columns[f], role)
 		}
-		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %s are not read", schema.Columns[f], role, d.Files[i].Name, ignored))
+		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %s are not read", schema.Columns[f],
+			role, d.Files[i].Name, ignored))
 		return nil
 	}
 	if schema.Label >= 0 && layout.Label < 0 && d.Labeled {
-		missing := slices.IndexFunc(schema.Labels(), func(f int) bool { return !slices.Contains(layout.Columns, schema.Columns[f]) })
+		missing := slices.IndexFunc(schema.Labels(), func(f int) bool {
+			return !slices.Contains(layout.Columns, schema.Columns[f])
+		})
 		if err := lacks(schema.Labels()[max(missing, 0)], label, "labels"); err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ type Choice struct {
 
 // ChoiceOf returns the choice in the options of a Dataset.
 func ChoiceOf(o Options) Choice {
-	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Fold: o.Fold, Group: o.Group, Columns: o.Columns, Drop: o.Drop}
+	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Fold: o.Fold, Group: o.Group,
+		Columns: o.Columns, Drop: o.Drop}
 }
 
 // Apart returns the choice of the columns that are not features.
@@ -63,7 +64,8 @@ func JoinNames(names []string) string {
 
 // given returns all texts of the choice, for some columns.
 func (c Choice) given(columns []string) []string {
-	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time, c.Fold}, c.Group, c.Columns, c.Drop),
+	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time, c.Fold}, c.Group,
+		c.Columns, c.Drop),
 		func(s string) bool { return s == "" })
 }
 
@@ -109,7 +111,8 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 			return TableLayout{}, err
 		}
 		if what[f] != "" && !(isName(what[f]) && isName(role.name)) {
-			return TableLayout{}, fmt.Errorf("table: column %s is given as both %s and %s", Quote(columns[f]), what[f], role.name)
+			return TableLayout{}, fmt.Errorf("table: column %s is given as both %s and %s", Quote(columns[f]),
+				what[f], role.name)
 		}
 		what[f] = role.name
 		if l.Roles == nil {
@@ -128,7 +131,8 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 			case what[f] == "" || what[f] == feature:
 				what[f] = feature
 			case !pattern:
-				return TableLayout{}, fmt.Errorf("table: column %s is the %s, so it cannot be a feature", Quote(columns[f]), what[f])
+				return TableLayout{}, fmt.Errorf("table: column %s is the %s, so it cannot be a feature",
+					Quote(columns[f]), what[f])
 			}
 		}
 	}
@@ -181,7 +185,8 @@ func (c Choice) layLabels(l *TableLayout, p *places) error {
 	names := l.names(fields)
 	for i, name := range names {
 		if k := slices.Index(names[:i], name); k >= 0 {
-			return fmt.Errorf("table: columns %d and %d, two of the labels, have the name %s; rename one", fields[k]+1, fields[i]+1, Quote(name))
+			return fmt.Errorf("table: columns %d and %d, two of the labels, have the name %s; rename one", fields[k]+1,
+				fields[i]+1, Quote(name))
 		}
 	}
 	l.setLabels(fields)
@@ -274,7 +279,8 @@ func (p *places) find(what, given string) (int, error) {
 	if f, ok := p.at[given]; ok {
 		if len(p.at) < n {
 			if g := slices.Index(p.columns[f+1:], given); g >= 0 {
-				return 0, fmt.Errorf("table: %s %s: columns %d and %d have that name; give the position", what, Quote(given), f+1, f+g+2)
+				return 0, fmt.Errorf("table: %s %s: columns %d and %d have that name; give the position", what, Quote(given),
+					f+1, f+g+2)
 			}
 		}
 		return f, nil
@@ -285,7 +291,8 @@ func (p *places) find(what, given string) (int, error) {
 	case err == nil:
 		return f, nil
 	case errors.Is(err, errOutside):
-		return 0, fmt.Errorf("table: %s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what, Quote(given), n, n)
+		return 0, fmt.Errorf("table: %s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what,
+			Quote(given), n, n)
 	case !p.named:
 		return 0, fmt.Errorf("table: %s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what, Quote(given), n)
 	}

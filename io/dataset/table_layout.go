@@ -191,7 +191,8 @@ func (l *TableLayout) Validate() error {
 		return fmt.Errorf("table: layout: %d features; there must be 1 to %d", len(l.Features), rows.MaxDim)
 	}
 	if k := len(l.Targets); k > 0 && (k == 1 || l.Targets[0] != l.Label) {
-		return fmt.Errorf("table: layout: label %d is not the first of %d targets, of which there must be several", l.Label, k)
+		return fmt.Errorf("table: layout: label %d is not the first of %d targets, of which there must be several",
+			l.Label, k)
 	}
 	used := make([]string, n)
 	for _, f := range l.Labels() {

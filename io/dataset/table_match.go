@@ -154,7 +154,8 @@ func (l *TableLayout) matchNames(m TableLayout) (TableLayout, error) {
 			missing = append(missing, name)
 			continue
 		case at == twice || known[name]:
-			return TableLayout{}, fmt.Errorf("table: column %s occurs twice, and the columns are in another order than the model's; rename one", Quote(name))
+			return TableLayout{}, fmt.Errorf("table: column %s occurs twice, and the columns are in another order than the "+
+				"model's; rename one", Quote(name))
 		case m.isLabel(at):
 			return TableLayout{}, fmt.Errorf("table: column %s is the label here, but a feature of the model", Quote(name))
 		}
@@ -162,7 +163,8 @@ func (l *TableLayout) matchNames(m TableLayout) (TableLayout, error) {
 		m.Features = append(m.Features, at)
 	}
 	if len(missing) > 0 {
-		return TableLayout{}, fmt.Errorf("table: missing %s %s; have %s", Plural(len(missing), "column"), list(missing), list(m.Columns))
+		return TableLayout{}, fmt.Errorf("table: missing %s %s; have %s", Plural(len(missing), "column"), list(missing),
+			list(m.Columns))
 	}
 	if m.Label < 0 {
 		var labels []int

@@ -41,7 +41,8 @@ const (
 // Decimal passes a decimal number as text: a big-endian integer divided by 10^scale.
 func (t *Target) Decimal(row []float32, b []byte, scale int64) (reason string) {
 	if len(b) > maxDecimal || scale < 0 || scale > maxScale {
-		return fmt.Sprintf("is a decimal number of %d bytes and scale %d; at most %d and %d are supported", len(b), scale, maxDecimal, maxScale)
+		return fmt.Sprintf("is a decimal number of %d bytes and scale %d; at most %d and %d are supported", len(b), scale,
+			maxDecimal, maxScale)
 	}
 	v := new(big.Int).SetBytes(b)
 	if len(b) > 0 && b[0] >= 0x80 {

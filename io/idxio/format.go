@@ -78,7 +78,8 @@ func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 		return err
 	}
 	if len(labels) != len(d.Files) {
-		return &dataset.Error{Format: d.Schema.Format, Name: labels[0].Name, Err: fmt.Errorf("%d label files for %d data files; name one for each, in the same order", len(labels), len(d.Files))}
+		return &dataset.Error{Format: d.Schema.Format, Name: labels[0].Name,
+			Err: fmt.Errorf("%d label files for %d data files; name one for each, in the same order", len(labels), len(d.Files))}
 	}
 	for i := range d.Files {
 		d.Files[i].Labels = &labels[i]

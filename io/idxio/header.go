@@ -63,7 +63,8 @@ func ReadHeader(r io.Reader) (Header, error) {
 		return Header{}, headerError(n, 4, err)
 	}
 	if !Sniff(b[:4]) {
-		return Header{}, fmt.Errorf("idxio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, 0d or 0e) and the number of dimensions (01 to %02x)", b[:4], MaxDims)
+		return Header{}, fmt.Errorf("idxio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, "+
+			"0d or 0e) and the number of dimensions (01 to %02x)", b[:4], MaxDims)
 	}
 	h := Header{Type: b[2], Dims: make([]int, b[3])}
 	if n, err := io.ReadFull(r, b[4:h.Size()]); err != nil {
@@ -79,7 +80,8 @@ func ReadHeader(r io.Reader) (Header, error) {
 	n := 1
 	for _, d := range h.Dims[1:] {
 		if d == 0 || n > rows.MaxDim/d {
-			return Header{}, fmt.Errorf("idxio: header: records of sizes %v; a record has 1 to %d numbers", h.Dims[1:], rows.MaxDim)
+			return Header{}, fmt.Errorf("idxio: header: records of sizes %v; a record has 1 to %d numbers", h.Dims[1:],
+				rows.MaxDim)
 		}
 		n *= d
 	}
@@ -124,9 +126,11 @@ func (h Header) CheckSize(size int64) error {
 	off, n := h.Range(0, h.Records())
 	switch want := off + n; {
 	case size < want:
-		return fmt.Errorf("idxio: %d bytes, but the header declares %d: %d records of %d bytes (truncated?)", size, want, h.Records(), h.RecordBytes())
+		return fmt.Errorf("idxio: %d bytes, but the header declares %d: %d records of %d bytes (truncated?)", size, want,
+			h.Records(), h.RecordBytes())
 	case size > want:
-		return fmt.Errorf("idxio: %d bytes more than the header declares: %d records of %d bytes", size-want, h.Records(), h.RecordBytes())
+		return fmt.Errorf("idxio: %d bytes more than the header declares: %d records of %d bytes", size-want, h.Records(),
+			h.RecordBytes())
 	}
 	return nil
 }
@@ -136,9 +140,11 @@ func (h Header) CheckSize(size int64) error {
 func Check(images, labels Header) error {
 	switch {
 	case len(labels.Dims) != 1:
-		return fmt.Errorf("idxio: labels file has %d dimensions %v; labels have one (are the two files swapped?)", len(labels.Dims), labels.Dims)
+		return fmt.Errorf("idxio: labels file has %d dimensions %v; labels have one (are the two files swapped?)",
+			len(labels.Dims), labels.Dims)
 	case labels.Type == Float32 || labels.Type == Float64:
-		return fmt.Errorf("idxio: labels file has type %02x, floating point; labels are integers (08, 09, 0b or 0c)", labels.Type)
+		return fmt.Errorf("idxio: labels file has type %02x, floating point; labels are integers (08, 09, 0b or 0c)",
+			labels.Type)
 	case images.Records() != labels.Records():
 		return fmt.Errorf("idxio: %d records in the data, but %d in the labels file", images.Records(), labels.Records())
 	}

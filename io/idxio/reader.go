@@ -115,7 +115,8 @@ func (r *Reader) record(b *bufio.Reader, h Header, what string) ([]byte, error) 
 	rec, err := b.Peek(h.RecordBytes())
 	switch {
 	case err == io.EOF:
-		r.err = fmt.Errorf("idxio: %s ends after record %d of %d (truncated?): %w", what, r.first+r.done, h.Records(), io.ErrUnexpectedEOF)
+		r.err = fmt.Errorf("idxio: %s ends after record %d of %d (truncated?): %w", what, r.first+r.done, h.Records(),
+			io.ErrUnexpectedEOF)
 		return nil, r.err
 	case err != nil:
 		r.err = fmt.Errorf("idxio: %s: record %d: %w", what, r.first+r.done+1, err)

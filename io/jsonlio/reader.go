@@ -65,7 +65,8 @@ func (r *reader) object(line []byte) (reason string) {
 					f = -1
 					continue
 				}
-				return fmt.Sprintf("has the key %s, which is not at the beginning of a file (its first %d bytes); choose the columns by name to ignore others",
+				return fmt.Sprintf("has the key %s, which is not at the beginning of a file (its first %d bytes); choose the "+
+					"columns by name to ignore others",
 					dataset.Quote(string(r.member.key)), dataset.HeadBytes)
 			}
 		}

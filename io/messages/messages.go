@@ -136,7 +136,8 @@ func ServiceOf(name string) (Service, error) {
 	if s, ok := find(name); ok {
 		return s, nil
 	}
-	return nil, fmt.Errorf("messages: %s: unknown scheme; have %q; a program knows one if it imports the package that registers it", name, services.Names())
+	return nil, fmt.Errorf("messages: %s: unknown scheme; have %q; a program knows one if it imports the package that "+
+		"registers it", name, services.Names())
 }
 
 // longestName is the length from which the name of a file is a digest.
@@ -146,7 +147,8 @@ const longestName = 180
 // than letters, digits and -_~. are written as in URLs; of a long one, the end is a digest of it.
 func FileName(id string) string {
 	name := url.PathEscape(id)
-	name = strings.NewReplacer("*", "%2A", "[", "%5B", "]", "%5D", ":", "%3A", "@", "%40", "$", "%24", "&", "%26", "+", "%2B", "=", "%3D").Replace(name)
+	name = strings.NewReplacer("*", "%2A", "[", "%5B", "]", "%5D", ":", "%3A", "@", "%40", "$", "%24", "&", "%26", "+",
+		"%2B", "=", "%3D").Replace(name)
 	if strings.HasPrefix(name, ".") { // hidden, or a directory
 		name = "%2E" + name[1:]
 	}

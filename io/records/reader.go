@@ -77,9 +77,10 @@ func New(s *dataset.Schema, o Options) *Reader {
 		r.weight = add(o.WeightColumn)
 		l.Roles = map[string]int{dataset.WeightRole: r.weight}
 	}
-	r.in = d.InMemory(dataset.Request{Label: o.Label, Mode: dataset.SkipRow, Lines: true, Reject: func(line int64, reason string) {
-		r.reject(int(line)-1, reason)
-	}})
+	r.in = d.InMemory(dataset.Request{Label: o.Label, Mode: dataset.SkipRow, Lines: true,
+		Reject: func(line int64, reason string) {
+			r.reject(int(line)-1, reason)
+		}})
 	r.record = dataset.NewRecord(dataset.NewFields(r.in, l))
 	return r
 }
@@ -244,19 +245,22 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 	b := &binding{values: d.roles[roleValues]}
 	add := func(index []int, field int, column string) error {
 		if f := d.of.FieldByIndex(index); !scalar(f.Type) {
-			return fmt.Errorf("records: %s.%s, the column %q, is of the type %s, which cannot be a column", d.of, f.Name, column, f.Type)
+			return fmt.Errorf("records: %s.%s, the column %q, is of the type %s, which cannot be a column", d.of, f.Name,
+				column, f.Type)
 		}
 		b.fields = append(b.fields, bound{index, field})
 		return nil
 	}
 	if b.values == nil {
 		if r.columns == nil {
-			return nil, fmt.Errorf("records: the columns of the model have no names: give %s a field []float32 or []float64 with the tag `bochner:\",values\"`", d.of)
+			return nil, fmt.Errorf("records: the columns of the model have no names: give %s a field []float32 or []float64 "+
+				"with the tag `bochner:\",values\"`", d.of)
 		}
 		for j, name := range r.columns {
 			index, ok := d.named[name]
 			if !ok {
-				return nil, fmt.Errorf("records: %s has no field for the column %q%s; tag one with `bochner:%[2]q`", d.of, name, option.DidYouMean(name, d.fields))
+				return nil, fmt.Errorf("records: %s has no field for the column %q%s; tag one with `bochner:%[2]q`", d.of, name,
+					option.DidYouMean(name, d.fields))
 			}
 			if err := add(index, j, name); err != nil {
 				return nil, err
@@ -269,7 +273,8 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 			index, ok = d.named[column]
 		}
 		if !ok {
-			return fmt.Errorf("records: %s has no field for the %s, the column %q; tag one with `bochner:\",%[2]s\"`", d.of, role, column)
+			return fmt.Errorf("records: %s has no field for the %s, the column %q; tag one with `bochner:\",%[2]s\"`", d.of,
+				role, column)
 		}
 		return add(index, field, column)
 	}
@@ -281,7 +286,8 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 		for i, column := range r.options.LabelColumns[:len(r.labels)] {
 			index, ok := d.named[column]
 			if !ok {
-				return nil, fmt.Errorf("records: %s has no field for the target %q%s; tag one with `bochner:%[2]q`", d.of, column, option.DidYouMean(column, d.fields))
+				return nil, fmt.Errorf("records: %s has no field for the target %q%s; tag one with `bochner:%[2]q`", d.of, column,
+					option.DidYouMean(column, d.fields))
 			}
 			if err := add(index, r.labels[i], column); err != nil {
 				return nil, err

@@ -104,7 +104,8 @@ func TypeOf(t reflect.Type) (*Type, error) {
 			continue
 		case roleKey, roleLabel, roleWeight, roleValues:
 		default:
-			return nil, fmt.Errorf("records: %s.%s has the tag %q; want key, label, weight or values after the comma", t, f.Name, tag)
+			return nil, fmt.Errorf("records: %s.%s has the tag %q; want key, label, weight or values after the comma", t,
+				f.Name, tag)
 		}
 		if _, twice := d.roles[role]; twice {
 			return nil, fmt.Errorf("records: %s has two fields with the tag %q", t, ","+role)

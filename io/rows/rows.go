@@ -73,7 +73,8 @@ func (b *Block) Labels(i int) []float64 {
 // Reset empties the block for rows of length d and keeps its memory.
 func (b *Block) Reset(d int) {
 	b.N, b.D = 0, d
-	b.X, b.Y, b.Weights, b.Bad, b.Lines, b.IDs, b.Keys = b.X[:0], b.Y[:0], b.Weights[:0], b.Bad[:0], b.Lines[:0], b.IDs[:0], b.Keys[:0]
+	b.X, b.Y, b.Weights, b.Bad, b.Lines, b.IDs, b.Keys = b.X[:0], b.Y[:0], b.Weights[:0], b.Bad[:0], b.Lines[:0],
+		b.IDs[:0], b.Keys[:0]
 }
 
 // Reserve allocates all rows of a block after Reset, which avoids the garbage of

@@ -24,7 +24,8 @@ func Decode(data []byte) (*File, error) {
 // Shaped reads the numbers of a tensor that must have that type and shape, and
 // no NaN or infinity. A size of −1 is any. Nothing is allocated unless it fits.
 func Shaped[T Value](f *File, name string, shape ...int) ([]T, error) {
-	if t, ok := f.Lookup(name); ok && !slices.EqualFunc(t.Shape, shape, func(have, want int) bool { return want == -1 || have == want }) {
+	if t, ok := f.Lookup(name); ok && !slices.EqualFunc(t.Shape, shape,
+		func(have, want int) bool { return want == -1 || have == want }) {
 		return nil, fmt.Errorf("safetensors: tensor %.60q: shape %v, want %v", name, t.Shape, shape)
 	}
 	v, err := Values[T](f, name)

@@ -70,7 +70,8 @@ func NewNPYWriter[T Number](w io.Writer, shape ...int) (*NPYWriter[T], error) {
 	if len(shape) == 1 {
 		sizes = append(sizes, "") // a tuple of one has a comma
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", name, strings.TrimRight(strings.Join(sizes, ", "), " "))
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", name,
+		strings.TrimRight(strings.Join(sizes, ", "), " "))
 	// The numbers begin at a multiple of 64 bytes.
 	size := len(magic) + 2 + len(text) + 1
 	text += strings.Repeat(" ", (64-size%64)%64) + "\n"
@@ -134,7 +135,8 @@ func ReadNPYHeader(r io.Reader) (NPYHeader, error) {
 	}
 	m := npyHeader.FindSubmatch(text)
 	if m == nil {
-		return NPYHeader{}, fmt.Errorf("npyio: unsupported header %.100q: want little-endian float32, float64, int32 or uint64 in row-major order, of one or two sizes", text)
+		return NPYHeader{}, fmt.Errorf("npyio: unsupported header %.100q: want little-endian float32, float64, int32 or "+
+			"uint64 in row-major order, of one or two sizes", text)
 	}
 	h := NPYHeader{DType: string(m[1])}
 	count := 1

@@ -51,7 +51,8 @@ func (t Info) check() error {
 // loaded are no error. The numbers stay in r until [Values] reads them.
 func Read(r io.ReaderAt, size int64) (*File, error) {
 	if size < 8 {
-		return nil, fmt.Errorf("safetensors: file of %d bytes; it begins with 8 bytes for the length of its header (truncated, or another format?)", size)
+		return nil, fmt.Errorf("safetensors: file of %d bytes; it begins with 8 bytes for the length of its header "+
+			"(truncated, or another format?)", size)
 	}
 	var b [8]byte
 	if err := readAt(r, b[:], 0); err != nil {
@@ -59,7 +60,8 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 	}
 	n := binary.LittleEndian.Uint64(b[:])
 	if most := min(uint64(size-8), maxHeader); n > most {
-		return nil, fmt.Errorf("safetensors: header of %d bytes; in a file of %d it has at most %d (truncated, or another format?)", n, size, most)
+		return nil, fmt.Errorf("safetensors: header of %d bytes; in a file of %d it has at most %d (truncated, or another "+
+			"format?)", n, size, most)
 	}
 	header := make([]byte, n)
 	if err := readAt(r, header, 8); err != nil {
@@ -76,7 +78,8 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 	end := int64(0)
 	for i, t := range f.Tensors {
 		if t.Offset != end {
-			return nil, fmt.Errorf("safetensors: tensor %.60q: begins at byte %d of the data, but those before it end at %d", t.Name, t.Offset, end)
+			return nil, fmt.Errorf("safetensors: tensor %.60q: begins at byte %d of the data, but those before it end at %d",
+				t.Name, t.Offset, end)
 		}
 		end += t.Bytes // no overflow: it is an offset of the header
 		f.index[t.Name] = i

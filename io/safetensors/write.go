@@ -122,7 +122,8 @@ func header(meta map[string]string, tensors []Tensor) ([]byte, error) {
 	case n > maxHeader:
 		return nil, fmt.Errorf("safetensors: header of %d bytes; readers accept %d", n, maxHeader)
 	case len(tensors) > maxTensors || len(meta) > maxMeta:
-		return nil, fmt.Errorf("safetensors: %d tensors and %d keys of metadata; Read accepts %d and %d", len(tensors), len(meta), maxTensors, maxMeta)
+		return nil, fmt.Errorf("safetensors: %d tensors and %d keys of metadata; Read accepts %d and %d", len(tensors),
+			len(meta), maxTensors, maxMeta)
 	}
 	binary.LittleEndian.PutUint64(b, uint64(n))
 	return b, nil

@@ -92,7 +92,8 @@ func (d *Decoder) SlotWidth(column int) int { return d.columns[column].Width() }
 // value; then it may be parsed by decimal.Prefix. It also returns what is subtracted from the number.
 func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 	c := &d.columns[column]
-	return c.centre, c.Type == Number && c.Unit == "" && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 && len(d.missing.values) == 0
+	return c.centre, c.Type == Number && c.Unit == "" && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 &&
+		len(d.missing.values) == 0
 }
 
 // Use counts the missing values and the other levels of a row that is used; nil counts nothing.
@@ -135,7 +136,8 @@ func (d *Decoder) Null(row []float32, column int) string {
 
 // Missing reports whether a text means a missing value.
 func (d *Decoder) Missing(text []byte) bool {
-	return len(text) == 0 || d.missing.find(text) >= 0 || len(d.missing.values) > 0 && d.missing.find(decimal.Whole(text, d.decimal)) >= 0
+	return len(text) == 0 || d.missing.find(text) >= 0 ||
+		len(d.missing.values) > 0 && d.missing.find(decimal.Whole(text, d.decimal)) >= 0
 }
 
 // Text stores the values of a field.
@@ -183,7 +185,8 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	if d.thousands != 0 || d.decimal == ',' {
 		var ok bool
 		if text, ok = decimal.Plain(&d.text, text, d.decimal, d.thousands); !ok {
-			return fmt.Sprintf("%s %s: %s", quote(written), NotNumber, (&Rules{Decimal: d.decimal, Thousands: d.thousands}).form())
+			return fmt.Sprintf("%s %s: %s", quote(written), NotNumber,
+				(&Rules{Decimal: d.decimal, Thousands: d.thousands}).form())
 		}
 	}
 	v, ok := decimal.Parse(text)

@@ -211,7 +211,8 @@ func (c *survey) decode(r *source, limit int) {
 			r.Fail()
 			return
 		}
-		if i > 0 && cmp.Or(bytes.Compare(c.levels.stored(&last), stored), cmp.Compare(last.size, e.size), cmp.Compare(last.hash, e.hash)) >= 0 {
+		if i > 0 && cmp.Or(bytes.Compare(c.levels.stored(&last), stored), cmp.Compare(last.size, e.size),
+			cmp.Compare(last.hash, e.hash)) >= 0 {
 			r.Fail()
 			return
 		}
@@ -244,7 +245,8 @@ func (t *tally) decode(r *source, limit uint64) {
 	t.odd = string(r.bytes(int(r.Uvarint(maxExample))))
 	negative := func(v float64) bool { return v == 0 && math.Signbit(v) }
 	if t.n == 0 || !(t.min <= t.max) || t.max-t.min != t.max-t.min || negative(t.min) || negative(t.max) ||
-		t.short < 1 || t.short > t.long || (numbers < t.n) != (t.odd != "") || t.of(isWhole) > numbers || t.of(hasZeros) > numbers {
+		t.short < 1 || t.short > t.long || (numbers < t.n) != (t.odd != "") || t.of(isWhole) > numbers ||
+		t.of(hasZeros) > numbers {
 		r.Fail()
 	}
 }

@@ -77,7 +77,8 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 		}
 	}
 	if len(in.d.With(Feature)) == 0 {
-		return in.d, in.notes, fmt.Errorf("schema: none of the %d columns can be used as a feature; %s", len(in.d.Fields), strings.Join(Sentences(in.notes), "; "))
+		return in.d, in.notes, fmt.Errorf("schema: none of the %d columns can be used as a feature; %s", len(in.d.Fields),
+			strings.Join(Sentences(in.notes), "; "))
 	}
 	return in.d, in.notes, in.d.Validate()
 }
@@ -182,7 +183,8 @@ func (s *Summary) names() bool {
 // codeNames reports whether whole numbers are names too, because texts among them are codes such as 2A103: several
 // different ones that do not mean a missing value. A text occurs several times, unlike that of a measurement.
 func (s *Summary) codeNames() bool {
-	return s.codes > 1 && s.codes >= int64(len(s.absent)) && s.Whole == s.Numbers && 2*s.Numbers > s.Texts && s.repeats() >= 2 && len(s.Times) == 0 &&
+	return s.codes > 1 && s.codes >= int64(len(s.absent)) && s.Whole == s.Numbers && 2*s.Numbers > s.Texts &&
+		s.repeats() >= 2 && len(s.Times) == 0 &&
 		!slices.ContainsFunc(s.tally.counts[firstForm:firstUnit], func(n int64) bool { return n > 0 })
 }
 
@@ -254,7 +256,8 @@ func (in *inference) numberNotes(i int, asked bool) {
 		in.note(i, doubtZeros, "%d of %d", s.LeadingZeros, s.Texts)
 	case all && s.Distinct > 2 && s.Distinct <= fewValues && s.Texts >= 5*s.Distinct:
 		in.note(i, doubtFew, "%d", s.Distinct)
-	case all && s.Texts >= minRows && s.repeats() == 1 && s.Missing == 0 && (s.Max-s.Min == float64(s.Texts-1) || in.indexes(i)):
+	case all && s.Texts >= minRows && s.repeats() == 1 && s.Missing == 0 &&
+		(s.Max-s.Min == float64(s.Texts-1) || in.indexes(i)):
 		in.note(i, doubtNumbered, "%.0f to %.0f", s.Min, s.Max)
 	}
 }
@@ -264,7 +267,8 @@ func (in *inference) numberNotes(i int, asked bool) {
 func (in *inference) indexes(i int) bool {
 	f := &in.d.Fields[i]
 	s, name := f.Summary, strings.ToLower(f.Name)
-	number := slices.Contains([]string{"", "unnamed: 0", "index", "idx", "id", "row", "row_id", "row.names"}, name) || name == "c1" && i == 0
+	number := slices.Contains([]string{"", "unnamed: 0", "index", "idx", "id", "row", "row_id", "row.names"}, name) ||
+		name == "c1" && i == 0
 	return number && math.Abs(s.Median-(s.Min+s.Max)/2) <= 0.1*(s.Max-s.Min)
 }
 

@@ -32,7 +32,8 @@ func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 			return rows.OrderedKey(v), reason
 		}
 		if v != math.Trunc(v) || v < 0 || v > mostFold {
-			return 0, fmt.Sprintf("column %q: the number of a fold must be a whole number from 0 to %d (have %.40q)", k.Columns[0], mostFold, text(0))
+			return 0, fmt.Sprintf("column %q: the number of a fold must be a whole number from 0 to %d (have %.40q)",
+				k.Columns[0], mostFold, text(0))
 		}
 		return uint64(v), ""
 	}

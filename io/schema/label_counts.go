@@ -209,7 +209,8 @@ func (c *LabelCounts) Summary() LabelSummary {
 			panic("labels: a counted label is not in the vocabulary")
 		}
 		s.Counts[i] += e.n
-		if class := s.Vocabulary.Classes[i]; s.Numeric && leadingZero(e.label) && slices.Contains(labels, class) && (s.Same == nil || e.label < s.Same[0]) {
+		if class := s.Vocabulary.Classes[i]; s.Numeric && leadingZero(e.label) && slices.Contains(labels, class) &&
+			(s.Same == nil || e.label < s.Same[0]) {
 			s.Same = []string{e.label, class}
 		}
 		if k < len(c.weights) {

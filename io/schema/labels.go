@@ -144,7 +144,8 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 	read := Vocabulary{Classes: p.Classes, Numeric: p.Numeric}
 	for i, c := range p.Classes {
 		if p.Numeric {
-			if x, ok := labelNumber([]byte(c)); !ok || CanonicalLabel([]byte(c)) != c && (math.Abs(x) < exactly || shortest(x) != c) {
+			if x, ok := labelNumber([]byte(c)); !ok || CanonicalLabel([]byte(c)) != c &&
+				(math.Abs(x) < exactly || shortest(x) != c) {
 				return fmt.Errorf("labels: vocabulary: class %d: %.80q is not a number in canonical form", i, c)
 			}
 		}
@@ -211,7 +212,8 @@ func shortest(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // whole reports whether a label of value x is a whole number; from 2⁵³ on it must be written in digits.
 func whole(label []byte, x float64) bool {
-	return x == math.Trunc(x) && (math.Abs(x) < exactly || !bytes.ContainsAny(decimal.Whole(bytes.Trim(label, " \t"), '.'), ".eE"))
+	return x == math.Trunc(x) && (math.Abs(x) < exactly ||
+		!bytes.ContainsAny(decimal.Whole(bytes.Trim(label, " \t"), '.'), ".eE"))
 }
 
 // ParseTarget returns the label as a regression target, rounded to float64 once,

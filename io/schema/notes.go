@@ -19,32 +19,54 @@ type doubt struct {
 }
 
 var (
-	doubtNotNumber  = &doubt{what: "texts that are not numbers in a column of numbers; rows with them cannot be used", option: "missing", effect: "lists texts that mean a missing value, --categorical reads a category", bad: true}
-	doubtAbsent     = &doubt{what: "words that may mean a missing value in a column of numbers; rows with them cannot be used", option: "missing", effect: "reads them as missing", bad: true}
-	doubtWords      = &doubt{what: "numbers and words that may mean a missing value, read as a category", option: "missing", effect: "reads them as missing"}
-	doubtLarge      = &doubt{what: "numbers beyond 3.4e38, the largest that can be used; rows with them cannot be used", option: "drop", effect: "leaves the column out, or divide it first", bad: true}
-	doubtUnit       = &doubt{what: "numbers with a unit, read without it", option: "categorical", effect: "reads a category"}
-	doubtNotBoolean = &doubt{what: "texts that are neither true nor false; rows with them cannot be used", option: "categorical", effect: "reads a category", bad: true}
-	doubtNotTime    = &doubt{what: "texts that are not times of the column's layout; rows with them cannot be used", option: "categorical", effect: "reads a category", bad: true}
-	doubtZeros      = &doubt{what: "numbers with leading zeros, read as numbers", option: "categorical", effect: "keeps the zeros"}
-	doubtFew        = &doubt{what: "whole numbers with few different values, read as numbers", option: "categorical", effect: "reads categories"}
-	doubtNumbered   = &doubt{what: "whole numbers, all different, which may just number the rows", option: "drop", effect: "leaves them out"}
-	doubtTime       = &doubt{what: "dates as text, read as days, month, weekday and hour", option: "drop", effect: "leaves them out"}
-	doubtDigits     = &doubt{what: "whole numbers that are dates as yyyymmdd, read as days, month, weekday and hour", option: "numeric", effect: "reads numbers"}
-	doubtNoTime     = &doubt{what: "texts that are not times of the column's layout; rows with them have no time", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
-	doubtMonth      = &doubt{what: "dates whose day, month and year cannot be told apart", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
-	doubtZones      = &doubt{what: "times with and without a zone; those without are read as UTC", option: "drop", effect: "leaves the column out", times: true}
-	doubtDates      = &doubt{what: "texts that look like dates or times in no known layout; write them as 2024-02-29 08:30", option: "drop", effect: "leaves the column out", numbers: true}
-	doubtMixed      = &doubt{what: "numbers and other texts, read as a category", option: "numeric", effect: "reads numbers, and rows with other texts cannot be used"}
-	doubtUnits      = &doubt{what: "numbers with different units, not read as numbers; write them in one unit", option: "drop", effect: "leaves the column out", numbers: true}
-	doubtLevels     = &doubt{what: "only the most frequent texts are levels; the others count as one", option: "max_levels", effect: "changes how many"}
-	doubtBuckets    = &doubt{what: "too many different texts for levels; they share buckets by hash", option: "max_levels", effect: "limits the levels instead"}
-	doubtUnfit      = &doubt{what: "texts that are not valid UTF-8 or are too long; they are not levels", option: "drop", effect: "leaves the column out"}
-	doubtAlike      = &doubt{what: "texts that differ only in case, in spaces, in Unicode form or in invisible characters are different levels; write each in one way", option: "drop", effect: "leaves the column out"}
-	doubtUnique     = &doubt{what: "nearly as many different texts as rows; not used", option: "categorical", effect: "uses the column", dropped: true}
-	doubtConstant   = &doubt{what: "the same value in all rows; not used", option: "categorical", effect: "keeps it for later rows with other values", dropped: true}
-	doubtSame       = &doubt{what: "the same value in all rows", option: "drop", effect: "leaves the column out"}
-	doubtEmpty      = &doubt{what: "no values; not used", option: "numeric", effect: "uses the column", dropped: true}
+	doubtNotNumber = &doubt{what: "texts that are not numbers in a column of numbers; rows with them cannot be used",
+		option: "missing", effect: "lists texts that mean a missing value, --categorical reads a category", bad: true}
+	doubtAbsent = &doubt{what: "words that may mean a missing value in a column of numbers; rows with them cannot be used", option: "missing", effect: "reads them as missing", bad: true}
+	doubtWords  = &doubt{what: "numbers and words that may mean a missing value, read as a category",
+		option: "missing", effect: "reads them as missing"}
+	doubtLarge = &doubt{what: "numbers beyond 3.4e38, the largest that can be used; rows with them cannot be used",
+		option: "drop", effect: "leaves the column out, or divide it first", bad: true}
+	doubtUnit = &doubt{what: "numbers with a unit, read without it", option: "categorical",
+		effect: "reads a category"}
+	doubtNotBoolean = &doubt{what: "texts that are neither true nor false; rows with them cannot be used",
+		option: "categorical", effect: "reads a category", bad: true}
+	doubtNotTime = &doubt{what: "texts that are not times of the column's layout; rows with them cannot be used",
+		option: "categorical", effect: "reads a category", bad: true}
+	doubtZeros = &doubt{what: "numbers with leading zeros, read as numbers", option: "categorical",
+		effect: "keeps the zeros"}
+	doubtFew = &doubt{what: "whole numbers with few different values, read as numbers", option: "categorical",
+		effect: "reads categories"}
+	doubtNumbered = &doubt{what: "whole numbers, all different, which may just number the rows", option: "drop",
+		effect: "leaves them out"}
+	doubtTime = &doubt{what: "dates as text, read as days, month, weekday and hour", option: "drop",
+		effect: "leaves them out"}
+	doubtDigits = &doubt{what: "whole numbers that are dates as yyyymmdd, read as days, month, weekday and hour",
+		option: "numeric", effect: "reads numbers"}
+	doubtNoTime = &doubt{what: "texts that are not times of the column's layout; rows with them have no time",
+		option: "schema", effect: "takes a file in which the layout can be changed", times: true}
+	doubtMonth = &doubt{what: "dates whose day, month and year cannot be told apart", option: "schema",
+		effect: "takes a file in which the layout can be changed", times: true}
+	doubtZones = &doubt{what: "times with and without a zone; those without are read as UTC", option: "drop",
+		effect: "leaves the column out", times: true}
+	doubtDates = &doubt{what: "texts that look like dates or times in no known layout; write them as 2024-02-29 08:30", option: "drop", effect: "leaves the column out", numbers: true}
+	doubtMixed = &doubt{what: "numbers and other texts, read as a category", option: "numeric",
+		effect: "reads numbers, and rows with other texts cannot be used"}
+	doubtUnits = &doubt{what: "numbers with different units, not read as numbers; write them in one unit",
+		option: "drop", effect: "leaves the column out", numbers: true}
+	doubtLevels = &doubt{what: "only the most frequent texts are levels; the others count as one",
+		option: "max_levels", effect: "changes how many"}
+	doubtBuckets = &doubt{what: "too many different texts for levels; they share buckets by hash",
+		option: "max_levels", effect: "limits the levels instead"}
+	doubtUnfit = &doubt{what: "texts that are not valid UTF-8 or are too long; they are not levels", option: "drop",
+		effect: "leaves the column out"}
+	doubtAlike = &doubt{what: "texts that differ only in case, in spaces, in Unicode form or in invisible " +
+		"characters are different levels; write each in one way", option: "drop", effect: "leaves the column out"}
+	doubtUnique = &doubt{what: "nearly as many different texts as rows; not used", option: "categorical",
+		effect: "uses the column", dropped: true}
+	doubtConstant = &doubt{what: "the same value in all rows; not used", option: "categorical",
+		effect: "keeps it for later rows with other values", dropped: true}
+	doubtSame  = &doubt{what: "the same value in all rows", option: "drop", effect: "leaves the column out"}
+	doubtEmpty = &doubt{what: "no values; not used", option: "numeric", effect: "uses the column", dropped: true}
 )
 
 // doubtForm says that numbers have one of the forms.

@@ -176,7 +176,8 @@ func (t *Table) String() string {
 	for _, of := range []struct {
 		is        Type
 		one, many string
-	}{{Number, "number", "numbers"}, {Boolean, "boolean", "booleans"}, {Time, "time", "times"}, {Category, "category", "categories"}} {
+	}{{Number, "number", "numbers"}, {Boolean, "boolean", "booleans"}, {Time, "time", "times"},
+		{Category, "category", "categories"}} {
 		n, noun := count[of.is], of.many
 		if n == 1 {
 			noun = of.one
@@ -263,7 +264,8 @@ func (c *Column) validate() error {
 		return fmt.Errorf("unknown zone %.40q; want all, some or none", c.Zone)
 	}
 	if c.Unit != "" && (c.Type != Number || !slices.Contains(decimal.Units[:], c.Unit)) {
-		return fmt.Errorf("a %s cannot have the unit %.40q; numbers have one of %s", c.Type, c.Unit, strings.Join(decimal.Units[:], " "))
+		return fmt.Errorf("a %s cannot have the unit %.40q; numbers have one of %s", c.Type, c.Unit,
+			strings.Join(decimal.Units[:], " "))
 	}
 	return nil
 }
@@ -286,7 +288,8 @@ func (c *Column) validateLevels() error {
 		case len(l) > MaxLevelText:
 			return fmt.Errorf("level %d has %d bytes; at most %d are possible", i+1, len(l), MaxLevelText)
 		case i > 0 && l <= c.Levels[i-1]:
-			return fmt.Errorf("level %d (%.40q) does not come after %.40q; levels are ascending and distinct", i+1, l, c.Levels[i-1])
+			return fmt.Errorf("level %d (%.40q) does not come after %.40q; levels are ascending and distinct", i+1, l,
+				c.Levels[i-1])
 		}
 	}
 	return nil

@@ -109,7 +109,8 @@ func (s *Survey) Column(column int) *Summary {
 		return cmp.Or(cmp.Compare(b.Rows, a.Rows), strings.Compare(a.Text, b.Text))
 	})
 	sum.Texts = all.n
-	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.of(isNumber), all.of(isWhole), all.of(hasZeros), all.of(isBoolean)
+	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.of(isNumber), all.of(isWhole), all.of(hasZeros),
+		all.of(isBoolean)
 	sum.tally = all
 	slices.Sort(sum.absent)
 	sum.Times, sum.Units = all.named(firstLayout, TimeLayoutNames()), all.named(firstUnit, decimal.Units[:])

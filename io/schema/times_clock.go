@@ -37,7 +37,8 @@ func (c *clock) year(short bool) int {
 
 // monthNames are those of the months, in lower case. Three letters are enough.
 var monthNames = [...]string{
-	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+	"december",
 }
 
 // month reads the name of a month in English, in any case.

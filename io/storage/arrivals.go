@@ -155,9 +155,12 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 	found.Changed, found.Waiting = len(changed), len(waiting)
 	found.note(changed, ChangedNote)
 	found.note(future, func(path string) string {
-		return fmt.Sprintf("%s has a time in the future: it is read when its size and time have not changed for %v", path, w.Settle)
+		return fmt.Sprintf("%s has a time in the future: it is read when its size and time have not changed for %v",
+			path, w.Settle)
 	})
-	found.note(slices.DeleteFunc(slices.Collect(maps.Keys(waiting)), func(name string) bool { return w.waiting[name] == waiting[name] }),
+	found.note(slices.DeleteFunc(slices.Collect(maps.Keys(waiting)), func(name string) bool {
+		return w.waiting[name] == waiting[name]
+	}),
 		func(name string) string { return "waiting for " + name + ": " + waiting[name] })
 	if found.Old > w.old {
 		found.Notes = append(found.Notes, fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", found.Old))

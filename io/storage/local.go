@@ -124,14 +124,16 @@ func (local) Stat(ctx context.Context, name string) (Object, error) {
 	case !fi.Mode().IsRegular():
 		return Object{}, Invalid("not a regular file (a pipe or device cannot be read twice)")
 	}
-	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Modified: fi.ModTime().UnixNano(), Identity: identity(fi)}, nil
+	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Modified: fi.ModTime().UnixNano(),
+		Identity: identity(fi)}, nil
 }
 
 // version combines size, modification time and change time. A program can reset the
 // modification time, but not the change time.
 func version(fi fs.FileInfo) string {
 	const base = 36
-	return strconv.FormatInt(fi.Size(), base) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), base) + "." + strconv.FormatInt(changed(fi), base)
+	return strconv.FormatInt(fi.Size(), base) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), base) + "." +
+		strconv.FormatInt(changed(fi), base)
 }
 
 func (local) Exists(ctx context.Context, name string) (bool, error) {

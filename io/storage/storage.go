@@ -75,7 +75,8 @@ func (e *Error) Refused() bool {
 	}
 	for _, target := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
-		ErrChanged, ErrSwapped, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
+		ErrChanged, ErrSwapped, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EISDIR,
+		syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
 	} {
 		if errors.Is(e.Err, target) {
 			return true
@@ -130,7 +131,8 @@ func Busy(process int, host string) error {
 	if process == 0 {
 		return ErrBusy
 	}
-	return &Reason{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory", process, host), Kind: ErrBusy}
+	return &Reason{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory",
+		process, host), Kind: ErrBusy}
 }
 
 // reason returns the cause without the operation and path that package os

@@ -47,7 +47,8 @@ type figure struct {
 
 // accuracies measures the methods on the tables. Every figure is kept in work and measured again only
 // when the program, its flags, the scripts or the rows have changed.
-func (o options) accuracies(show func(string, ...any), data, work, sets, only string, steps bool) (accuracyTable, error) {
+func (o options) accuracies(show func(string, ...any), data, work, sets, only string,
+	steps bool) (accuracyTable, error) {
 	if data == "" {
 		return accuracyTable{}, errors.New("bench: name the folder of the data sets with -data or $BOCHNER_DATA")
 	}
@@ -71,7 +72,10 @@ func (o options) accuracies(show func(string, ...any), data, work, sets, only st
 			show("without %s: %s is missing (make bench-accuracy makes it where PyPI can be reached)\n", m.about, o.python)
 			continue
 		}
-		if i := slices.IndexFunc(m.flags, func(f string) bool { return strings.HasPrefix(f, "--") && !strings.Contains(help, f+" ") }); i >= 0 {
+		if i := slices.IndexFunc(m.flags, func(f string) bool {
+			return strings.HasPrefix(f, "--") &&
+				!strings.Contains(help, f+" ")
+		}); i >= 0 {
 			show("without %s: the program has no %s\n", m.about, m.flags[i])
 			continue
 		}
@@ -202,7 +206,8 @@ func (o options) ourFigure(t dataset, m method, work string) (f figure, err erro
 	if f.Steps, err = stepsOf(model); err != nil {
 		return f, err
 	}
-	_, out, err = timed(o.program, append([]string{"evaluate", "--model", model, "--json", "--quiet"}, t.files(t.Test)...)...)
+	_, out, err = timed(o.program, append([]string{"evaluate", "--model", model, "--json", "--quiet"},
+		t.files(t.Test)...)...)
 	if err != nil {
 		return f, err
 	}

@@ -37,25 +37,31 @@ const generated = 10_000
 func datasets(data, work string, wanted func(name string) bool) ([]dataset, error) {
 	in := func(parts ...string) string { return filepath.Join(append([]string{data}, parts...)...) }
 	tables := []dataset{
-		{Name: "houses", Format: "csv", Task: "regression", Train: []string{in("csv", "houses.tsv.gz")}, Label: "target", Header: true},
+		{Name: "houses", Format: "csv", Task: "regression", Train: []string{in("csv", "houses.tsv.gz")}, Label: "target",
+			Header: true},
 		{Name: "letter", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "letter.scale.gz")}},
 		{
-			Name: "adult", Format: "csv", Task: "classification", Train: []string{in("csv", "adult-train.csv.gz")}, Test: []string{in("csv", "adult-test.csv.gz")}, Label: "-1",
+			Name: "adult", Format: "csv", Task: "classification", Train: []string{in("csv", "adult-train.csv.gz")},
+			Test: []string{in("csv", "adult-test.csv.gz")}, Label: "-1",
 			flags: []string{"--label_strip", " ."},
 		},
-		{Name: "a9a", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "a9a.gz")}, Test: []string{in("libsvm", "a9a.t.gz")}},
-		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "svmguide1.gz")}, Test: []string{in("libsvm", "svmguide1.t.gz")}},
+		{Name: "a9a", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "a9a.gz")},
+			Test: []string{in("libsvm", "a9a.t.gz")}},
+		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "svmguide1.gz")},
+			Test: []string{in("libsvm", "svmguide1.t.gz")}},
 		{
 			Name: "mnist", Format: "idx", Task: "classification", images: true,
 			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
 			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
 		},
 		{
-			Name: "mnist-10000", Format: "idx", Task: "classification", images: true, ours: true, flags: []string{"--features", "10000"},
+			Name: "mnist-10000", Format: "idx", Task: "classification", images: true, ours: true,
+			flags: []string{"--features", "10000"},
 			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
 			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
 		},
-		{Name: "cifar", Format: "cifar10", Task: "classification", Train: []string{in("cifar10", "first4000.bin.gz")}, images: true},
+		{Name: "cifar", Format: "cifar10", Task: "classification", Train: []string{in("cifar10", "first4000.bin.gz")},
+			images: true},
 	}
 	for _, name := range []string{"irrelevant", "tails", "rotated", "interactions", "categories"} {
 		task := "regression"

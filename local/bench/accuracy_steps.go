@@ -86,7 +86,8 @@ func stepFrom(standard, c candidate) (name string, beside candidate) {
 		return c.Metric + " metric", beside
 	}
 	changed := 0
-	for what, differs := range map[string]bool{"width": c.Width != standard.Width, "kernel": c.Kernel != standard.Kernel, "view": c.View != standard.View} {
+	for what, differs := range map[string]bool{"width": c.Width != standard.Width, "kernel": c.Kernel != standard.Kernel,
+		"view": c.View != standard.View} {
 		if differs {
 			name = what
 			changed++

@@ -54,7 +54,8 @@ func run() error {
 	flag.BoolVar(&big, "big", false, "With -train: 10,000 features too.")
 	flag.BoolVar(&learn, "learners", false, "Measure the learners in rounds on the data sets of $BOCHNER_DATA, instead.")
 	flag.StringVar(&o.program, "program", "build/bochner", "With -train, -learners and -accuracy: the program.")
-	flag.BoolVar(&accurate, "accuracy", false, "Measure the accuracy of models beside boosted trees', instead; -only names methods, separated by commas.")
+	flag.BoolVar(&accurate, "accuracy", false,
+		"Measure the accuracy of models beside boosted trees', instead; -only names methods, separated by commas.")
 	flag.StringVar(&data, "data", os.Getenv("BOCHNER_DATA"), "With -accuracy: folder of the data sets.")
 	flag.StringVar(&work, "work", "build/accuracy", "With -accuracy: folder for files and for figures, which are kept.")
 	flag.StringVar(&sets, "sets", "", "With -accuracy: tables, separated by commas; all if empty.")

@@ -43,7 +43,8 @@ type bout struct {
 func bouts(data string) []bout {
 	in := func(parts ...string) string { return filepath.Join(append([]string{data}, parts...)...) }
 	idx := func(part string) []string {
-		return []string{"--data", in("mnist", part+"-images-idx3-ubyte.gz"), "--label_files", in("mnist", part+"-labels-idx1-ubyte.gz")}
+		return []string{"--data", in("mnist", part+"-images-idx3-ubyte.gz"), "--label_files",
+			in("mnist", part+"-labels-idx1-ubyte.gz")}
 	}
 	train, test := idx("train"), idx("t10k")
 	// a9a.t lacks the last column, which is named for both.
@@ -57,9 +58,11 @@ func bouts(data string) []bout {
 		{"a9a, squared hinge", adult[0], adult[1], linear, svm("squared_hinge"), "squared_hinge", 1e-4, 1000},
 		{"a9a, logistic", adult[0], adult[1], linear, svm("logistic"), "logistic", 1e-4, 1000},
 		{"MNIST, D = 1,024, logistic, C = 1", train, test, mnist("1024"), svm("logistic"), "logistic", 10 * c10, 1000},
-		{"MNIST, D = 1,024, squared hinge, C = 1", train, test, mnist("1024"), svm("squared_hinge"), "squared_hinge", 10 * c10, 1000},
+		{"MNIST, D = 1,024, squared hinge, C = 1", train, test, mnist("1024"), svm("squared_hinge"), "squared_hinge",
+			10 * c10, 1000},
 		{"MNIST, D = 1,024, hinge, C = 10", train, test, mnist("1024"), svm("hinge"), "hinge", c10, 1000},
-		{"MNIST, D = 4,096, softmax, 5 epochs", train, test, mnist("4096"), []string{"--learner", "sgd", "--rounds", "5", "--partitions", "2"}, "softmax_sgd", 1e-7, 5},
+		{"MNIST, D = 4,096, softmax, 5 epochs", train, test, mnist("4096"),
+			[]string{"--learner", "sgd", "--rounds", "5", "--partitions", "2"}, "softmax_sgd", 1e-7, 5},
 	}
 }
 
@@ -68,7 +71,8 @@ func (o options) duels(show func(string, ...any)) ([]duel, error) {
 	if data == "" {
 		return nil, errors.New("bench: set BOCHNER_DATA to the folder of the data sets, which has mnist and libsvm")
 	}
-	show("%-42s %10s %12s %8s %10s %10s %12s %8s\n", "", "ours s", "objective", "error", "gap", "theirs s", "objective", "error")
+	show("%-42s %10s %12s %8s %10s %10s %12s %8s\n", "", "ours s", "objective", "error", "gap", "theirs s",
+		"objective", "error")
 	var all []duel
 	for _, b := range bouts(data) {
 		if !strings.Contains(b.name, o.only) {
@@ -99,7 +103,8 @@ func (o options) duel(b bout) (d duel, err error) {
 		}
 		return timed(o.program, append(flat, "--quiet")...)
 	}
-	spent, _, err := command([]string{"train", "--search", "none", "--model", in("model"), "--lambda", fmt.Sprint(b.lambda)}, b.train, b.features, b.ours)
+	spent, _, err := command([]string{"train", "--search", "none", "--model", in("model"), "--lambda",
+		fmt.Sprint(b.lambda)}, b.train, b.features, b.ours)
 	if err != nil {
 		return d, err
 	}
@@ -139,7 +144,8 @@ func (o options) duel(b bout) (d duel, err error) {
 			return d, err
 		}
 	}
-	_, out, err = timed(o.python, filepath.Join(o.script, "learners.py"), in("train"), in("test"), b.theirs, fmt.Sprint(b.lambda), fmt.Sprint(b.rounds))
+	_, out, err = timed(o.python, filepath.Join(o.script, "learners.py"), in("train"), in("test"), b.theirs,
+		fmt.Sprint(b.lambda), fmt.Sprint(b.rounds))
 	if err == nil {
 		err = json.Unmarshal([]byte(out), &d.Theirs)
 	}
@@ -149,5 +155,6 @@ func (o options) duel(b bout) (d duel, err error) {
 
 func (d duel) String() string {
 	return fmt.Sprintf("%-42s %10.2f %12.7f %6.2f %% %10.2g %10.2f %12.7f %6.2f %%",
-		d.Name, d.Ours.Seconds, d.Ours.Objective, 100*d.Ours.Error, d.Gap, d.Theirs.Seconds, d.Theirs.Objective, 100*d.Theirs.Error)
+		d.Name, d.Ours.Seconds, d.Ours.Objective, 100*d.Ours.Error, d.Gap, d.Theirs.Seconds, d.Theirs.Objective,
+		100*d.Theirs.Error)
 }

@@ -26,7 +26,8 @@ type machine struct {
 }
 
 func describe() machine {
-	m := machine{CPU: "unknown CPU", Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Levels: blas.Levels()}
+	m := machine{CPU: "unknown CPU", Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH,
+		Go: runtime.Version(), Levels: blas.Levels()}
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		var family, model string
 		for line := range bytes.Lines(info) {
@@ -55,5 +56,6 @@ func describe() machine {
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf("%s, %d cores, load %s, %s, %s, levels %s, commit %s\n", m.CPU, m.Cores, m.Load, m.System, m.Go, strings.Join(m.Levels, " "), m.Commit)
+	return fmt.Sprintf("%s, %d cores, load %s, %s, %s, levels %s, commit %s\n", m.CPU, m.Cores, m.Load, m.System, m.Go,
+		strings.Join(m.Levels, " "), m.Commit)
 }

@@ -59,14 +59,16 @@ func (p *pool) get(s setting) (*process, error) {
 	q := &process{what: "Go on " + s.core, cmd: exec.Command(self, "-serve", fmt.Sprint(s.threads))}
 	// Other variables of OpenBLAS and OpenMP must not decide for us.
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "OPENBLAS_") || strings.HasPrefix(v, "OMP_") || strings.HasPrefix(v, "BOCHNER_CPU=") || strings.HasPrefix(v, "GOMAXPROCS=")
+		return strings.HasPrefix(v, "OPENBLAS_") || strings.HasPrefix(v, "OMP_") || strings.HasPrefix(v, "BOCHNER_CPU=") ||
+			strings.HasPrefix(v, "GOMAXPROCS=")
 	})
 	q.cmd.Env = append(env, "BOCHNER_CPU="+s.core, fmt.Sprint("GOMAXPROCS=", s.threads))
 	if s.python {
 		q.what = "OpenBLAS on " + s.core
 		q.cmd = exec.Command(p.python, filepath.Join(p.script, "theirs.py"))
 		// Without the timeout its threads would spin on while the other side runs.
-		q.cmd.Env = append(env, "OPENBLAS_CORETYPE="+strings.ToUpper(s.core), fmt.Sprint("OPENBLAS_NUM_THREADS=", s.threads), "OPENBLAS_THREAD_TIMEOUT=4")
+		q.cmd.Env = append(env, "OPENBLAS_CORETYPE="+strings.ToUpper(s.core),
+			fmt.Sprint("OPENBLAS_NUM_THREADS=", s.threads), "OPENBLAS_THREAD_TIMEOUT=4")
 	}
 	q.cmd.Stderr = os.Stderr
 	if q.in, err = q.cmd.StdinPipe(); err != nil {
@@ -90,7 +92,8 @@ func (p *pool) get(s setting) (*process, error) {
 	}
 	// OpenBLAS falls back to its slowest kernels for a CPU it does not know.
 	if len(q.Cores) != 1 || !strings.EqualFold(q.Cores[0], s.core) || q.Threads != s.threads {
-		return nil, fmt.Errorf("bench: %s: it runs on %q and %d threads, want %s and %d", q.what, q.Cores, q.Threads, s.core, s.threads)
+		return nil, fmt.Errorf("bench: %s: it runs on %q and %d threads, want %s and %d", q.what, q.Cores, q.Threads,
+			s.core, s.threads)
 	}
 	return q, nil
 }

@@ -75,7 +75,8 @@ func rows() []row {
 	for i, p := range pairs {
 		for _, ours := range []string{"mapgram", "mapgram-paired"} {
 			for _, threads := range []int{1, 2} {
-				r := row{ours: ours, theirs: "mapgram", what: ours + " d =", n: 784, threads: threads, level: p.level, core: p.core, work: mapRows * 1e-3, unit: "krow/s"}
+				r := row{ours: ours, theirs: "mapgram", what: ours + " d =", n: 784, threads: threads, level: p.level,
+					core: p.core, work: mapRows * 1e-3, unit: "krow/s"}
 				if i == 0 {
 					r.target = 1.9
 				}
@@ -84,26 +85,31 @@ func rows() []row {
 		}
 	}
 	for i, p := range pairs {
-		add(row{ours: "sorf", theirs: "fourier", what: "structured map d =", n: 784, threads: 1, level: p.level, against: "own dense map",
-			work: mapRows * 1e-3, unit: "krow/s", target: []float64{8, 0}[i]})
+		add(row{ours: "sorf", theirs: "fourier", what: "structured map d =", n: 784, threads: 1, level: p.level,
+			against: "own dense map",
+			work:    mapRows * 1e-3, unit: "krow/s", target: []float64{8, 0}[i]})
 	}
 	for _, p := range pairs {
 		for _, threads := range []int{1, 2} {
-			add(row{ours: "cholesky", theirs: "cholesky", what: "cholesky", n: 4096, threads: threads, level: p.level, core: p.core,
+			add(row{ours: "cholesky", theirs: "cholesky", what: "cholesky", n: 4096, threads: threads, level: p.level,
+				core: p.core,
 				work: 4096. * 4096 * 4096 / 3e9, unit: "GF/s", target: 0.85})
 		}
 	}
 	for _, p := range pairs {
 		for _, n := range []int{10_000, 1_000_000} {
 			for _, name := range []string{"dot", "axpy"} {
-				add(row{ours: name, theirs: "gonum-" + name, what: name + " n =", n: n, threads: 1, level: p.level, against: "gonum", work: 2e-9 * float64(n), unit: "GF/s"})
+				add(row{ours: name, theirs: "gonum-" + name, what: name + " n =", n: n, threads: 1, level: p.level,
+					against: "gonum", work: 2e-9 * float64(n), unit: "GF/s"})
 			}
-			add(row{ours: "axpys", theirs: "gonum-axpys", what: fmt.Sprintf("axpy, %d rows × %d, n =", batchRows, batchOutputs), n: n, threads: 1,
+			add(row{ours: "axpys", theirs: "gonum-axpys",
+				what: fmt.Sprintf("axpy, %d rows × %d, n =", batchRows, batchOutputs), n: n, threads: 1,
 				level: p.level, against: "gonum", work: 2e-9 * batchRows * batchOutputs * float64(n), unit: "GF/s"})
 			// Both read as many bytes, which is what takes their time: of vectors in a
 			// cache, that of the second level and of the third.
 			for _, name := range []string{"dot", "axpy"} {
-				add(row{ours: name, theirs: "read", what: name + " n =", n: n, threads: 1, level: p.level, against: "plain read", work: 8e-9 * float64(n), unit: "GB/s"})
+				add(row{ours: name, theirs: "read", what: name + " n =", n: n, threads: 1, level: p.level, against: "plain read",
+					work: 8e-9 * float64(n), unit: "GB/s"})
 			}
 		}
 	}

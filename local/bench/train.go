@@ -52,7 +52,8 @@ func (o options) contest(d int) (contest, error) {
 	ours := func() error {
 		turn++
 		return entry(0, o.program, "train",
-			"--data", filepath.Join(folder, "train-images-idx3-ubyte.gz"), "--label_files", filepath.Join(folder, "train-labels-idx1-ubyte.gz"),
+			"--data", filepath.Join(folder, "train-images-idx3-ubyte.gz"), "--label_files",
+			filepath.Join(folder, "train-labels-idx1-ubyte.gz"),
 			"--width", "7", "--features", fmt.Sprint(d), "--lambda", "1e-8,1e-7,1e-6,1e-5,1e-4,1e-3", "--folds", "5",
 			"--timings", "--model", filepath.Join(work, fmt.Sprint("model", turn)))
 	}
@@ -89,7 +90,8 @@ func timed(name string, args ...string) (cost, string, error) {
 	if runtime.GOOS == "linux" {
 		peak *= 1024
 	}
-	return cost{took.Seconds(), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), peak}, out.String(), nil
+	return cost{took.Seconds(), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), peak},
+		out.String(), nil
 }
 
 func (c contest) String() string {

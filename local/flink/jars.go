@@ -41,7 +41,8 @@ func fetch(ctx context.Context, lib string) error {
 	if err := os.RemoveAll(lib); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "mvn", "--batch-mode", "--quiet", "--strict-checksums", plugin, "-DoutputDirectory="+lib)
+	cmd := exec.CommandContext(ctx, "mvn", "--batch-mode", "--quiet", "--strict-checksums", plugin,
+		"-DoutputDirectory="+lib)
 	cmd.Dir = dir
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("mvn: %w\n%s", err, bytes.TrimSpace(text))

@@ -68,7 +68,8 @@ func (c *cluster) configure() error {
 var opens = []string{
 	"java.base/java.io", "java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.net", "java.base/java.nio",
 	"java.base/java.text", "java.base/java.time", "java.base/java.util", "java.base/java.util.concurrent",
-	"java.base/java.util.concurrent.atomic", "java.base/java.util.concurrent.locks", "java.base/sun.net.util", "java.base/sun.nio.ch",
+	"java.base/java.util.concurrent.atomic", "java.base/java.util.concurrent.locks", "java.base/sun.net.util",
+	"java.base/sun.nio.ch",
 }
 
 func java(args ...string) *exec.Cmd {
@@ -84,7 +85,8 @@ func java(args ...string) *exec.Cmd {
 // settings that go with process.size.
 func (c *cluster) flinkProcess(kind, class string, args ...string) (*exec.Cmd, error) {
 	conf := filepath.Join(c.run, "conf")
-	ask := java("-cp", c.classPath(), "org.apache.flink.runtime.util.bash.BashJavaUtils", "GET_"+kind+"_RESOURCE_PARAMS", "-c", conf)
+	ask := java("-cp", c.classPath(), "org.apache.flink.runtime.util.bash.BashJavaUtils", "GET_"+kind+"_RESOURCE_PARAMS",
+		"-c", conf)
 	text, err := ask.CombinedOutput()
 	const mark = "BASH_JAVA_UTILS_EXEC_RESULT:"
 	var found [][]string

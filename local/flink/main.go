@@ -52,12 +52,15 @@ func run(ctx context.Context) (code int, err error) {
 	flag.IntVar(&o.slots, "slots", 2, "task slots of each task manager")
 	flag.IntVar(&o.parallelism, "parallelism", 0, "tasks of each stage; 0 is one for each task manager")
 	flag.StringVar(&o.memory, "memory", "2g", "`size` of each task manager, without its worker")
-	flag.StringVar(&o.offHeap, "off_heap", "640m", "part of -memory for messages and the program on their way to the worker")
+	flag.StringVar(&o.offHeap, "off_heap", "640m",
+		"part of -memory for messages and the program on their way to the worker")
 	flag.IntVar(&o.attempts, "attempts", 5, "how often Flink restarts a job whose task manager or worker ended")
 	flag.DurationVar(&o.checkpoints, "checkpoints", 0, "`interval` of checkpoints, which streams need; 0 for none")
-	flag.BoolVar(&o.pool, "pool", false, "workers come from Beam's pool beside the task manager, as deploy/flink has it, and not from the task manager; takes -task_managers 1")
+	flag.BoolVar(&o.pool, "pool", false, "workers come from Beam's pool beside the task manager, as deploy/flink has "+
+		"it, and not from the task manager; takes -task_managers 1")
 	open := flag.Bool("open", false, "run the command in the network of the machine, where others may reach the ports of the job server")
-	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of a copy that every job stages")
+	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of "+
+		"a copy that every job stages")
 	flag.Parse()
 	if o.pool && o.managers != 1 {
 		return 0, fmt.Errorf("-pool: each task manager has its own at port %d, of which a machine has one; give -task_managers 1", poolPort)

@@ -75,7 +75,8 @@ func (r *role) says(ctx context.Context, pattern string, patience time.Duration)
 		select {
 		case <-r.done:
 		case <-deadline:
-			return "", fmt.Errorf("%s is not ready after %v; the end of %s:\n%s", r.name, patience, r.log, tail(string(text), 20))
+			return "", fmt.Errorf("%s is not ready after %v; the end of %s:\n%s", r.name, patience, r.log,
+				tail(string(text), 20))
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(100 * time.Millisecond):

@@ -118,7 +118,8 @@ func (j *job) words(l line) []string {
 		}
 	}
 	if j.readers > 0 && l.words[0] != "models" {
-		words = append(words, "--runner", "universal", "--endpoint", j.endpoint, "--environment_type", "LOOPBACK", "--lanes", fmt.Sprint(j.readers))
+		words = append(words, "--runner", "universal", "--endpoint", j.endpoint, "--environment_type", "LOOPBACK",
+			"--lanes", fmt.Sprint(j.readers))
 	}
 	return words
 }

@@ -55,7 +55,8 @@ const digestsFile = "local/golden/digests.txt"
 
 func run(ctx context.Context) error {
 	binary := flag.String("binary", "build/bochner", "program to run")
-	data := flag.String("data", os.Getenv("BOCHNER_DATA"), "folder of the real data sets; without it only generated ones are used")
+	data := flag.String("data", os.Getenv("BOCHNER_DATA"),
+		"folder of the real data sets; without it only generated ones are used")
 	dir := flag.String("dir", "build/golden", "directory for what the commands write, replaced")
 	only := flag.String("only", "", "regular expression: the jobs to run, named VARIANT/SET")
 	update := flag.Bool("update", false, "record the digests instead of comparing them")
@@ -89,7 +90,8 @@ func run(ctx context.Context) error {
 	}
 	if changes := recorded.changes(found); len(changes) > 0 {
 		fmt.Println(strings.Join(changes, "\n"))
-		return fmt.Errorf("%d outputs are not as recorded; compare the files in %s with those of the program before", len(changes), *dir)
+		return fmt.Errorf("%d outputs are not as recorded; compare the files in %s with those of the program before",
+			len(changes), *dir)
 	}
 	fmt.Printf("%d outputs are as recorded\n", found.size())
 	return nil

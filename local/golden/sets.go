@@ -66,7 +66,8 @@ func (s *set) write(dir string, files int) error {
 
 // flags returns the flags that a word stands for.
 func (s *set) flags(word string) (flags []string, ok bool) {
-	name, ok := map[string]string{"TRAIN": "train-*", "TEST": "test-*", "A": "a-*", "B": "b-*", "FORGET": "gone-*", "NIGHTS": "days/dt=YYYY-MM-DD/*"}[word]
+	name, ok := map[string]string{"TRAIN": "train-*", "TEST": "test-*", "A": "a-*", "B": "b-*", "FORGET": "gone-*",
+		"NIGHTS": "days/dt=YYYY-MM-DD/*"}[word]
 	if !ok {
 		return nil, false
 	}
@@ -88,8 +89,10 @@ func dataSets(ctx context.Context, r *runner, folder string) ([]*set, error) {
 		return nil, err
 	}
 	sets := []*set{
-		{name: "friedman", kinds: []string{"regression", "table"}, generated: true, label: []string{"--label", "y"}, tables: []table{friedman}},
-		{name: "typed", kinds: []string{"classes", "binary", "typed"}, generated: true, label: []string{"--label", "sold"}, tables: []table{typed()}},
+		{name: "friedman", kinds: []string{"regression", "table"}, generated: true, label: []string{"--label", "y"},
+			tables: []table{friedman}},
+		{name: "typed", kinds: []string{"classes", "binary", "typed"}, generated: true, label: []string{"--label", "sold"},
+			tables: []table{typed()}},
 	}
 	if folder == "" {
 		return sets, nil
@@ -100,8 +103,10 @@ func dataSets(ctx context.Context, r *runner, folder string) ([]*set, error) {
 	}{
 		{set{name: "letters", kinds: []string{"classes", "letters", "table"}}, "libsvm/letter.scale.gz"},
 		{set{name: "a9a", kinds: []string{"classes", "binary", "table"}}, "libsvm/a9a.gz"},
-		{set{name: "houses", kinds: []string{"regression", "table"}, label: []string{"--label", "target"}}, "csv/houses.tsv.gz"},
-		{set{name: "adult", kinds: []string{"classes", "binary"}, label: []string{"--label", "-1"}}, "csv/adult-train.csv.gz"},
+		{set{name: "houses", kinds: []string{"regression", "table"}, label: []string{"--label", "target"}},
+			"csv/houses.tsv.gz"},
+		{set{name: "adult", kinds: []string{"classes", "binary"}, label: []string{"--label", "-1"}},
+			"csv/adult-train.csv.gz"},
 	} {
 		text, err := unpacked(filepath.Join(folder, s.file))
 		if err != nil {
@@ -152,8 +157,10 @@ func typed() table {
 		if r.IntN(20) == 0 {
 			paid = ""
 		}
-		fmt.Fprintf(&text, "s%d,2026-%02d-%02d,%s,%d,%s,%s,%d,%t,\"said \"\"%d\"\", left\",%d,%s\n", r.IntN(60), 1+i*10/(trainRows+testRows), 1+r.IntN(28),
-			countries[country], 36+r.IntN(10), colours[colour], paid, r.IntN(1000), r.IntN(3) == 0, r.IntN(30), 1+r.IntN(4), sold)
+		fmt.Fprintf(&text, "s%d,2026-%02d-%02d,%s,%d,%s,%s,%d,%t,\"said \"\"%d\"\", left\",%d,%s\n", r.IntN(60),
+			1+i*10/(trainRows+testRows), 1+r.IntN(28),
+			countries[country], 36+r.IntN(10), colours[colour], paid, r.IntN(1000), r.IntN(3) == 0, r.IntN(30),
+			1+r.IntN(4), sold)
 	}
 	return lines(text.Bytes(), ".csv", true)
 }

@@ -79,8 +79,10 @@ func (e experiment) compositional(ctx context.Context) error {
 		budgets = []int{1000, 4000, 10000}
 	}
 	for _, dim := range budgets {
-		for _, k := range []kernel.Options{&skeleton.Options{Skeleton: mnist, Features: dim}, &fourier.GaussianOptions{Features: dim}} {
-			percent, trained, err := e.testError(ctx, "compositional-model", pipelines.Spec{Kernel: k, Seed: 1}, pipelines.LambdaOptions{})
+		for _, k := range []kernel.Options{&skeleton.Options{Skeleton: mnist, Features: dim},
+			&fourier.GaussianOptions{Features: dim}} {
+			percent, trained, err := e.testError(ctx, "compositional-model", pipelines.Spec{Kernel: k, Seed: 1},
+				pipelines.LambdaOptions{})
 			if err != nil {
 				return err
 			}

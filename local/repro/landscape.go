@@ -34,7 +34,8 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r, err := align.Learn(train.x, 2, train.class, 2, g.options(len(train.class), width, frequencies, 1), runtime.GOMAXPROCS(0), nil)
+		r, err := align.Learn(train.x, 2, train.class, 2, g.options(len(train.class), width, frequencies, 1),
+			runtime.GOMAXPROCS(0), nil)
 		if err != nil {
 			return err
 		}

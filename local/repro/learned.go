@@ -19,9 +19,12 @@ import (
 // test accuracy in percent, by task and number of features, of random Fourier features, of those
 // of Sinha and Duchi, and of learned ones.
 var paperLearned = map[string]map[int][3]float64{
-	"MNIST 1-7":        {100: {97.42, 97.60, 99.05}, 500: {99.02, 98.95, 99.28}, 1000: {99.10, 99.05, 99.45}, 2000: {99.42, 99.21, 99.63}, 5000: {99.31, 99.37, 99.65}},
-	"MNIST 4-9":        {100: {87.72, 88.42, 93.02}, 500: {94.11, 93.99, 96.31}, 1000: {96.95, 95.88, 97.68}, 2000: {97.36, 97.18, 98.72}, 5000: {98.08, 97.76, 99.01}},
-	"MNIST 5-6":        {100: {91.96, 92.78, 96.62}, 500: {97.63, 97.60, 98.67}, 1000: {97.85, 97.85, 99.18}, 2000: {98.51, 98.36, 99.32}, 5000: {98.82, 98.54, 99.64}},
+	"MNIST 1-7": {100: {97.42, 97.60, 99.05}, 500: {99.02, 98.95, 99.28}, 1000: {99.10, 99.05, 99.45},
+		2000: {99.42, 99.21, 99.63}, 5000: {99.31, 99.37, 99.65}},
+	"MNIST 4-9": {100: {87.72, 88.42, 93.02}, 500: {94.11, 93.99, 96.31}, 1000: {96.95, 95.88, 97.68},
+		2000: {97.36, 97.18, 98.72}, 5000: {98.08, 97.76, 99.01}},
+	"MNIST 5-6": {100: {91.96, 92.78, 96.62}, 500: {97.63, 97.60, 98.67}, 1000: {97.85, 97.85, 99.18},
+		2000: {98.51, 98.36, 99.32}, 5000: {98.82, 98.54, 99.64}},
 	"CIFAR plane-bird": {100: {71.75, 73.30, 81.80}, 500: {78.30, 78.80, 82.15}, 1000: {79.85, 79.85, 83.00}},
 	"CIFAR auto-truck": {100: {69.70, 71.89, 84.80}, 500: {75.75, 77.33, 85.90}, 1000: {82.55, 83.62, 86.00}},
 	"CIFAR dog-frog":   {100: {70.80, 70.75, 81.95}, 500: {79.95, 78.95, 84.05}, 1000: {81.25, 81.25, 85.40}},
@@ -61,7 +64,8 @@ func (g *game) register(fs *flag.FlagSet) {
 	fs.IntVar(&g.steps, "steps", 0, "of learned: steps of a chain; 0 is 50 on the windmill and 40 elsewhere; the paper has 100")
 	fs.IntVar(&g.sample, "sample", 0, "of learned: rows that chains see; 0 is all on the windmill, as in the paper, and 2048 elsewhere")
 	fs.Float64Var(&g.rate, "rate", 0, "of learned: rate of the dual weights; 0 is 5 on the windmill and 1 elsewhere")
-	fs.IntVar(&g.alternations, "alternations", 0, "of learned: alternating projections of the dual weights, 10 in the paper; 0 is exact ones")
+	fs.IntVar(&g.alternations, "alternations", 0,
+		"of learned: alternating projections of the dual weights, 10 in the paper; 0 is exact ones")
 	fs.Float64Var(&g.c, "C", 1, "of learned: C of the support vector machines, on features of norm 1; of norm √T on the windmill")
 	fs.Float64Var(&g.width, "width", 1, "of learned: width of the kernel from whose frequencies chains start, over the median distance")
 	fs.Float64Var(&g.gameC, "game_C", 1, "of learned: C of the game")
@@ -107,7 +111,8 @@ func (g game) generated() bool {
 // learned repeats the experiments of the paper, those parts that the flags name.
 func (e experiment) learned(ctx context.Context, g game) error {
 	parts := map[string]func(context.Context, game) error{
-		"windmill": e.windmill, "checkerboard": e.checkerboard, "mnist": e.digitPairs, "cifar": e.imagePairs, "digits": e.allDigits, "landscape": e.landscape,
+		"windmill": e.windmill, "checkerboard": e.checkerboard, "mnist": e.digitPairs, "cifar": e.imagePairs,
+		"digits": e.allDigits, "landscape": e.landscape,
 	}
 	names := strings.Split(g.parts, ",")
 	for _, name := range names {
@@ -130,7 +135,8 @@ func (e experiment) digitPairs(ctx context.Context, g game) error {
 		return err
 	}
 	g = g.or(ofTables)
-	fmt.Printf("\nMNIST, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error (trials) | paper (apart, in standard errors)\n", g.c, g)
+	fmt.Printf("\nMNIST, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error (trials) | paper (apart, in "+
+		"standard errors)\n", g.c, g)
 	for _, pair := range [][2]int32{{1, 7}, {4, 9}, {5, 6}} {
 		task := fmt.Sprintf("MNIST %d-%d", pair[0], pair[1])
 		split := func(int) (a, b digits) { return train.pair(pair, 255), test.pair(pair, 255) }
@@ -149,11 +155,13 @@ func (e experiment) imagePairs(ctx context.Context, g game) error {
 		return err
 	}
 	g = g.or(ofTables)
-	fmt.Printf("\nCIFAR-10, a part of its images, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error (trials) | paper, with all images\n", g.c, g)
+	fmt.Printf("\nCIFAR-10, a part of its images, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error "+
+		"(trials) | paper, with all images\n", g.c, g)
 	for _, p := range []struct {
 		task string
 		pair [2]int32
-	}{{"plane-bird", [2]int32{0, 2}}, {"auto-truck", [2]int32{1, 9}}, {"dog-frog", [2]int32{5, 6}}, {"auto-ship", [2]int32{1, 8}}, {"auto-deer", [2]int32{1, 4}}} {
+	}{{"plane-bird", [2]int32{0, 2}}, {"auto-truck", [2]int32{1, 9}}, {"dog-frog", [2]int32{5, 6}},
+		{"auto-ship", [2]int32{1, 8}}, {"auto-deer", [2]int32{1, 4}}} {
 		rows := all.pair(p.pair, 1)
 		split := func(trial int) (train, test digits) { return rows.fifth(trial) }
 		if err := e.table(ctx, g, "CIFAR "+p.task, split, []int{100, 500, 1000}); err != nil {
@@ -164,7 +172,8 @@ func (e experiment) imagePairs(ctx context.Context, g game) error {
 }
 
 // table compares the methods on one task.
-func (e experiment) table(ctx context.Context, g game, task string, split func(trial int) (train, test digits), sizes []int) error {
+func (e experiment) table(ctx context.Context, g game, task string,
+	split func(trial int) (train, test digits), sizes []int) error {
 	if len(e.features) > 0 {
 		sizes = e.features
 	}
@@ -261,5 +270,6 @@ func (g game) String() string {
 	if g.alternations > 0 {
 		projections = fmt.Sprint(g.alternations, " alternating projections")
 	}
-	return fmt.Sprintf("%d chains of %d steps on %s, start of width %g medians, game C = %g, rate %g, %s", g.chains, g.steps, seen, g.width, g.gameC, g.rate, projections)
+	return fmt.Sprintf("%d chains of %d steps on %s, start of width %g medians, game C = %g, rate %g, %s", g.chains,
+		g.steps, seen, g.width, g.gameC, g.rate, projections)
 }

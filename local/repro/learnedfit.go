@@ -42,7 +42,8 @@ func (d digits) pair(of [2]int32, divide float32) (out digits) {
 func (d digits) fifth(trial int) (rest, held digits) {
 	shift := trial % 5
 	in := len(d.x) / len(d.class)
-	turned := digits{x: append(d.x[shift*in:len(d.x):len(d.x)], d.x[:shift*in]...), class: append(d.class[shift:len(d.class):len(d.class)], d.class[:shift]...)}
+	turned := digits{x: append(d.x[shift*in:len(d.x):len(d.x)], d.x[:shift*in]...),
+		class: append(d.class[shift:len(d.class):len(d.class)], d.class[:shift]...)}
 	return turned.split()
 }
 
@@ -53,7 +54,8 @@ func (e experiment) images(ctx context.Context) (d digits, err error) {
 	if err != nil {
 		return d, err
 	}
-	made, err := preprocess.HoG{Shape: preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}, Cell: 4, Orientations: 8}.New()
+	made, err := preprocess.HoG{Shape: preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}, Cell: 4,
+		Orientations: 8}.New()
 	if err != nil {
 		return d, err
 	}
@@ -103,7 +105,8 @@ func (g game) options(n int, width float64, frequencies int, seed uint64) align.
 // play returns frequencies that the game finds.
 func (g game) play(d digits, classes int, width float64, frequencies int, seed uint64) ([]float32, error) {
 	in := len(d.x) / len(d.class)
-	r, err := align.Learn(d.x, in, d.class, classes, g.options(len(d.class), width, frequencies, seed), runtime.GOMAXPROCS(0), nil)
+	r, err := align.Learn(d.x, in, d.class, classes, g.options(len(d.class), width, frequencies, seed),
+		runtime.GOMAXPROCS(0), nil)
 	if err != nil {
 		return nil, err
 	}

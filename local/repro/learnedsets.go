@@ -66,7 +66,8 @@ var ofWindmill = game{chains: 200, steps: 50, sample: math.MaxInt, rate: 5}
 // 2,000 rows of its windmill, does not say how it was made.
 func (e experiment) windmill(ctx context.Context, g game) error {
 	g = g.or(ofWindmill)
-	fmt.Printf("\nwindmill, 50,000 rows to test, hinge loss, %s; accuracy in %%, mean ± standard error (seeds) with C = %g on features of norm √T, as in the paper (the paper's, on 2,000 rows), then with C or ten times C, by rows held out\n", g, g.c)
+	fmt.Printf("\nwindmill, 50,000 rows to test, hinge loss, %s; accuracy in %%, mean ± standard error (seeds) with C "+
+		"= %g on features of norm √T, as in the paper (the paper's, on 2,000 rows), then with C or ten times C, by rows held out\n", g, g.c)
 	sizes := g.rows
 	if len(sizes) == 0 {
 		sizes = []int{2000, 10000}
@@ -87,7 +88,8 @@ func (e experiment) windmills(ctx context.Context, g game, n int64) error {
 		t      int
 	}{{"learned", 100}, {"learned", 300}, {"learned", 1000}, {"RBF", 100}, {"RBF", 1000}} {
 		for _, rule := range []string{"", ", C held out"} {
-			cells = append(cells, &learnedCell{Task: fmt.Sprintf("windmill, %d rows", n), Features: kind.t, Method: kind.method + rule})
+			cells = append(cells, &learnedCell{Task: fmt.Sprintf("windmill, %d rows", n), Features: kind.t,
+				Method: kind.method + rule})
 		}
 	}
 	for seed := uint64(1); seed <= uint64(e.seeds); seed++ {
@@ -138,7 +140,8 @@ func (e experiment) windmills(ctx context.Context, g game, n int64) error {
 	for i, cell := range cells {
 		cell.compare(paper[fmt.Sprint(cell.Method, " ", cell.Features)], testRows)
 		if i%2 == 0 {
-			fmt.Printf("%5d rows  %-8s T = %4d  %5.2f ± %.2f (%d)", n, cell.Method, cell.Features, cell.Mean, cell.Error, len(cell.Accuracy))
+			fmt.Printf("%5d rows  %-8s T = %4d  %5.2f ± %.2f (%d)", n, cell.Method, cell.Features, cell.Mean, cell.Error,
+				len(cell.Accuracy))
 			if cell.Paper > 0 {
 				fmt.Printf(" | %5.2f", cell.Paper)
 			}
@@ -155,7 +158,8 @@ func (e experiment) checkerboard(ctx context.Context, g game) error {
 	if len(g.rows) > 0 {
 		n = g.rows[0]
 	}
-	fmt.Printf("\ncheckerboard, %d rows, 50,000 to test, hinge loss; accuracy in %%; the paper, on 2,000 rows of its checkerboard: RBF 95.1, 29 harmonics 99.1\n", n)
+	fmt.Printf("\ncheckerboard, %d rows, 50,000 to test, hinge loss; accuracy in %%; the paper, on 2,000 rows of its "+
+		"checkerboard: RBF 95.1, 29 harmonics 99.1\n", n)
 	for seed := uint64(1); seed <= uint64(e.seeds); seed++ {
 		train, test, err := sets(ctx, "checkerboard", int64(n), seed)
 		if err != nil {
@@ -163,7 +167,8 @@ func (e experiment) checkerboard(ctx context.Context, g game) error {
 		}
 		fmt.Printf("seed %d  RBF of 2,000 features, C = 10,000, by width over the median distance:", seed)
 		for _, share := range []float64{1, 0.5, 0.25, 0.125} {
-			drawn, err := recipeOf(&learned.Frequencies{In: 3, Count: 1000, W: align.Propose(1000, 3, share*medianDistance(train.x, 3), seed)})
+			drawn, err := recipeOf(&learned.Frequencies{In: 3, Count: 1000,
+				W: align.Propose(1000, 3, share*medianDistance(train.x, 3), seed)})
 			if err != nil {
 				return err
 			}
@@ -222,7 +227,8 @@ func (e experiment) allDigits(ctx context.Context, g game) error {
 			return err
 		}
 		for _, n := range []int{500, 5000} {
-			if err := score(fmt.Sprintf("seed %d, %d of RBF", seed, n), fourier.Gaussian{In: in, Out: n, Width: width, Seed: seed}); err != nil {
+			if err := score(fmt.Sprintf("seed %d, %d of RBF", seed, n),
+				fourier.Gaussian{In: in, Out: n, Width: width, Seed: seed}); err != nil {
 				return err
 			}
 		}

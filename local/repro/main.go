@@ -114,20 +114,23 @@ func (e experiment) write(name string, cells any) error {
 func (e experiment) mnist(part string) dataset.Options {
 	dir := filepath.Join(e.data, "mnist")
 	return dataset.Options{
-		Data:    []string{filepath.Join(dir, part+"-images-idx3-ubyte.gz")},
-		Formats: []dataset.FormatOptions{idxio.Options{LabelFiles: []string{filepath.Join(dir, part+"-labels-idx1-ubyte.gz")}}},
+		Data: []string{filepath.Join(dir, part+"-images-idx3-ubyte.gz")},
+		Formats: []dataset.FormatOptions{idxio.Options{LabelFiles: []string{filepath.Join(dir,
+			part+"-labels-idx1-ubyte.gz")}}},
 	}
 }
 
 // testError trains on MNIST and returns the error on its test part in percent.
-func (e experiment) testError(ctx context.Context, name string, o pipelines.Spec, lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
+func (e experiment) testError(ctx context.Context, name string, o pipelines.Spec,
+	lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
 	o.Data = e.mnist("train")
 	model := filepath.Join(e.out, name)
 	if err := os.RemoveAll(model); err != nil {
 		return 0, nil, err
 	}
 	defer os.RemoveAll(model)
-	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: o, Model: model, Lambda: lambda, Search: pipelines.NoSearch})
+	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: o, Model: model, Lambda: lambda,
+		Search: pipelines.NoSearch})
 	if err != nil {
 		return 0, nil, err
 	}

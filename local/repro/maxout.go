@@ -66,7 +66,8 @@ func (e experiment) maxout(ctx context.Context) error {
 		unit.Apply(d.x, d.x, len(d.class))
 	}
 	var cells []maxoutCell
-	fmt.Println("MNIST test error in %, rows of norm 1, λ by held-out errors; mean ± deviation over seeds, ours | paper (apart, in standard errors)")
+	fmt.Println("MNIST test error in %, rows of norm 1, λ by held-out errors; mean ± deviation over seeds, ours | " +
+		"paper (apart, in standard errors)")
 	for _, m := range units {
 		for _, q := range qs {
 			cell := maxoutCell{Q: q, Units: m}

@@ -26,7 +26,8 @@ func main() {
 	flag.IntVar(&t.Reloads, "reloads", 10, "models that replace the first one")
 	flag.IntVar(&t.Kills, "kills", 3, "how often the stream is killed, with its workers")
 	flag.IntVar(&t.Managers, "managers", 1, "how often the job server is killed")
-	flag.StringVar(&t.Runner, "runner", "universal", "universal, on a job server that is started here, or direct, which has none")
+	flag.StringVar(&t.Runner, "runner", "universal",
+		"universal, on a job server that is started here, or direct, which has none")
 	flag.StringVar(&t.Dir, "dir", "", "directory to work in; a temporary one by default, removed at the end")
 	flag.Parse()
 	if err := inDir(context.Background(), &t); err != nil {

@@ -90,7 +90,8 @@ func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, erro
 		m[j*d+j] += r.Floor / (1 + r.Floor)
 	}
 	if pivot, ok := blas.Cholesky(m, d, threads); !ok {
-		return nil, fmt.Errorf("agop: the metric is not positive definite at column %d; raise the floor above %g", pivot+1, r.Floor)
+		return nil, fmt.Errorf("agop: the metric is not positive definite at column %d; raise the floor above %g",
+			pivot+1, r.Floor)
 	}
 	for i := range d {
 		for j := range i + 1 {

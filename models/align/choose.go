@@ -85,7 +85,8 @@ func Choose(z []float32, r int, class []int32, classes int, o Options, progress 
 // Harmonics plays the game with the first harmonics of rows x (n×d, of which only the direction
 // matters), each with a mean square of 1, for the kernel to choose from (Choose). It returns the harmonics
 // that were taken, with their counts. It panics if x is too short.
-func Harmonics(x []float32, d, first int, class []int32, classes int, o Options, progress func(Report)) (learned.Harmonics, *Chosen, error) {
+func Harmonics(x []float32, d, first int, class []int32, classes int, o Options,
+	progress func(Report)) (learned.Harmonics, *Chosen, error) {
 	taken := learned.Harmonics{In: d}
 	if d < 2 || first < 1 {
 		return taken, nil, fmt.Errorf("align: harmonics need rows of at least 2 values, and at least 1 harmonic (have %d, %d)", d, first)

@@ -24,7 +24,8 @@ type Result struct {
 // on the rows and their order, but not on the number of threads. progress, if not nil, is called
 // with each round's report. The error names the invalid option or class, or says that values are
 // too large. It panics if x is too short.
-func Learn(x []float32, d int, class []int32, classes int, o Options, threads int, progress func(Report)) (*Result, error) {
+func Learn(x []float32, d int, class []int32, classes int, o Options, threads int,
+	progress func(Report)) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,8 @@ func (l *Learner) Validate() error {
 	}
 	switch {
 	case l.Alternations != 0 || l.Sample != 0:
-		return fmt.Errorf("align: alternations and sample must be 0 for rows in partitions, which are projected exactly and searched on the given sample (have %d, %d)", l.Alternations, l.Sample)
+		return fmt.Errorf("align: alternations and sample must be 0 for rows in partitions, which are projected exactly "+
+			"and searched on the given sample (have %d, %d)", l.Alternations, l.Sample)
 	case l.Dim < 1 || l.Dim > rows.MaxDim:
 		return fmt.Errorf("align: dim must be 1 to %d (have %d)", rows.MaxDim, l.Dim)
 	case l.Classes < 2:
@@ -56,7 +57,8 @@ func (l *Learner) Validate() error {
 	case len(l.Class) == 0 || len(l.X) != len(l.Class)*l.Dim:
 		return fmt.Errorf("align: a sample of %d classes and %d numbers, for rows of %d", len(l.Class), len(l.X), l.Dim)
 	case slices.Min(l.Class) < 0 || int(slices.Max(l.Class)) >= l.Classes:
-		return fmt.Errorf("align: classes from %d to %d in the sample; have %d", slices.Min(l.Class), slices.Max(l.Class), l.Classes)
+		return fmt.Errorf("align: classes from %d to %d in the sample; have %d", slices.Min(l.Class),
+			slices.Max(l.Class), l.Classes)
 	}
 	return nil
 }

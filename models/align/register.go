@@ -23,7 +23,8 @@ type Sealed struct {
 
 // EncodeSample returns what the file of the learner's sample holds.
 func (l *Learner) EncodeSample() []byte {
-	return safetensors.Encode(nil, safetensors.Of("x", l.X, len(l.Class), l.Dim), safetensors.Of("class", l.Class, len(l.Class)))
+	return safetensors.Encode(nil, safetensors.Of("x", l.X, len(l.Class), l.Dim),
+		safetensors.Of("class", l.Class, len(l.Class)))
 }
 
 type searched struct {

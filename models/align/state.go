@@ -121,7 +121,8 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	switch current := s.phase == score || s.phase == ascend; {
 	case s.game.K != k || s.game.N < 0 || s.phase != begin && s.game.N == 0:
 		return nil, fmt.Errorf("%d rows with %d weights each", s.game.N, s.game.K)
-	case s.now > learned || current && s.now == 0 || learned > l.Frequencies || s.phase == search && learned == l.Frequencies:
+	case s.now > learned || current && s.now == 0 || learned > l.Frequencies ||
+		s.phase == search && learned == l.Frequencies:
 		return nil, fmt.Errorf("phase %s with %d new frequencies of %d", s.phase, s.now, learned)
 	case s.game.Rounds < 0 || s.game.Rounds >= maxRounds:
 		return nil, fmt.Errorf("%d rounds of the game", s.game.Rounds)
@@ -146,7 +147,8 @@ func encodeDual(d *Dual, class []int32) []byte {
 	if d.N == 0 {
 		return nil
 	}
-	return loss.EncodeRecord(dualKind, nil, safetensors.Of("alpha", d.Alpha, d.K, d.N), safetensors.Of("class", class, d.N))
+	return loss.EncodeRecord(dualKind, nil, safetensors.Of("alpha", d.Alpha, d.K, d.N),
+		safetensors.Of("class", class, d.N))
 }
 
 func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {

@@ -187,7 +187,8 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		return nil, iterative.Report{}, err
 	}
 	if n := sum.rows(r)[0]; r.Reads() && n != r.Rows {
-		return nil, iterative.Report{}, fmt.Errorf("falkon: round %d: %d training rows, the options say %d", r.round, n, r.Rows)
+		return nil, iterative.Report{}, fmt.Errorf("falkon: round %d: %d training rows, the options say %d",
+			r.round, n, r.Rows)
 	}
 	report := r.report(r.best())
 	if len(r.Path) > 1 && r.Done() {

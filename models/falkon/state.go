@@ -120,14 +120,16 @@ func (f *partial) encode() []byte {
 	for i := range f.exact {
 		sums, _ = f.exact[i].AppendBinary(sums)
 	}
-	return loss.EncodeRecord(partialKind, nil, safetensors.Of("most", f.most, len(f.most)), safetensors.Of("sums", f.sums, len(f.sums)),
+	return loss.EncodeRecord(partialKind, nil, safetensors.Of("most", f.most, len(f.most)),
+		safetensors.Of("sums", f.sums, len(f.sums)),
 		safetensors.Of("exact", sums, len(sums)))
 }
 
 // merge adds the partial result that encode wrote.
 func (f *partial) merge(data []byte) error {
 	rec := loss.OpenRecord(data, partialKind)
-	most, sums, raw := loss.Array[float32](rec, "most", len(f.most)), loss.Array[int64](rec, "sums", len(f.sums)), loss.Array[uint8](rec, "exact", -1)
+	most, sums, raw := loss.Array[float32](rec, "most", len(f.most)), loss.Array[int64](rec, "sums", len(f.sums)),
+		loss.Array[uint8](rec, "exact", -1)
 	err := rec.Err
 	for i := 0; err == nil && i < len(f.exact); i++ {
 		var t exact.Sum

@@ -15,8 +15,10 @@ const Name = "cg"
 
 func init() {
 	iterative.Register(iterative.Definition{
-		Name: Name, Aliases: []string{"falkon"}, Summary: "the least squares of ridge by conjugate gradients, for tens of thousands of features", Weighted: true, Joint: true,
-		New: func() iterative.Options { return NewTraining() },
+		Name: Name, Aliases: []string{"falkon"},
+		Summary: "the least squares of ridge by conjugate gradients, for tens of thousands of features", Weighted: true,
+		Joint: true,
+		New:   func() iterative.Options { return NewTraining() },
 		Open: func(options []byte, files iterative.Files) (iterative.Learner, error) {
 			var o Options
 			if err := json.Unmarshal(options, &o); err != nil {
@@ -102,5 +104,6 @@ func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	lambdas := int64(max(1, s.Lambdas))
 	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(t.Samples(s.Features))
-	return iterative.Memory{Worker: 28 * k * d, Partition: 4*stripRows*d + 24*k*d, Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}
+	return iterative.Memory{Worker: 28 * k * d, Partition: 4*stripRows*d + 24*k*d,
+		Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}
 }

@@ -26,7 +26,8 @@ const stripRows = 32
 func (r *round) Worker(int, []byte) (iterative.Worker, error) {
 	k := len(r.vectors)
 	return &worker{
-		round: r, partial: newPartial(r), threads: 1, sums64: blas.Make[float64](k * r.Dim), z: blas.Make[float32](stripRows * r.Dim),
+		round: r, partial: newPartial(r), threads: 1, sums64: blas.Make[float64](k * r.Dim),
+		z:      blas.Make[float32](stripRows * r.Dim),
 		scores: make([]float32, stripRows*k), factors: make([]float64, stripRows*k),
 	}, nil
 }

@@ -118,8 +118,10 @@ type Objective struct {
 // Problem returns the problem of a learner on n rows of dim features. counts are the
 // numbers of rows of the classes, or the sums of their weights; without classes, labels are
 // targets.
-func (o Objective) Problem(byDefault string, classes []string, counts []float64, dim int, n int64, lambda float64) (loss.Problem, error) {
-	p := loss.Problem{Loss: cmp.Or(o.Loss, byDefault), Epsilon: o.Epsilon, Regression: classes == nil, Outputs: max(1, len(classes)), Dim: dim, Rows: n, Lambda: lambda}
+func (o Objective) Problem(byDefault string, classes []string, counts []float64, dim int, n int64,
+	lambda float64) (loss.Problem, error) {
+	p := loss.Problem{Loss: cmp.Or(o.Loss, byDefault), Epsilon: o.Epsilon, Regression: classes == nil,
+		Outputs: max(1, len(classes)), Dim: dim, Rows: n, Lambda: lambda}
 	if o.Epsilon == 0 && (p.Loss == "huber" || p.Loss == "epsilon_insensitive") {
 		p.Epsilon = defaultEpsilon
 	}
@@ -163,7 +165,8 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 		}
 		c := slices.Index(classes, text[:at])
 		if c < 0 {
-			return nil, option.Errorf(name, "%q: no row is of class %q%s", text, text[:at], option.DidYouMean(text[:at], classes))
+			return nil, option.Errorf(name, "%q: no row is of class %q%s", text, text[:at],
+				option.DidYouMean(text[:at], classes))
 		}
 		w, err := strconv.ParseFloat(text[at+1:], 64)
 		if err != nil || !(w > 0) || math.IsInf(w, 0) {

@@ -84,7 +84,8 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &FitResult{Machine: &linear.Machine{Map: d.Map, Linear: r.Model, Grid: m.grids()}, Options: sealed, History: r.History, Ended: r.Ended}, nil
+	return &FitResult{Machine: &linear.Machine{Map: d.Map, Linear: r.Model, Grid: m.grids()}, Options: sealed,
+		History: r.History, Ended: r.Ended}, nil
 }
 
 // seed is that of the folds, the sample and the order of steps, where a training has one.

@@ -52,7 +52,8 @@ func OpenLearner(kind string, options []byte, files Files) (Learner, error) {
 	open, have := openers.of[kind], slices.Sorted(maps.Keys(openers.of))
 	openers.RUnlock()
 	if open == nil {
-		return nil, fmt.Errorf("rounds: unknown learner %q; have %s; import the package of the learner", kind, strings.Join(have, ", "))
+		return nil, fmt.Errorf("rounds: unknown learner %q; have %s; import the package of the learner", kind,
+			strings.Join(have, ", "))
 	}
 	return open(options, files)
 }

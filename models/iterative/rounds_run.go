@@ -59,7 +59,8 @@ func Run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) 
 			continue
 		}
 		if r := history[taken]; r.Objective-r.Objective != 0 {
-			return nil, fmt.Errorf("rounds: after %d rounds the objective is %g: the weights diverge; try a larger lambda or a smaller rate", taken, r.Objective)
+			return nil, fmt.Errorf("rounds: after %d rounds the objective is %g: the weights diverge; try a larger lambda or "+
+				"a smaller rate", taken, r.Objective)
 		}
 		if taken != report.Round {
 			if round, err = l.Open(best); err != nil {

@@ -52,7 +52,8 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	case d.Targets < 0 || d.Class != nil && d.Targets != 0:
 		return 0, 0, fmt.Errorf("linear: %d targets of a row; want at least one, and none where rows have classes", d.Targets)
 	case len(d.X) != n*in || len(d.Class) != n && len(d.Target) != n*d.targets():
-		return 0, 0, fmt.Errorf("linear: %d values are %d rows of %d, with %d labels", len(d.X), n, in, len(d.Class)+len(d.Target))
+		return 0, 0, fmt.Errorf("linear: %d values are %d rows of %d, with %d labels", len(d.X), n, in,
+			len(d.Class)+len(d.Target))
 	}
 	if d.Target != nil {
 		outputs = d.targets()

@@ -86,7 +86,8 @@ func SpreadGrid(scaled []float32, span TargetGrid) *TargetGrid {
 	at := func(q float64) float64 { return float64(s[int(float64(q*float64(len(s)-1))+0.5)]) }
 	spread := 0.0
 	// Distances of quantiles of a normal distribution, in standard deviations.
-	for _, c := range []struct{ tail, deviations float64 }{{0.25, normalQuartiles}, {0.1, 2.5631031310892007}, {0.02, 4.1074978212636450}} {
+	for _, c := range []struct{ tail, deviations float64 }{{0.25, normalQuartiles}, {0.1, 2.5631031310892007},
+		{0.02, 4.1074978212636450}} {
 		if spread = (at(1-c.tail) - at(c.tail)) / c.deviations; spread > 0 {
 			break
 		}

@@ -75,7 +75,8 @@ func New(name string, classes bool, epsilon float64) (*Loss, error) {
 		}
 		if classes && !e.classes || !classes && !e.targets {
 			of := map[bool]string{true: "classes", false: "targets"}
-			return nil, fmt.Errorf("loss: %s is for %s; for %s use one of %s", name, of[!classes], of[classes], strings.Join(names, ", "))
+			return nil, fmt.Errorf("loss: %s is for %s; for %s use one of %s", name, of[!classes], of[classes],
+				strings.Join(names, ", "))
 		}
 		l := &Loss{Name: name, classes: classes}
 		if e.scalar != nil {
@@ -86,7 +87,8 @@ func New(name string, classes bool, epsilon float64) (*Loss, error) {
 		}
 		return l, nil
 	}
-	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, option.DidYouMean(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, option.DidYouMean(name, names),
+		strings.Join(names, ", "))
 }
 
 // Classes reports whether labels are indices of classes. Otherwise they are targets.

@@ -80,7 +80,8 @@ func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 		}
 		w := vectors[k*d : (k+1)*d]
 		if least := noise(w, n, o); v < least {
-			return nil, fmt.Errorf("pca: component %d has variance %.3g; below %.3g it cannot be distinguished from the rounding of features to their grid: use at most %d, or a finer grid", k+1, v, least, k)
+			return nil, fmt.Errorf("pca: component %d has variance %.3g; below %.3g it cannot be distinguished from the "+
+				"rounding of features to their grid: use at most %d, or a finer grid", k+1, v, least, k)
 		}
 		orient(w)
 		var at float64

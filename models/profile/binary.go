@@ -133,7 +133,8 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	}
 	le := binary.LittleEndian
 	t := Sum{
-		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed | heavy | multi | twice)), Long: le.Uint32(b[1:])&long != 0},
+		opts: Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed | heavy | multi | twice)),
+			Long: le.Uint32(b[1:])&long != 0},
 		rows:  int64(le.Uint64(b[5:])),
 		norm2: math.Float64frombits(le.Uint64(b[17:])),
 	}
@@ -220,7 +221,8 @@ func (s *Sum) decodeTargets(b []byte) (rest []byte, ok bool) {
 	s.targets = make([]Range, n)
 	for c := range s.targets {
 		r := &s.targets[c]
-		r.Min, r.Max = math.Float64frombits(binary.LittleEndian.Uint64(b)), math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
+		r.Min, r.Max = math.Float64frombits(binary.LittleEndian.Uint64(b)),
+			math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
 		if !rows.Finite(float32(r.Min)) || !rows.Finite(float32(r.Max)) || !(r.Min <= r.Max) {
 			return nil, false
 		}

@@ -32,7 +32,8 @@ type Apart struct {
 
 // NewApart returns an empty Apart for the frequent rows of f.
 func NewApart(f *Frequency, seed uint64, l FoldLabels) *Apart {
-	return &Apart{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l, contents: map[uint64]*Content{}}
+	return &Apart{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
+		contents: map[uint64]*Content{}}
 }
 
 // Hashes counts those rows of a block that are counted apart. It appends to rest the indices of

@@ -60,7 +60,8 @@ func (d *DistinctRows) Code(c *wire.Coder) {
 	if !c.Reading() {
 		return
 	}
-	c.Check(slices.IsSorted(hashes) && len(slices.Compact(slices.Clone(hashes))) == len(hashes) && !(d.many && len(hashes) > 0))
+	c.Check(slices.IsSorted(hashes) && len(slices.Compact(slices.Clone(hashes))) == len(hashes) &&
+		!(d.many && len(hashes) > 0))
 	for _, h := range hashes {
 		d.add(h)
 	}

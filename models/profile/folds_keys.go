@@ -100,7 +100,8 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 		return r, k.cut(r, gap)
 	}
 	if !k.many && len(k.counts) < folds {
-		return nil, fmt.Errorf("there are %d different groups, fewer than %d folds; use fewer --folds, or other groups", len(k.counts), folds)
+		return nil, fmt.Errorf("there are %d different groups, fewer than %d folds; use fewer --folds, or other groups",
+			len(k.counts), folds)
 	}
 	// Few groups are placed one after the other, in the order of their hashes, in the fold that has
 	// the fewest rows: by hashes alone some folds would have none.

@@ -45,7 +45,9 @@ func (t *FoldTally) AddBlock(at FoldPlace, b *rows.Block, seed uint64, l FoldLab
 	s := &t.shards[len(t.shards)-1]
 	for i := range b.N {
 		content := l.contentOf(b, i, RowHash(seed, b.Row(i)))
-		k, found := slices.BinarySearchFunc(s.counts, content, func(c contentCount, h uint64) int { return cmp.Compare(c.content, h) })
+		k, found := slices.BinarySearchFunc(s.counts, content, func(c contentCount, h uint64) int {
+			return cmp.Compare(c.content, h)
+		})
 		switch {
 		case found:
 			s.counts[k].n++

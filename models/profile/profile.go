@@ -323,7 +323,8 @@ func (s *Sum) Result() Profile {
 		}
 		mean, variance := s.moments(j, present)
 		// Only damaged sums have a variance below zero.
-		q := Column{Min: c.min, Max: c.max, Mean: mean, Dev: math.Sqrt(max(variance, 0)), Nonzero: c.nonzero, Missing: c.missing}
+		q := Column{Min: c.min, Max: c.max, Mean: mean, Dev: math.Sqrt(max(variance, 0)), Nonzero: c.nonzero,
+			Missing: c.missing}
 		if c.nonzero < present {
 			q.Min, q.Max = min(q.Min, 0), max(q.Max, 0)
 		}

@@ -88,7 +88,8 @@ func (s *WeightSum) Result() *Weights {
 func (w *Weights) Validate(rows int64) error {
 	if w.Rows != rows || !(w.Min > 0) || !(w.Min <= w.Max) || !(w.Unit > 0) || !(w.Sum >= w.Max) || !(w.Effective > 0) ||
 		math.IsInf(w.Sum, 0) || math.IsInf(w.Effective, 0) {
-		return fmt.Errorf("weight: weights from %g to %g, multiples of %g, of sum %g, of %d rows, want %d", w.Min, w.Max, w.Unit, w.Sum, w.Rows, rows)
+		return fmt.Errorf("weight: weights from %g to %g, multiples of %g, of sum %g, of %d rows, want %d", w.Min, w.Max,
+			w.Unit, w.Sum, w.Rows, rows)
 	}
 	return nil
 }
@@ -153,7 +154,8 @@ func (s *WeightSum) Decode(b []byte) (rest []byte, err error) {
 		if b, err = t.squares.Decode(b); err != nil {
 			return nil, errDamagedWeights
 		}
-		valid := t.rows > 0 && t.rows < 1<<40 && t.min > 0 && t.min <= t.max && t.min >= rows.LeastWeight && t.max <= rows.MostWeight &&
+		valid := t.rows > 0 && t.rows < 1<<40 && t.min > 0 && t.min <= t.max && t.min >= rows.LeastWeight &&
+			t.max <= rows.MostWeight &&
 			t.odd&1 == 1 && t.odd < 1<<24 && t.exp >= -84 && t.exp <= 60 && t.total.Sign() > 0 && t.squares.Sign() > 0
 		if !valid {
 			return nil, errDamagedWeights

@@ -54,7 +54,8 @@ func SolveChain(o Options) (*Solution, error) {
 		return nil, err
 	}
 	first := judged[0]
-	fit.Table, fit.FoldErrors, fit.Trials, fit.FirstRows, fit.FoldVariance = table, errors, first.Trials, first.FirstRows, first.FoldVariance
+	fit.Table, fit.FoldErrors, fit.Trials, fit.FirstRows, fit.FoldVariance = table, errors, first.Trials,
+		first.FirstRows, first.FoldVariance
 	return fit, nil
 }
 

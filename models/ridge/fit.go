@@ -58,7 +58,8 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if err = shape.Validate(); err != nil {
 		return nil, err
 	}
-	o := Options{Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: 1}, Units: Units{Weights: grid}, Threads: runtime.GOMAXPROCS(0)}
+	o := Options{Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: 1}, Units: Units{Weights: grid},
+		Threads: runtime.GOMAXPROCS(0)}
 	if len(lambda) == 0 {
 		o.Lambda = AutoLambda()
 	}
@@ -99,7 +100,8 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 			continue
 		}
 		model := &linear.Model{W: s.Weights, B: s.Intercept, K: outputs, D: dim}
-		return &Fitted{Machine: &linear.Machine{Map: m, Linear: model, Grid: o.Grid}, Lambda: s.Lambda, Table: s.Table, Steps: steps}, nil
+		return &Fitted{Machine: &linear.Machine{Map: m, Linear: model, Grid: o.Grid}, Lambda: s.Lambda, Table: s.Table,
+			Steps: steps}, nil
 	}
 }
 

@@ -188,7 +188,8 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 	run(systems, at)
 	for i, t := range trials {
 		mu := p.mu(y, p.values[t.index])
-		if out[i].x == nil && t.by != nil && !t.by.Serves(mu) && p.tallies[t.index].pending(number) { // a neighbour's was too far off
+		if out[i].x == nil && t.by != nil && !t.by.Serves(mu) &&
+			p.tallies[t.index].pending(number) { // a neighbour's was too far off
 			if by := y.Factor(mu, blas.MakeTiles[float32](total.shape.Dim), nil); by != nil {
 				run([]*shifted.System{{Mu: mu, By: by}}, []int{i})
 			}

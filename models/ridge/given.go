@@ -50,7 +50,8 @@ func (p *solve) totalOfRows() *Sum {
 	total := outline(shape)
 	for f, rows := range p.Rows.Folds {
 		// The products of features are those of the total alone.
-		own := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: total.tiles, cross: make([]float64, len(total.cross))}
+		own := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: total.tiles,
+			cross: make([]float64, len(total.cross))}
 		own.AddPoints(p.Rows.Steps, p.Threads, rows)
 		own.tiles = make([][]float64, len(total.tiles))
 		total.Merge(own)

@@ -96,7 +96,8 @@ const rowsAtOnce = 32
 
 // Pick returns the rows with some of the features only.
 func (s *GridRows) Pick(features []int) *GridRows {
-	to := &GridRows{Dim: len(features), Labels: s.Labels, Weighted: s.Weighted, Z: make([]int16, s.N()*len(features)), Q: s.Q, W: s.W}
+	to := &GridRows{Dim: len(features), Labels: s.Labels, Weighted: s.Weighted, Z: make([]int16, s.N()*len(features)),
+		Q: s.Q, W: s.W}
 	for i := range s.N() {
 		from, row := s.Row(i), to.Row(i)
 		for a, j := range features {

@@ -69,14 +69,17 @@ func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 	}
 	data = data[header:]
 	n, dim, labels, weighted, width := h[0], h[1], h[2], h[3], h[4]
-	if dim != uint64(like.Dim) || labels != uint64(like.Labels) || weighted == 1 != like.Weighted || weighted > 1 || width < 1 || width > 2 {
-		return nil, fmt.Errorf("%w: rows of %d features and %d labels, want %d and %d", ErrDamagedRows, dim, labels, like.Dim, like.Labels)
+	if dim != uint64(like.Dim) || labels != uint64(like.Labels) || weighted == 1 != like.Weighted || weighted > 1 ||
+		width < 1 || width > 2 {
+		return nil, fmt.Errorf("%w: rows of %d features and %d labels, want %d and %d", ErrDamagedRows, dim, labels,
+			like.Dim, like.Labels)
 	}
 	each := 8*weighted + 4*labels + width*dim // below 2³⁷
 	if n > math.MaxInt32 || n*each != uint64(len(data)) || dim == 0 {
 		return nil, fmt.Errorf("%w: %d bytes of %d rows of %d", ErrDamagedRows, len(data), n, each)
 	}
-	s := &GridRows{Dim: like.Dim, Labels: like.Labels, Weighted: like.Weighted, Z: make([]int16, n*dim), Q: make([]int32, n*labels)}
+	s := &GridRows{Dim: like.Dim, Labels: like.Labels, Weighted: like.Weighted, Z: make([]int16, n*dim),
+		Q: make([]int32, n*labels)}
 	if s.Weighted {
 		s.W = make([]int64, n)
 		for i := range s.W {

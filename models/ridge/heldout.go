@@ -18,7 +18,8 @@ func newHeldOut(shape Shape, threads int) heldOut {
 func (h heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 	k := fold.shape.Outputs
 	sums := solver.HeldOutSums{
-		N: fold.head[0], Columns: fold.Columns(), Targets: fold.head[1:][:k], Tiles: fold.tiles, Cross: fold.cross, Width: fold.shape.width(),
+		N: fold.head[0], Columns: fold.Columns(), Targets: fold.head[1:][:k], Tiles: fold.tiles, Cross: fold.cross,
+		Width: fold.shape.width(),
 	}
 	for c := range k {
 		sums.Squares = append(sums.Squares, centredSquares(fold, nil, c))

@@ -222,7 +222,8 @@ func checkExact(total *Sum) error {
 		squares = max(squares, float64(total.moments(c).qq))
 	}
 	if !(largest < 1<<53) || !(math.Sqrt(largest)*math.Sqrt(squares) < 1<<53) {
-		return fmt.Errorf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a grid of 8 bits", total.Rows())
+		return fmt.Errorf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a "+
+			"grid of 8 bits", total.Rows())
 	}
 	return nil
 }

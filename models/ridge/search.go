@@ -18,12 +18,14 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 	p.tallies = make([]tally, len(p.values))
 	p.by = solver.For(solverShape(total.shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.Judge == JudgeFirst)
 	if len(p.filled) < 2 {
-		return 0, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use more rows, or no folds", total.Rows(), p.filled[0], p.Folds)
+		return 0, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use "+
+			"more rows, or no folds", total.Rows(), p.filled[0], p.Folds)
 	}
 	judges := p.filled
 	if p.Judge == JudgeFirst {
 		if judges = judges[:1]; judges[0] != 0 {
-			return 0, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds", total.Rows())
+			return 0, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds",
+				total.Rows())
 		}
 	}
 	if p.heads != nil {
@@ -59,9 +61,10 @@ func (p *solve) descends(shape Shape) bool {
 // choice returns the search among the values, whose trials overwrite the system.
 func (p *solve) choice(y *system, total *Sum, judges []int) *solver.LambdaDescent {
 	return &solver.LambdaDescent{
-		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen, Together: p.by == solver.Shared,
-		Ends: func(value int) bool { return p.Finer > 0 && TooCoarse(p.tried(), p.values[value], p.Finer) },
-		Try:  func(values, folds []int) error { return p.try(y, total, values, folds) },
+		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen,
+		Together: p.by == solver.Shared,
+		Ends:     func(value int) bool { return p.Finer > 0 && TooCoarse(p.tried(), p.values[value], p.Finer) },
+		Try:      func(values, folds []int) error { return p.try(y, total, values, folds) },
 		Errors: func(value int) ([]float64, float64, string) {
 			row := p.row(value)
 			return scaled(p.tallies[value].means, p.squareUnit()), row.MSE, row.Failed

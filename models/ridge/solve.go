@@ -326,7 +326,8 @@ func (o *Options) validate() error {
 		}
 	}
 	if len(o.Lambda) > 1 && o.Folds < 2 {
-		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda", len(o.Lambda))
+		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda",
+			len(o.Lambda))
 	}
 	if o.Rows != nil && (o.Folds < 2 || len(o.Rows.Folds) != o.Folds) {
 		return fmt.Errorf("ridge: rows of %d folds, want %d, two or more", len(o.Rows.Folds), o.Folds)
@@ -335,12 +336,14 @@ func (o *Options) validate() error {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)
 	}
 	if o.HeldOut && o.Folds < 2 || o.Judge == JudgeNone && len(o.Lambda) > 1 {
-		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; need two or more folds, and one value if lambda is given", o.Folds, len(o.Lambda))
+		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; need two or more folds, and one value if "+
+			"lambda is given", o.Folds, len(o.Lambda))
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)
 	}
-	if len(o.Ranges.Centre) != len(o.Ranges.Half) || slices.ContainsFunc(o.Ranges.Half, func(h float64) bool { return !(h > 0) || math.IsInf(h, 0) }) {
+	if len(o.Ranges.Centre) != len(o.Ranges.Half) ||
+		slices.ContainsFunc(o.Ranges.Half, func(h float64) bool { return !(h > 0) || math.IsInf(h, 0) }) {
 		return errors.New("ridge: ranges: want a centre and a finite half > 0 for each feature")
 	}
 	if err := o.Weights.Validate(); err != nil {

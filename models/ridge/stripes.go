@@ -31,7 +31,8 @@ func CutStripes(shape Shape, folds, n int) []Stripe {
 // FitStripes returns the fewest stripes of which each takes at most that many bytes, by what size says of the
 // folds and bytes of its sums; one stripe if there is no limit (0), or none fit: then least is the smallest
 // limit that a number of stripes keeps, else 0.
-func FitStripes(shape Shape, folds int, most int64, size func(folds int, bytes int64) int64) (stripes []Stripe, bytes, least int64) {
+func FitStripes(shape Shape, folds int, most int64,
+	size func(folds int, bytes int64) int64) (stripes []Stripe, bytes, least int64) {
 	largest := func(stripes []Stripe) (bytes int64) {
 		for _, s := range stripes {
 			bytes = max(bytes, size(s.Size(shape)))

@@ -66,7 +66,8 @@ func (p *pair) recipe(d, out int, width float64, seed uint64) features.Recipe {
 	for _, j := range p.columns {
 		a[j] = 1
 	}
-	return features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: a}, fourier.Gaussian{In: d, Out: out, Width: width, Seed: seed ^ pairSeed}}}
+	return features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: a},
+		fourier.Gaussian{In: d, Out: out, Width: width, Seed: seed ^ pairSeed}}}
 }
 
 // pairSeed separates the frequencies of a pair from those of the kernel beside it.
@@ -213,7 +214,9 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 		return nil
 	}
 	best := field[0]
-	at := slices.IndexFunc(field, func(e *entry) bool { return e.View == best.View && e.Metric == Diagonal && e.judged != nil })
+	at := slices.IndexFunc(field, func(e *entry) bool {
+		return e.View == best.View && e.Metric == Diagonal && e.judged != nil
+	})
 	if at >= 0 {
 		if pairs := r.pairs(best.View, field[at].metric, l); pairs != nil {
 			parent := best
@@ -235,7 +238,8 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 		if len(more) == 2 || e.judged == nil {
 			break
 		}
-		if r.views[e.View].hats() == nil || slices.ContainsFunc(more, func(f *entry) bool { return f.kind() == e.with(func(c *Candidate) { c.Hats = true }).kind() }) {
+		if r.views[e.View].hats() == nil || slices.ContainsFunc(more,
+			func(f *entry) bool { return f.kind() == e.with(func(c *Candidate) { c.Hats = true }).kind() }) {
 			continue
 		}
 		more = append(more, e.with(func(c *Candidate) { c.Hats = true }))

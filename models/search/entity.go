@@ -24,7 +24,8 @@ const (
 // number of the class.
 func EntityColumns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
 	for j := range d {
-		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues && names(x, n, d, j, group, groups, label, number(j)) {
+		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues &&
+			names(x, n, d, j, group, groups, label, number(j)) {
 			found = append(found, j)
 		}
 	}

@@ -40,7 +40,8 @@ type exact struct {
 // newExact prepares a fit to the rows of train, which ascend, in memory of s.
 func newExact(all *KernelMatrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
 	n, m, k := len(train), len(judge), l.outputs
-	e := &exact{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n), square: grow(&s.square, n*n), y: make([]float64, n*k), mean: make([]float64, k)}
+	e := &exact{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n),
+		square: grow(&s.square, n*n), y: make([]float64, n*k), mean: make([]float64, k)}
 	share := make([]float64, n) // of the weights
 	for _, i := range train {
 		e.mass += l.weight(i)

@@ -40,7 +40,8 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	f.sum = ridge.NewSum(shape)
 	// Solve overwrites a sum that is the only one, and this one is solved for several λ.
 	add := func(to *ridge.Sum, _ int) error { to.Merge(f.sum); return nil }
-	f.options = ridge.Options{FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Shape: shape, Add: add}, Units: ridge.Units{Grid: l.grids(), Weights: l.whole}, Threads: threads}
+	f.options = ridge.Options{FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Shape: shape, Add: add},
+		Units: ridge.Units{Grid: l.grids(), Weights: l.whole}, Threads: threads}
 	f.options.Step, f.options.Ranges = ridge.GridOf(m, features.ByteSteps)
 	z := features.NewGrid(out, features.ByteSteps)
 	var cut int64

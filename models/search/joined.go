@@ -135,7 +135,8 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 		if err != nil {
 			return err
 		}
-		of := NewKernelMatrix(GaussianRadial, p.rows.between(kernel.Euclidean, m.RadialRows, threads), float64(e.Pair*median), grow(&s.beside, len(m.K)))
+		of := NewKernelMatrix(GaussianRadial, p.rows.between(kernel.Euclidean, m.RadialRows, threads),
+			float64(e.Pair*median), grow(&s.beside, len(m.K)))
 		for i, v := range of.K {
 			m.K[i] += v
 		}

@@ -47,5 +47,6 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 // fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.
 func fitBytes(n, d, features, judge, outputs int) int64 {
 	shape := ridge.Shape{Dim: features, Outputs: outputs, Regression: outputs == 1}
-	return ridge.Memory(shape, 0, 1, 1, false) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) + 4*int64(d)*int64(features) + 8*int64(judge)*int64(outputs)
+	return ridge.Memory(shape, 0, 1, 1, false) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) +
+		4*int64(d)*int64(features) + 8*int64(judge)*int64(outputs)
 }

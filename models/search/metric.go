@@ -147,7 +147,8 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 			}
 			parent = nil
 			for _, e := range next {
-				if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() && (parent == nil || e.mean() < parent.mean()) {
+				if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() &&
+					(parent == nil || e.mean() < parent.mean()) {
 					parent = e
 				}
 			}
@@ -169,7 +170,8 @@ func (r *runner) plain(field []*entry, view string) *entry {
 }
 
 // refine tries candidates with a metric that is learned from the fits of the parent.
-func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string, l *level) ([]*entry, error) {
+func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
+	l *level) ([]*entry, error) {
 	found := make([]*learned, len(l.train)+1)
 	errs := make([]error, len(found))
 	threads := max(1, r.options.Threads)
@@ -228,7 +230,8 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 	if err != nil {
 		return nil, err
 	}
-	recipe, err := recipeOf(k.options, x.d, min(mostFeatures, max(leastFeatures, len(train)/64*64)), float64(parent.Width*median), r.options.Seed)
+	recipe, err := recipeOf(k.options, x.d, min(mostFeatures, max(leastFeatures, len(train)/64*64)),
+		float64(parent.Width*median), r.options.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,8 @@ func (p *Pilot) validate() error {
 	switch {
 	case p.N < 1 || p.N > MaxRows || p.D < 1:
 		return fmt.Errorf("search: pilot of %d rows of %d numbers, want 1 to %d rows", p.N, p.D, MaxRows)
-	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N || p.Part != nil && len(p.Part) != p.N:
+	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N ||
+		p.Part != nil && len(p.Part) != p.N:
 		return errors.New("search: rows, labels, weights and parts of the pilot differ in number")
 	case slices.ContainsFunc(p.Part, func(part uint8) bool { return part >= Parts }):
 		return fmt.Errorf("search: a part of the pilot is outside 0 to %d", Parts-1)

@@ -123,7 +123,8 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	if len(all) == 3 {
 		chosen = r.narrowest(field, chosen)
 	}
-	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials, Stopped: err == errEnough}
+	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
+		Stopped: err == errEnough}
 	err = r.finish(result, chosen)
 	for _, sum := range r.files {
 		steps := result.Steps
@@ -283,7 +284,8 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 		return err
 	}
 	to.Width = float64(chosen.Width * median)
-	if to.Kernel, err = kernel.With(k.options, "width", strconv.FormatFloat(to.Width, 'g', -1, 64)); err != nil || !joined {
+	if to.Kernel, err = kernel.With(k.options, "width",
+		strconv.FormatFloat(to.Width, 'g', -1, 64)); err != nil || !joined {
 		return err
 	}
 	to.Beside, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1)
@@ -303,7 +305,8 @@ const (
 func (r *runner) finalists(field []*entry) []*entry {
 	var out []*entry
 	for _, e := range field {
-		if len(out) < mostFinalists && e.judged != nil && !slices.ContainsFunc(out, func(o *entry) bool { return o.kind() == e.kind() }) {
+		if len(out) < mostFinalists && e.judged != nil &&
+			!slices.ContainsFunc(out, func(o *entry) bool { return o.kind() == e.kind() }) {
 			out = append(out, e)
 		}
 	}

@@ -67,7 +67,8 @@ func (r *round) rate() float64 {
 //	V ← βV + g + λW,   W ← W − η(g + λW + βV).
 func (w *worker) move(n float64) {
 	lambda := w.Lambda
-	momentum(w.partial.weights, w.partial.velocity, w.grad, float32(1/n), float32(lambda), float32(w.keeps), float32(w.rate()))
+	momentum(w.partial.weights, w.partial.velocity, w.grad, float32(1/n), float32(lambda), float32(w.keeps),
+		float32(w.rate()))
 	if w.Intercept == None {
 		return
 	}
@@ -78,7 +79,8 @@ func (w *worker) move(n float64) {
 	for c, g := range w.bias {
 		grad[c] = float32(g)
 	}
-	momentum(w.partial.intercept, w.partial.interceptVelocity, grad, float32(1/n), float32(lambda), float32(w.keeps), float32(w.rate()))
+	momentum(w.partial.intercept, w.partial.interceptVelocity, grad, float32(1/n), float32(lambda), float32(w.keeps),
+		float32(w.rate()))
 }
 
 func momentum(w, v, grad []float32, scale, lambda, beta, rate float32) {

@@ -81,7 +81,8 @@ type partial struct {
 func (f *partial) encode(l *Learner) []byte {
 	t := append(loss.Tensors(f.learn, f.heldOut), f.tensors(l)...)
 	if f.slope != nil {
-		t = append(t, safetensors.Of("slope", f.slope, l.Outputs, l.Dim), safetensors.Of("bias_slope", f.biasSlope, l.Outputs))
+		t = append(t, safetensors.Of("slope", f.slope, l.Outputs, l.Dim),
+			safetensors.Of("bias_slope", f.biasSlope, l.Outputs))
 	}
 	return loss.EncodeRecord(partialKind, nil, t...)
 }

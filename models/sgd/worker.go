@@ -109,7 +109,8 @@ func (w *worker) measure(b iterative.Block) error {
 		weight := b.Weight(i)
 		value := float64(weight * float64(w.Weight(y)*w.loss.Row(nil, scores, y)))
 		if value-value != 0 {
-			return fmt.Errorf("sgd: partition %d: row %d of the block: the loss is not finite; check that the features are finite, or lower the rate", w.partition, i)
+			return fmt.Errorf("sgd: partition %d: row %d of the block: the loss is not finite; check that the features are "+
+				"finite, or lower the rate", w.partition, i)
 		}
 		tally.Add(weight, value, w.Wrong(scores, y))
 	}
@@ -226,7 +227,8 @@ func (w *worker) End() (found, own []byte, err error) {
 	ok := true
 	w.partial.arrays(w.Learner, func(_ string, v *[]float32, _ ...int) { ok = ok && finite(*v) })
 	if !ok {
-		return nil, nil, fmt.Errorf("sgd: partition %d: weights overflow in round %d; lower the rate from %g", w.partition, w.round.round, w.Rate)
+		return nil, nil, fmt.Errorf("sgd: partition %d: weights overflow in round %d; lower the rate from %g", w.partition,
+			w.round.round, w.Rate)
 	}
 	return w.partial.encode(w.Learner), nil, nil
 }

@@ -76,7 +76,8 @@ func (l *Learner) Verify(state []byte, m *linear.Model) (*Verifier, error) {
 	h.Write(state)
 	binary.Write(h, binary.LittleEndian, m.W) // a Hash returns no error
 	binary.Write(h, binary.LittleEndian, m.B)
-	return &Verifier{round: r, model: m, of: hex.EncodeToString(h.Sum(nil)), weights: make([]float64, l.problems()*(l.Dim+1))}, nil
+	return &Verifier{round: r, model: m, of: hex.EncodeToString(h.Sum(nil)),
+		weights: make([]float64, l.problems()*(l.Dim+1))}, nil
 }
 
 // Partition begins a partition, with its worker's carried state. The error is about

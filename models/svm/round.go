@@ -71,7 +71,8 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		return nil, iterative.Report{}, err
 	}
 	if sum.learn.Rows != r.Rows {
-		return nil, iterative.Report{}, fmt.Errorf("svm: round %d: %d training rows, the options say %d", r.round, sum.learn.Rows, r.Rows)
+		return nil, iterative.Report{}, fmt.Errorf("svm: round %d: %d training rows, the options say %d", r.round,
+			sum.learn.Rows, r.Rows)
 	}
 	return r.after(sum).encode(r.Learner), r.report(sum), nil
 }

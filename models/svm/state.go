@@ -52,7 +52,8 @@ func (s *state) encode(l *Learner) []byte {
 	}
 	if s.earlier != nil {
 		meta["earlier"] = "true"
-		tensors = append(tensors, safetensors.Of("earlier", s.earlier, p, l.Dim), safetensors.Of("earlier_intercept", s.earlierIntercept, p))
+		tensors = append(tensors, safetensors.Of("earlier", s.earlier, p, l.Dim),
+			safetensors.Of("earlier_intercept", s.earlierIntercept, p))
 	}
 	return loss.EncodeState(stateKind, l.Options, s.round, meta, tensors...)
 }
@@ -103,7 +104,8 @@ const partialKind = "svm found 2"
 
 func newPartial(l *Learner) *partial {
 	p := l.problems()
-	return &partial{delta: make([]float64, p*l.Dim), bias: make([]float64, p), gap: make([]float64, p), gain: make([]float64, p)}
+	return &partial{delta: make([]float64, p*l.Dim), bias: make([]float64, p), gap: make([]float64, p),
+		gain: make([]float64, p)}
 }
 
 func (f *partial) encode(l *Learner) []byte {

@@ -12,8 +12,9 @@ import (
 
 func init() {
 	iterative.Register(iterative.Definition{
-		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with an optimality certificate", Weighted: true,
-		New: func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(New),
+		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with an optimality certificate",
+		Weighted: true,
+		New:      func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(New),
 	})
 }
 

@@ -127,7 +127,8 @@ func (w *worker) Fold(b iterative.Block) error {
 }
 
 func (w *worker) changed() error {
-	return fmt.Errorf("svm: partition %d: there are dual variables for %d rows, and it has more or fewer; have the files changed?", w.partition, len(w.before.a)/w.problems())
+	return fmt.Errorf("svm: partition %d: there are dual variables for %d rows, and it has more or fewer; have the "+
+		"files changed?", w.partition, len(w.before.a)/w.problems())
 }
 
 // score adds the intercept to a score and stores it for every output.
@@ -141,7 +142,8 @@ func (w *worker) score(i, c int) float64 {
 }
 
 func (w *worker) notFinite(i int) error {
-	return fmt.Errorf("svm: partition %d: row %d of the block: the score is not finite; check that the features are finite and not too large", w.partition, i)
+	return fmt.Errorf("svm: partition %d: row %d of the block: the score is not finite; check that the features are "+
+		"finite and not too large", w.partition, i)
 }
 
 // heldOut scores held-out rows.
@@ -183,7 +185,8 @@ func (w *worker) measure(b iterative.Block, a []float32) error {
 			was := w.was[at]
 			gap := value + (l.Conjugate(code, -was) + float64(was*s))
 			if math.IsInf(gap, 0) {
-				return fmt.Errorf("svm: partition %d: row %d of the block: dual variable %g does not fit its label %g; have the files changed?", w.partition, i, was, y)
+				return fmt.Errorf("svm: partition %d: row %d of the block: dual variable %g does not fit its label %g; have the "+
+					"files changed?", w.partition, i, was, y)
 			}
 			w.partial.gap[c] += float64(weight * max(0, gap))
 			a[at] = feasible(l, code, was)

@@ -81,9 +81,11 @@ func (e Engine) Validate() error {
 	r := e.runner()
 	if r == nil {
 		if e.Runner == "prism" {
-			return exit.Usage("--runner prism was removed because its server accepted programs from other machines without authentication; --runner direct is as fast")
+			return exit.Usage("--runner prism was removed because its server accepted programs from other machines without " +
+				"authentication; --runner direct is as fast")
 		}
-		return exit.Usage("unknown runner %q%s; have %s", e.Runner, option.DidYouMean(e.Runner, Runners()), strings.Join(Runners(), ", "))
+		return exit.Usage("unknown runner %q%s; have %s", e.Runner, option.DidYouMean(e.Runner, Runners()),
+			strings.Join(Runners(), ", "))
 	}
 	if *jobopts.Async {
 		return exit.Usage("--async: a job of several pipelines must wait for each of them")

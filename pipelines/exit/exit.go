@@ -82,7 +82,8 @@ func (e *ResumableError) Error() string {
 	if e.Same {
 		return fmt.Sprintf("%v\nthe finished part is in %s: the same command continues from there", e.Err, e.Work)
 	}
-	return fmt.Sprintf("%v\nthe finished part is in %s: the same command with --resume continues from there; to create the result elsewhere, also add --work %[2]s", e.Err, e.Work)
+	return fmt.Sprintf("%v\nthe finished part is in %s: the same command with --resume continues from there; to create "+
+		"the result elsewhere, also add --work %[2]s", e.Err, e.Work)
 }
 func (e *ResumableError) Unwrap() error { return e.Err }
 

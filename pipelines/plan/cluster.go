@@ -190,7 +190,8 @@ func (s solution) cheapest(e engine.Engine) *Cluster {
 			name string
 			gb   int // of memory for each CPU
 		}{{"n2-standard", 4}, {"n2-highmem", 8}} {
-			machine := Cluster{Machine: fmt.Sprintf("%s-%d", family.name, cpus), CPUs: cpus, Memory: int64(cpus) * int64(family.gb) << 30}
+			machine := Cluster{Machine: fmt.Sprintf("%s-%d", family.name, cpus), CPUs: cpus,
+				Memory: int64(cpus) * int64(family.gb) << 30}
 			for threads := 1; threads <= cpus; threads *= 2 {
 				machine.Algebra = cmp.Or(e.Threads, threads)
 				c, fits := s.fit(machine, e)
@@ -303,7 +304,8 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 		flags += fmt.Sprintf(" --machine_type %s --num_workers %d --number_of_worker_harness_threads %d --disk_size_gb %d",
 			c.Machine, c.Workers, c.Threads, diskGB)
 	}
-	fmt.Fprintf(w, "cluster   %s %s, %s each, %s\n", report.Counted(c.Workers, "worker"), c.Machine, report.Bytes(c.Memory), on)
+	fmt.Fprintf(w, "cluster   %s %s, %s each, %s\n", report.Counted(c.Workers, "worker"), c.Machine,
+		report.Bytes(c.Memory), on)
 	fmt.Fprintf(w, "flags     %s\n", flags)
 	if c.Start == 0 {
 		return
@@ -318,8 +320,10 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 	if p.Rounds > 0 {
 		fold, solve = "map and learn", "combine partial results"
 	}
-	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: %s start %s, read %s, %s%s %s%s, %s %s\n", report.Minutes(c.seconds()), c.Hours,
-		report.Counted(p.Jobs, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, fold, report.Minutes(c.Fold),
+	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: %s start %s, read %s, %s%s %s%s, %s %s\n",
+		report.Minutes(c.seconds()), c.Hours,
+		report.Counted(p.Jobs, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, fold,
+		report.Minutes(c.Fold),
 		store, solve, report.Minutes(c.Solve))
 	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, sums %.0f G products/s,\n"+
 		"          a lane stores %.0f MB/s, and a pipeline starts in %.0f s\n",

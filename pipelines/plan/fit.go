@@ -56,9 +56,12 @@ func Fit(ctx context.Context, o days.FitOptions) (*FitPlan, error) {
 	e, rule := o.Job.Engine.WithDefaults(), f.Recipe.Rule
 	shape := f.Recipe.Shape(f.Classes)
 	p := &FitPlan{
-		FitPlanSums: FitPlanSums{Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes}, FitPlanModel: FitPlanModel{Features: shape.Dim, Components: rule.Components, Folds: rule.Folds, Outputs: shape.Outputs, Lambdas: spec.Lambdas(f.Recipe, o.Lambda)},
+		FitPlanSums: FitPlanSums{Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes},
+		FitPlanModel: FitPlanModel{Features: shape.Dim, Components: rule.Components, Folds: rule.Folds,
+			Outputs: shape.Outputs, Lambdas: spec.Lambdas(f.Recipe, o.Lambda)},
 		Memory: spec.MemoryOfSums(f.Recipe, f.Classes, f.Rows, f.Listed, e.Threads),
-		Stored: int64(rule.Folds) * shape.Bytes(), Threads: max(1, e.Threads), Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
+		Stored: int64(rule.Folds) * shape.Bytes(), Threads: max(1, e.Threads),
+		Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
 	}
 	p.Add = float64(p.Read) / (addRate * float64(p.Threads))
 	p.Solve = 2 * ridge.Work(shape, p.Rows, rule.Folds, p.Lambdas, rule.First) / float64(p.Threads) // see Plan.work
@@ -73,14 +76,18 @@ func Fit(ctx context.Context, o days.FitOptions) (*FitPlan, error) {
 // WriteTo prints the plan for people.
 func (p *FitPlan) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sums      %s, %s, of %s of the data\n", report.Counted(p.Sums, "directory"), report.Bytes(p.Read), report.Counted(p.Parts, "part"))
+	fmt.Fprintf(&b, "sums      %s, %s, of %s of the data\n", report.Counted(p.Sums, "directory"), report.Bytes(p.Read),
+		report.Counted(p.Parts, "part"))
 	fmt.Fprintf(&b, "rows      %s, of which none is read\n", report.Groups(p.Rows))
 	if p.Components > 0 {
-		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Components, "component"))
+		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"),
+			report.Counted(p.Components, "component"))
 	} else {
-		fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
+		fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"),
+			report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
 	}
-	fmt.Fprintf(&b, "memory    at most %s in total: %s to add, %s to solve; it does not grow with the sums\n", report.Bytes(p.Peak), report.Bytes(p.Worker), report.Bytes(p.Memory.Solve))
+	fmt.Fprintf(&b, "memory    at most %s in total: %s to add, %s to solve; it does not grow with the sums\n",
+		report.Bytes(p.Peak), report.Bytes(p.Worker), report.Bytes(p.Memory.Solve))
 	if p.beyond != "" {
 		fmt.Fprintf(&b, "          %s\n", p.beyond)
 	}

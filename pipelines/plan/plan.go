@@ -162,7 +162,8 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 			seen.encoded(o, d.Schema.Table)
 			length = max(seen.Dim, seen.Scaled)
 		}
-		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0, preprocess.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
+		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0,
+			preprocess.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
 			if o.Search = tuning.NoSearch; undo != nil {
 				undo()
 				seen.encoded(o, d.Schema.Table)
@@ -172,7 +173,9 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		}
 	}
 	p := &Plan{
-		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)), Columns: seen.Dim}, PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs, Regression: seen.Regression},
+		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)),
+			Columns: seen.Dim}, PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features,
+			Outputs: seen.Outputs, Regression: seen.Regression},
 		planNotes: planNotes{machines: engine.About().Machines},
 	}
 	p.Rows, p.Exact = seen.Rows, seen.exact
@@ -258,7 +261,8 @@ func (p *Plan) lines() int64 {
 // of each fit.
 func (p *Plan) objects() int64 {
 	const job, pass, fit, round = 6, 3, 2, 2
-	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) + fit*max(p.fits, 1))
+	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) +
+		fit*max(p.fits, 1))
 	switch {
 	case p.Rounds > 0:
 		return n
@@ -286,8 +290,10 @@ func tooWide(o training.Options, seen *preview) string {
 		levels = ", one for each level of a category,"
 		fewer = ", --max_levels, --encode count or target, --drop"
 	}
-	return fmt.Sprintf("a training would be refused: frequencies of %s for rows of %s%s take %s, more than %s; use --draw structured, fewer --features%s",
-		report.Counted(size.Features, "feature"), report.Counted(seen.Scaled, "number"), levels, report.Bytes(size.Map), report.Bytes(size.Most), fewer)
+	return fmt.Sprintf("a training would be refused: frequencies of %s for rows of %s%s take %s, more than %s; use "+
+		"--draw structured, fewer --features%s",
+		report.Counted(size.Features, "feature"), report.Counted(seen.Scaled, "number"), levels, report.Bytes(size.Map),
+		report.Bytes(size.Most), fewer)
 }
 
 // scan adds a pass for a purpose, which is a pipeline.
@@ -344,7 +350,8 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 			count = "about " + count
 		}
 	}
-	fmt.Fprintf(&b, "data      %s of %s, %s, in %s\n", report.Counted(p.Files, "file"), p.Format, report.Bytes(p.Bytes), report.Counted(p.Shards, "shard"))
+	fmt.Fprintf(&b, "data      %s of %s, %s, in %s\n", report.Counted(p.Files, "file"), p.Format, report.Bytes(p.Bytes),
+		report.Counted(p.Shards, "shard"))
 	labels := ", " + report.Counted(p.Outputs, "output")
 	switch {
 	case p.Components > 0:
@@ -354,11 +361,13 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "rows      %s, of %s%s\n", count, report.Counted(p.Columns, "number"), labels)
 	if !p.Whole {
-		fmt.Fprintf(&b, "          of which %s were previewed: others may have more columns and classes, and need more memory\n", report.Groups(p.Seen))
+		fmt.Fprintf(&b, "          of which %s were previewed: others may have more columns and classes, and need more "+
+			"memory\n", report.Groups(p.Seen))
 	}
 	fmt.Fprintf(&b, "passes    %d over the data: %s\n", p.Passes, p.how)
 	if p.Components > 0 {
-		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Components, "component"))
+		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"),
+			report.Counted(p.Components, "component"))
 	} else {
 		shared := ""
 		if p.Parts > 0 {
@@ -395,7 +404,8 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 		if p.Memory.Carried > 0 {
 			what = "features"
 		}
-		fmt.Fprintf(&b, "stripes   %d, so that the %s fit: for them the rows are read %d times and %s\n", p.Stripes, what, p.Stripes, maps)
+		fmt.Fprintf(&b, "stripes   %d, so that the %s fit: for them the rows are read %d times and %s\n", p.Stripes, what,
+			p.Stripes, maps)
 	}
 	if p.unbounded != "" {
 		fmt.Fprintf(&b, "          %s\n", p.unbounded)
@@ -408,10 +418,12 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 		what = "rows"
 	}
 	if p.Rounds == 0 {
-		fmt.Fprintf(&b, "%s      %s at most in files of the work directory, %s shuffled\n", what, report.Bytes(p.Stored), report.Bytes(p.Shuffle))
+		fmt.Fprintf(&b, "%s      %s at most in files of the work directory, %s shuffled\n", what, report.Bytes(p.Stored),
+			report.Bytes(p.Shuffle))
 	}
 	if p.Cluster != nil {
-		fmt.Fprintf(&b, "objects   %s at most are written into the work directory, which is removed at the end\n", report.Groups(p.Objects))
+		fmt.Fprintf(&b, "objects   %s at most are written into the work directory, which is removed at the end\n",
+			report.Groups(p.Objects))
 		p.Cluster.write(&b, p)
 	}
 	n, err := io.WriteString(w, b.String())

@@ -151,7 +151,8 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 
 // read reads the shards of an assignment, and distributes their rows to its partitions in
 // turn.
-func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partition) (reports []dataset.Report, err error) {
+func (e *epoch) read(ctx context.Context, h dataset.Assignment,
+	parts []*partition) (reports []dataset.Report, err error) {
 	_, out := e.m.Dims()
 	k := uint64(e.pass.Folds)
 	augment := e.pass.Augment != nil
@@ -163,30 +164,31 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partiti
 	var hashes []uint64
 	turn := 0
 	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {
-		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(), func(at profile.FoldPlace, b *rows.Block) (err error) {
-			if k > 0 || augment || recoder != nil {
-				// Copies are counted before every shard of a cut that tiles the files.
-				if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, profile.ErrUncounted) {
-					return e.pass.torn(at.File)
-				} else if err != nil {
-					return err
+		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(),
+			func(at profile.FoldPlace, b *rows.Block) (err error) {
+				if k > 0 || augment || recoder != nil {
+					// Copies are counted before every shard of a cut that tiles the files.
+					if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, profile.ErrUncounted) {
+						return e.pass.torn(at.File)
+					} else if err != nil {
+						return err
+					}
 				}
-			}
-			recoder.Block(b, hashes)
-			limit := min(rows.Rows(b.D), rows.OfFeatures(out))
-			for i := range b.N {
-				held := k > 0 && hashes[i]%k == 0
-				var hash uint64
-				if augment {
-					hash = hashes[i]
+				recoder.Block(b, hashes)
+				limit := min(rows.Rows(b.D), rows.OfFeatures(out))
+				for i := range b.N {
+					held := k > 0 && hashes[i]%k == 0
+					var hash uint64
+					if augment {
+						hash = hashes[i]
+					}
+					if err := parts[turn].add(ctx, b, i, held, hash, limit); err != nil {
+						return err
+					}
+					turn = (turn + 1) % len(parts)
 				}
-				if err := parts[turn].add(ctx, b, i, held, hash, limit); err != nil {
-					return err
-				}
-				turn = (turn + 1) % len(parts)
-			}
-			return nil
-		})
+				return nil
+			})
 		if err != nil {
 			return nil, err
 		}

@@ -62,7 +62,8 @@ func (p *Pass) shards() (n int) {
 // featuresName names the features of the partitions' rows: passes with equal names
 // see the same blocks.
 func (p *Pass) featuresName() string {
-	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, p.Recipe, p.Assignments, p.Folds, p.Rule, p.Copies, p.MeanWeight})
+	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, p.Recipe, p.Assignments, p.Folds, p.Rule, p.Copies,
+		p.MeanWeight})
 	if err != nil {
 		panic("epochs: pass that cannot be named: " + err.Error())
 	}

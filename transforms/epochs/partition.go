@@ -131,7 +131,8 @@ func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
 	for _, b := range p.before {
 		p.rows += int64(b.n)
 		err := p.epoch.inSlot(func(*slot) error {
-			return p.learn(worker, iterative.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index})
+			return p.learn(worker, iterative.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Weights: b.weights, HeldOut: b.heldOut,
+				Index: b.index})
 		})
 		p.epoch.lane.Add(transforms.RowsCached, int64(b.n))
 		if err == nil {

@@ -35,7 +35,8 @@ func Rounds(s beam.Scope, sc transforms.Scan, first, n int, cacheBytes int64) {
 	for i := range n {
 		var reports []beam.PCollection
 		for _, lane := range lanes {
-			reports = append(reports, beam.ParDo(s, &roundFn{Fn: transforms.Fn{Scan: sc}, Round: first + i, CacheBytes: cacheBytes}, lane))
+			reports = append(reports, beam.ParDo(s, &roundFn{Fn: transforms.Fn{Scan: sc}, Round: first + i,
+				CacheBytes: cacheBytes}, lane))
 		}
 		grouped := beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, beam.Flatten(s, reports...)))
 		done := beam.ParDo(s, &updateFn{Fn: transforms.Fn{Scan: sc}, Round: first + i}, grouped)
@@ -113,7 +114,8 @@ func (f *roundFn) run(ctx context.Context, l *transforms.Lane, p *Pass) (epochRe
 		},
 	}
 	var mine []dataset.Assignment
-	for _, i := range dataset.Balance(len(p.Assignments), f.Scan.Lanes, func(i int) int64 { return p.assignmentBytes(p.Assignments[i]) })[l.Number] {
+	for _, i := range dataset.Balance(len(p.Assignments), f.Scan.Lanes,
+		func(i int) int64 { return p.assignmentBytes(p.Assignments[i]) })[l.Number] {
 		mine = append(mine, p.Assignments[i])
 	}
 	return e.run(ctx, mine)
@@ -199,7 +201,8 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 		}
 	}
 	// Shards that were not read, because their features are cached, leave gaps.
-	if len(torn) > 0 && (len(all.Reports) == p.shards() || slices.ContainsFunc(all.Reports, func(r dataset.Report) bool { return r.Stopped })) {
+	if len(torn) > 0 && (len(all.Reports) == p.shards() ||
+		slices.ContainsFunc(all.Reports, func(r dataset.Report) bool { return r.Stopped })) {
 		return p.torn(torn[0])
 	}
 	seen := map[int]bool{}
@@ -211,15 +214,20 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 		seen[part.Partition] = true
 	}
 	if len(seen) != p.Partitions() {
-		return transforms.NewFault(transforms.InternalFault, fmt.Errorf("epochs: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Partitions()))
+		return transforms.NewFault(transforms.InternalFault,
+			fmt.Errorf("epochs: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Partitions()))
 	}
 	if reads && n != p.Rows {
-		return transforms.NewFault(transforms.DataFault, fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again when they no longer change", f.Round, n, p.Rows))
+		return transforms.NewFault(transforms.DataFault,
+			fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again when they "+
+				"no longer change", f.Round, n, p.Rows))
 	}
 	return nil
 }
 
 // torn is the error of a round if a shard boundary of a file is invalid.
 func (p *Pass) torn(file int) error {
-	return transforms.NewFault(transforms.DataFault, fmt.Errorf("%s: a shard boundary falls inside a quoted field; compress the file, and it is read whole", p.Data.Files[file].Name))
+	return transforms.NewFault(transforms.DataFault,
+		fmt.Errorf("%s: a shard boundary falls inside a quoted field; compress the file, and it is read whole",
+			p.Data.Files[file].Name))
 }

@@ -85,7 +85,8 @@ type foldFn struct {
 	Dir string // where the parts are stored
 }
 
-func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte), report func([]byte)) error {
+func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
+	report func([]byte)) error {
 	return transforms.RunLane(ctx, f.Fn, element, rt, func(l *transforms.Lane, p *Pass) error {
 		sums, err := newLaneSums(l, p, f.Dir)
 		if err != nil {

@@ -42,7 +42,8 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &laneSums{Summer: s, lane: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()}, some: ridge.PointsOfPart(s.shape)}, nil
+	return &laneSums{Summer: s, lane: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
+		some: ridge.PointsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.

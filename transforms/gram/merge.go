@@ -58,7 +58,9 @@ func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, l
 		return nil, err
 	}
 	defer meter.Clock(transforms.StoreTime)()
-	return storeRun(ctx, f.Dir, ridge.Stripe{First: key, End: runs[0].end()}, func(k int) ([]float64, error) { return sum[k-key], nil })
+	return storeRun(ctx, f.Dir, ridge.Stripe{First: key, End: runs[0].end()}, func(k int) ([]float64, error) {
+		return sum[k-key], nil
+	})
 }
 
 // add returns the sums of the parts of runs, of which it reads several at a time.
@@ -71,7 +73,8 @@ func (f *mergeFn) add(ctx context.Context, runs []stored) ([][]float64, error) {
 		g.Go(func() error {
 			return transforms.Guard(func() error {
 				if len(st.At) != len(runs[0].At) {
-					return fmt.Errorf("gram: runs with one key have %d and %d parts; run again without --resume", len(st.At)-1, len(sum))
+					return fmt.Errorf("gram: runs with one key have %d and %d parts; run again without --resume",
+						len(st.At)-1, len(sum))
 				}
 				return st.each(ctx, f.Dir, func(key int, part []byte) (err error) {
 					mu.Lock()

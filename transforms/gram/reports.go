@@ -43,7 +43,8 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 		case broken(&r):
 			one.Report = r.Report
 		case one.Rows != r.Rows || one.Bad != r.Bad || one.Unlabeled != r.Unlabeled || one.Weightless != r.Weightless:
-			return nil, fmt.Errorf("gram: the shard of file %d at %d had %d rows for one stripe of the sums and %d for another; was the file replaced?", r.Shard.File, r.Shard.Start, one.Rows, r.Rows)
+			return nil, fmt.Errorf("gram: the shard of file %d at %d had %d rows for one stripe of the sums and %d for "+
+				"another; was the file replaced?", r.Shard.File, r.Shard.Start, one.Rows, r.Rows)
 		}
 		one.Saturated += r.Saturated
 		one.Copies, one.Contents = append(one.Copies, r.Copies...), append(one.Contents, r.Contents...)

@@ -47,7 +47,8 @@ func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stor
 }
 
 // storeSome stores the first rows of each fold, count of them.
-func (s *laneSums) storeSome(ctx context.Context, name string, count func(*ridge.GridRows) int) (parts []stored, err error) {
+func (s *laneSums) storeSome(ctx context.Context, name string,
+	count func(*ridge.GridRows) int) (parts []stored, err error) {
 	type file struct{ fold, first, end int }
 	var files []file
 	for fold, f := range s.folds {
@@ -82,7 +83,10 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 			rest = append(rest, part)
 			continue
 		}
-		if err := part.each(ctx, s.dir, func(int, []byte) error { return nil }); err != nil { // or the solve would find the damage
+		if err := part.each(ctx, s.dir, func(int,
+			[]byte) error {
+			return nil
+		}); err != nil { // or the solve would find the damage
 			return err
 		}
 		s.full = append(s.full, part)
@@ -100,7 +104,8 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 }
 
 // readRows returns the rows of each fold, of which there is an empty set at least.
-func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape, threads int) ([][]*ridge.GridRows, error) {
+func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape,
+	threads int) ([][]*ridge.GridRows, error) {
 	sets := make([][]*ridge.GridRows, folds)
 	for i := range sets {
 		sets[i] = append(sets[i], ridge.NewPoints(shape))
@@ -133,7 +138,8 @@ func readRows(ctx context.Context, dir string, parts []stored, folds int, shape 
 }
 
 // loadRows returns the rows of an index for the solve.
-func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.Shape, threads int) (*ridge.Rows, error) {
+func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.Shape,
+	threads int) (*ridge.Rows, error) {
 	parts, err := parseIndex(index)
 	if err != nil {
 		return nil, err

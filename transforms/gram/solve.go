@@ -178,10 +178,13 @@ func (p *Pass) floor(m features.Gridded, dim int) float64 {
 // solveRidge returns the fit to all rows and, if requested, the fit to those of all folds
 // but the first; and the latter for each λ of a path, if that is not too large. chosen is
 // State.Chosen.
-func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int, add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear, held, trials *models.Linear, _ FitReport, _ error) {
+func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int,
+	add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	opts := ridge.Options{
-		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All}, Source: ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
+		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All},
+		Source: ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() &&
+			p.Rule.Gap,
 		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights}, Threads: threads,
 	}
 	if len(chosen) > 0 {
@@ -199,7 +202,8 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
-	opts.Trials = opts.Validates() && !p.Fold.Alone && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
+	opts.Trials = opts.Validates() && !p.Fold.Alone &&
+		ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	solve := ridge.Solve
 	if p.Rule.Ordered() {
 		solve = ridge.SolveChain
@@ -217,7 +221,8 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	if fit.HeldOut != nil {
 		held = weights(fit.HeldOut)
 	}
-	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors, Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
+	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors,
+		Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
 	return weights(fit), held, joined(fit.Trials, shape), report, nil
 }
 
@@ -236,13 +241,15 @@ func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 	return &models.Linear{W: slices.Concat(w...), B: slices.Concat(b...), K: len(w) * shape.Outputs, D: shape.Dim}
 }
 
-func solveComponents(p *Pass, shape ridge.Shape, m features.Gridded, threads int, add func(*ridge.Sum, int) error) (*models.Linear, FitReport, error) {
+func solveComponents(p *Pass, shape ridge.Shape, m features.Gridded, threads int,
+	add func(*ridge.Sum, int) error) (*models.Linear, FitReport, error) {
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	sum := ridge.NewSum(shape)
 	if err := add(sum, 0); err != nil {
 		return nil, FitReport{}, err
 	}
-	fit, err := pca.Solve(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed, Threads: threads})
+	fit, err := pca.Solve(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed,
+		Threads: threads})
 	if err != nil {
 		return nil, FitReport{}, err
 	}

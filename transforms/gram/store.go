@@ -241,7 +241,9 @@ func storeRuns(
 			some := runs[first:min(first+len(bufs), len(runs))]
 			parallel.Each(len(some), threads, func(_, i int) {
 				out[first+i] = stored{Key: some[i].First, File: file}
-				bufs[i], out[first+i].At, _ = appendRun(bufs[i][:0], some[i], func(key int) ([]float64, error) { return values(key), nil })
+				bufs[i], out[first+i].At, _ = appendRun(bufs[i][:0], some[i], func(key int) ([]float64, error) {
+					return values(key), nil
+				})
 			})
 			for i := range some {
 				if _, err := w.Write(bufs[i]); err != nil {

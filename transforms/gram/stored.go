@@ -88,7 +88,8 @@ func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
 }
 
 // storeRun writes a run to a file of its own and returns its line of JSON.
-func storeRun(ctx context.Context, dir string, run ridge.Stripe, values func(key int) ([]float64, error)) ([]byte, error) {
+func storeRun(ctx context.Context, dir string, run ridge.Stripe,
+	values func(key int) ([]float64, error)) ([]byte, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	data, at, err := appendRun((*buf)[:0], run, values)
@@ -106,7 +107,8 @@ func storeRun(ctx context.Context, dir string, run ridge.Stripe, values func(key
 
 // storeFile writes a file whose name begins with that text and ends with its content.
 func storeFile(ctx context.Context, dir, name string, key int, data []byte) (stored, error) {
-	st := stored{Key: key, File: fmt.Sprintf("%s-%06d-%016x", name, key, xxhash.Sum64(data)), At: []int64{0, int64(len(data))}}
+	st := stored{Key: key, File: fmt.Sprintf("%s-%06d-%016x", name, key, xxhash.Sum64(data)),
+		At: []int64{0, int64(len(data))}}
 	_, err := storage.CreateState(ctx, storage.Join(dir, st.File), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err

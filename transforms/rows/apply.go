@@ -77,11 +77,13 @@ func (f *applyFn) StartBundle(_ context.Context, _ func(result)) {
 	f.bundle.lane = transforms.NewLane(f.Fn, 0)
 }
 
-func (f *applyFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, row beam.X, emit func(result)) error {
+func (f *applyFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime,
+	row beam.X, emit func(result)) error {
 	return f.add(ctx, nil, row, in(pane, w, at), emit)
 }
 
-func (f *applyKeyedFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, key beam.X, row beam.Y, emit func(result)) error {
+func (f *applyKeyedFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime,
+	key beam.X, row beam.Y, emit func(result)) error {
 	return f.add(ctx, key, row, in(pane, w, at), emit)
 }
 
@@ -154,7 +156,9 @@ func (b *applying) use(m *models.Model, fill, labeled bool) error {
 		}
 	}
 	b.reader = records.New(s, o)
-	b.applier = models.Applier{Model: m, Map: func(phi, x []float32, n int) []float32 { return b.lane.Apply(m.Map, phi, x, n) }}
+	b.applier = models.Applier{Model: m, Map: func(phi, x []float32, n int) []float32 {
+		return b.lane.Apply(m.Map, phi, x, n)
+	}}
 	return nil
 }
 
@@ -244,7 +248,8 @@ func (f *applyFn) features(first int, emit func(result), reject func(int, string
 				continue
 			}
 			at := first + item
-			emit(result{Prediction: Prediction{Key: b.keys[at], Model: b.model.Manifest.SHA256}, Features: append([]float32(nil), phi...), at: b.at[at]})
+			emit(result{Prediction: Prediction{Key: b.keys[at], Model: b.model.Manifest.SHA256},
+				Features: append([]float32(nil), phi...), at: b.at[at]})
 			b.lane.Add(transforms.RowsUsed, 1)
 		}
 	}

@@ -51,7 +51,8 @@ func ReadRecipe(ctx context.Context, model string) (Recipe, error) {
 		return Recipe{}, err
 	}
 	if split := r.Rule.Split; split != nil {
-		return Recipe{}, fmt.Errorf("rows: %s: the recipe assigns rows to folds by %s, which rows of a PCollection do not have: sum files with bochner sum, or train the recipe without them", model, strings.Join(split.Columns, ", "))
+		return Recipe{}, fmt.Errorf("rows: %s: the recipe assigns rows to folds by %s, which rows of a PCollection do not "+
+			"have: sum files with bochner sum, or train the recipe without them", model, strings.Join(split.Columns, ", "))
 	}
 	return Recipe{Dir: dir, Digest: r.Digest}, nil
 }
@@ -111,7 +112,8 @@ func (r *recipe) check(y, weight []float64) string {
 	if grids := r.TargetGrid; len(grids) > 1 {
 		for c, g := range grids {
 			if !g.Contains(y[c]) {
-				return fmt.Sprintf("the label %g in column %q is beyond the grid of targets of the recipe, %g to %g; a recipe with more room for targets takes it", y[c], r.Input.Labels[c], g.Low, g.High)
+				return fmt.Sprintf("the label %g in column %q is beyond the grid of targets of the recipe, %g to %g; a recipe "+
+					"with more room for targets takes it", y[c], r.Input.Labels[c], g.Low, g.High)
 			}
 		}
 	}

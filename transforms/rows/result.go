@@ -13,7 +13,8 @@ import (
 )
 
 func init() {
-	for _, t := range []reflect.Type{reflect.TypeFor[Row](), reflect.TypeFor[Prediction](), reflect.TypeFor[Features](), reflect.TypeFor[Rejected](), reflect.TypeFor[result]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[Row](), reflect.TypeFor[Prediction](), reflect.TypeFor[Features](),
+		reflect.TypeFor[Rejected](), reflect.TypeFor[result]()} {
 		beam.RegisterType(t)
 	}
 	beam.RegisterCoder(reflect.TypeFor[result](), encodeResult, decodeResult)
@@ -54,7 +55,8 @@ type emitter[T any] struct {
 }
 
 // Init sets the place of the element that is being processed.
-func (e *emitter[T]) Init(ctx context.Context, pane typex.PaneInfo, windows []typex.Window, time typex.EventTime) error {
+func (e *emitter[T]) Init(ctx context.Context, pane typex.PaneInfo, windows []typex.Window,
+	time typex.EventTime) error {
 	e.ctx, e.current = ctx, place{pane, windows, time}
 	return nil
 }
@@ -67,7 +69,8 @@ func (e *emitter[T]) emit(x T) {
 	if p := e.place(&x); *p != nil {
 		at, *p = *p, nil
 	}
-	if err := e.next.ProcessElement(e.ctx, &exec.FullValue{Pane: at.pane, Windows: at.windows, Timestamp: at.time, Elm: x}); err != nil {
+	if err := e.next.ProcessElement(e.ctx, &exec.FullValue{Pane: at.pane, Windows: at.windows, Timestamp: at.time,
+		Elm: x}); err != nil {
 		panic(err) // as Beam's emitters do; the runner finds the error with the next step
 	}
 }

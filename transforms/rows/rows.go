@@ -97,7 +97,8 @@ func WithPredictions(s beam.Scope, m Model, rows beam.PCollection) (pairs, rejec
 	if typex.IsKV(t) {
 		t = t.Components()[1]
 	}
-	return beam.ParDo2(s, &pairFn{Type: beam.EncodedType{T: t.Type()}}, all, beam.TypeDefinition{Var: beam.XType, T: t.Type()})
+	return beam.ParDo2(s, &pairFn{Type: beam.EncodedType{T: t.Type()}}, all,
+		beam.TypeDefinition{Var: beam.XType, T: t.Type()})
 }
 
 // Featurize computes the features of rows: what the model's map makes of them. It returns a
@@ -134,7 +135,8 @@ func keyed(col beam.PCollection) bool {
 	}
 	key, row := t.Components()[0], t.Components()[1]
 	switch key.Type().Kind() {
-	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32,
+		reflect.Uint64:
 	default:
 		panic(fmt.Sprintf("rows: keys of the type %s, want strings or integers", key))
 	}

@@ -145,7 +145,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	if errors.Is(err, fs.ErrNotExist) {
 		// An attempt before this one may have removed the parts, after it had stored the sums.
 		there, readErr := sums.ReadPart(ctx, place)
-		if readErr == nil && there.Recipe == p.Recipe && there.Rows == p.Rows && slices.Equal(there.ClassCounts, p.ClassCounts) {
+		if readErr == nil && there.Recipe == p.Recipe && there.Rows == p.Rows &&
+			slices.Equal(there.ClassCounts, p.ClassCounts) {
 			return Stored{Place: place, Rows: p.Rows.Used, Sums: there.Sums}, nil
 		}
 	}
@@ -163,7 +164,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	if _, err = p.Encode(); err != nil { // sets the digest of the sums
 		return Stored{}, err
 	}
-	leaf := sums.NewLeaf(name, r.Digest, r.Input.Label, r.Rule.WeightColumn, []sums.Input{{Name: name, Size: p.Rows.Used, Version: "rows of " + name + " " + p.Sums}})
+	leaf := sums.NewLeaf(name, r.Digest, r.Input.Label, r.Rule.WeightColumn,
+		[]sums.Input{{Name: name, Size: p.Rows.Used, Version: "rows of " + name + " " + p.Sums}})
 	leaf.Rows = p.Rows
 	p.Leaves = []sums.Leaf{leaf}
 	if files, err = p.Files(r.Recipe, files); err != nil {
@@ -176,7 +178,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		}
 		there, readErr := sums.ReadPart(ctx, place)
 		if readErr != nil || there.Sums != p.Sums || there.Rows != p.Rows {
-			return Stored{}, transforms.NewFault(transforms.PlaceFault, fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
+			return Stored{}, transforms.NewFault(transforms.PlaceFault,
+				fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
 		}
 	}
 	return stored, clean(ctx)

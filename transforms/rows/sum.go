@@ -140,7 +140,8 @@ func (f *sumKeyedFn) ProcessElement(
 }
 
 func (f *sumShardFn) ProcessElement(
-	ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, _ int, rows func(*beam.X) bool, emit func(summed),
+	ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, _ int, rows func(*beam.X) bool,
+	emit func(summed),
 ) error {
 	var row beam.X
 	for rows(&row) {
@@ -158,7 +159,8 @@ func (f *sumFn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &summing{recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn, 0), windows: map[beam.Window]*windowed{}, room: maxWaiting}
+	b := &summing{recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn, 0), windows: map[beam.Window]*windowed{},
+		room: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
 	b.most = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
 	f.bundle = b

@@ -42,38 +42,39 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 	if p.Weigh {
 		more = 2
 	}
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at profile.FoldPlace, b *rows.Block) (err error) {
-		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
-			return err
-		}
-		samples, mine = assigner.Samples(samples, hashes, b), mine[:0]
-		labeled.Reset(b.D + max(1, len(p.Target.Grid)) + more)
-		for i, h := range hashes {
-			if !assigner.Learned(h, p.Folds) {
-				continue
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(),
+		Fold: func(at profile.FoldPlace, b *rows.Block) (err error) {
+			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
+				return err
 			}
-			labeled.X = append(labeled.X, b.Row(i)...)
-			for c, y := range b.Labels(i) {
-				if grid := p.Target.Grid; grid != nil {
-					labeled.X = append(labeled.X, grid[c].Scaled(y))
-				} else {
-					labeled.X = append(labeled.X, float32(y))
+			samples, mine = assigner.Samples(samples, hashes, b), mine[:0]
+			labeled.Reset(b.D + max(1, len(p.Target.Grid)) + more)
+			for i, h := range hashes {
+				if !assigner.Learned(h, p.Folds) {
+					continue
 				}
-			}
-			if p.Weigh {
-				w := 1.0
+				labeled.X = append(labeled.X, b.Row(i)...)
+				for c, y := range b.Labels(i) {
+					if grid := p.Target.Grid; grid != nil {
+						labeled.X = append(labeled.X, grid[c].Scaled(y))
+					} else {
+						labeled.X = append(labeled.X, float32(y))
+					}
+				}
+				if p.Weigh {
+					w := 1.0
+					if len(b.Weights) > 0 {
+						w = b.Weights[i]
+					}
+					labeled.X = append(labeled.X, float32(w), float32(assigner.Pilot(h, p.Parts)))
+				}
 				if len(b.Weights) > 0 {
-					w = b.Weights[i]
+					labeled.Weights = append(labeled.Weights, b.Weights[i])
 				}
-				labeled.X = append(labeled.X, float32(w), float32(assigner.Pilot(h, p.Parts)))
+				labeled.N++
+				mine = append(mine, samples[i])
 			}
-			if len(b.Weights) > 0 {
-				labeled.Weights = append(labeled.Weights, b.Weights[i])
-			}
-			labeled.N++
-			mine = append(mine, samples[i])
-		}
-		sum.AddBlock(&labeled, mine)
-		return nil
-	}}, nil
+			sum.AddBlock(&labeled, mine)
+			return nil
+		}}, nil
 }

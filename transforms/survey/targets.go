@@ -50,27 +50,28 @@ func sumTargets(_ context.Context, _ *transforms.Lane, p *Targets) (transforms.S
 	assigner := p.Assigner()
 	var hashes []uint64
 	var weights []int64
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at profile.FoldPlace, b *rows.Block) (err error) {
-		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
-			return err
-		}
-		if p.Weights != nil {
-			weights = p.Weights.Whole(weights[:0], b, 0, b.N)
-		}
-		for i, h := range hashes {
-			label, w := 0, int64(1)
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(),
+		Fold: func(at profile.FoldPlace, b *rows.Block) (err error) {
+			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
+				return err
+			}
 			if p.Weights != nil {
-				w = weights[i]
+				weights = p.Weights.Whole(weights[:0], b, 0, b.N)
 			}
-			switch grid := p.Target.Grid; {
-			case p.Counts:
-			case grid != nil:
-				label = int(grid[0].Quantize(b.Y[i]))
-			default:
-				label = int(b.Y[i])
+			for i, h := range hashes {
+				label, w := 0, int64(1)
+				if p.Weights != nil {
+					w = weights[i]
+				}
+				switch grid := p.Target.Grid; {
+				case p.Counts:
+				case grid != nil:
+					label = int(grid[0].Quantize(b.Y[i]))
+				default:
+					label = int(b.Y[i])
+				}
+				sum.Add(b.Row(i), h, label, w)
 			}
-			sum.Add(b.Row(i), h, label, w)
-		}
-		return nil
-	}}, nil
+			return nil
+		}}, nil
 }

@@ -10,7 +10,8 @@ import (
 
 // exp writes exp: the steps of Exp of the package, each rounded for itself.
 func exp(m machine) {
-	text(m, "exp", "func(x *float64, vectors int) (done int)", "is exp. It stops at a vector with an element that is NaN or above the largest that has a power.")
+	text(m, "exp", "func(x *float64, vectors int) (done int)",
+		"is exp. It stops at a vector with an element that is NaN or above the largest that has a power.")
 	p, vectors, done, mask := param("x"), param("vectors"), GP64(), GP64()
 	XORQ(done, done)
 	x, k, hi, lo, r, t, c, y := m.v(0), m.v(1), m.v(2), m.v(3), m.v(4), m.v(5), m.v(6), m.v(7)
@@ -22,7 +23,8 @@ func exp(m machine) {
 		v    float64
 	}{
 		{least, "expLeast", -708}, {most, "expMost", 709.7827}, {log2e, "log2e", math.Log2E},
-		{ln2Hi, "ln2Hi", 6.93147180369123816490e-01}, {ln2Lo, "ln2Lo", 1.90821492927058770002e-10}, {half, "oneHalf", 0.5}, {one, "one", 1},
+		{ln2Hi, "ln2Hi", 6.93147180369123816490e-01}, {ln2Lo, "ln2Lo", 1.90821492927058770002e-10}, {half, "oneHalf", 0.5},
+		{one, "one", 1},
 	} {
 		VBROADCASTSD(doubles(constant.name, constant.v), constant.to)
 	}

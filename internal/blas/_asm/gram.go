@@ -106,7 +106,8 @@ func gramVNNI() {
 
 // columnSums writes what gramVNNI starts from.
 func columnSums() {
-	text(avx512, "columnSums", "func(sums *int32, panel *int8, quads int)", "stores -128 times the sums of the 16 columns of a panel.")
+	text(avx512, "columnSums", "func(sums *int32, panel *int8, quads int)",
+		"stores -128 times the sums of the 16 columns of a panel.")
 	panel, quads, sums := param("panel"), param("quads"), param("sums")
 	VPBROADCASTD(words("ones", 0x01010101), z[1])
 	VPXORD(z[0], z[0], z[0])
@@ -188,7 +189,8 @@ func gramWords() {
 
 // expandWords writes what gramWords reads.
 func expandWords() {
-	text(avx2, "expand", "func(words *int16, panel *int8, quads int)", "widens a panel of bytes, [row/4][column][row%4], to words, [row/2][column][row%2].")
+	text(avx2, "expand", "func(words *int16, panel *int8, quads int)",
+		"widens a panel of bytes, [row/4][column][row%4], to words, [row/2][column][row%2].")
 	words, panel, quads := param("words"), param("panel"), param("quads")
 	loop("quad", quads, 1, false, func() {
 		for h := range 2 { // 8 columns

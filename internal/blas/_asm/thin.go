@@ -35,7 +35,8 @@ func edgeMask(m machine, n reg.Register, free reg.VecPhysical) reg.GPVirtual {
 
 // scores writes scoresRxO: R rows by O outputs.
 func scores(m machine, rows, outs int) {
-	text(m, fmt.Sprintf("scores%dx%d", rows, outs), "func(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)",
+	text(m, fmt.Sprintf("scores%dx%d", rows, outs),
+		"func(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)",
 		fmt.Sprintf("is scores for %d rows and %d outputs; n may be zero.", rows, outs))
 	h := m.halves()
 	// At 512 bits the accumulators are those that short encodings cannot name.

@@ -88,7 +88,8 @@ func cosines(m machine, sine, stream bool) {
 		store, suffix, doc = func(v, to Op) { VMOVNTPS(v, to) }, "Stream", " past the caches, to whole lines."
 	}
 	if sine {
-		text(m, "cosSin"+suffix, "func(dst *float32, ds, sin int, src *float32, ss int, rows, vecs int, scale float32)", "is cosSin"+doc)
+		text(m, "cosSin"+suffix, "func(dst *float32, ds, sin int, src *float32, ss int, rows, vecs int, scale float32)",
+			"is cosSin"+doc)
 	} else {
 		text(m, "cos"+suffix, "func(dst *float32, ds int, src *float32, ss int, rows, vecs int, scale float32)", "is cos"+doc)
 	}

@@ -104,7 +104,8 @@ func floats() {
 
 // differences writes squares and absolutes, which both machines use: of four rows at a time.
 func differences(name string, term func(v reg.VecPhysical)) {
-	text(avx2, name, "func(dst *float64, a, x *float32, xs, steps, fours int)", "is "+name+", of 4 columns in each step and of so many fours of rows.")
+	text(avx2, name, "func(dst *float64, a, x *float32, xs, steps, fours int)",
+		"is "+name+", of 4 columns in each step and of so many fours of rows.")
 	dst, a, x, xs, steps, fours := param("dst"), param("a"), param("x"), shifted("xs", 2), param("steps"), param("fours")
 	xs3, p, q, n := GP64(), GP64(), GP64(), GP64()
 	LEAQ(Mem{Base: xs, Index: xs, Scale: 2}, xs3)

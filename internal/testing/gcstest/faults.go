@@ -139,7 +139,8 @@ func (f *Faults) pick(kind, name string) (way string, code int, rules Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rules = f.rules
-	if rules.Share == 0 || len(rules.Kinds) > 0 && !slices.Contains(rules.Kinds, kind) || f.random.Float64() >= rules.Share ||
+	if rules.Share == 0 || len(rules.Kinds) > 0 && !slices.Contains(rules.Kinds, kind) ||
+		f.random.Float64() >= rules.Share ||
 		rules.Share < 1 && f.row[kind+" "+name] >= mostInARow {
 		delete(f.row, kind+" "+name)
 		return "", 0, rules
@@ -168,7 +169,8 @@ func (f *Faults) deal(kind string) string {
 }
 
 // serve answers a request, or has it fail.
-func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request, answer func(*http.Request, request) *httptest.ResponseRecorder) {
+func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request,
+	answer func(*http.Request, request) *httptest.ResponseRecorder) {
 	f.mu.Lock()
 	before := f.before
 	f.mu.Unlock()

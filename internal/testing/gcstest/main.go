@@ -14,7 +14,8 @@ import (
 // Tests whose jobs run in other processes are that program themselves.
 func Main(args []string) {
 	flags := flag.NewFlagSet("gcs", flag.ExitOnError)
-	listen := flags.String("listen", "localhost:9023", "`address` to serve on; with port 0 a free one is taken and printed")
+	listen := flags.String("listen", "localhost:9023",
+		"`address` to serve on; with port 0 a free one is taken and printed")
 	share := flags.Float64("faults", 0, "`share` of the requests that fail, 0 to 1")
 	from := flags.String("fill", "", "`directory` whose files are in the bucket from the beginning")
 	many := flags.Int("many", 0, "`number` of the tables in the bucket many, part-*.csv")

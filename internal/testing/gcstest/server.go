@@ -47,7 +47,8 @@ func New() (*Server, error) {
 		return nil, err
 	}
 	fake.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: Bucket})
-	return &Server{fake: fake, handler: fake.HTTPHandler(), uploads: map[string]*upload{}, counts: map[string]int{}, many: map[string]*manyObject{}, manyLast: 1700000000000000}, nil
+	return &Server{fake: fake, handler: fake.HTTPHandler(), uploads: map[string]*upload{}, counts: map[string]int{},
+		many: map[string]*manyObject{}, manyLast: 1700000000000000}, nil
 }
 
 // Start runs a server for the time of a test, and returns it with its address,
@@ -67,7 +68,8 @@ func Start(t testing.TB) (s *Server, address string) {
 func (s *Server) Fill(name string, content []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fake.CreateObject(fakestorage.Object{ObjectAttrs: fakestorage.ObjectAttrs{BucketName: Bucket, Name: name}, Content: content})
+	s.fake.CreateObject(fakestorage.Object{ObjectAttrs: fakestorage.ObjectAttrs{BucketName: Bucket, Name: name},
+		Content: content})
 }
 
 // Content returns the content of an object of Bucket, or nil if there is none.
@@ -261,7 +263,8 @@ func (s *Server) resumable(w *httptest.ResponseRecorder, r *http.Request, q requ
 func (s *Server) whole(r *http.Request, u *upload) *httptest.ResponseRecorder {
 	const boundary = "=-boundary-="
 	var body bytes.Buffer
-	fmt.Fprintf(&body, "--%s\r\nContent-Type: application/json\r\n\r\n%s\r\n--%s\r\nContent-Type: application/octet-stream\r\n\r\n", boundary, u.metadata, boundary)
+	fmt.Fprintf(&body, "--%s\r\nContent-Type: application/json\r\n\r\n%s\r\n--%s\r\nContent-Type: "+
+		"application/octet-stream\r\n\r\n", boundary, u.metadata, boundary)
 	body.Write(u.content)
 	fmt.Fprintf(&body, "\r\n--%s--\r\n", boundary)
 	query := url.Values{}

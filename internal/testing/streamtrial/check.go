@@ -69,13 +69,16 @@ func (t *Trial) check(ctx context.Context) error {
 	at := func(q float64) time.Duration {
 		return latencies[int(q*float64(len(latencies)-1))].Round(time.Millisecond)
 	}
-	fmt.Fprintf(t.Log, "rows       %d, each once, in %d files; %.0f a second over %v\n", total, len(latencies), float64(total)/spent.Seconds(), spent.Round(time.Second))
-	fmt.Fprintf(t.Log, "events     %d models after the first, %d kills of the stream with its workers, %d of the job server (after %d the stream was started again), 1 broken model, 1 bad file, 1 bad row\n",
+	fmt.Fprintf(t.Log, "rows       %d, each once, in %d files; %.0f a second over %v\n", total, len(latencies),
+		float64(total)/spent.Seconds(), spent.Round(time.Second))
+	fmt.Fprintf(t.Log, "events     %d models after the first, %d kills of the stream with its workers, %d of the job "+
+		"server (after %d the stream was started again), 1 broken model, 1 bad file, 1 bad row\n",
 		t.Reloads, t.Kills, t.Managers, t.ended)
 	fmt.Fprintf(t.Log, "models     %d, a file of each equal to that of a batch\n", len(byModel))
 	fmt.Fprintf(t.Log, "latency    p50 %v, p99 %v, most %v\n", at(0.5), at(0.99), at(1))
 	if n := len(t.memory); n >= 4 {
-		fmt.Fprintf(t.Log, "memory     at most %d MB in the first quarter, %d MB in the last\n", slices.Max(t.memory[:n/4])>>20, slices.Max(t.memory[n-n/4:])>>20)
+		fmt.Fprintf(t.Log, "memory     at most %d MB in the first quarter, %d MB in the last\n",
+			slices.Max(t.memory[:n/4])>>20, slices.Max(t.memory[n-n/4:])>>20)
 	}
 	if t.server != nil {
 		fmt.Fprintf(t.Log, "           %d MB in the job server at the end\n", resident(t.server.cmd.Process)>>20)
@@ -116,7 +119,8 @@ func (t *Trial) count(i int) (digest string, n int, err error) {
 // same compares the predictions for a file with those of a batch with the model.
 func (t *Trial) same(ctx context.Context, i int, model string) error {
 	batch := t.path("batch")
-	err := t.command(ctx, "predict", "--model", t.path("models", model), "--data", t.path("in", name(i)), "--out", batch, "--model_digest", "--max_bad_fraction", "1", "--quiet")
+	err := t.command(ctx, "predict", "--model", t.path("models", model), "--data", t.path("in", name(i)), "--out", batch,
+		"--model_digest", "--max_bad_fraction", "1", "--quiet")
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,8 @@ func (t *Trial) prepare(ctx context.Context) error {
 	t.digests = map[string]string{}
 	for i := range t.Reloads + 1 {
 		model := fmt.Sprintf("m%d", i)
-		err := t.command(ctx, "train", "--data", t.path("train.csv"), "--label", "y", "--id_column", "id", "--model", t.path("models", model),
+		err := t.command(ctx, "train", "--data", t.path("train.csv"), "--label", "y", "--id_column", "id", "--model",
+			t.path("models", model),
 			"--search", "none", "--features", "64", "--seed", fmt.Sprint(i), "--quiet")
 		if err != nil {
 			return err
@@ -184,7 +185,9 @@ func (t *Trial) events(files int) (all []event) {
 		all = append(all, event{int(share * float64(files)), do})
 	}
 	for k := range t.Reloads {
-		at(float64(k+1)/float64(t.Reloads+1), func(ctx context.Context) error { return t.reload(ctx, fmt.Sprintf("m%d", k+1)) })
+		at(float64(k+1)/float64(t.Reloads+1), func(ctx context.Context) error {
+			return t.reload(ctx, fmt.Sprintf("m%d", k+1))
+		})
 	}
 	for k := range t.Kills {
 		at((float64(k)+0.5)/float64(t.Kills), t.again)
@@ -291,7 +294,8 @@ func (t *Trial) breakModel(ctx context.Context) error {
 
 // begin starts the stream.
 func (t *Trial) begin(ctx context.Context) (err error) {
-	args := []string{"predict", "--stream", "--json", "--quiet", "--model_digest", "--model", t.path("models@champion"), "--data", t.path("in/*.csv"), "--out", t.path("out"),
+	args := []string{"predict", "--stream", "--json", "--quiet", "--model_digest", "--model", t.path("models@champion"),
+		"--data", t.path("in/*.csv"), "--out", t.path("out"),
 		"--poll", "200ms", "--settle", "0", "--reload", "500ms", "--runner", t.Runner}
 	if t.server != nil {
 		args = append(args, "--endpoint", t.server.endpoint(), "--environment_type", "LOOPBACK")

@@ -61,7 +61,8 @@ func Attributes(all map[string]string) map[string]string {
 	for _, ours := range []bool{true, false} {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			value := all[name]
-			if strings.HasPrefix(name, messages.Prefix) != ours || strings.HasPrefix(name, "goog") || len(kept) == mostAttributes {
+			if strings.HasPrefix(name, messages.Prefix) != ours || strings.HasPrefix(name, "goog") ||
+				len(kept) == mostAttributes {
 				continue
 			}
 			if len(value) > longestValue {

@@ -57,7 +57,8 @@ func Parse(name string) (Resource, error) {
 	path, ok := strings.CutPrefix(name, Scheme+"://")
 	m := resource.FindStringSubmatch(path)
 	if !ok || m == nil {
-		return Resource{}, fmt.Errorf("pubsub: %s is not of the form pubsub://projects/PROJECT/subscriptions/NAME or pubsub://projects/PROJECT/topics/NAME", name)
+		return Resource{}, fmt.Errorf("pubsub: %s is not of the form pubsub://projects/PROJECT/subscriptions/NAME or "+
+			"pubsub://projects/PROJECT/topics/NAME", name)
 	}
 	return Resource{Project: m[1], Name: m[3], Topic: m[2] == topics}, nil
 }
@@ -142,7 +143,8 @@ func failed(op, name string, err error) error {
 		case codes.NotFound:
 			*reason = storage.Reason{Text: reason.Text + "; create it, or correct the name", Kind: fs.ErrNotExist}
 		case codes.PermissionDenied, codes.Unauthenticated:
-			*reason = storage.Reason{Text: reason.Text + "; it needs roles/pubsub.subscriber on a subscription, roles/pubsub.publisher on a topic", Kind: fs.ErrPermission}
+			*reason = storage.Reason{Text: reason.Text +
+				"; it needs roles/pubsub.subscriber on a subscription, roles/pubsub.publisher on a topic", Kind: fs.ErrPermission}
 		case codes.InvalidArgument:
 			*reason = storage.Reason{Text: reason.Text, Kind: fs.ErrInvalid}
 		}
@@ -164,7 +166,8 @@ func (service) Subscription(ctx context.Context, source, reader string) (string,
 	defer release()
 	sum := sha256.Sum256([]byte(r.String() + "\n" + reader))
 	sub := Resource{Project: r.Project, Name: "bochner-" + hex.EncodeToString(sum[:10])}
-	_, err = c.SubscriptionAdminClient.CreateSubscription(ctx, &pubsubpb.Subscription{Name: sub.Path(), Topic: r.Path(), AckDeadlineSeconds: 60})
+	_, err = c.SubscriptionAdminClient.CreateSubscription(ctx,
+		&pubsubpb.Subscription{Name: sub.Path(), Topic: r.Path(), AckDeadlineSeconds: 60})
 	if status.Code(err) == codes.AlreadyExists {
 		err = nil
 	}
@@ -182,7 +185,8 @@ func TimeOf(text string) (time.Time, bool) {
 
 // MessageOf returns a message that Pub/Sub has delivered. One without the attribute of the identifier
 // has that of Pub/Sub, and likewise the time.
-func MessageOf(id string, data []byte, attributes map[string]string, published time.Time, s messages.Settings) messages.Message {
+func MessageOf(id string, data []byte, attributes map[string]string, published time.Time,
+	s messages.Settings) messages.Message {
 	m := messages.Message{ID: id, Data: data, Attributes: attributes, Published: published}
 	if own := attributes[s.IDAttribute]; s.IDAttribute != "" && own != "" {
 		m.ID = own

@@ -22,7 +22,8 @@ func said(kind error, format string, args ...any) error {
 	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }
 
-const noCredentials = "no Google credentials found; run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name the key file of a service account"
+const noCredentials = "no Google credentials found; run gcloud auth application-default login, or let " +
+	"GOOGLE_APPLICATION_CREDENTIALS name the key file of a service account"
 
 // transient reports whether a request that failed with err may succeed later.
 func transient(err error) bool {
@@ -56,7 +57,8 @@ func (g *gcs) answer(ctx context.Context, right string, o object, err error) err
 	switch status(err) {
 	case 0:
 		if errors.As(err, &credentials) {
-			return said(nil, "the Google credentials are not accepted (%v); run gcloud auth application-default login", credentials)
+			return said(nil, "the Google credentials are not accepted (%v); run gcloud auth application-default login",
+				credentials)
 		}
 		return err
 	case http.StatusUnauthorized:
@@ -65,7 +67,8 @@ func (g *gcs) answer(ctx context.Context, right string, o object, err error) err
 		if limited(e) {
 			return err
 		}
-		return said(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has the right %s there", text, o.bucket, account(), right)
+		return said(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has the right "+
+			"%s there", text, o.bucket, account(), right)
 	case http.StatusNotFound:
 		if o.name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.bucket) {
 			return said(nil, "there is no bucket %s (404); check its name", o.bucket)

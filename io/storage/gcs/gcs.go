@@ -60,7 +60,8 @@ func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
 	address := emulator.address()
 	emulator.mu.Unlock()
 	if set := os.Getenv(emulatorVariable); set != "" && set != address {
-		return nil, said(nil, "%s is set: requests would go to %q, which is not Google's storage, without credentials; unset it, or set the option storage_emulator to %s if that is intended", emulatorVariable, set, set)
+		return nil, said(nil, "%s is set: requests would go to %q, which is not Google's storage, without credentials; "+
+			"unset it, or set the option storage_emulator to %s if that is intended", emulatorVariable, set, set)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,7 +105,8 @@ func connection(address string) ([]option.ClientOption, error) {
 		if !strings.Contains(address, "://") {
 			address = "http://" + address
 		}
-		return append(opts, option.WithEndpoint(strings.TrimRight(address, "/")+"/storage/v1/"), option.WithHTTPClient(plainClient())), nil
+		return append(opts, option.WithEndpoint(strings.TrimRight(address, "/")+"/storage/v1/"),
+			option.WithHTTPClient(plainClient())), nil
 	}
 	client, err := authorized()
 	if err != nil {

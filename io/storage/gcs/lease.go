@@ -134,7 +134,8 @@ func (l *lease) write(ctx context.Context, cond gcstorage.Conditions) error {
 	})
 }
 
-func (l *lease) put(ctx context.Context, cond gcstorage.Conditions, owner string, size int64, write func(io.Writer) error) error {
+func (l *lease) put(ctx context.Context, cond gcstorage.Conditions, owner string, size int64,
+	write func(io.Writer) error) error {
 	for {
 		a, err := l.g.upload(ctx, l.object, &cond, map[string]string{ownerKey: owner}, size, write)
 		if err == nil {

@@ -159,7 +159,9 @@ func (p *publication) write(ctx context.Context, f storage.File) error {
 func (p *publication) put(ctx context.Context, to object, f storage.File) error {
 	if !strings.HasPrefix(f.From, "gs://") {
 		none := &gcstorage.Conditions{DoesNotExist: true}
-		_, err := p.g.upload(ctx, to, none, p.metadata(partKey), f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
+		_, err := p.g.upload(ctx, to, none, p.metadata(partKey), f.Size(), func(w io.Writer) error {
+			return f.CopyTo(ctx, w)
+		})
 		return err
 	}
 	from, a, err := p.g.named(ctx, f.From)

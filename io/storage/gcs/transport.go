@@ -100,7 +100,8 @@ func authorized() (*http.Client, error) {
 	if err != nil {
 		return nil, said(nil, "%s (%v)", noCredentials, err)
 	}
-	client, err := httptransport.NewClient(&httptransport.Options{Credentials: found, BaseRoundTripper: newTransport(), DisableTelemetry: true})
+	client, err := httptransport.NewClient(&httptransport.Options{Credentials: found, BaseRoundTripper: newTransport(),
+		DisableTelemetry: true})
 	if err != nil {
 		return nil, err
 	}

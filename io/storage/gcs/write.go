@@ -38,7 +38,8 @@ var errUnmet = errors.New("another process has written there")
 //
 // Every upload has its own mark. If an answer is lost and the request is repeated, the
 // condition no longer holds; the mark then shows that this upload wrote the object.
-func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, metadata map[string]string, size int64, write func(io.Writer) error) (*gcstorage.ObjectAttrs, error) {
+func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, metadata map[string]string,
+	size int64, write func(io.Writer) error) (*gcstorage.ObjectAttrs, error) {
 	h, err := g.handle(ctx, o)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,8 @@ func marked(metadata map[string]string) map[string]string {
 // because its condition, nil for none, did not hold or its answer was lost. If another
 // process has written the object since, the error is errUnmet, whether or not the request
 // was served before that.
-func (g *gcs) own(ctx context.Context, o object, cond *gcstorage.Conditions, mark string, err error) (*gcstorage.ObjectAttrs, error) {
+func (g *gcs) own(ctx context.Context, o object, cond *gcstorage.Conditions, mark string,
+	err error) (*gcstorage.ObjectAttrs, error) {
 	if !unmet(err) && status(err) != http.StatusNotFound && !transient(err) {
 		return nil, err
 	}
@@ -133,7 +135,8 @@ func (g *gcs) writeError(ctx context.Context, o object, err error) error {
 
 // copy copies a generation of an object, which must be the live one, to a name that
 // must be free.
-func (g *gcs) copy(ctx context.Context, to, from object, generation int64, metadata map[string]string) (*gcstorage.ObjectAttrs, error) {
+func (g *gcs) copy(ctx context.Context, to, from object, generation int64,
+	metadata map[string]string) (*gcstorage.ObjectAttrs, error) {
 	dst, err := g.handle(ctx, to)
 	if err != nil {
 		return nil, err

@@ -58,10 +58,12 @@ func (dataflow) Validate(engine.Engine) error {
 	case !regionName.MatchString(region):
 		return exit.Usage("--region: %q is not a region such as europe-west4 or us-central1", region)
 	case beamFlag("staging_location") == "":
-		return exit.Usage("--runner dataflow: no staging location for the program and the graph: give one with --staging_location gs://BUCKET/DIR")
+		return exit.Usage("--runner dataflow: no staging location for the program and the graph: give one with " +
+			"--staging_location gs://BUCKET/DIR")
 	}
 	if env := strings.ToLower(*jobopts.EnvironmentType); env != "" && env != "docker" {
-		return exit.Usage("--environment_type %s: Dataflow's workers are containers; leave it out, or give an image with --sdk_container_image", env)
+		return exit.Usage("--environment_type %s: Dataflow's workers are containers; leave it out, or give an image with "+
+			"--sdk_container_image", env)
 	}
 	for _, name := range []string{"staging_location", "temp_location"} {
 		if place := beamFlag(name); place != "" && !bucketPath.MatchString(place) {
@@ -102,7 +104,8 @@ func workerForDataflow() error {
 		return err
 	}
 	if arch, want := workerArch(); !linux || machine != want {
-		return exit.Usage("--worker_binary: %s does not run on the workers, which are linux/%s: build the program with GOOS=linux GOARCH=%s CGO_ENABLED=0 and give that", binary, arch, arch)
+		return exit.Usage("--worker_binary: %s does not run on the workers, which are linux/%s: build the program with "+
+			"GOOS=linux GOARCH=%s CGO_ENABLED=0 and give that", binary, arch, arch)
 	}
 	*jobopts.WorkerBinary = binary
 	return nil
@@ -113,7 +116,8 @@ func workerForDataflow() error {
 func existingBuckets(ctx context.Context) error {
 	client, err := gcsx.NewClient(ctx, "https://www.googleapis.com/auth/devstorage.read_only")
 	if err != nil {
-		return exit.Usage("--runner dataflow: no credentials: %v; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a key file", err)
+		return exit.Usage("--runner dataflow: no credentials: %v; run gcloud auth application-default login, or set "+
+			"GOOGLE_APPLICATION_CREDENTIALS to a key file", err)
 	}
 	defer client.Close()
 	for _, name := range []string{"staging_location", "temp_location"} {
@@ -130,9 +134,11 @@ func existingBuckets(ctx context.Context) error {
 		var answer *googleapi.Error
 		switch {
 		case err == nil && !there, errors.As(err, &answer) && answer.Code == http.StatusNotFound:
-			return exit.Usage("--%s: bucket %s does not exist: create it in region %s, or correct the name", name, bucket, *gcpopts.Region)
+			return exit.Usage("--%s: bucket %s does not exist: create it in region %s, or correct the name", name, bucket,
+				*gcpopts.Region)
 		case answer != nil && answer.Code == http.StatusForbidden:
-			return exit.Usage("--%s: no access to bucket %s (storage.buckets.get): %s; correct the name, or get roles/storage.legacyBucketReader on it", name, bucket, answer.Message)
+			return exit.Usage("--%s: no access to bucket %s (storage.buckets.get): %s; correct the name, or get "+
+				"roles/storage.legacyBucketReader on it", name, bucket, answer.Message)
 		case err != nil:
 			return &exit.RunnerError{Runner: engine.Dataflow, Err: fmt.Errorf("--%s: bucket %s: %w", name, bucket, err)}
 		}

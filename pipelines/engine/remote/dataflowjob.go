@@ -109,7 +109,8 @@ func cancelDataflow(ctx context.Context, name string) error {
 func (dataflow) Run(ctx context.Context, e engine.Engine, p *beam.Pipeline) error {
 	defer dataflowFlags(e)()
 	name := *jobopts.JobName
-	e.Say("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name, *gcpopts.Project)
+	e.Say("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name,
+		*gcpopts.Project)
 	done := make(chan error, 1)
 	go func() {
 		result, err := beam.Run(context.WithoutCancel(ctx), engine.Dataflow, p)

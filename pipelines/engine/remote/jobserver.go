@@ -55,7 +55,8 @@ func (r jobServer) Ready(ctx context.Context, e engine.Engine) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &exit.RunnerError{Runner: r.name, Err: fmt.Errorf("no job server at --endpoint %s: %w", *jobopts.Endpoint, err)}
+		return &exit.RunnerError{Runner: r.name, Err: fmt.Errorf("no job server at --endpoint %s: %w",
+			*jobopts.Endpoint, err)}
 	}
 	return conn.Close()
 }

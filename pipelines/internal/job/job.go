@@ -90,7 +90,8 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	j.Worker.Close()
 	if j.scratch != nil {
 		if removeErr := j.scratch(); removeErr != nil {
-			j.Work.Notes = append(j.Work.Notes, fmt.Sprintf("a temporary directory could not be removed: %s", transforms.FaultText(removeErr)))
+			j.Work.Notes = append(j.Work.Notes, fmt.Sprintf("a temporary directory could not be removed: %s",
+				transforms.FaultText(removeErr)))
 		}
 	}
 	for _, note := range j.Work.Notes {
@@ -185,7 +186,8 @@ func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.D
 			fmt.Fprintf(log, "note: %s\n", note)
 		}
 		if name, size := uncut(d); name != "" {
-			fmt.Fprintf(log, "note: %s (%s) has one row group, so it is one shard, which one reader reads: write it with row groups of about %s to use more readers\n",
+			fmt.Fprintf(log, "note: %s (%s) has one row group, so it is one shard, which one reader reads: write it with row "+
+				"groups of about %s to use more readers\n",
 				name, report.Bytes(size), report.Bytes(ShardBytes))
 		}
 	}

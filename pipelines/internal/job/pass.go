@@ -61,7 +61,8 @@ type passFiles struct{ sum, reports string }
 // graph and writes its sum and its reports to the given files. If both exist already, from a
 // stopped run, nothing runs. A shard boundary inside a quoted field shows afterwards; a second
 // try then reads the file whole. scan returns the reports in the order of the rows.
-func (j *Job) scan(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
+func (j *Job) scan(ctx context.Context, p transforms.Kind, name string,
+	build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
 	common := p.Common()
 	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
 	for {
@@ -86,7 +87,8 @@ type sumPass interface {
 
 // ScanSum runs a pass that ends in one encoded sum and decodes it into sum, which must be zero. It
 // returns the reports in the order of the rows.
-func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum wire.Coded) (reports []dataset.Report, err error) {
+func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
+	sum wire.Coded) (reports []dataset.Report, err error) {
 	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
 		sum, reports := p.Sum(s, sc)
 		transforms.Write(s, files.sum, sum)
@@ -111,8 +113,10 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum wire.Code
 // largeSum is the size in bytes of an encoded sum that takes much of a job's memory.
 const largeSum = 1 << 20
 
-func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
-	files = passFiles{sum: j.Work.File(name+".bin", engine.Program(), p), reports: j.Work.File(name+".reports", engine.Program(), p)}
+func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
+	build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
+	files = passFiles{sum: j.Work.File(name+".bin", engine.Program(), p),
+		reports: j.Work.File(name+".reports", engine.Program(), p)}
 	if err := j.runPass(ctx, p, files, build); err != nil {
 		return files, nil, err
 	}
@@ -151,7 +155,8 @@ func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 	return out
 }
 
-func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles, build func(beam.Scope, transforms.Scan, passFiles)) error {
+func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
+	build func(beam.Scope, transforms.Scan, passFiles)) error {
 	if err := ForgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
 		return err
 	}
@@ -199,7 +204,8 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()
 	sc := transforms.Scan{
-		Pass: uri, Lanes: max(1, min(j.Engine.Lanes, len(p.Common().Shards))), Stripes: p.Common().Stripes, Threads: j.Engine.Threads,
+		Pass: uri, Lanes: max(1, min(j.Engine.Lanes, len(p.Common().Shards))), Stripes: p.Common().Stripes,
+		Threads:      j.Engine.Threads,
 		SolveThreads: j.Engine.SolveThreads, Spread: about.Spread, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
 	if err == nil && j.Opts.Resume {
@@ -282,9 +288,11 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 		b := firstBad(reports)
 		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
 		if maxBad == 0 {
-			return c, exit.Refuse("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows to be set aside", first)
+			return c, exit.Refuse("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows "+
+				"to be set aside", first)
 		}
-		return c, exit.Refuse("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first", first, bad, c.Read, maxBad)
+		return c, exit.Refuse("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first",
+			first, bad, c.Read, maxBad)
 	}
 	if c.Used == 0 {
 		return c, noRows(d, c, reports)
@@ -309,7 +317,8 @@ func AllNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report)
 	if n > len(first) {
 		etc = ", …"
 	}
-	return exit.Refuse("pipelines: %s of the list: no row of the data that can be used has %s%s; give the files with these rows, or take the ids out of the list; ids are compared as they are written in the files",
+	return exit.Refuse("pipelines: %s of the list: no row of the data that can be used has %s%s; give the files with "+
+		"these rows, or take the ids out of the list; ids are compared as they are written in the files",
 		report.Counted64(int64(n), "id"), strings.Join(quoted, ", "), etc)
 }
 
@@ -347,7 +356,8 @@ func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
 		}
 		switch {
 		case len(d.Targets) > 0:
-			say(c.Unlabeled, "lack one of the labels %s; leave out the label that is missing, with --label", strings.Join(d.Targets, ", "))
+			say(c.Unlabeled, "lack one of the labels %s; leave out the label that is missing, with --label",
+				strings.Join(d.Targets, ", "))
 		case d.Label != "":
 			say(c.Unlabeled, "lack the label, column %q; name another column with --label", d.Label)
 		default:
@@ -384,7 +394,8 @@ func (c Counts) String() string {
 	if len(reasons) > 0 {
 		why = " (" + strings.Join(reasons, ", ") + ")"
 	}
-	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why) + c.Without()
+	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used),
+		report.Groups(c.SetAside), why) + c.Without()
 }
 
 // Without says how many repeated headers were skipped, and has the Remarks; "" if there are none.
@@ -414,10 +425,12 @@ func (c Counts) Fields() string {
 		parts = append(parts, report.Groups(c.Missing)+" missing, filled")
 	}
 	if c.Others > 0 {
-		parts = append(parts, report.Groups(c.Others)+" of categories with a text that is not one of the levels, read as other")
+		parts = append(parts, report.Groups(c.Others)+
+			" of categories with a text that is not one of the levels, read as other")
 	}
 	if c.Zones > 0 {
-		parts = append(parts, report.Groups(c.Zones)+" times that name a zone although those of the training data name none, or the reverse; times without a zone are read as UTC")
+		parts = append(parts, report.Groups(c.Zones)+
+			" times that name a zone although those of the training data name none, or the reverse; times without a zone are read as UTC")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -88,7 +88,8 @@ func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) err
 	}
 	for _, d := range append(dirs, Place{"work", o.Work}) {
 		if d.Name != "" && !strings.HasPrefix(d.Name, "gs://") {
-			return exit.Usage("--%s %s: the workers of the %s runner cannot see the files of this machine; copy them to gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)
+			return exit.Usage("--%s %s: the workers of the %s runner cannot see the files of this machine; copy them to "+
+				"gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)
 		}
 	}
 	return nil

@@ -75,7 +75,8 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 var errLost = errors.New("pipelines: the work directory no longer contains the best state")
 
 // runRounds is one try of Rounds.
-func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner iterative.Learner, partitions int, first []byte, o RoundOptions) error {
+func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner iterative.Learner,
+	partitions int, first []byte, o RoundOptions) error {
 	if err := c.resume(ctx, j, partitions, first); err != nil {
 		return err
 	}

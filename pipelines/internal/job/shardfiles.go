@@ -41,7 +41,8 @@ type filePass interface {
 // directory whose name it stores in out. Shards that an earlier run finished are not repeated;
 // found tells that there may be some. It returns what was written, in the order of the rows,
 // and the directory.
-func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *string, found bool) (written []transforms.Written, dir string, err error) {
+func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *string,
+	found bool) (written []transforms.Written, dir string, err error) {
 	// Files are named by the start of their shards, so shards of another size need another
 	// directory.
 	common := pass.Common()
@@ -124,7 +125,8 @@ const parallelReads = 32
 // finished returns what was written for the shards whose files are all intact; after any error
 // a shard is done again. The directory is listed once, because asking for each shard would take
 // a round trip each.
-func (j *Job) finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
+func (j *Job) finished(ctx context.Context, dir string,
+	shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
 	there := map[string]bool{}
 	names, err := storage.Names(ctx, dir)
 	if err != nil {
@@ -180,7 +182,8 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transfor
 
 // PublishShards writes the shards of a pass and publishes the files. If some of them are
 // damaged by then, they are written again.
-func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out *string, publish func(written []transforms.Written, dir string) error) error {
+func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out *string,
+	publish func(written []transforms.Written, dir string) error) error {
 	const tries = 3
 	for try := 1; ; try++ {
 		written, dir, err := j.writeShards(ctx, pass, name, out, j.Opts.Resume || try > 1)
@@ -208,7 +211,8 @@ func ReportsOf(written []transforms.Written) []dataset.Report {
 func PublishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []Part, files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
-			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows, Blank: w.Report.Blank + w.Report.Headers}
+			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
+				Blank: w.Report.Blank + w.Report.Headers}
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)
 				part.Names = append(part.Names, name)

@@ -95,7 +95,8 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 	}
 	err = w.Claim.Clear(ctx)
 	if errors.Is(err, fs.ErrPermission) {
-		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %s", out, transforms.FaultText(err)))
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %s", out,
+			transforms.FaultText(err)))
 		err = nil
 	}
 	return w, err
@@ -106,7 +107,8 @@ func (w *WorkDir) leftover(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return exit.Refuse("%w\nif an earlier run of another user left %s, remove it as that user (rm -r %[2]s), or give another directory with --work", err, w.root)
+	return exit.Refuse("%w\nif an earlier run of another user left %s, remove it as that user (rm -r %[2]s), or give "+
+		"another directory with --work", err, w.root)
 }
 
 // workDir returns the work directory of a job that creates out: dir, or the one beside out.
@@ -133,7 +135,8 @@ func ownWork(ctx context.Context, name, dir string, empty bool) error {
 	case err != nil || ours:
 		return err
 	case strings.HasPrefix(path.Base(name), ".bochner-"):
-		return exit.Refuse("pipelines: %s has files that no job of this version wrote; if an older version did, remove it (rm -r %[1]s), or give another directory with --work", name)
+		return exit.Refuse("pipelines: %s has files that no job of this version wrote; if an older version did, remove it "+
+			"(rm -r %[1]s), or give another directory with --work", name)
 	}
 	return exit.Refuse("pipelines: --work %s: the directory has other files; give a new or an empty one", name)
 }
@@ -216,7 +219,8 @@ func (w *WorkDir) Close(ctx context.Context, err error) error {
 		return err
 	}
 	if removeErr := w.remove(ctx); removeErr != nil {
-		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %s; remove it by hand (rm -r %[1]s)", w.root, transforms.FaultText(removeErr)))
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %s; remove it by hand (rm -r %[1]s)",
+			w.root, transforms.FaultText(removeErr)))
 	}
 	return err
 }

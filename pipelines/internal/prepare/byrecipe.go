@@ -54,13 +54,15 @@ func OpenByRecipe(ctx context.Context, j job.Options, o dataset.Options, r *sums
 		if len(names) == 0 {
 			names = []string{r.Input.Label}
 		}
-		return nil, exit.Usage("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out", max(1, len(d.Targets)), len(names), SomeOf(names))
+		return nil, exit.Usage("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out",
+			max(1, len(d.Targets)), len(names), SomeOf(names))
 	}
 	return d, Labeled(d)
 }
 
 // ProfileByRecipe profiles data that is trained on by a recipe, from which all else is taken.
-func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, r *sums.Recipe) (*Prepared, error) {
+func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
+	r *sums.Recipe) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
 	target := &transforms.Target{Open: true}
@@ -73,7 +75,8 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	}
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: p.Sum.Result(), Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]), Statistics: p.Sum.Statistics()},
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: p.Sum.Result(), Sum: &p.Sum,
+			Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]), Statistics: p.Sum.Statistics()},
 		Rule: r.Rule.Split,
 	}
 	refuse := func(err error) error {
@@ -91,7 +94,8 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	if r.Task == models.Classification {
 		var counted bool
 		if _, others, counted = p.Sum.Labels().In(r.Classes); !counted {
-			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d", len(r.Classes.Classes)))
+			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d",
+				len(r.Classes.Classes)))
 		}
 		if err := schema.NewVocabulary(others).Check(); err != nil {
 			return nil, refuse(err)
@@ -125,7 +129,8 @@ func inRange(d *dataset.Dataset, ranges []profile.Range, grids linear.Grids) err
 	for c, g := range grids {
 		for _, y := range []float64{ranges[c].Min, ranges[c].Max} {
 			if !g.Contains(y) {
-				return fmt.Errorf("has the label %g in column %q, beyond the grid of targets of the recipe, %g to %g; train --target_room makes room", y, d.Targets[c], g.Low, g.High)
+				return fmt.Errorf("has the label %g in column %q, beyond the grid of targets of the recipe, %g to %g; train "+
+					"--target_room makes room", y, d.Targets[c], g.Low, g.High)
 			}
 		}
 	}
@@ -138,13 +143,16 @@ func fits(w *profile.Weights, r *sums.Rule) error {
 	case w == nil:
 		return nil
 	case g == nil && (w.Min != r.Weight || w.Max != r.Weight):
-		return fmt.Errorf("has weights from %g to %g, but all rows of the recipe had the weight %g; train a new recipe", w.Min, w.Max, r.Weight)
+		return fmt.Errorf("has weights from %g to %g, but all rows of the recipe had the weight %g; train a new recipe",
+			w.Min, w.Max, r.Weight)
 	case g == nil || !g.Exact:
 		return nil
 	case math.Mod(w.Unit, g.Unit) != 0:
-		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe", w.Unit, g.Unit)
+		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe",
+			w.Unit, g.Unit)
 	case w.Max/g.Unit > profile.MostExact:
-		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max, profile.MostExact, g.Unit)
+		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max,
+			profile.MostExact, g.Unit)
 	}
 	return nil
 }
@@ -170,7 +178,8 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		return err
 	}
 	l.Recipe = Recipe{
-		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept, Recodes: preprocess.TargetEncoderOf(opened) != nil,
+		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept,
+		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
 	l.counted = true // frequent rows are those of the recipe, which sums count apart
 	return nil

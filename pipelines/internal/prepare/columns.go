@@ -12,7 +12,8 @@ import (
 
 // SurveyColumns runs the pass that surveys the columns of data whose format has columns. The
 // columns of the survey are those of dataset.DescribedBy.
-func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, rules schema.Rules) (*schema.Survey, job.Counts, error) {
+func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
+	rules schema.Rules) (*schema.Survey, job.Counts, error) {
 	pass := &survey.Columns{
 		Pass:    transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad)},
 		Columns: len(dataset.DescribedBy(d)), Rules: rules,

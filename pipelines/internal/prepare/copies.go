@@ -27,7 +27,8 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	}
 	j.Progress.Phase("counting repeated rows", l.Counts.Used)
 	defer j.Progress.Done()
-	pass := transforms.Pass{Data: *l.Data, Mode: Mode(maxBad), Seed: seed, Target: l.Target, EqualWeights: l.EqualWeights()}
+	pass := transforms.Pass{Data: *l.Data, Mode: Mode(maxBad), Seed: seed, Target: l.Target,
+		EqualWeights: l.EqualWeights()}
 	cuts := [][]dataset.Shard{j.Opts.Shards(l.Data)}
 	if own := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(own, cuts[0]) {
 		cuts = append(cuts, own)
@@ -45,7 +46,8 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	}
 	l.Copies = profile.NewCopies(few, tallies...)
 	for _, r := range reports {
-		l.Copies.Alias(profile.FoldPlace{File: r.Shard.File, Start: r.Shard.Start}, profile.FoldPlace{File: r.Shard.File, Start: r.Begin})
+		l.Copies.Alias(profile.FoldPlace{File: r.Shard.File, Start: r.Shard.Start},
+			profile.FoldPlace{File: r.Shard.File, Start: r.Begin})
 	}
 	l.counted = true
 	return nil
@@ -58,13 +60,15 @@ const manyRepeat = 0.01
 func (l *Prepared) repeated() string {
 	n := l.Counts.Used
 	if few := l.Distinct.Few(n); len(few) > 0 && l.Rule == nil {
-		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those of rows of which training has seen copies",
+		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those "+
+			"of rows of which training has seen copies",
 			report.Counted(len(few), "different row"), report.Groups(n))
 	}
 	if l.repeats < manyRepeat {
 		return ""
 	}
-	note := fmt.Sprintf("about %s of %s rows have the numbers of an earlier row", report.Groups(int64(math.Round(l.repeats*float64(n)))), report.Groups(n))
+	note := fmt.Sprintf("about %s of %s rows have the numbers of an earlier row",
+		report.Groups(int64(math.Round(l.repeats*float64(n)))), report.Groups(n))
 	if l.Rule != nil {
 		return note
 	}

@@ -23,7 +23,8 @@ func TargetSums(levels, outputs int) int64 {
 func (l *Prepared) chooseRecipe(o Spec) (err error) {
 	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
-			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: give another --encode, also in a schema", o.Learned)
+			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
+				"give another --encode, also in a schema", o.Learned)
 		}
 		if !o.Trains {
 			return exit.Usage("--encode target learns from labels, and only train does that: give another --encode")
@@ -76,7 +77,8 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 // sumLabels sums the labels, or counts the rows, by the levels of the categories that have that
 // encoding; nil if none has, or if there is nothing to judge by held-out rows.
 func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
-	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts}, Categories: preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
+	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts},
+		Categories: preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
 	if len(pass.Categories) == 0 || s.Target == nil {
 		return nil, nil
 	}

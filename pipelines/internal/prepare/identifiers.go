@@ -16,19 +16,22 @@ const fewRows = 10
 // NotIdentifiers refuses classes of one row each, as a column of identifiers has them, unless the
 // user asked for classes: none of them can be judged by rows that training has not seen.
 func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Target, l *schema.LabelSummary) error {
-	if t.Classes == nil || task == string(models.Classification) || l.Rows <= fewRows || int64(len(t.Classes.Classes)) < l.Rows {
+	if t.Classes == nil || task == string(models.Classification) || l.Rows <= fewRows ||
+		int64(len(t.Classes.Classes)) < l.Rows {
 		return nil
 	}
 	otherwise := "--task classification trains on classes of one row each"
 	if l.Numeric {
 		otherwise = "--task regression predicts them as numbers, " + otherwise
 	}
-	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf("%s; %s; %s", oneEach(l), otherLabel(d), otherwise)}
+	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
+		Err: fmt.Errorf("%s; %s; %s", oneEach(l), otherLabel(d), otherwise)}
 }
 
 // oneEach says that all labels differ.
 func oneEach(l *schema.LabelSummary) string {
-	return fmt.Sprintf("each of the %s rows has a label of its own, such as %q, as in a column of identifiers", report.Groups(l.Rows), l.Vocabulary.Classes[0])
+	return fmt.Sprintf("each of the %s rows has a label of its own, such as %q, as in a column of identifiers",
+		report.Groups(l.Rows), l.Vocabulary.Classes[0])
 }
 
 // otherLabel says where the labels may be if these are identifiers.
@@ -47,8 +50,10 @@ func identifiers(task string, d *dataset.Dataset, l *schema.LabelSummary) string
 	if l.Vocabulary == nil {
 		// The labels are too many to know whether all differ, but identifiers are mostly numbered
 		// without large gaps.
-		if between := l.Max - l.Min + 1; l.Whole && l.Max < 1<<63 && between >= float64(l.Rows) && between <= 1.25*float64(l.Rows) {
-			return fmt.Sprintf("labels are whole numbers from %s to %s on %s rows, as if they numbered the rows; %s", report.Groups(int64(l.Min)), report.Groups(int64(l.Max)), report.Groups(l.Rows), otherLabel(d))
+		if between := l.Max - l.Min + 1; l.Whole && l.Max < 1<<63 && between >= float64(l.Rows) &&
+			between <= 1.25*float64(l.Rows) {
+			return fmt.Sprintf("labels are whole numbers from %s to %s on %s rows, as if they numbered the rows; %s",
+				report.Groups(int64(l.Min)), report.Groups(int64(l.Max)), report.Groups(l.Rows), otherLabel(d))
 		}
 		return ""
 	}
@@ -57,7 +62,8 @@ func identifiers(task string, d *dataset.Dataset, l *schema.LabelSummary) string
 	case n == l.Rows && (l.Whole || classes):
 		return oneEach(l) + "; " + otherLabel(d)
 	case classes && 2*n > l.Rows:
-		return fmt.Sprintf("%s rows have %s different labels, so most classes have one row; %s", report.Groups(l.Rows), report.Groups(n), otherLabel(d))
+		return fmt.Sprintf("%s rows have %s different labels, so most classes have one row; %s", report.Groups(l.Rows),
+			report.Groups(n), otherLabel(d))
 	}
 	return ""
 }

@@ -140,7 +140,8 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return Recipe{
 		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: f.Name(opened), Files: files,
-		Origin: &RecipeOrigin{Name: name, SHA256: models.SumFile(LearnedFile, data).SHA256, HeldOut: f.HeldOut, Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
+		Origin: &RecipeOrigin{Name: name, SHA256: models.SumFile(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
+			Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
 	}, nil
 }
 

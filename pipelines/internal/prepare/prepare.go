@@ -104,10 +104,12 @@ func (o Spec) Validate() error {
 		return err
 	}
 	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.found() == "" {
-		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created", kernel.FamilyOf(o.Kernel).Name)
+		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created",
+			kernel.FamilyOf(o.Kernel).Name)
 	}
 	if o.found() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
-		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they were learned; leave it out")
+		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
+			"were learned; leave it out")
 	}
 	if err := o.Kernel.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
@@ -201,7 +203,8 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	}
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: found, Sum: &p.Sum, Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:])},
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: found, Sum: &p.Sum, Distinct: &p.Distinct,
+			Digest: hex.EncodeToString(digest[:])},
 		Doubts: schema.Sentences(notes),
 	}
 	if note := l.Counts.LabelNote(); note != "" {
@@ -245,7 +248,8 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 
 // profile profiles the rows, with the types of columns that are not plain numbers, and returns
 // notes on these types.
-func (o Spec) profile(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, notes []schema.Note, err error) {
+func (o Spec) profile(ctx context.Context, j *job.Job,
+	d *dataset.Dataset) (p *Profiled, notes []schema.Note, err error) {
 	var plain error // why the rows are not plain numbers
 	if !o.Types.Given() && o.Data.Time == "" {
 		var numbers bool
@@ -268,7 +272,9 @@ func (o Spec) profile(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *P
 
 // mayBeDates reports whether a column may have dates such as 20240229, which are numbers too.
 func mayBeDates(p *profile.Sum) bool {
-	return slices.ContainsFunc(p.Result().Columns, func(c profile.Column) bool { return c.Min >= 19000101 && c.Max <= 21001231 })
+	return slices.ContainsFunc(p.Result().Columns, func(c profile.Column) bool {
+		return c.Min >= 19000101 && c.Max <= 21001231
+	})
 }
 
 // Explained adds to the error of unusable rows what notes on columns advise.
@@ -297,7 +303,8 @@ type Profiled struct {
 
 // ProfileRows runs the profile pass. If rows have labels, target says which are accepted: any if it
 // is open. Unless numbers is set, the rows were read as plain numbers and a field is none.
-func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, target *transforms.Target) (p *Profiled, numbers bool, err error) {
+func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
+	target *transforms.Target) (p *Profiled, numbers bool, err error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = target

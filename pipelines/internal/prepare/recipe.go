@@ -44,7 +44,8 @@ func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 
 // ChooseRecipe makes the recipe from encodings of columns, scalings and kernel, with the statistics of
 // the profile.
-func ChooseRecipe(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
+func ChooseRecipe(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema,
+	p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
 	if r.Scaling, err = chooseScale(chain, encode, schema, p, sum); err != nil {
 		return r, err
 	}

@@ -35,7 +35,8 @@ func validImageStep(name, args string) error {
 func imageNumbers(name, args string) ([]int, error) {
 	want, ok := imageArgs[name]
 	if !ok {
-		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP", name, option.DidYouMean(name, option.SortedNames(imageArgs)))
+		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP", name,
+			option.DidYouMean(name, option.SortedNames(imageArgs)))
 	}
 	var numbers []int
 	for _, word := range strings.Split(args, ":") {
@@ -80,7 +81,8 @@ func (sc *Scaling) imageStep(name, args string) error {
 	if err != nil {
 		return err
 	}
-	r, err := preprocess.FitPatchPCA(x, n, preprocess.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1], Out: numbers[2]})
+	r, err := preprocess.FitPatchPCA(x, n, preprocess.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1],
+		Out: numbers[2]})
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}

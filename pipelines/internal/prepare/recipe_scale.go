@@ -57,7 +57,8 @@ func ValidScale(chain []string) error {
 		}
 		c, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(c > 0) || math.IsInf(c, 0) {
-			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, patchpca:SIZE:STRIDE:KEEP", word, strings.Join(option.SortedNames(plainSteps), ", "))
+			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, "+
+				"patchpca:SIZE:STRIDE:KEEP", word, strings.Join(option.SortedNames(plainSteps), ", "))
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
@@ -75,7 +76,8 @@ var plainSteps = map[string]func(*Scaling) error{
 
 // chooseScale makes the chain for a data set. auto uses the format's default, and standardises
 // the columns of tables. The first step for a typed table encodes its columns.
-func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*Scaling, error) {
+func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *profile.Profile,
+	sum *profile.Sum) (*Scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
@@ -156,7 +158,8 @@ func (sc *Scaling) mix(r features.Recipe) error {
 
 func (sc *Scaling) unit() error { return sc.mix(preprocess.Unit{In: sc.Dim}) }
 
-var errStatistics = exit.Usage("--scale: standard and minmax need statistics of the columns of the files; put them before unit and other steps that mix columns")
+var errStatistics = exit.Usage("--scale: standard and minmax need statistics of the columns of the files; put them " +
+	"before unit and other steps that mix columns")
 
 func (sc *Scaling) standard() error {
 	if !sc.known {
@@ -239,7 +242,8 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 
 // data describes that many rows after the chain.
 func (sc *Scaling) data(rows int64, seed uint64) *kernel.Data {
-	d := &kernel.Data{In: sc.Dim, Rows: rows, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(), Norm: sc.norm()}
+	d := &kernel.Data{In: sc.Dim, Rows: rows, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(),
+		Norm: sc.norm()}
 	if sc.known {
 		d.Variance = sc.varianceAll()
 	}

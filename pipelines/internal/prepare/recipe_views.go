@@ -47,13 +47,15 @@ func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int)
 	}
 	return append(views,
 		search.View{Name: "clipped", Steps: append(slices.Clip(standard), preprocess.Clip{At: at})},
-		search.View{Name: "normal scores", Steps: []features.Recipe{preprocess.NewNormalScores(x, n, sc.Dim, knots, unscaled)}},
+		search.View{Name: "normal scores", Steps: []features.Recipe{preprocess.NewNormalScores(x, n, sc.Dim, knots,
+			unscaled)}},
 	)
 }
 
 // Searched returns the recipe of a kernel after steps that a search chose instead of the scalings.
 // files are those that the steps name.
-func (r Recipe) Searched(steps []features.Recipe, k kernel.Options, seed uint64, name string, files []storage.File) (Recipe, error) {
+func (r Recipe) Searched(steps []features.Recipe, k kernel.Options, seed uint64, name string,
+	files []storage.File) (Recipe, error) {
 	sc := *r.Scaling
 	sc.Steps = append(slices.Clone(sc.Steps[:sc.encoded]), steps...)
 	sc.known, sc.normed = false, false

@@ -110,7 +110,8 @@ func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Descript
 			f = o.file.Fields[same[0]]
 			at[key(c.Name, role)] = same[1:]
 		} else if role == schema.Feature {
-			return nil, nil, refuseSchema(o.Schema, fmt.Errorf("column %q of %s is not a feature in it", c.Name, d.Files[0].Name))
+			return nil, nil, refuseSchema(o.Schema, fmt.Errorf("column %q of %s is not a feature in it", c.Name,
+				d.Files[0].Name))
 		}
 		found.Fields = append(found.Fields, f)
 		columns = append(columns, i)

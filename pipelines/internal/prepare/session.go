@@ -70,7 +70,8 @@ func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum
 func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 	n := sum.Result().Rows
 	if n == 0 || folds > 0 && n == s.Counts.Used {
-		return 0, exit.Refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", report.Groups(s.Counts.Used), report.Groups(s.Counts.Used-n), folds)
+		return 0, exit.Refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d",
+			report.Groups(s.Counts.Used), report.Groups(s.Counts.Used-n), folds)
 	}
 	return n, nil
 }
@@ -88,7 +89,8 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 	common := s.Pass(folds)
 	common.Shards = nil
 	return &epochs.Pass{
-		Pass: common, Learner: l, Recipe: s.Recipe.Sealed, Assignments: s.Data.Assign(shards, partitions), Rows: s.Counts.Used, Folds: folds,
+		Pass: common, Learner: l, Recipe: s.Recipe.Sealed, Assignments: s.Data.Assign(shards, partitions),
+		Rows: s.Counts.Used, Folds: folds,
 	}
 }
 
@@ -96,7 +98,8 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 // common.
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
-		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target, Rule: s.Rule, Copies: s.assigned(folds),
+		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target,
+		Rule: s.Rule, Copies: s.assigned(folds),
 		EqualWeights: s.EqualWeights(),
 	}
 }

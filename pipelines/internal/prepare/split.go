@@ -34,7 +34,8 @@ func (s Split) validate(o dataset.Options) error {
 	}
 	switch {
 	case len(given) > 1:
-		return exit.Usage("%s cannot be used together: each assigns all rows to folds; choose one", strings.Join(given, " and "))
+		return exit.Usage("%s cannot be used together: each assigns all rows to folds; choose one",
+			strings.Join(given, " and "))
 	case s.Time && o.Time == "":
 		return exit.Usage("--time_split needs --time_column, the column with the time of each row")
 	case s.Gap != "" && !s.Time:
@@ -63,7 +64,8 @@ func (s Split) By() profile.FoldBy {
 
 // Flag returns the flag that says what assigns rows.
 func (s Split) Flag() string {
-	return map[profile.FoldBy]string{profile.ByGroup: "--group_column", profile.ByFold: "--fold_column", profile.ByTime: "--time_split"}[s.By()]
+	return map[profile.FoldBy]string{profile.ByGroup: "--group_column", profile.ByFold: "--fold_column",
+		profile.ByTime: "--time_split"}[s.By()]
 }
 
 // Into makes rows of the data have the keys by which they are split.
@@ -96,14 +98,17 @@ func (s Split) columns(o dataset.Options) []string {
 	return []string{o.Time}
 }
 
-var gapUnits = map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
+var gapUnits = map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour,
+	"m": time.Minute, "s": time.Second}
 
 // gap returns the length of the gap: in seconds if it has a unit.
 func (s Split) gap() (length float64, seconds bool, err error) {
 	text := s.Gap
 	unit := strings.TrimLeft(text, "0123456789.")
-	if length, err = strconv.ParseFloat(strings.TrimSuffix(text, unit), 64); err != nil || length < 0 || unit != "" && gapUnits[unit] == 0 {
-		return 0, false, exit.Usage("--time_gap must be a number with a unit, such as 7d, 12h, 30m or 10s, or without one for a column of numbers (have %q)", s.Gap)
+	if length, err = strconv.ParseFloat(strings.TrimSuffix(text, unit), 64); err != nil || length < 0 ||
+		unit != "" && gapUnits[unit] == 0 {
+		return 0, false, exit.Usage("--time_gap must be a number with a unit, such as 7d, 12h, 30m or 10s, or without one "+
+			"for a column of numbers (have %q)", s.Gap)
 	}
 	if unit != "" {
 		length *= gapUnits[unit].Seconds()
@@ -120,7 +125,8 @@ func (o Spec) rule(d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*pro
 	if o.Split.Gap != "" {
 		length, seconds, err := o.Split.gap()
 		if dates := d.Key.Layout != ""; err == nil && length > 0 && seconds != dates {
-			err = exit.Usage("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time, map[bool]string{true: "dates: give a unit, such as 7d", false: "numbers: give a number without a unit"}[dates])
+			err = exit.Usage("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time,
+				map[bool]string{true: "dates: give a unit, such as 7d", false: "numbers: give a number without a unit"}[dates])
 		}
 		if err != nil {
 			return nil, err
@@ -167,7 +173,8 @@ func (o Spec) InTime(d *dataset.Dataset) string {
 	if !o.Trains || o.Folds < 2 || column == "" {
 		return ""
 	}
-	return fmt.Sprintf("held-out rows come from all times in column %s; if new rows are later ones, held-out figures are too good: %s--time_split holds out the latest", column, and)
+	return fmt.Sprintf("held-out rows come from all times in column %s; if new rows are later ones, held-out figures "+
+		"are too good: %s--time_split holds out the latest", column, and)
 }
 
 // clusterOf returns how many rows are as good as one, of rows that are read by a rule.

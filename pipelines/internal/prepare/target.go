@@ -39,7 +39,8 @@ func AreClasses(l *schema.LabelSummary) bool {
 // says so, and otherwise targets of a regression.
 func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Target, error) {
 	fail := func(format string, args ...any) (transforms.Target, error) {
-		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
+		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
+			Err: fmt.Errorf(format, args...)}
 	}
 	if l == nil || l.Rows == 0 {
 		return fail("rows have no labels")
@@ -47,7 +48,8 @@ func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms
 	if task == "" || task == "auto" {
 		switch {
 		case !l.Numeric && 2*l.Targets > l.Rows:
-			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and can be set aside, with --task classification every label is a class", l.Text)
+			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and "+
+				"can be set aside, with --task classification every label is a class", l.Text)
 		case written(l):
 			return fail("%s; with --task classification every label is a class", seemNumbers(d, l))
 		case AreClasses(l):
@@ -71,13 +73,16 @@ func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms
 	}
 	switch {
 	case l.Vocabulary == nil:
-		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s", schema.MaxClasses, schema.MaxLabel, hint(d, l))
+		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s",
+			schema.MaxClasses, schema.MaxLabel, hint(d, l))
 	case l.Rows == 1:
 		return fail("only one row is used; classification needs at least two classes%s", elsewhere(d))
 	case len(l.Vocabulary.Classes) < 2 && l.Same != nil:
-		return fail("all %d rows have the label %s: %q and %q are the same number; write codes with a letter, such as c%s", l.Rows, l.Vocabulary.Classes[0], l.Same[0], l.Same[1], l.Same[0])
+		return fail("all %d rows have the label %s: %q and %q are the same number; write codes with a letter, such as c%s",
+			l.Rows, l.Vocabulary.Classes[0], l.Same[0], l.Same[1], l.Same[0])
 	case len(l.Vocabulary.Classes) < 2:
-		return fail("all %d rows have the label %q; classification needs at least two classes%s", l.Rows, l.Vocabulary.Classes[0], elsewhere(d))
+		return fail("all %d rows have the label %q; classification needs at least two classes%s", l.Rows,
+			l.Vocabulary.Classes[0], elsewhere(d))
 	}
 	if err := l.Vocabulary.Check(); err != nil {
 		return fail("%w", err)
@@ -92,7 +97,8 @@ func normal(low, high float64) error {
 	if size == 0 || size >= 0x1p-126 {
 		return nil
 	}
-	return fmt.Errorf("all targets lie between %g and %g, too small for float32 (numbers below 1.2e-38 lose digits): multiply them by a power of ten", low, high)
+	return fmt.Errorf("all targets lie between %g and %g, too small for float32 (numbers below 1.2e-38 lose digits): "+
+		"multiply them by a power of ten", low, high)
 }
 
 // written reports whether labels seem to be numbers with a decimal comma or with thousands apart, too
@@ -173,9 +179,11 @@ func Doubt(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	first, last := l.Vocabulary.Classes[0], l.Vocabulary.Classes[n-1]
 	switch {
 	case l.Same != nil:
-		return fmt.Sprintf("the labels %q and %q are the same number, and so one class; write codes with a letter, such as c%s, to keep them apart", l.Same[0], l.Same[1], l.Same[0])
+		return fmt.Sprintf("the labels %q and %q are the same number, and so one class; write codes with a letter, such as "+
+			"c%s, to keep them apart", l.Same[0], l.Same[1], l.Same[0])
 	case !l.Numeric && l.Targets > 0:
-		return fmt.Sprintf("labels are treated as classes because %q is not a number, although %s of %s labels are; --task regression lists those that are not", l.Text, report.Groups(l.Targets), report.Groups(l.Rows))
+		return fmt.Sprintf("labels are treated as classes because %q is not a number, although %s of %s labels are; --task "+
+			"regression lists those that are not", l.Text, report.Groups(l.Targets), report.Groups(l.Rows))
 	case !l.Numeric || !l.Whole || named(d, l):
 		return ""
 	case AreClasses(l):
@@ -197,7 +205,8 @@ func alike(l *schema.LabelSummary) string {
 	if note == "" {
 		return ""
 	}
-	note = "classes differ only in case, in spaces, in Unicode form or in invisible characters: " + note + "; write each in one way"
+	note = "classes differ only in case, in spaces, in Unicode form or in invisible characters: " + note +
+		"; write each in one way"
 	lower := strings.Split(strings.ToLower(strings.Join(l.Vocabulary.Classes, "\x00")), "\x00")
 	if len(schema.NewVocabulary(lower).Classes) < len(lower) {
 		note += "; --label_case lower ignores case"
@@ -267,7 +276,8 @@ func (l *Prepared) PositiveClass(given string) (string, error) {
 	classes, counts := l.Target.Classes.Classes, l.Profile.Labels.Counts
 	switch {
 	case given != "" && !slices.Contains(classes, given):
-		return "", exit.Usage("--positive: there is no class %q%s; the classes are %s", given, option.DidYouMean(given, classes), SomeOf(classes))
+		return "", exit.Usage("--positive: there is no class %q%s; the classes are %s", given,
+			option.DidYouMean(given, classes), SomeOf(classes))
 	case given != "" && len(classes) != 2:
 		return "", exit.Usage("--positive names one of two classes; the data has %d", len(classes))
 	case len(classes) != 2:

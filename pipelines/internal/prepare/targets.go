@@ -15,10 +15,12 @@ import (
 // regression.
 func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Target, error) {
 	fail := func(format string, args ...any) (transforms.Target, error) {
-		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
+		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
+			Err: fmt.Errorf(format, args...)}
 	}
 	if task == string(models.Classification) {
-		return transforms.Target{}, exit.Usage("--task classification takes one label; the %d columns %s are the targets of a regression", len(d.Targets), SomeOf(d.Targets))
+		return transforms.Target{}, exit.Usage("--task classification takes one label; the %d columns %s are the targets "+
+			"of a regression", len(d.Targets), SomeOf(d.Targets))
 	}
 	if len(ranges) != len(d.Targets) {
 		return fail("rows have no labels")
@@ -26,7 +28,8 @@ func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transform
 	var t transforms.Target
 	for c, r := range ranges {
 		if r.Min == r.Max {
-			return fail("every row has the target %g in column %q, so there is nothing to learn; leave it out of --label", r.Min, d.Targets[c])
+			return fail("every row has the target %g in column %q, so there is nothing to learn; leave it out of --label",
+				r.Min, d.Targets[c])
 		}
 		if err := normal(r.Min, r.Max); err != nil {
 			return fail("column %q: %w", d.Targets[c], err)

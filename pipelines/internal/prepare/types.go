@@ -45,7 +45,8 @@ func (o Types) Given() bool { return o.Schema != "" || o.flags() }
 
 // flags reports whether anything is said by other flags than --schema.
 func (o Types) flags() bool {
-	return len(o.Numeric)+len(o.Categorical)+len(o.Missing) > 0 || o.Decimal != "" || o.Thousands != "" || o.Fill != "" || o.MaxLevels > 0
+	return len(o.Numeric)+len(o.Categorical)+len(o.Missing) > 0 || o.Decimal != "" || o.Thousands != "" ||
+		o.Fill != "" || o.MaxLevels > 0
 }
 
 // rules returns how fields are written.
@@ -102,7 +103,8 @@ func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
 
 // Describe reads all rows of a format with columns and infers roles and types of the columns,
 // features first.
-func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64) (*schema.Description, []schema.Note, error) {
+func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset,
+	maxBad float64) (*schema.Description, []schema.Note, error) {
 	return o.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
 		found, _, err := SurveyColumns(ctx, j, d, maxBad, rules)
 		return found, err
@@ -110,7 +112,8 @@ func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset, max
 }
 
 // DescribeBy is Describe with a survey of the columns of dataset.DescribedBy.
-func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description, []schema.Note, error) {
+func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description,
+	[]schema.Note, error) {
 	if o.file != nil {
 		found, err := survey(o.file.Rules)
 		if err != nil {
@@ -181,7 +184,8 @@ func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes 
 // Fit returns a usage error if types are given for data without columns.
 func (o Types) Fit(d *dataset.Dataset) error {
 	if o.Given() && !d.Schema.Traits().Columns {
-		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, --missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)
+		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+
+			"--missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)
 	}
 	return nil
 }

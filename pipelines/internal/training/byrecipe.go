@@ -51,7 +51,8 @@ func (a ByRecipe) options(model string) Options {
 	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
 	return Options{
 		Spec: prepare.Spec{
-			Data: a.Data, Kernel: &fourier.GaussianOptions{Features: a.Recipe.Dim, Form: fourier.Offset}, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job,
+			Data: a.Data, Kernel: &fourier.GaussianOptions{Features: a.Recipe.Dim, Form: fourier.Offset}, Seed: a.Recipe.Seed,
+			MaxBadFraction: a.MaxBadFraction, Job: a.Job,
 		},
 		Model: model, Learner: ridge.NewTraining(), Lambda: l,
 	}
@@ -175,7 +176,8 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 		return nil, err
 	}
 	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
-		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim, GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
+		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
+		GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
@@ -190,7 +192,8 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 
 // sum runs a pass that sums rows, unless its sums exist, and does not solve.
 func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
-	if err := job.ForgetFaults(ctx, t.Job, st.Reports, func(r gram.Report) dataset.Report { return r.Report }); err != nil {
+	if err := job.ForgetFaults(ctx, t.Job, st.Reports,
+		func(r gram.Report) dataset.Report { return r.Report }); err != nil {
 		return err
 	}
 	summed, err := t.Intact(ctx, st.Sum, st.Reports)
@@ -224,7 +227,9 @@ func (t *Training) passOf(digest string) *gram.Pass {
 	fold := t.foldOf()
 	fold.Alone = true
 	// The digest stands for the data, so that state of other sums is not found.
-	return &gram.Pass{Pass: transforms.Pass{Seed: t.given.Recipe.Seed, Target: t.Target, Rule: t.given.Recipe.Rule.Split, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.given.Recipe.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
+	return &gram.Pass{Pass: transforms.Pass{Seed: t.given.Recipe.Seed, Target: t.Target, Rule: t.given.Recipe.Rule.Split,
+		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.given.Recipe.Schema.Format, Columns: []string{digest}}}},
+		Fold: fold}
 }
 
 // SolveSums fits the model to sums of that digest.
@@ -252,7 +257,8 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	if err != nil {
 		return err
 	}
-	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(spec.FoldingOf(&t.given.Recipe.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
+	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used),
+		report.Bytes(spec.FoldingOf(&t.given.Recipe.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
 	if !fitted {
 		sc, err := t.Store(ctx, pass)
 		if err != nil {
@@ -260,7 +266,10 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 		}
 		t.Progress.Phase("solving", 0)
 		defer t.Progress.Done()
-		if err := t.Run(ctx, func(b beam.Scope) { transforms.Write(b, st.Fit, gram.Solve(b, sc, st, beam.Impulse(b))) }); err != nil {
+		if err := t.Run(ctx, func(b beam.Scope) {
+			transforms.Write(b, st.Fit,
+				gram.Solve(b, sc, st, beam.Impulse(b)))
+		}); err != nil {
 			return err
 		}
 	}
@@ -273,7 +282,8 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	t.summed = summed{fit: fit}
 	r := t.given.Recipe.Rule
-	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut), Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
+	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut),
+		Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
 	t.Learner.ClassWeights = t.gridWeights()
 	return nil
 }
@@ -287,7 +297,8 @@ func (t *Training) weighed() *models.RowWeights {
 	}
 	n := t.Counts.Used
 	w := &models.RowWeights{Column: r.WeightColumn, Weights: profile.Weights{
-		Rows: n, Sum: max(t.weightSum, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit, Effective: float64(n) * was.Effective / float64(was.Rows),
+		Rows: n, Sum: max(t.weightSum, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit,
+		Effective: float64(n) * was.Effective / float64(was.Rows),
 	}}
 	if !w.Equal() {
 		w.Grid = t.grid

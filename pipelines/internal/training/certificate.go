@@ -37,7 +37,8 @@ func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error 
 			}
 		}
 		if size += len(own); size > maxStored {
-			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not stored: bochner verify cannot verify this model", report.Bytes(maxStored)))
+			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not stored: bochner verify "+
+				"cannot verify this model", report.Bytes(maxStored)))
 			return nil
 		}
 		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: own})

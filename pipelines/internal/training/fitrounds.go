@@ -47,7 +47,8 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if _, err := spec.Augmented(b.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
 		return err
 	}
-	t.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
+	t.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(t.Counts.Used, "row"),
+		report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
 		b.Summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
 	t.Progress.Phase("training", 0)
 	defer t.Progress.Done()
@@ -80,20 +81,24 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 		reports := []iterative.Report{c.Report()}
 		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
-			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds", len(group))
+			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
+				len(group))
 		}
 		if b.Resumes() {
 			start = t.linear
 		}
 		total.Least = time.Duration(needed(start, init)+1) * c.Each
 		for j, r := range reports { // the weights are those of the best
-			if len(path) == 0 || iterative.BetterReport(r, iterative.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
+			if len(path) == 0 || iterative.BetterReport(r,
+				iterative.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors,
+					HeldOutError: path[chosen].HeldOutError}) {
 				t.Learner.Lambda = group[j]
 				chosen, best, iteration = len(path), t.Fitted, c
 			}
 			path = append(path, models.Trial{
-				Lambda: group[j], Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
-				HeldOutError: r.HeldOutError, HeldOutOf: t.Learner.Log.HeldOutOf,
+				Lambda: group[j], Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss,
+				HeldOutErrors: r.HeldOutErrors,
+				HeldOutError:  r.HeldOutError, HeldOutOf: t.Learner.Log.HeldOutOf,
 			})
 		}
 	}
@@ -125,7 +130,8 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 	} else {
 		t.Fitted = best
-		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not use the held-out rows, %s", o.Time, report.OneIn(folds)))
+		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not "+
+			"use the held-out rows, %s", o.Time, report.OneIn(folds)))
 	}
 	if err := t.keepCertificate(ctx, iteration); err != nil {
 		return err
@@ -134,9 +140,11 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	switch {
 	case len(lambda) == 1:
 	case chosen == 0:
-		t.Notes = append(t.Notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", lambda[chosen]))
+		t.Notes = append(t.Notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better",
+			lambda[chosen]))
 	case chosen == len(lambda)-1 && len(path) == len(lambda):
-		t.Notes = append(t.Notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", lambda[chosen]))
+		t.Notes = append(t.Notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better",
+			lambda[chosen]))
 	}
 	return nil
 }
@@ -150,14 +158,16 @@ func lambdaList(lambda []float64) string {
 }
 
 // runRounds learns with a group of values of λ, and stores the resulting weights of the best in the model.
-func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
+func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, folds int, found *surveyed,
+	init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
 	lambda := group[0]
 	problem, err := b.problem(t, found.rows, lambda)
 	if err != nil {
 		return nil, err
 	}
 	sealed, recorded, err := b.Sealed(problem, iterative.Setting{
-		Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group, Trial: folds > 0, SampleFile: found.file,
+		Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group,
+		Trial: folds > 0, SampleFile: found.file,
 	})
 	if err != nil {
 		return nil, err
@@ -187,7 +197,8 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, f
 	}
 	r := c.Report()
 	if r.Objective-r.Objective != 0 {
-		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda or a smaller rate", r.Round, r.Objective)
+		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
+			"or a smaller rate", r.Round, r.Objective)
 	}
 	t.linear = round.(iterative.Fitted).Model()
 	t.Learner = models.Learner{Kind: b.Name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
@@ -228,7 +239,8 @@ func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, er
 	case m.Manifest.Task != t.task():
 		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, t.task())
 	case !m.Manifest.Recipe.Equal(t.Recipe.Sealed):
-		what = "has different features; give the same --kernel, --features and --seed, and give --width and --scale as numbers, because their defaults depend on the data"
+		what = "has different features; give the same --kernel, --features and --seed, and give --width and --scale as " +
+			"numbers, because their defaults depend on the data"
 	case t.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.Target.Classes.Classes):
 		what = "has different classes"
 	}

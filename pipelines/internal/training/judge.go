@@ -15,13 +15,16 @@ func (t *Training) checkOrigin() error {
 	dir, here := t.opts.Kernel.(kernel.LearnedKernel).Directory(), t.RowsDigest()
 	switch {
 	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.opts.Seed):
-		return exit.Usage("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, and only that fold is held out; give --folds %[2]d --seed %[3]d",
+		return exit.Usage("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+
+			"and only that fold is held out; give --folds %[2]d --seed %[3]d",
 			dir, o.HeldOut, o.Seed)
 	case o.HeldOut == 0 && (o.Rows == here || o.Fingerprint == t.Digest):
-		return exit.Usage("--frequencies %s: the features were learned from all of these rows, so held-out errors would be too good; run align with --folds %d, or give one --lambda, and no --folds, --patience or --calibrate",
+		return exit.Usage("--frequencies %s: the features were learned from all of these rows, so held-out errors would be "+
+			"too good; run align with --folds %d, or give one --lambda, and no --folds, --patience or --calibrate",
 			dir, parts)
 	case o.HeldOut == 0:
-		t.Notes = append(t.Notes, "the features were learned from all rows of other data; if this data has some of those rows, held-out errors are too good")
+		t.Notes = append(t.Notes, "the features were learned from all rows of other data; if this data has some of those "+
+			"rows, held-out errors are too good")
 	}
 	return nil
 }
@@ -35,11 +38,13 @@ const mostJudged = 3000
 func (t *Training) allJudge() bool {
 	// nothing else has seen the rows
 	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsApart()
-	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" && !t.opts.Resizes()
+	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
+		!t.opts.Resizes()
 }
 
 // firstJudges tells that only the first fold is held out, because features, or the way to make
 // them, or encodings were learned from the others.
 func (t *Training) firstJudges() bool {
-	return t.Recipe.Recodes || t.CountsApart() || t.Learned != nil || t.Searched != nil || t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
+	return t.Recipe.Recodes || t.CountsApart() || t.Learned != nil || t.Searched != nil ||
+		t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
 }

@@ -38,7 +38,8 @@ func (t *Training) checkSelect() error {
 	lambda, _ := l.Values(1)
 	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: t.Outputs()}
 	if bytes := ridge.TrialBytes(shape, len(lambda)+len(ridge.SmallerLambda())); bytes > ridge.MaxTrialBytes {
-		return exit.Usage("--select %s keeps the weights of all values of lambda, which take %s, more than %s; use fewer features, or --select mse",
+		return exit.Usage("--select %s keeps the weights of all values of lambda, which take %s, more than %s; use fewer "+
+			"features, or --select mse",
 			l.Select, report.Bytes(bytes), report.Bytes(ridge.MaxTrialBytes))
 	}
 	return nil
@@ -82,7 +83,8 @@ func (t *Training) choose(ctx context.Context) error {
 			return float64(t.Learner.Table[i].HeldOutErrors)
 		}
 		// Of equal ones, that with the least squares of all folds, then the larger λ.
-		if best < 0 || cmp.Or(cmp.Compare(of(i), of(best)), cmp.Compare(row.MSE, t.Learner.Table[best].MSE), cmp.Compare(t.Learner.Table[best].Lambda, row.Lambda)) < 0 {
+		if best < 0 || cmp.Or(cmp.Compare(of(i), of(best)), cmp.Compare(row.MSE, t.Learner.Table[best].MSE),
+			cmp.Compare(t.Learner.Table[best].Lambda, row.Lambda)) < 0 {
 			best = i
 		}
 	}
@@ -129,7 +131,8 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	}
 	folds := t.opts.Parts()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
-		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials, SHA256: fit.TrialsSHA256, Grid: t.scoring(),
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
+		SHA256: fit.TrialsSHA256, Grid: t.scoring(),
 	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent()}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {

@@ -30,7 +30,8 @@ func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
-	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
+	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, MaxBadFraction: o.MaxBadFraction,
+		Job: o.Job}
 	t, err := a.Begin(ctx, o.Model)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,8 @@ func validateByRecipe(o Options) error {
 		return exit.Usage("no model directory: name one with --model")
 	}
 	if o.Calibrate != "" && o.Calibrate != "none" || o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
-		return exit.Usage("--calibrate, --threshold, --select and --folds cannot be used with --recipe, which trains by sums alone: its folds are those of the recipe, and no row is scored")
+		return exit.Usage("--calibrate, --threshold, --select and --folds cannot be used with --recipe, which trains by " +
+			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
 	if err := o.Lambda.Validate(); err != nil {
 		return err
@@ -74,7 +76,8 @@ func validateByRecipe(o Options) error {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
-	return o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}, job.Place{Flag: "recipe", Name: o.Recipe})
+	return o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
+		job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
 // ReadRecipe returns the recipe of a model directory, and notes in the log which an alias stands

@@ -20,7 +20,8 @@ func (t *Training) checkCalibration() error {
 	case t.Target.Classes == nil:
 		return exit.Usage("--calibrate %s is for classification; the labels are numbers (see --task)", t.opts.Calibrate)
 	case t.Outputs() > maxCalibrated:
-		return exit.Usage("--calibrate %s supports up to %d classes; the data has %d", t.opts.Calibrate, maxCalibrated, t.Outputs())
+		return exit.Usage("--calibrate %s supports up to %d classes; the data has %d", t.opts.Calibrate, maxCalibrated,
+			t.Outputs())
 	}
 	return nil
 }
@@ -48,6 +49,7 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 		return &exit.DataError{Err: err}
 	}
 	weights, err := t.classWeights()
-	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds, Weights: weights}
+	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds,
+		Weights: weights}
 	return err
 }

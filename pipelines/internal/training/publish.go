@@ -119,8 +119,10 @@ func (t *Training) result() *Result {
 		ResultRows:     t.resultRows(),
 		ResultFeatures: t.resultFeatures(),
 		ResultFit: ResultFit{
-			Split: t.Rule, HeldOut: t.HeldOutText(), Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut,
-			Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components, Folds: t.Learner.Folds,
+			Split: t.Rule, HeldOut: t.HeldOutText(), Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table,
+			RuledOut: t.Learner.RuledOut,
+			Select:   t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components,
+			Folds: t.Learner.Folds,
 		},
 		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold},
 		Notes:          t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
@@ -128,7 +130,8 @@ func (t *Training) result() *Result {
 	if r.Components != nil {
 		return r
 	}
-	r.Notes = append(r.Notes, GridNotes(t.Learner, t.summed.fit.Floor, t.Copies != nil, t.Target != nil && t.Target.Grid != nil)...)
+	r.Notes = append(r.Notes, GridNotes(t.Learner, t.summed.fit.Floor, t.Copies != nil, t.Target != nil &&
+		t.Target.Grid != nil)...)
 	tried := t.Learner.Table
 	for _, l := range t.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})

@@ -212,7 +212,8 @@ func (r *Result) chosenBy() string {
 	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 })
 	switch {
 	case r.Select == models.ByAllFolds:
-		return fmt.Sprintf("the %s of all %d folds; shown are figures of the first, which the search has not seen", measure, r.Folds)
+		return fmt.Sprintf("the %s of all %d folds; shown are figures of the first, which the search has not seen",
+			measure, r.Folds)
 	case r.Select != "":
 		by = fmt.Sprintf("the %s of held-out rows, %s", strings.ReplaceAll(r.Select, "_", " "), report.OneIn(r.Folds))
 	case r.Folds > 1 && oneFold:
@@ -232,7 +233,8 @@ func (r *Result) writeTargets(w io.Writer) {
 	if len(r.Targets) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "targets   %s; errors by lambda are in standard deviations of each, averaged\n", prepare.SomeOf(r.Targets))
+	fmt.Fprintf(w, "targets   %s; errors by lambda are in standard deviations of each, averaged\n",
+		prepare.SomeOf(r.Targets))
 	for _, s := range r.TargetScores {
 		fmt.Fprintf(w, "          R² %.4f on held-out rows for %s\n", s.R2, s.Target)
 	}

@@ -23,20 +23,23 @@ func writeLog(w io.Writer, r *Result) {
 		writeTrials(w, r, c.Path, math.NaN())
 	default:
 		by := map[models.Task]string{models.Classification: "error", models.Regression: "loss"}[r.Task]
-		fmt.Fprintf(w, "lambda    %g, by the %s of held-out rows, %s%s:\n", r.Lambda, by, report.OneIn(r.Folds), leastOf(len(c.Path)))
+		fmt.Fprintf(w, "lambda    %g, by the %s of held-out rows, %s%s:\n", r.Lambda, by, report.OneIn(r.Folds),
+			leastOf(len(c.Path)))
 		writeTrials(w, r, c.Path, r.Lambda)
 	}
 	partitions := report.Counted(c.Partitions, "partition")
 	if c.Residual != nil {
 		partitions = fmt.Sprintf("relative residual %.2g", *c.Residual)
 	}
-	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, partitions, report.Counted(c.Rounds, "round"), c.Ended)
+	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, partitions,
+		report.Counted(c.Rounds, "round"), c.Ended)
 	fmt.Fprintf(w, "objective %.8g", c.Objective)
 	if c.Gap != nil {
 		fmt.Fprintf(w, ", at most %.2g above the optimum (relative: %.2g)", *c.Gap, *c.Gap/math.Abs(c.Objective))
 	}
 	if c.Above != nil {
-		fmt.Fprintf(w, ", at most %.2g above the optimum by its gradient (relative: %.2g)", *c.Above, *c.Above/math.Abs(c.Objective))
+		fmt.Fprintf(w, ", at most %.2g above the optimum by its gradient (relative: %.2g)", *c.Above,
+			*c.Above/math.Abs(c.Objective))
 	}
 	fmt.Fprintln(w)
 	if c.HeldOutRows > 0 {
@@ -54,7 +57,8 @@ func writeLog(w io.Writer, r *Result) {
 // begins the sentence.
 func writeStopped(w io.Writer, states int, what string) {
 	if states > 1 {
-		fmt.Fprintf(w, "          %s %s on these rows, so the error on new rows may be larger\n", what, report.Counted(states-1, "round"))
+		fmt.Fprintf(w, "          %s %s on these rows, so the error on new rows may be larger\n", what,
+			report.Counted(states-1, "round"))
 	}
 }
 
@@ -67,7 +71,8 @@ func heldOutRate(errors, rows int64, byWeight, effective float64) (rate, interva
 	}
 	share := float64(errors) / float64(max(1, rows))
 	if effective > 0 && effective < float64(rows) {
-		return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(int64(math.Round(share*effective)), int64(math.Round(effective)))
+		return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(int64(math.Round(share*effective)),
+			int64(math.Round(effective)))
 	}
 	return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(errors, rows)
 }
@@ -94,7 +99,8 @@ func writeTrials(w io.Writer, r *Result, path []models.Trial, chosen float64) {
 			rate, interval = r.heldOutRate(t.HeldOutErrors, t.HeldOutRows, t.HeldOutError)
 		}
 		states = max(states, t.HeldOutOf)
-		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldOutLoss, rate, interval, mark)
+		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldOutLoss, rate,
+			interval, mark)
 	}
 	tw.Flush()
 	writeStopped(w, states, "each error is the smallest after 0 to at most")

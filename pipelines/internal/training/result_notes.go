@@ -18,7 +18,8 @@ func RoundingNote(row ridge.Row, regression bool) []string {
 		if row.Rounding <= 0.01*row.MSE {
 			return nil
 		}
-		return []string{fmt.Sprintf("held-out errors are those of rounded features; with unrounded features, as in predictions, that of lambda %g is about %.3g smaller", row.Lambda, row.Rounding)}
+		return []string{fmt.Sprintf("held-out errors are those of rounded features; with unrounded features, as in "+
+			"predictions, that of lambda %g is about %.3g smaller", row.Lambda, row.Rounding)}
 	}
 	if math.Abs(row.FoldMSE-row.HeldOutMSE) <= 0.01*row.HeldOutMSE {
 		return nil
@@ -27,7 +28,8 @@ func RoundingNote(row ridge.Row, regression bool) []string {
 	if regression {
 		name, rounded, plain = "RMSE", math.Sqrt(rounded), math.Sqrt(plain)
 	}
-	return []string{fmt.Sprintf("held-out %s is that of rounded features; with unrounded features, as in predictions, that of lambda %g on %s rows of one fold is %.6g, compared with %.6g for rounded ones",
+	return []string{fmt.Sprintf("held-out %s is that of rounded features; with unrounded features, as in predictions, "+
+		"that of lambda %g on %s rows of one fold is %.6g, compared with %.6g for rounded ones",
 		name, row.Lambda, report.Groups(row.HeldOutRows), plain, rounded)}
 }
 
@@ -54,7 +56,8 @@ func Unconverged(c *models.TrainingLog, history []iterative.Report) string {
 	}
 	last := history[len(history)-1]
 	if _, share := Converged(last); share == share {
-		return fmt.Sprintf("not converged: the objective may be up to %s %% above the optimum; more --rounds, more --features or a larger --lambda bring it closer", percent(share))
+		return fmt.Sprintf("not converged: the objective may be up to %s %% above the optimum; more --rounds, more "+
+			"--features or a larger --lambda bring it closer", percent(share))
 	}
 	text := "not converged: the rounds ended"
 	if len(history) > 1 {

@@ -34,7 +34,8 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	case len(path) < 2:
 	case chosen == low && chosen <= least: // gridNotes has noted it
 	case chosen == low && chosen/10 < least:
-		return fmt.Sprintf("%g is the smallest lambda that was tried: below it, the rounding of features matters; --lambda accepts smaller ones", chosen)
+		return fmt.Sprintf("%g is the smallest lambda that was tried: below it, the rounding of features matters; --lambda "+
+			"accepts smaller ones", chosen)
 	case chosen == low && chosen > 0:
 		return fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", chosen)
 	case chosen == high:
@@ -86,7 +87,9 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	for _, row := range path {
 		most = max(most, row.Folds)
 	}
-	differ := slices.ContainsFunc(path, func(r ridge.Row) bool { return r.Failed == "" && r.Folds < most && r.FoldMSE > 0 })
+	differ := slices.ContainsFunc(path, func(r ridge.Row) bool {
+		return r.Failed == "" && r.Folds < most && r.FoldMSE > 0
+	})
 	if differ {
 		none, first = none+"\t-", "error on fold 1\t"
 	}
@@ -99,7 +102,8 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± 95 %%\t%sR²\ttraining RMSE\tfolds\t\t\n", first)
 	case scored:
 		none += "\t-\t-" + strings.Repeat("\t-", strings.Count(extra, "\t"))
-		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± 95 %%\t%straining mse\tfolds\t\t\n", extra, first)
+		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± 95 %%\t%straining "+
+			"mse\tfolds\t\t\n", extra, first)
 	default:
 		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± 95 %%\t%straining mse\tfolds\t\t\n", first)
 	}
@@ -140,6 +144,7 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	}
 	tw.Flush()
 	if i := slices.IndexFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 }); scored {
-		fmt.Fprintf(w, "          errors are on %s rows of one fold, predicted by the model trained without them\n", report.Groups(path[i].HeldOutRows))
+		fmt.Fprintf(w, "          errors are on %s rows of one fold, predicted by the model trained without them\n",
+			report.Groups(path[i].HeldOutRows))
 	}
 }

@@ -16,7 +16,8 @@ func WriteComponents(w io.Writer, components []models.Component) {
 	total := 0.0
 	for i, c := range components {
 		total += c.Share
-		fmt.Fprintf(w, "component %-3d variance %.6g, %.2f %% of all; %.2f %% so far\n", i+1, c.Variance, 100*c.Share, 100*total)
+		fmt.Fprintf(w, "component %-3d variance %.6g, %.2f %% of all; %.2f %% so far\n", i+1, c.Variance,
+			100*c.Share, 100*total)
 	}
 }
 
@@ -41,7 +42,8 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 	}
 	fmt.Fprintf(w, "output    probabilities by %s", how)
 	if p.Rows > 0 {
-		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them", report.Groups(p.Rows), report.OneIn(p.Folds))
+		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them",
+			report.Groups(p.Rows), report.OneIn(p.Folds))
 	}
 	if p.Weights != nil {
 		fmt.Fprint(w, "; the class is that of "+byProduct)
@@ -96,7 +98,8 @@ func WriteThreshold(w io.Writer, t *models.Threshold, positive string) {
 	case score.ByBalanced:
 		name = "balanced accuracy"
 	}
-	fmt.Fprintf(w, "          chosen by the %s on %s held-out rows, %s, by weights that were trained without them; expect %.2f %%, without it %.2f %%\n",
+	fmt.Fprintf(w, "          chosen by the %s on %s held-out rows, %s, by weights that were trained without them; "+
+		"expect %.2f %%, without it %.2f %%\n",
 		name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
 	fmt.Fprintf(w, "          (each half of these rows decided by the threshold that the other half chooses)\n")
 }

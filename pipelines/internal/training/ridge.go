@@ -54,8 +54,10 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 		}
 	}
 	// Copies are rounded alike, which the table does not know.
-	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) || ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor)) {
-		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, GridText(steps), GridText(fine))
+	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) ||
+		ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor)) {
+		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
+			t.Learner.Lambda, GridText(steps), GridText(fine))
 		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {
 			return err
 		}
@@ -87,7 +89,8 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	if err != nil {
 		return false, err
 	}
-	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folding.Judges(), Table: fit.Table, RuledOut: ruledOut(folding.Lambda, fit.Table), Steps: steps}
+	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folding.Judges(), Table: fit.Table,
+		RuledOut: ruledOut(folding.Lambda, fit.Table), Steps: steps}
 	t.Learner.ClassWeights = t.gridWeights()
 	if t.allJudge() {
 		t.Learner.Select = models.ByAllFolds
@@ -111,7 +114,8 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	pass, st := t.summed.pass, t.summed.state
 	st.Chosen = []float64{lambda}
 	name := func(file string) string { return t.Work.File(file, engine.Program(), pass, lambda) }
-	st.Fit, st.Weights, st.HeldOut, st.Trials = name("fit.json"), name("weights.safetensors"), name("held.safetensors"), name("trials.safetensors")
+	st.Fit, st.Weights, st.HeldOut, st.Trials = name("fit.json"), name("weights.safetensors"), name("held.safetensors"),
+		name("trials.safetensors")
 	fitted, err := t.fitted(ctx, st)
 	if err != nil {
 		return err
@@ -123,7 +127,10 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 		}
 		t.Progress.Phase("solving for the chosen lambda", 0)
 		defer t.Progress.Done()
-		if err := t.Run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }); err != nil {
+		if err := t.Run(ctx, func(s beam.Scope) {
+			transforms.Write(s, st.Fit,
+				gram.Solve(s, sc, st, beam.Impulse(s)))
+		}); err != nil {
 			return err
 		}
 	}
@@ -137,7 +144,8 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 
 // FitSums computes the sums of the folds and the solve; the weights become the model's. What the folding says
 // of the fold is set here.
-func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Spec, folding spec.Folding) (fit gram.FitReport, err error) {
+func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Spec,
+	folding spec.Folding) (fit gram.FitReport, err error) {
 	fold.FoldPlan, fold.Lambda, fold.Components = folding.FoldPlan, folding.Lambda, folding.Components
 	parts := fold.Parts()
 	if parts > 1 {
@@ -158,7 +166,8 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	pass.Fold.Rows = folding.Carries(shape, t.Counts.Used)
 	solve := folding.Solve(shape, t.Counts.Used, pass.Fold.Rows, t.Engine.Threads)
 	t.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
-		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim, GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
+		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
+		GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
 	st := t.stateOf(pass)
 	failed := t.runFold(ctx, pass, st)
 	counts, _, err := t.countSummed(ctx, pass, st, failed)
@@ -170,7 +179,8 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	}
 	t.summed = summed{pass, st, fit, scorer{st.HeldOut, fit.HeldOutSHA256}}
 	if counts.Used != t.Counts.Used || fit.Rows != counts.Used {
-		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed", t.Counts.Used, counts.Used, fit.Rows)
+		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed",
+			t.Counts.Used, counts.Used, fit.Rows)
 	}
 	return fit, nil
 }
@@ -186,7 +196,8 @@ func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
 		return text
 	}
 	pass.Stripes = len(ridge.CutStripes(shape, pass.Fold.Folds, t.stripes))
-	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Folds, "sum"), report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
+	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Folds, "sum"), report.Bytes(shape.Bytes()),
+		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
 	if pass.Stripes > 1 {
 		text += fmt.Sprintf(", added up in %d stripes, for each of which the rows are read", pass.Stripes)
 	}
@@ -198,14 +209,16 @@ func (t *Training) stateOf(pass *gram.Pass) gram.State {
 	return gram.State{
 		Dir: storage.Join(t.Work.Dir, "parts"), Reports: t.Work.File("fold.reports", engine.Program(), pass),
 		Sum: t.Work.File("sum.jsonl", engine.Program(), pass), Fit: t.Work.File("fit.json", engine.Program(), pass),
-		Weights: t.Work.File("weights.safetensors", engine.Program(), pass), HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
-		Trials: t.Work.File("trials.safetensors", engine.Program(), pass),
+		Weights: t.Work.File("weights.safetensors", engine.Program(), pass),
+		HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
+		Trials:  t.Work.File("trials.safetensors", engine.Program(), pass),
 	}
 }
 
 // countSummed counts the rows that a pass has summed, by its reports. failed is the error of the
 // pass, which is less than what the reports tell.
-func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State, failed error) (counts job.Counts, lines []gram.Report, err error) {
+func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
+	failed error) (counts job.Counts, lines []gram.Report, err error) {
 	lines, err = job.ReadReports[gram.Report](ctx, st.Reports)
 	if failed != nil && err != nil {
 		return counts, nil, failed // there are no reports yet
@@ -224,7 +237,9 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		return counts, nil, err
 	}
 	if saturated > 0 {
-		return counts, nil, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe %d times or more: the rows have a different scale than the recipe was made for; see --scale", report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/pass.Fold.Steps)
+		return counts, nil, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
+			"%d times or more: the rows have a different scale than the recipe was made for; see --scale",
+			report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/pass.Fold.Steps)
 	}
 	if failed != nil {
 		return counts, nil, failed
@@ -235,7 +250,8 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 
 // runFold runs what is missing: nothing, the solve alone, or pass and solve.
 func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) error {
-	if err := job.ForgetFaults(ctx, t.Job, st.Reports, func(r gram.Report) dataset.Report { return r.Report }); err != nil {
+	if err := job.ForgetFaults(ctx, t.Job, st.Reports,
+		func(r gram.Report) dataset.Report { return r.Report }); err != nil {
 		return err
 	}
 	fitted, err := t.fitted(ctx, st)

@@ -33,7 +33,8 @@ func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
 		}
 		s.full = full
 	}
-	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)), t.Recipe.Recodes)
+	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)),
+		t.Recipe.Recodes)
 	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
 		why = "memory is too small"
 	}
@@ -85,13 +86,16 @@ func (t *Training) searchFeatures(ctx context.Context, s search) (err error) {
 	if t.Searched != nil {
 		t.judgeByLogLoss()
 		if t.Searched.Stopped {
-			t.Notes = append(t.Notes, fmt.Sprintf("the search ended at two thirds of --time %s; with more time it would try more than these %d candidates", t.opts.Size.Time, t.Searched.Tried))
+			t.Notes = append(t.Notes, fmt.Sprintf("the search ended at two thirds of --time %s; with more time it would try "+
+				"more than these %d candidates", t.opts.Size.Time, t.Searched.Tried))
 		}
 		if names := t.Searched.Categories; names != nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers", strings.Join(names, ", ")))
+			t.Notes = append(t.Notes, fmt.Sprintf("numbers whose values are categories, as predictions are better so: %s; "+
+				"--numeric keeps columns numbers", strings.Join(names, ", ")))
 		}
 		if s.counted != nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps the texts apart", strings.Join(s.counted, ", ")))
+			t.Notes = append(t.Notes, fmt.Sprintf("columns encoded by how often their texts occur, as few rows share a text: "+
+				"%s; --encode onehot keeps the texts apart", strings.Join(s.counted, ", ")))
 		}
 	}
 	if err == nil && why != "" && !t.opts.Resizes() { // there are more sums, and perhaps other features

@@ -23,7 +23,8 @@ func (t *Training) fitSize(ctx context.Context) error {
 		l.Common().Time = max((limit*95/100 - clock()).Round(time.Millisecond), time.Millisecond)
 		err := t.fit(ctx)
 		if over := clock() - limit; err == nil && over > limit*15/100 {
-			t.Notes = append(t.Notes, fmt.Sprintf("the training took %s longer than --time %s, because the first rounds, without which there are no weights, take that long; fewer --features or --search none take less time",
+			t.Notes = append(t.Notes, fmt.Sprintf("the training took %s longer than --time %s, because the first rounds, "+
+				"without which there are no weights, take that long; fewer --features or --search none take less time",
 				over.Round(time.Second/10), limit))
 		}
 		return err
@@ -42,7 +43,8 @@ func (t *Training) fitSize(ctx context.Context) error {
 		return err
 	}
 	search := &tuning.SizeSearch{
-		SizeOptions: t.opts.Size, Least: sizes.all.Least(tuning.LeastFeatures, most), Most: most, Train: sizes.train, Expect: sizes.expect, Clock: clock,
+		SizeOptions: t.opts.Size, Least: sizes.all.Least(tuning.LeastFeatures, most), Most: most, Train: sizes.train,
+		Expect: sizes.expect, Clock: clock,
 	}
 	chosen, err := search.Run(ctx)
 	if err != nil {
@@ -106,7 +108,8 @@ func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 	switch {
 	case steps != blas.MostByte:
 		cost.Sum *= 4
-	case s.grid != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && rows <= againRows && products(rows, t.Features) <= againGram:
+	case s.grid != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && rows <= againRows &&
+		products(rows, t.Features) <= againGram:
 		// A grid of 16 bits tries smaller values, too.
 		cost = tuning.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
 	}
@@ -149,11 +152,13 @@ func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.Siz
 		return seconds
 	}
 	trial.Lambda = s.Learner.Lambda
-	trial.Cost = tuning.SplitCost(time.Since(begun).Seconds(), spent("map"), spent("fold", "merge", "store"), spent("solve"))
+	trial.Cost = tuning.SplitCost(time.Since(begun).Seconds(), spent("map"), spent("fold", "merge", "store"),
+		spent("solve"))
 	at := slices.IndexFunc(s.Learner.Table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
 	if at >= 0 {
 		row := s.Learner.Table[at]
-		trial.Loss, trial.Folds, trial.Rows = row.MSE, s.summed.fit.FoldErrors[at], max(row.HeldOutRows, s.summed.fit.FirstRows)
+		trial.Loss, trial.Folds, trial.Rows = row.MSE, s.summed.fit.FoldErrors[at],
+			max(row.HeldOutRows, s.summed.fit.FirstRows)
 	}
 	return trial, nil
 }

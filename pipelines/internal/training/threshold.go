@@ -31,7 +31,8 @@ func (t *Training) checkThreshold() (err error) {
 // expected returns what the manifest of the model will have of its task, classes and targets, and
 // whether there will be probabilities.
 func (t *Training) expected() *models.Manifest {
-	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(), Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
+	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(),
+		Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
 	if t.Target.Classes != nil {
 		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
 	}
@@ -72,7 +73,8 @@ func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error
 		return &exit.DataError{Err: err}
 	}
 	n := counts.Rows()
-	t.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: n[0] + n[1], Folds: folds, Expected: expected, Plain: plain}
+	t.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: n[0] + n[1], Folds: folds, Expected: expected,
+		Plain: plain}
 	return nil
 }
 

@@ -49,7 +49,8 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	t.begun = begun
-	t.opts = t.opts.Solved(t.Counts.Used, t.Recipe.Dim, t.Outputs(), t.Target.Classes == nil).Spread(len(t.Data.Shards(job.ShardBytes)))
+	t.opts = t.opts.Solved(t.Counts.Used, t.Recipe.Dim, t.Outputs(),
+		t.Target.Classes == nil).Spread(len(t.Data.Shards(job.ShardBytes)))
 	o.Learner = t.opts.Learner
 	t.Iterative = t.Iterative || o.Iterative() != nil
 	if note := prepare.Doubt(o.Task, t.Data, t.Profile.Labels); note != "" {
@@ -77,7 +78,8 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 
 // check refuses what the rows cannot be trained for.
 func (t *Training) check() error {
-	for _, check := range []func() error{t.checkCalibration, t.checkThreshold, t.checkSelect, t.checkAccepted, t.checkOrigin, t.checkWeights} {
+	for _, check := range []func() error{t.checkCalibration, t.checkThreshold, t.checkSelect, t.checkAccepted,
+		t.checkOrigin, t.checkWeights} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -140,11 +142,13 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: &prepare.Session{Job: j, Spec: o.Base(), Iterative: o.Iterative() != nil || o.LearnsFeatures()}, opts: o}
+	t := &Training{Session: &prepare.Session{Job: j, Spec: o.Base(), Iterative: o.Iterative() != nil ||
+		o.LearnsFeatures()}, opts: o}
 	if n := d.Schema.Dim; n == 0 {
 		j.LimitMemory(0)
 	} else {
-		first := spec.Facts{RowFacts: spec.RowFacts{Dim: n, Scaled: n, Values: float64(n), Prepared: true}, Features: 1, Outputs: 1, Reading: d.Memory()}
+		first := spec.Facts{RowFacts: spec.RowFacts{Dim: n, Scaled: n, Values: float64(n), Prepared: true}, Features: 1,
+			Outputs: 1, Reading: d.Memory()}
 		least := Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1, Form: fourier.Offset}}}
 		j.LimitMemory(least.Memory(first, j.Engine, 1).Peak)
 	}

@@ -77,7 +77,10 @@ func (t *Training) tooMany(shape ridge.Shape, steps int) error {
 	case total <= most:
 		return nil
 	case t.grid != nil:
-		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums are exact for up to %s in units of their grid, which is that of the first rows; write smaller weights, or train a recipe on rows with these", report.Groups(t.Counts.Used), report.Groups(most))
+		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums are exact for up to %s in units "+
+			"of their grid, which is that of the first rows; write smaller weights, or train a recipe on rows with these",
+			report.Groups(t.Counts.Used), report.Groups(most))
 	}
-	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used), report.Groups(most))
+	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used),
+		report.Groups(most))
 }

@@ -38,14 +38,17 @@ func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, erro
 		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
 	}
 	if !s.Profile.Weights.Equal() {
-		return nil, exit.Usage("features cannot be learned from rows with weights: learn them without (bochner align) and give their directory as --frequencies, or use another kernel")
+		return nil, exit.Usage("features cannot be learned from rows with weights: learn them without (bochner align) and " +
+			"give their directory as --frequencies, or use another kernel")
 	}
 	x, class, n, err := s.alignRows(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	found := &prepare.Learned{
-		LearnedFeatures: prepare.LearnedFeatures{Seed: s.Spec.Seed, Width: s.Recipe.Width}, LearnedRows: prepare.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: s.Target.Classes.Classes, Fingerprint: s.Digest, Data: s.RowsDigest()}, Sample: len(class),
+		LearnedFeatures: prepare.LearnedFeatures{Seed: s.Spec.Seed, Width: s.Recipe.Width},
+		LearnedRows: prepare.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: s.Target.Classes.Classes,
+			Fingerprint: s.Digest, Data: s.RowsDigest()}, Sample: len(class),
 		Lambda: a.Lambda,
 	}
 	if found.Lambda == 0 {
@@ -89,14 +92,16 @@ func (s *Game) alignRows(ctx context.Context, a GameOptions) (x []float32, class
 	switch {
 	case a.Exact:
 		if s.Counts.Used > maxSample {
-			return fail(exit.Usage("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample", report.Groups(maxSample), report.Groups(s.Counts.Used)))
+			return fail(exit.Usage("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample",
+				report.Groups(maxSample), report.Groups(s.Counts.Used)))
 		}
 		n = int(s.Counts.Used)
 	case n == 0:
 		n = chosenSample(max(dim, s.Profile.Dim))
 	}
 	if most := maxSampled / max(dim, s.Profile.Dim); n > most {
-		return fail(exit.Usage("--sample: with rows of %d numbers, the limit is %d rows (have %d)", max(dim, s.Profile.Dim), most, n))
+		return fail(exit.Usage("--sample: with rows of %d numbers, the limit is %d rows (have %d)",
+			max(dim, s.Profile.Dim), most, n))
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
@@ -116,7 +121,8 @@ func (s *Game) alignRows(ctx context.Context, a GameOptions) (x []float32, class
 }
 
 // playGame learns frequencies by rounds of the game over all rows.
-func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
+func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options, x []float32,
+	class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	o := a.Game(found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
 	dim := s.Recipe.Scaling.Dim
@@ -134,7 +140,8 @@ func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a GameOptio
 		return nil, err
 	}
 	s.Progress.Note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per round; lambda %.4g, width %.4g",
-		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(found.Rows), report.Counted(o.Search.Chains, "chain"), o.Search.Steps, report.Groups(int64(len(class))), o.Take, found.Lambda, s.Recipe.Width)
+		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(found.Rows), report.Counted(o.Search.Chains, "chain"),
+		o.Search.Steps, report.Groups(int64(len(class))), o.Take, found.Lambda, s.Recipe.Width)
 	s.Progress.Phase("learning features", 0)
 	defer s.Progress.Done()
 	c, err := s.Job.Rounds(ctx, pass, first, job.RoundOptions{
@@ -201,7 +208,8 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 }
 
 // weighFrequencies draws frequencies of the Gaussian kernel and keeps those of large weight.
-func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
+func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options,
+	x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	m, dim := a.Proposals, s.Recipe.Scaling.Dim
 	if m == 0 {
@@ -223,7 +231,8 @@ func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a G
 	}
 	f := align.Choice(w, dim, index, weight)
 	if f.Count < frequencies {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more", f.Count, frequencies))
+		s.Notes = append(s.Notes, fmt.Sprintf("%d distinct frequencies instead of the %d requested; a smaller --rho or "+
+			"more --proposals give more", f.Count, frequencies))
 	}
 	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
 	if err != nil {
@@ -234,17 +243,21 @@ func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a G
 }
 
 // chooseHarmonics selects from the first spherical harmonics by the game, on the sample alone.
-func (s *Game) chooseHarmonics(found *prepare.Learned, a GameOptions, count int, x []float32, class []int32) (features.Recipe, error) {
+func (s *Game) chooseHarmonics(found *prepare.Learned, a GameOptions, count int, x []float32,
+	class []int32) (features.Recipe, error) {
 	dim := s.Recipe.Scaling.Dim
 	if dim < 2 {
 		return nil, exit.Refuse("pipelines: harmonics need rows of 2 numbers or more")
 	}
 	if most := maxSampled / len(class); a.Harmonics > most {
-		return nil, exit.Usage("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample", report.Groups(int64(len(class))), most, a.Harmonics)
+		return nil, exit.Usage("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
+			report.Groups(int64(len(class))), most, a.Harmonics)
 	}
 	o := align.Harmonic(found.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
-	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, s.Outputs(), o, func(report align.Report) { s.Game = append(s.Game, report) })
+	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, s.Outputs(), o, func(report align.Report) {
+		s.Game = append(s.Game, report)
+	})
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}

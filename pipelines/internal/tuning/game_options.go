@@ -115,10 +115,12 @@ func (a GameOptions) Game(lambda, width float64, frequencies int, seed uint64) a
 func (a GameOptions) Validate(k kernel.LearnedKernel) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
-	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": option.SortedNames(presets), "pick": {"top", "draw"}}
+	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": option.SortedNames(presets),
+		"pick": {"top", "draw"}}
 	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {
 		if list := choices[name]; !slices.Contains(list, have) {
-			return exit.Usage("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list), strings.Join(list, ", "))
+			return exit.Usage("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list),
+				strings.Join(list, ", "))
 		}
 	}
 	switch {
@@ -127,7 +129,8 @@ func (a GameOptions) Validate(k kernel.LearnedKernel) error {
 	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
 		return exit.Usage("--align_lambda and --align_c must be above 0 (have %g)", a.Lambda+a.C)
 	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
-		return exit.Usage("--chains, --steps and --take must not be negative; 0 uses the preset's (have %d, %d, %d)", a.Chains, a.Steps, a.Take)
+		return exit.Usage("--chains, --steps and --take must not be negative; 0 uses the preset's (have %d, %d, %d)",
+			a.Chains, a.Steps, a.Take)
 	case a.Rate != 0 && !good(a.Rate):
 		return exit.Usage("--align_rate must be above 0, or 0 for the preset's (have %g)", a.Rate)
 	case harmonics && a.Preset != "paper":

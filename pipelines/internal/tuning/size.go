@@ -106,7 +106,8 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 		r.Trials = append(r.Trials, t)
 		if last >= 0 && s.Worth > 0 && !t.pays(float64(s.Worth)) {
 			r.take(&r.Trials[last])
-			r.Why = fmt.Sprintf("%d features instead of %d reduce the held-out error by %s ± %s, which is not %s or not more than chance", size, r.Features, percent(t.Gain), percent(t.StdErr), s.Worth)
+			r.Why = fmt.Sprintf("%d features instead of %d reduce the held-out error by %s ± %s, which is not %s or not more "+
+				"than chance", size, r.Features, percent(t.Gain), percent(t.StdErr), s.Worth)
 			return r, nil
 		}
 		if size >= s.Most {

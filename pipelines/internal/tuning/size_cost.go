@@ -29,7 +29,8 @@ func (s *SizeSearch) predict(trials []SizeTrial, features int, once bool) float6
 	seconds := s.scaled(t, features, once)
 	if last > 0 {
 		was := trials[last-1]
-		late := math.Pow(t.Cost.sized()/s.scaled(was, t.Features, t.Once), 1/math.Log2(float64(t.Features)/float64(was.Features)))
+		late := math.Pow(t.Cost.sized()/s.scaled(was, t.Features, t.Once),
+			1/math.Log2(float64(t.Features)/float64(was.Features)))
 		if late > 1 { // false for NaN
 			seconds *= math.Pow(min(late, mostLate), math.Log2(float64(features)/float64(t.Features)))
 		}

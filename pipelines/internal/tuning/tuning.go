@@ -102,7 +102,10 @@ func Unsized(k kernel.Options) kernel.Options {
 // few rows, and no number given, fewer. Rows are 0 if they are unknown.
 func Features(kernels []kernel.Options, rows int64, size int) int {
 	for _, k := range kernels {
-		if slices.ContainsFunc(option.List(k), func(o *option.Option) bool { return o.Name == "features" && o.Default != "0" }) {
+		if slices.ContainsFunc(option.List(k), func(o *option.Option) bool {
+			return o.Name == "features" &&
+				o.Default != "0"
+		}) {
 			return size
 		}
 	}
@@ -182,8 +185,10 @@ const tooFew = "too few rows are left besides the held-out ones"
 // Search replaces the recipe of the session by one that does better on held-out rows of a pilot.
 // The rows of the first of held folds are not in it; with 0 all rows may be. It ends early once
 // enough, which may be nil, is true. If nothing was searched the result is nil, and why says so.
-func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, enough func() bool) (r *Result, why string, err error) {
-	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)), search.Parts)
+func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int,
+	enough func() bool) (r *Result, why string, err error) {
+	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)),
+		search.Parts)
 	if err != nil {
 		return nil, "", err
 	}
@@ -197,7 +202,8 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		return nil, "", err
 	}
 	if entities != nil {
-		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too good: --group_column %s holds out whole groups",
+		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too "+
+			"good: --group_column %s holds out whole groups",
 			strings.Join(entities[:min(len(entities), 2)], ", or the same "), entities[0])
 		if s.Spec.InTime(s.Data) != "" {
 			note += "; use either --group_column or --time_split"
@@ -218,7 +224,9 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	found, err := search.Run(ctx, p, search.Options{
 		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
-		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Enough: enough, Progress: func(line string) { s.Progress.Note("%s", line) },
+		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Enough: enough, Progress: func(line string) {
+			s.Progress.Note("%s", line)
+		},
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -403,7 +411,8 @@ func Write(w io.Writer, s *models.Search) {
 	if s.Classes {
 		what = "error"
 	}
-	fmt.Fprintf(w, "search    %s on %s rows; %s on %s of them is %s by default (%s),\n", report.Counted(s.Tried, "candidate"), report.Groups(int64(s.Rows)),
+	fmt.Fprintf(w, "search    %s on %s rows; %s on %s of them is %s by default (%s),\n",
+		report.Counted(s.Tried, "candidate"), report.Groups(int64(s.Rows)),
 		what, report.Groups(int64(s.Judged)), share(s.Default), s.Default.Features)
 	if s.Chosen == s.Default {
 		fmt.Fprintf(w, "          which was chosen\n")
@@ -419,6 +428,7 @@ func (r *Result) Summary() *models.Search {
 		return models.SearchTrial{Features: t.Candidate.String(), Loss: t.Loss, Error: t.Error}
 	}
 	return &models.Search{
-		Tried: r.Tried, Rows: r.Pilot, Judged: r.Chosen.Judged, Classes: r.Classes, Default: trial(r.Default), Chosen: trial(r.Chosen),
+		Tried: r.Tried, Rows: r.Pilot, Judged: r.Chosen.Judged, Classes: r.Classes, Default: trial(r.Default),
+		Chosen: trial(r.Chosen),
 	}
 }

@@ -46,7 +46,8 @@ func HeldOutBytes(dim, outputs int) int64 {
 
 // NewHeldOutErrors returns Errors of that many features and outputs.
 func NewHeldOutErrors(dim, outputs, threads int) *HeldOutErrors {
-	return &HeldOutErrors{dim: dim, outputs: outputs, threads: threads, colMean: make([]float64, dim), scratch: make([][]float64, max(1, threads))}
+	return &HeldOutErrors{dim: dim, outputs: outputs, threads: threads, colMean: make([]float64, dim),
+		scratch: make([][]float64, max(1, threads))}
 }
 
 // Squares returns Σ‖q - Vᵀz - b‖² over the rows of fold, in grid units and with the factors of
@@ -111,7 +112,8 @@ func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n
 	all := k * len(dst)
 	top, left := i*blas.TileDim, j*blas.TileDim
 	rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
-	strip, columns, products := scratch[:someRows*cols], scratch[someRows*cols:][:someRows*all], scratch[someRows*(cols+all):][:all*cols]
+	strip, columns, products := scratch[:someRows*cols], scratch[someRows*cols:][:someRows*all],
+		scratch[someRows*(cols+all):][:all*cols]
 	mean := h.colMean[left:][:cols]
 	clear(products)
 	for first := 0; first < rows; first += someRows {
