@@ -122,10 +122,10 @@ bench-train: build/bench/ok build ## measure training on the MNIST of $$BOCHNER_
 bench-learners: build/bench/ok build ## measure the learners in rounds on the data of $$BOCHNER_DATA beside scikit-learn's (ONLY=name for some)
 	go run ./local/bench -learners -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
 
-bench-accuracy: build ## measure test errors beside boosted trees' (DATA=folder; SETS=houses,letter METHODS=defaults,tuned STEPS=1 for some)
+bench-accuracy: build ## measure test errors beside boosted trees' (DATA=folder; SETS=houses,letter METHODS=defaults,tuned STEPS=1 for some; CHART=docs/accuracy.svg draws them)
 	@test -n "$${DATA:-$$BOCHNER_DATA}" || { echo "set DATA to the folder of the data sets (see docs/benchmarks.md)"; exit 1; }
 	@$(MAKE) --no-print-directory build/boosted/ok || echo "no boosted trees: their environment could not be made (PyPI not reachable?)"
-	go run ./local/bench -accuracy -python build/boosted/bin/python $(if $(DATA),-data '$(abspath $(DATA))') $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-only '$(METHODS)') $(if $(STEPS),-steps) $(BENCHFLAGS)
+	go run ./local/bench -accuracy -python build/boosted/bin/python $(if $(DATA),-data '$(abspath $(DATA))') $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-only '$(METHODS)') $(if $(STEPS),-steps) $(if $(CHART),-chart '$(CHART)') $(BENCHFLAGS)
 
 build/boosted/ok: local/bench/boosted.txt
 	python3 -m venv build/boosted

@@ -40,9 +40,9 @@ func run() error {
 		learn   bool
 		threads int
 
-		accurate         bool
-		steps            bool
-		data, work, sets string
+		accurate                bool
+		steps                   bool
+		data, work, sets, chart string
 	)
 	flag.StringVar(&o.python, "python", "python3", "Python with NumPy, SciPy, scikit-learn and threadpoolctl.")
 	flag.StringVar(&o.script, "script", "local/bench", "Folder of the Python files.")
@@ -60,6 +60,7 @@ func run() error {
 	flag.StringVar(&work, "work", "build/accuracy", "With -accuracy: folder for files and for figures, which are kept.")
 	flag.StringVar(&sets, "sets", "", "With -accuracy: tables, separated by commas; all if empty.")
 	flag.BoolVar(&steps, "steps", false, "With -accuracy: measure each step of the search alone too.")
+	flag.StringVar(&chart, "chart", "", "With -accuracy: SVG file for a chart of the errors.")
 	flag.IntVar(&threads, "serve", 0, "Run cases on request, with that many threads; for this program's own use.")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -93,6 +94,11 @@ func run() error {
 		}
 		report.Accuracy = &got
 		show("%s", got)
+		if chart != "" {
+			if err := got.chart(chart); err != nil {
+				return err
+			}
+		}
 	} else if learn {
 		var err error
 		if report.Learners, err = o.duels(show); err != nil {
