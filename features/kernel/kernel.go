@@ -34,7 +34,6 @@ package kernel
 
 import (
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/internal/registry"
 )
 
 // Family is a kernel, or several that differ in their options.
@@ -46,7 +45,7 @@ type Family struct {
 	Hashes  bool           // its maps are features.Hashers
 }
 
-var families = registry.New[Family]("kernel")
+var families = option.NewRegistry[Family]("kernel")
 
 // Register makes a family available. Packages call it from init. It panics if a name or
 // the type of the options is already registered, or if the options are not a pointer to a struct.

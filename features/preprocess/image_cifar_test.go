@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
-	"github.com/bochner-ml/bochner/io/cifario"
+	"github.com/bochner-ml/bochner/io/imageio"
 )
 
 var cifarShape = ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}
@@ -19,7 +19,7 @@ func cifar(t testing.TB) (x []float32, class []int) {
 	t.Helper()
 	data := realdata.Read(t, "cifar10", "first4000.bin.gz")
 	var err error
-	r := cifario.NewReader(bytes.NewReader(data), cifario.CIFAR10, 0, -1)
+	r := imageio.NewCIFARReader(bytes.NewReader(data), imageio.CIFAR10, 0, -1)
 	for {
 		var label []byte
 		x, label, err = r.Append(x)

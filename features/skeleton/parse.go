@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/plainyaml"
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 const maxJSON = 64 << 20 // bytes; MaxNodes nodes with their inputs
@@ -52,8 +52,8 @@ func parseJSON(data []byte, s *Skeleton) error {
 }
 
 func parseYAML(data []byte, s *Skeleton) error {
-	if len(data) > plainyaml.MaxBytes {
-		return fmt.Errorf("%d bytes of YAML, more than %d; give it in layers, or as JSON", len(data), plainyaml.MaxBytes)
+	if len(data) > option.MaxYAMLBytes {
+		return fmt.Errorf("%d bytes of YAML, more than %d; give it in layers, or as JSON", len(data), option.MaxYAMLBytes)
 	}
-	return plainyaml.Unmarshal(data, s)
+	return option.UnmarshalYAML(data, s)
 }

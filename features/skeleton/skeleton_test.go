@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/bochner-ml/bochner/internal/plainyaml"
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 const cifar = `
@@ -294,7 +294,7 @@ func TestParseIsStrict(t *testing.T) {
 		{"columns: &a 3\n", `line 1: "&": anchors, aliases and tags cannot be used here`},
 		{"columns: *a\n", `line 1: "*"`},
 		{"columns: !!int 3\n", `"!!int": anchors`},
-		{"x: " + strings.Repeat("y", plainyaml.MaxBytes), `65539 bytes of YAML, more than 65536`},
+		{"x: " + strings.Repeat("y", option.MaxYAMLBytes), `65539 bytes of YAML, more than 65536`},
 	} {
 		if _, err := Parse([]byte(c.data)); err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s: have %v, want %q", c.data, err, c.want)

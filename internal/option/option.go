@@ -11,6 +11,10 @@
 // values for all its fields. A *Option is a value of a command-line flag (package pflag).
 //
 // NearestName and DidYouMean find the name that a misspelt word most likely stands for.
+//
+// A Registry holds what packages register when they are imported, by name: kernels, learners, file
+// formats, runners. UnmarshalYAML reads small files in YAML that people write: a bounded number of
+// bytes, shallow, without aliases.
 package option
 
 import (

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 )
@@ -96,7 +95,7 @@ func (e *evidence) add(f fields) {
 		}
 		switch kindOf(b) {
 		case number:
-			v := decimal.Float64(b)
+			v := lines.ParseFloat64(b)
 			if c.numbers == 0 {
 				c.min, c.max = v, v
 			}
@@ -241,7 +240,7 @@ func (e *evidence) header(label int) (header bool, doubt string, err error) {
 // isValue reports whether the number of a column in the first record is like those below it.
 func (e *evidence) isValue(f int) bool {
 	c := &e.columns[f]
-	v := decimal.Float64([]byte(e.texts[f]))
+	v := lines.ParseFloat64([]byte(e.texts[f]))
 	return c.again > 0 || strings.Contains(e.texts[f], ".") || c.numbers > 0 && c.min <= v && v <= c.max
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 )
@@ -294,10 +293,10 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 		if use >= 0 && r.values[use].simple {
 			// A bare number up to the comma, which nearly all fields are.
 			to := &r.values[use]
-			v, n := decimal.Prefix(rec[at:])
+			v, n := lines.NumberPrefix(rec[at:])
 			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && rows.Finite(v) {
 				if to.centre != 0 {
-					v = decimal.Less(rec[at:end], to.centre)
+					v = lines.NumberMinus(rec[at:end], to.centre)
 				}
 				row[to.slot] = v
 				at = end + 1
@@ -353,7 +352,7 @@ func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRo
 			return r.bad(rec, f, why)
 		}
 	case use >= 0:
-		v, ok := decimal.Parse(b)
+		v, ok := lines.ParseNumber(b)
 		if !ok || !rows.Finite(v) {
 			bad := r.bad(rec, f, reason(b))
 			bad.NotNumber = true
@@ -361,7 +360,7 @@ func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRo
 		}
 		to := &r.values[use]
 		if to.centre != 0 {
-			v = decimal.Less(b, to.centre)
+			v = lines.NumberMinus(b, to.centre)
 		}
 		row[to.slot] = v
 	case use == weight:

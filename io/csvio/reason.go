@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -20,7 +20,7 @@ const (
 )
 
 func kindOf(b []byte) kind {
-	if v, ok := decimal.Parse(b); ok && !math.IsInf(float64(v), 0) {
+	if v, ok := lines.ParseNumber(b); ok && !math.IsInf(float64(v), 0) {
 		return number
 	}
 	if len(b) == 0 || isMissing(b) || isInfinite(b) {
@@ -59,7 +59,7 @@ func reason(b []byte) string {
 		return "is empty"
 	}
 	q := dataset.Quote(string(b[:min(len(b), 200)]))
-	if v, ok := decimal.Parse(b); ok {
+	if v, ok := lines.ParseNumber(b); ok {
 		return q + " is " + rows.CheckFinite(v)
 	}
 	switch {

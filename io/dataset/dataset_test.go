@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/csvio"
 	. "github.com/bochner-ml/bochner/io/dataset"
 	_ "github.com/bochner-ml/bochner/io/formats"
-	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/io/libsvmio"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -35,7 +35,7 @@ func write(t testing.TB, dir, name string, content []byte) string {
 // Options of formats.
 func headers(h csvio.Header) []FormatOptions { return []FormatOptions{csvio.Options{Header: h}} }
 func labelFiles(patterns ...string) []FormatOptions {
-	return []FormatOptions{&idxio.Options{LabelFiles: patterns}}
+	return []FormatOptions{&imageio.Options{LabelFiles: patterns}}
 }
 func dim(n int) []FormatOptions { return []FormatOptions{libsvmio.Options{Dim: n}} }
 

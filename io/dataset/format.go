@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -123,7 +123,7 @@ type Seen struct {
 	What  any  // result of Join
 }
 
-var formats = registry.New[*Format]("format")
+var formats = option.NewRegistry[*Format]("format")
 
 // Register adds a format. It panics if the name is taken.
 func Register(f Format) { formats.Add(&f, nil, f.Name, f.Aliases...) }

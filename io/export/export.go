@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // Column is a column of a table with one or more values per row.
@@ -77,7 +77,7 @@ type Format struct {
 	Files func(columns []Column) []File
 }
 
-var formats = registry.New[Format]("format")
+var formats = option.NewRegistry[Format]("format")
 
 // Register adds a format. It panics if the name is taken.
 func Register(f Format) { formats.Add(f, nil, f.Name) }

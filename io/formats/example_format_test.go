@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -47,7 +46,7 @@ func (m marks) Append(x []float32) (row []float32, label []byte, err error) {
 		return x, nil, &rows.BadRow{Line: m.Line(), Reason: fmt.Sprintf("is not @LABEL and %d numbers", m.dim)}
 	}
 	for i, word := range words[1:] {
-		v, ok := decimal.Parse(word)
+		v, ok := lines.ParseNumber(word)
 		if !ok || rows.CheckFinite(v) != "" {
 			return x, nil, &rows.BadRow{Line: m.Line(), Column: i + 2, Reason: fmt.Sprintf("%q is not a number", word)}
 		}

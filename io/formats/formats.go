@@ -4,10 +4,9 @@ package formats
 
 import (
 	_ "github.com/bochner-ml/bochner/io/avroio"
-	_ "github.com/bochner-ml/bochner/io/cifario"
 	_ "github.com/bochner-ml/bochner/io/csvio"
 	_ "github.com/bochner-ml/bochner/io/export/parquet"
-	_ "github.com/bochner-ml/bochner/io/idxio"
+	_ "github.com/bochner-ml/bochner/io/imageio"
 	_ "github.com/bochner-ml/bochner/io/jsonlio"
 	_ "github.com/bochner-ml/bochner/io/libsvmio"
 	_ "github.com/bochner-ml/bochner/io/parquetio"

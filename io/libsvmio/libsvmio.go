@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -82,7 +81,7 @@ func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 			return x[:base], nil, r.bad(pair, r.outOfPlace(rec[:n], index, last))
 		}
 		value := rec[n+1:]
-		v, n := decimal.Prefix(value)
+		v, n := lines.NumberPrefix(value)
 		if n == 0 || n < len(value) && !isSpace(value[n]) {
 			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is not a number", quote(word(value))))
 		}
@@ -95,7 +94,7 @@ func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 			clear(x[old:])
 		}
 		if index <= len(r.centre) && r.centre[index-1] != 0 {
-			v = decimal.Less(value[:n], r.centre[index-1])
+			v = lines.NumberMinus(value[:n], r.centre[index-1])
 		}
 		x[base+index-1] = v
 		last = index

@@ -3,7 +3,7 @@ package libsvmio
 import (
 	"bytes"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 )
 
 // Sniff reports whether the text that begins with head is LIBSVM: in more than half of
@@ -54,6 +54,6 @@ func isPair(w []byte) bool {
 		return false
 	}
 	_, n := number(index)
-	_, ok = decimal.Parse(value)
+	_, ok = lines.ParseNumber(value)
 	return ok && (n > 0 && n == len(index) || string(index) == "qid")
 }

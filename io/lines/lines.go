@@ -1,6 +1,9 @@
 // Package lines splits text into records: one line each, or several where a quoted CSV
 // field holds newlines. It reads whole files and shards of files; the shards of a file
 // together give the records of the file.
+//
+// ParseNumber and NumberPrefix parse decimal numbers several times as fast as strconv, with the same
+// result: the float32 nearest to the text.
 package lines
 
 import (

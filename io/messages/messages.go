@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -103,7 +103,7 @@ type Sink interface {
 	Close() error
 }
 
-var services = registry.New[Service]("message service")
+var services = option.NewRegistry[Service]("message service")
 
 // Register makes s the Service of names that begin with scheme://. It panics if the scheme is taken.
 func Register(scheme string, s Service) { services.Add(s, nil, scheme) }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -65,7 +65,7 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 				c.levels[l] = int32(j)
 			}
 			for j, l := range c.Levels { // a level may be written in a schema file, as 1.0
-				if whole := string(decimal.Whole([]byte(l), t.Decimal)); whole != l {
+				if whole := string(lines.CutFraction([]byte(l), t.Decimal)); whole != l {
 					if _, is := c.levels[whole]; !is {
 						c.levels[whole] = int32(j)
 					}
@@ -89,7 +89,7 @@ func (d *Decoder) Slot(column int) int { return d.columns[column].slot }
 func (d *Decoder) SlotWidth(column int) int { return d.columns[column].Width() }
 
 // Simple reports whether the column is a number that is written with a point and without thousands, and that no number means a missing
-// value; then it may be parsed by decimal.Prefix. It also returns what is subtracted from the number.
+// value; then it may be parsed by lines.NumberPrefix. It also returns what is subtracted from the number.
 func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 	c := &d.columns[column]
 	return c.centre, c.Type == Number && c.Unit == "" && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 &&
@@ -137,7 +137,7 @@ func (d *Decoder) Null(row []float32, column int) string {
 // Missing reports whether a text means a missing value.
 func (d *Decoder) Missing(text []byte) bool {
 	return len(text) == 0 || d.missing.find(text) >= 0 ||
-		len(d.missing.values) > 0 && d.missing.find(decimal.Whole(text, d.decimal)) >= 0
+		len(d.missing.values) > 0 && d.missing.find(lines.CutFraction(text, d.decimal)) >= 0
 }
 
 // Text stores the values of a field.
@@ -151,14 +151,14 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 		row[c.slot] = d.level(c, text)
 		return ""
 	case Boolean:
-		v, ok := parseBool(decimal.Whole(text, d.decimal))
+		v, ok := parseBool(lines.CutFraction(text, d.decimal))
 		if !ok {
 			return quote(text) + " " + NotBoolean
 		}
 		row[c.slot] = v
 		return ""
 	case Time:
-		t, ok := c.layout.Parse(decimal.Whole(text, d.decimal)) // pandas writes 20240229.0 next to missing values
+		t, ok := c.layout.Parse(lines.CutFraction(text, d.decimal)) // pandas writes 20240229.0 next to missing values
 		if !ok {
 			return fmt.Sprintf("%s %s %s", quote(text), NotTime, c.layout.Name)
 		}
@@ -178,22 +178,22 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string) {
 	written := text
 	if c.Unit != "" {
-		if number, unit := decimal.CutUnit(&d.unit, text); unit >= 0 && decimal.Units[unit] == c.Unit {
+		if number, unit := lines.CutUnit(&d.unit, text); unit >= 0 && lines.Units[unit] == c.Unit {
 			text = number
 		}
 	}
 	if d.thousands != 0 || d.decimal == ',' {
 		var ok bool
-		if text, ok = decimal.Plain(&d.text, text, d.decimal, d.thousands); !ok {
+		if text, ok = lines.PlainNumber(&d.text, text, d.decimal, d.thousands); !ok {
 			return fmt.Sprintf("%s %s: %s", quote(written), NotNumber,
 				(&Rules{Decimal: d.decimal, Thousands: d.thousands}).form())
 		}
 	}
-	v, ok := decimal.Parse(text)
+	v, ok := lines.ParseNumber(text)
 	switch {
 	case !ok:
 		return d.notNumber(written)
-	case len(d.missing.values) > 0 && d.missing.value(decimal.Float64(text)) >= 0:
+	case len(d.missing.values) > 0 && d.missing.value(lines.ParseFloat64(text)) >= 0:
 		d.counted++
 		row[c.slot] = float32(math.NaN())
 		return ""
@@ -201,7 +201,7 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 		return quote(written) + " is " + rows.CheckFinite(v)
 	}
 	if c.centre != 0 {
-		v = decimal.Less(text, c.centre)
+		v = lines.NumberMinus(text, c.centre)
 	}
 	row[c.slot] = v
 	return ""
@@ -218,8 +218,8 @@ const (
 func (d *Decoder) notNumber(text []byte) string {
 	var may []string
 	for _, f := range forms[:2] { // a comma before the fraction, or between thousands
-		if plain, ok := decimal.Plain(&d.text, text, f.decimal, f.thousands); ok && (d.decimal != ',' || f.decimal != ',') {
-			if _, ok := decimal.Parse(plain); ok {
+		if plain, ok := lines.PlainNumber(&d.text, text, f.decimal, f.thousands); ok && (d.decimal != ',' || f.decimal != ',') {
+			if _, ok := lines.ParseNumber(plain); ok {
 				may = append(may, map[byte]string{',': "begin its fraction", '.': "separate its thousands"}[f.decimal])
 			}
 		}
@@ -235,7 +235,7 @@ func (d *Decoder) level(c *decoding, text []byte) float32 {
 	if i, ok := c.levels[string(text)]; ok {
 		return float32(i)
 	}
-	text = decimal.Whole(text, d.decimal)
+	text = lines.CutFraction(text, d.decimal)
 	if c.Buckets > 0 {
 		return float32(xxhash.Sum64(text) % uint64(c.Buckets))
 	}
@@ -258,7 +258,7 @@ func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 		d.text = AppendFloat(d.text[:0], v)
 		return d.Text(row, column, d.text)
 	}
-	x := decimal.Nearest(v)
+	x := lines.NearestFloat32(v)
 	if !rows.Finite(x) {
 		return strconv.FormatFloat(v, 'g', -1, 64) + " is " + rows.CheckFinite(x)
 	}

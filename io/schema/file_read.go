@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -278,8 +278,8 @@ func (r *reader) field(indent int) error {
 				return fmt.Errorf("fill: want mean, median or a number, have %s", quoteFile(text))
 			}
 		case "unit":
-			if f.Unit = text; !slices.Contains(decimal.Units[:], text) {
-				return unknown("unit", text, decimal.Units[:]...)
+			if f.Unit = text; !slices.Contains(lines.Units[:], text) {
+				return unknown("unit", text, lines.Units[:]...)
 			}
 		case "buckets":
 			n, err := strconv.Atoi(text)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 )
 
 // Vocabulary is the list of classes of a data set; a class index is an index into it.
@@ -213,7 +213,7 @@ func shortest(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // whole reports whether a label of value x is a whole number; from 2⁵³ on it must be written in digits.
 func whole(label []byte, x float64) bool {
 	return x == math.Trunc(x) && (math.Abs(x) < exactly ||
-		!bytes.ContainsAny(decimal.Whole(bytes.Trim(label, " \t"), '.'), ".eE"))
+		!bytes.ContainsAny(lines.CutFraction(bytes.Trim(label, " \t"), '.'), ".eE"))
 }
 
 // ParseTarget returns the label as a regression target, rounded to float64 once,

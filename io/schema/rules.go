@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 )
 
 // Rules say how the fields of all columns are written.
@@ -43,12 +43,12 @@ func (r *Rules) Validate() error {
 // another number without the rules.
 func (r *Rules) Number(scratch *[]byte, text []byte) (plain []byte, reason string) {
 	trimmed := bytes.Trim(text, " \t")
-	if plain, ok := decimal.Plain(scratch, trimmed, r.Decimal, r.Thousands); ok {
-		if _, ok := decimal.Parse(plain); ok {
+	if plain, ok := lines.PlainNumber(scratch, trimmed, r.Decimal, r.Thousands); ok {
+		if _, ok := lines.ParseNumber(plain); ok {
 			return plain, ""
 		}
 	}
-	if _, ok := decimal.Parse(trimmed); ok {
+	if _, ok := lines.ParseNumber(trimmed); ok {
 		return nil, fmt.Sprintf("%.40q is not a number: %s", text, r.form())
 	}
 	return text, ""
@@ -75,7 +75,7 @@ type missing struct {
 func newMissing(codes []string) *missing {
 	m := &missing{codes: make(map[string]int)}
 	for i, code := range codes {
-		lower := string(decimal.Whole([]byte(strings.ToLower(code)), 0))
+		lower := string(lines.CutFraction([]byte(strings.ToLower(code)), 0))
 		if _, twice := m.codes[lower]; twice || code == "" {
 			continue
 		}

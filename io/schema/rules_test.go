@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 )
 
 func TestCodesOfMissingValuesAreFoundInAnyCase(t *testing.T) {
@@ -55,7 +55,7 @@ func TestNumbersAreReadInOtherForms(t *testing.T) {
 		{0, '\'', "1’234.5", "1234.5"}, {0, ' ', "\u00a0234", ""}, {0, ',', "1,234é", ""}, {',', '.', "1234.567,5", ""}, {',', '.', "0,123", "0.123"}, {0, ',', "1e2,345", ""}, {',', 0, "", ""}, {0, ',', "+1,000", "+1000"},
 	} {
 		var scratch []byte
-		text, ok := decimal.Plain(&scratch, []byte(c.text), c.decimal, c.thousands)
+		text, ok := lines.PlainNumber(&scratch, []byte(c.text), c.decimal, c.thousands)
 		if _, err := strconv.ParseFloat(string(text), 64); err != nil {
 			ok = false
 		}

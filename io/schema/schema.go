@@ -19,7 +19,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -58,7 +58,7 @@ type Column struct {
 	Layout string `json:"layout,omitempty"`
 	// Zone says whether the times of the data had zones: ZoneAll, ZoneSome or ZoneNone; "" if that is not known.
 	Zone string `json:"zone,omitempty"`
-	// Unit is one of decimal.Units, with which a Number may be written; "" if there is none.
+	// Unit is one of lines.Units, with which a Number may be written; "" if there is none.
 	Unit string `json:"unit,omitempty"`
 	// Encode says how a Category becomes numbers: one of Encodings; "" leaves it to the options of the encoding.
 	Encode string `json:"encode,omitempty"`
@@ -263,9 +263,9 @@ func (c *Column) validate() error {
 	if c.Zone != "" && c.Zone != ZoneAll && c.Zone != ZoneSome && c.Zone != ZoneNone {
 		return fmt.Errorf("unknown zone %.40q; want all, some or none", c.Zone)
 	}
-	if c.Unit != "" && (c.Type != Number || !slices.Contains(decimal.Units[:], c.Unit)) {
+	if c.Unit != "" && (c.Type != Number || !slices.Contains(lines.Units[:], c.Unit)) {
 		return fmt.Errorf("a %s cannot have the unit %.40q; numbers have one of %s", c.Type, c.Unit,
-			strings.Join(decimal.Units[:], " "))
+			strings.Join(lines.Units[:], " "))
 	}
 	return nil
 }

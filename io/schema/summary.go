@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 )
 
 // Level is a text and the number of fields that have it.
@@ -113,7 +113,7 @@ func (s *Survey) Column(column int) *Summary {
 		all.of(isBoolean)
 	sum.tally = all
 	slices.Sort(sum.absent)
-	sum.Times, sum.Units = all.named(firstLayout, TimeLayoutNames()), all.named(firstUnit, decimal.Units[:])
+	sum.Times, sum.Units = all.named(firstLayout, TimeLayoutNames()), all.named(firstUnit, lines.Units[:])
 	for u, n := range sum.Units { // numbers with another unit than most are other texts
 		if u == sum.unit() {
 			continue
@@ -156,7 +156,7 @@ func (t *tally) named(first int, names []string) (counts map[string]int64) {
 
 // unit returns the most frequent unit of a column of numbers; "" if they have none.
 func (s *Summary) unit() (unit string) {
-	for _, u := range decimal.Units {
+	for _, u := range lines.Units {
 		if s.Units[u] > s.Units[unit] {
 			unit = u
 		}

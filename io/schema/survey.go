@@ -6,7 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -113,7 +113,7 @@ func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 		c.empty++
 		return ""
 	}
-	text = decimal.Whole(text, s.rules.Decimal)
+	text = lines.CutFraction(text, s.rules.Decimal)
 	code := s.missing.find(text)
 	if code < 0 && len(s.missing.values) > 0 {
 		if is, v := s.traitsOf(text); is&isNumber != 0 {

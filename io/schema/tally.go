@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -24,7 +24,7 @@ const (
 	firstForm   = 7
 	formCount   = 6
 	firstUnit   = firstForm + formCount
-	unitCount   = len(decimal.Units)
+	unitCount   = len(lines.Units)
 	firstLayout = firstUnit + unitCount
 	layoutCount = len(TimeLayouts)
 	traitCount  = firstLayout + layoutCount
@@ -100,7 +100,7 @@ func (t *tally) of(is traits) int64 { return t.counts[bits.TrailingZeros64(uint6
 
 // traitsOf returns what a text that is not missing can be read as, and its value if it is a number.
 func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
-	amount, unit := decimal.CutUnit(&s.unit, text)
+	amount, unit := lines.CutUnit(&s.unit, text)
 	if unit >= 0 || mayBeNumber(text[0]) || text[0] == s.rules.Decimal {
 		is, value = s.numberOf(amount)
 		if is&isNumber != 0 && unit >= 0 {
@@ -132,14 +132,14 @@ func mayBeNumber(c byte) bool { return c-'0' < 10 || c == '-' || c == '+' || c =
 
 // numberOf returns what a text without a unit is as a number, or which forms it has otherwise.
 func (s *Survey) numberOf(text []byte) (is traits, value float64) {
-	if plain, ok := decimal.Plain(&s.scratch, text, s.rules.Decimal, s.rules.Thousands); ok {
+	if plain, ok := lines.PlainNumber(&s.scratch, text, s.rules.Decimal, s.rules.Thousands); ok {
 		is, value = numberOf(plain)
 	}
 	if is != 0 || len(text) > 40 {
 		return is, value
 	}
 	for i, f := range forms {
-		if plain, ok := decimal.Plain(&s.scratch, text, f.decimal, f.thousands); ok {
+		if plain, ok := lines.PlainNumber(&s.scratch, text, f.decimal, f.thousands); ok {
 			if number, _ := numberOf(plain); number != 0 {
 				is |= 1 << (firstForm + i)
 			}
@@ -158,16 +158,16 @@ func numberOf(text []byte) (is traits, value float64) {
 	if len(digits) > 1 && digits[0] == '0' && digits[1]-'0' < 10 {
 		is |= hasZeros
 	}
-	value, ok := decimal.Short(digits)
+	value, ok := lines.ShortNumber(digits)
 	switch {
 	case ok && text[0] == '-':
 		value = 0 - value // no negative zero
 	case !ok:
-		v, ok := decimal.Parse(text)
+		v, ok := lines.ParseNumber(text)
 		if !ok {
 			return 0, 0
 		}
-		value = min(max(decimal.Float64(text), -math.MaxFloat64), math.MaxFloat64) + 0
+		value = min(max(lines.ParseFloat64(text), -math.MaxFloat64), math.MaxFloat64) + 0
 		if !rows.Finite(v) {
 			is |= isLarge
 		}

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/pipelines"
 )
 
@@ -115,7 +115,7 @@ func (e experiment) mnist(part string) dataset.Options {
 	dir := filepath.Join(e.data, "mnist")
 	return dataset.Options{
 		Data: []string{filepath.Join(dir, part+"-images-idx3-ubyte.gz")},
-		Formats: []dataset.FormatOptions{idxio.Options{LabelFiles: []string{filepath.Join(dir,
+		Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{filepath.Join(dir,
 			part+"-labels-idx1-ubyte.gz")}}},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/internal/registry"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -99,7 +98,7 @@ type Memory struct {
 	Row       int64 // that each row adds, over all partitions
 }
 
-var learners = registry.New[Definition]("learner")
+var learners = option.NewRegistry[Definition]("learner")
 
 // Register makes a learner available. Packages call it from init. It panics if a name or
 // the type of the options is taken, if the options are not a pointer to a struct, or if

@@ -4,14 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/dual"
 	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // newFewRows returns the dual problem of the rows, if they are few enough to be carried. λ must be large
 // enough for the matrix of all features to be positive definite to working precision; otherwise it
 // returns nil.
-func (p *solve) newFewRows(y *system, total *Sum) *dual.Problem {
+func (p *solve) newFewRows(y *system, total *Sum) *solver.Problem {
 	d, n := total.shape.Dim, total.head[0]
 	y.mass = y.masses(total.head)
 	least := math.Inf(1)
@@ -39,7 +39,7 @@ func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 		fold, value int
 		mu          float64
 		v           []float64 // weights; nil if nobody needs them
-		fit         dual.Fit
+		fit         solver.Fit
 		pivot       int
 		ok          bool
 	}
@@ -52,7 +52,7 @@ func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 			}
 		}
 	}
-	atOnce := dual.AtOnce(int64(p.few.Len()), p.Threads)
+	atOnce := solver.AtOnce(int64(p.few.Len()), p.Threads)
 	weights := make([][]float64, atOnce)
 	for some := range slices.Chunk(all, atOnce) {
 		parallel.Each(len(some), atOnce, func(_, i int) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/shifted"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -66,7 +65,7 @@ func (p *solve) try(y *system, total *Sum, values, folds []int) error {
 // shared.
 type trial struct {
 	index int // in values
-	by    *shifted.Factor
+	by    *solver.Factor
 }
 
 // trials returns what to try next of the remaining values: all, or those that factors serve which
@@ -109,7 +108,7 @@ func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 		p.sharedFactors = append(p.sharedFactors, trials...)
 		return trials
 	}
-	var by *shifted.Factor
+	var by *solver.Factor
 	for _, i := range rest {
 		mu := p.mu(y, p.values[i])
 		if by == nil || !by.Serves(mu) {
@@ -126,7 +125,7 @@ func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 
 // factors returns how many factors are kept.
 func (p *solve) factors() int {
-	var all []*shifted.Factor
+	var all []*solver.Factor
 	for _, t := range p.sharedFactors {
 		if t.by != nil && !slices.Contains(all, t.by) {
 			all = append(all, t.by)
@@ -148,7 +147,7 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 	if p.by == solver.Exactly {
 		return out
 	}
-	run := func(systems []*shifted.System, at []int) {
+	run := func(systems []*solver.System, at []int) {
 		if len(systems) == 0 {
 			return
 		}
@@ -160,7 +159,7 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 			}
 		}
 	}
-	var systems []*shifted.System
+	var systems []*solver.System
 	var at []int
 	if p.by == solver.Alone && p.single == nil {
 		p.single = blas.MakeTiles[float32](total.shape.Dim)
@@ -179,7 +178,7 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 		if p.by == solver.Alone {
 			p.factor = by
 		}
-		systems, at = append(systems, &shifted.System{Mu: mu, By: by}), append(at, i)
+		systems, at = append(systems, &solver.System{Mu: mu, By: by}), append(at, i)
 		if p.by == solver.Alone {
 			run(systems, at)
 			systems, at = systems[:0], at[:0]
@@ -191,7 +190,7 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 		if out[i].x == nil && t.by != nil && !t.by.Serves(mu) &&
 			p.tallies[t.index].pending(number) { // a neighbour's was too far off
 			if by := y.Factor(mu, blas.MakeTiles[float32](total.shape.Dim), nil); by != nil {
-				run([]*shifted.System{{Mu: mu, By: by}}, []int{i})
+				run([]*solver.System{{Mu: mu, By: by}}, []int{i})
 			}
 		}
 	}

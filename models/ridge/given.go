@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/internal/dual"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -88,11 +87,11 @@ func (r *Rows) of(folds func(int) bool) (sets []*GridRows) {
 }
 
 // dualOfRows returns the dual problem of the rows, with the means over all of them.
-func (p *solve) dualOfRows(mean, target, ridge []float64) *dual.Problem {
-	var folds []dual.Points
+func (p *solve) dualOfRows(mean, target, ridge []float64) *solver.Problem {
+	var folds []solver.Points
 	k := p.Rows.Shape.Outputs
 	for _, rows := range p.Rows.Folds {
-		fold := dual.Points{Z: rows.Z, Q: make([]float64, rows.N()*k)}
+		fold := solver.Points{Z: rows.Z, Q: make([]float64, rows.N()*k)}
 		for i, q := range rows.Q {
 			if p.Rows.Shape.Regression {
 				fold.Q[i] = float64(q)
@@ -105,5 +104,5 @@ func (p *solve) dualOfRows(mean, target, ridge []float64) *dual.Problem {
 		}
 		folds = append(folds, fold)
 	}
-	return dual.New(folds, p.Rows.Steps, mean, target, ridge, p.Threads)
+	return solver.NewDual(folds, p.Rows.Steps, mean, target, ridge, p.Threads)
 }

@@ -7,8 +7,6 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/dual"
-	"github.com/bochner-ml/bochner/internal/shifted"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -18,9 +16,9 @@ type solve struct {
 	variance float64 // of targets in the unit of squared errors; 0 for classes
 	tries
 	keptFactors
-	partSums []*Sum        // of the folds, on a part of the features; nil if all are used at once
-	heads    []*Sum        // head and cross products of the folds, if rows are carried
-	few      *dual.Problem // in which few rows are solved; nil otherwise
+	partSums []*Sum          // of the folds, on a part of the features; nil if all are used at once
+	heads    []*Sum          // head and cross products of the folds, if rows are carried
+	few      *solver.Problem // in which few rows are solved; nil otherwise
 	loaded
 }
 
@@ -38,9 +36,9 @@ type tries struct {
 
 // keptFactors are factors that descents keep.
 type keptFactors struct {
-	sharedFactors []trial         // the last that share factors
-	single        [][]float32     // tiles for factors that are not shared; nil before they are needed
-	factor        *shifted.Factor // the last of them, whose memory the next one has
+	sharedFactors []trial        // the last that share factors
+	single        [][]float32    // tiles for factors that are not shared; nil before they are needed
+	factor        *solver.Factor // the last of them, whose memory the next one has
 }
 
 // loaded is the sum of a fold that was read last.

@@ -1,8 +1,8 @@
 package ridge
 
 import (
-	"github.com/bochner-ml/bochner/internal/shifted"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // system is the centred normal equations of some rows, in units of the grids,
@@ -16,7 +16,7 @@ import (
 type system struct {
 	shape Shape
 	// G_c for descents, with the factor of μ for each feature as the diagonal: 1 without ranges.
-	shifted.Matrix
+	solver.Matrix
 
 	n       float64   // the sum of the weights of the rows
 	mass    float64   // without the weights of classes
@@ -37,7 +37,7 @@ type system struct {
 func newSystem(shape Shape, weights *profile.WeightGrid, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
 	y := &system{
-		shape: shape, Matrix: shifted.New(d, threads), weights: weights,
+		shape: shape, Matrix: solver.NewMatrix(d, threads), weights: weights,
 		colSum: make([]float64, d), outSum: make([]float64, k),
 		v: make([]float64, d*k), scratch: make([]float64, d), each: make([]float64, k),
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bochner-ml/bochner/internal/plainyaml"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -30,7 +30,7 @@ func ReadConfig(cmd *cobra.Command) error {
 		return fmt.Errorf("--config: %w", err)
 	}
 	var config map[string]any
-	if err := plainyaml.Unmarshal(data, &config); err != nil {
+	if err := option.UnmarshalYAML(data, &config); err != nil {
 		return fmt.Errorf("--config: %s: %w", name, err)
 	}
 	keys := make([]string, 0, len(config))
@@ -61,9 +61,9 @@ func readSmall(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, plainyaml.MaxBytes+1))
-	if err == nil && len(data) > plainyaml.MaxBytes {
-		err = fmt.Errorf("%s has more than %d bytes; is it a file of flags?", name, plainyaml.MaxBytes)
+	data, err := io.ReadAll(io.LimitReader(r, option.MaxYAMLBytes+1))
+	if err == nil && len(data) > option.MaxYAMLBytes {
+		err = fmt.Errorf("%s has more than %d bytes; is it a file of flags?", name, option.MaxYAMLBytes)
 	}
 	return data, err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec/optimized" // faster built-in types
 
-	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -56,7 +56,7 @@ const (
 	Dataflow  = "dataflow"
 )
 
-var runners = registry.New[Runner]("runner")
+var runners = option.NewRegistry[Runner]("runner")
 
 // Register has jobs find a runner by its name. It is to be called in init. It panics if
 // the name is taken.

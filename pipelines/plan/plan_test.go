@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/io/libsvmio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -217,7 +217,7 @@ func TestPlansOfTablesWithIdentifiers(t *testing.T) {
 func TestPlansOnRealFiles(t *testing.T) {
 	dir := realdata.Path(t, "mnist")
 	p := plan(t, training.Options{Spec: prepare.Spec{Data: dataset.Options{
-		Data: []string{dir + "/train-images*"}, Formats: []dataset.FormatOptions{idxio.Options{LabelFiles: []string{dir + "/train-labels*"}}},
+		Data: []string{dir + "/train-images*"}, Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{dir + "/train-labels*"}}},
 	}}})
 	if p.Rows != 60_000 || !p.Exact || p.Columns != 784 || p.Format != "idx" {
 		t.Errorf("%+v", p)

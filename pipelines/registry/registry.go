@@ -1,4 +1,4 @@
-// Package registry manages a directory of models: which of them is champion, challenger and
+// Package option manages a directory of models: which of them is champion, challenger and
 // previous champion, and the history of how that came about.
 //
 // The aliases are one small file, aliases.json, that is replaced by compare-and-swap: of two

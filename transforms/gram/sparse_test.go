@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
@@ -57,7 +57,7 @@ func TestLanesCutALargeFile(t *testing.T) {
 	const row = 8 * side * side
 	images := file("images", 0x0e, []uint32{n, side, side}, n*row, n/2*row, bytes.Repeat([]byte{0x3f, 0xf0, 0, 0, 0, 0, 0, 0}, 3*side*side))
 	classes := file("labels", 0x08, []uint32{n}, n, n/2, []byte{1, 2, 1})
-	d, err := dataset.Open(t.Context(), dataset.Options{Data: []string{images}, Formats: []dataset.FormatOptions{idxio.Options{LabelFiles: []string{classes}}}})
+	d, err := dataset.Open(t.Context(), dataset.Options{Data: []string{images}, Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{classes}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/messages"
 )
 
@@ -23,7 +23,7 @@ type Native interface {
 	Write(s beam.Scope, topic string, col beam.PCollection)
 }
 
-var natives = registry.New[Native]("messages of a runner")
+var natives = option.NewRegistry[Native]("messages of a runner")
 
 // RegisterNative adds how messages of a scheme are read and written. Its package calls it in init.
 func RegisterNative(scheme string, n Native) { natives.Add(n, nil, scheme) }

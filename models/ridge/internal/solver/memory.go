@@ -3,7 +3,6 @@ package solver
 import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/dual"
 )
 
 // Bytes returns the memory of a sum.
@@ -52,7 +51,7 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	part := shape
 	part.Dim = len(PartOf(shape.Dim))
 	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
-	search := dual.Bytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
+	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
 	// The rows are there twice while they are put in order.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
 }

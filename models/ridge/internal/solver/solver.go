@@ -5,6 +5,17 @@
 // a least one between its neighbours, and the others try only what is close to the best.
 // HeldOutErrors computes the errors of weights on rows that they were not fitted to, from the sums
 // of those rows alone.
+//
+// A Matrix solves symmetric systems (A + μR)X = B with a diagonal R for several shifts μ: exactly, by
+// a factorisation in float64 of each, or by conjugate gradients with factors in float32.
+//
+// A Problem solves ridge regression where rows are fewer than features, for the folds of a
+// cross-validation. The dual problem is the smaller one then: with K = ZR⁻¹Zᵀ, u the column of ones,
+// and R the diagonal by which μ penalises weights,
+//
+//	(K + μI)α = y - u b,   uᵀα = 0,   V = R⁻¹Zᵀα,
+//
+// and a held-out fold has the residuals y_f - K_f α - u_f b.
 package solver
 
 import "github.com/bochner-ml/bochner/internal/blas"

@@ -1,0 +1,189 @@
+package imageio
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// CIFARRowLen is the length of a row: 32×32 red values, then green, then blue, each 0
+// to 255.
+const CIFARRowLen = 3 * 32 * 32
+
+// CIFARLayout is the layout of a record and the label that is read from it.
+type CIFARLayout int
+
+const (
+	CIFAR10        CIFARLayout = iota // one label, 0 to 9
+	CIFAR100Coarse                    // two labels; the first is read, 0 to 19
+	CIFAR100Fine                      // two labels; the second is read, 0 to 99
+)
+
+func (l CIFARLayout) String() string {
+	switch l {
+	case CIFAR10:
+		return "CIFAR-10"
+	case CIFAR100Coarse:
+		return "CIFAR-100 (coarse labels)"
+	case CIFAR100Fine:
+		return "CIFAR-100 (fine labels)"
+	}
+	return fmt.Sprintf("Layout(%d)", int(l))
+}
+
+var (
+	classes10  = []int{10}
+	classes100 = []int{20, 100}
+)
+
+// labels returns the number of classes of each label byte and the index of the one to read.
+func (l CIFARLayout) labels() (classes []int, read int) {
+	switch l {
+	case CIFAR10:
+		return classes10, 0
+	case CIFAR100Coarse:
+		return classes100, 0
+	case CIFAR100Fine:
+		return classes100, 1
+	}
+	panic("cifario: unknown layout")
+}
+
+// Classes returns the number of classes.
+func (l CIFARLayout) Classes() int {
+	classes, read := l.labels()
+	return classes[read]
+}
+
+// RecordBytes returns the length of a record in bytes, 3,073 or 3,074.
+func (l CIFARLayout) RecordBytes() int {
+	classes, _ := l.labels()
+	return len(classes) + CIFARRowLen
+}
+
+// Records returns the number of records in an uncompressed file of size bytes.
+func (l CIFARLayout) Records(size int64) (int64, error) {
+	n := int64(l.RecordBytes())
+	if size < 0 || size%n != 0 {
+		return 0, fmt.Errorf("cifario: %d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, "+
+			"or another format?)", size, l, n, size%n)
+	}
+	return size / n, nil
+}
+
+// Range returns where in the file the records [first, first+count) are: the
+// offset of the first and the bytes of them all.
+func (l CIFARLayout) Range(first, count int64) (off, n int64) {
+	size := int64(l.RecordBytes())
+	return first * size, count * size
+}
+
+// Plausible reports whether a file can have the layout. It checks the size (-1 if
+// unknown) and the label bytes of all records that begin in head, the first bytes of
+// the decompressed file. head must reach into two records unless the file is shorter.
+// Of other files that begin with a byte below 10, one in 25 passes with a head of two
+// records and one in 600 with three, so check formats with a magic number first.
+func (l CIFARLayout) Plausible(head []byte, size int64) bool {
+	classes, _ := l.labels()
+	n := l.RecordBytes()
+	if size >= 0 {
+		if records, err := l.Records(size); err != nil || records == 0 {
+			return false
+		}
+	}
+	if len(head) < n+len(classes) && int64(len(head)) != size {
+		return false
+	}
+	for ; len(head) >= len(classes); head = head[min(n, len(head)):] {
+		for i, c := range classes {
+			if int(head[i]) >= c {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// CIFARReader yields records as rows. The label is the decimal text of the label byte.
+type CIFARReader struct {
+	b      *bufio.Reader
+	layout CIFARLayout
+	first  int64 // records of the file before the reader's first
+	left   int64 // records still to read; negative: to the end of the stream
+	done   int64 // records read
+	err    error // the end, or why reading stopped
+	text   []byte
+}
+
+var _ rows.Reader = (*CIFARReader)(nil)
+
+// NewCIFARReader returns a reader of count records of a decompressed stream positioned at
+// the record first, as [Layout.Range] returns it; first is used in error messages only.
+// A negative count reads to the end of the stream. A stream that ends before count
+// records, or inside one, is an error.
+func NewCIFARReader(r io.Reader, layout CIFARLayout, first, count int64) *CIFARReader {
+	if first < 0 {
+		panic("cifario: first record is negative")
+	}
+	layout.labels() // panics on an unknown layout
+	return &CIFARReader{b: bufio.NewReaderSize(r, 64<<10), layout: layout, first: first, left: count}
+}
+
+// Line implements rows.Reader: the 1-based number of the last record read.
+func (r *CIFARReader) Line() int64 { return r.done }
+
+// Append implements rows.Reader. A record whose label byte is not a class of the layout
+// is a bad row.
+func (r *CIFARReader) Append(x []float32) ([]float32, []byte, error) {
+	if r.err != nil {
+		return x, nil, r.err
+	}
+	if r.left == 0 {
+		r.err = io.EOF
+		return x, nil, r.err
+	}
+	rec, err := r.b.Peek(r.layout.RecordBytes())
+	if err != nil {
+		r.err = r.stop(len(rec), err)
+		return x, nil, r.err
+	}
+	r.b.Discard(len(rec)) // buffered, so it cannot fail; the bytes stay until the next Peek
+	r.done++
+	r.left--
+	classes, read := r.layout.labels()
+	for i, c := range classes {
+		if int(rec[i]) >= c {
+			return x, nil, &rows.BadRow{Line: r.done,
+				Reason: fmt.Sprintf("label byte %d is %d; %v has 0 to %d (is the file of another format?)", i+1, rec[i],
+					r.layout, c-1)}
+		}
+	}
+	pixels := rec[len(classes):]
+	n := len(x)
+	x = slices.Grow(x, CIFARRowLen)[:n+CIFARRowLen]
+	dst := x[n:]
+	for i, v := range pixels[:len(dst)] {
+		dst[i] = float32(v)
+	}
+	r.text = strconv.AppendInt(r.text[:0], int64(rec[read]), 10)
+	return x, r.text, nil
+}
+
+// stop explains why the next record cannot be read after n of its bytes.
+func (r *CIFARReader) stop(n int, err error) error {
+	last := r.first + r.done
+	switch {
+	case err != io.EOF:
+		return fmt.Errorf("cifario: record %d: %w", last+1, err)
+	case n > 0:
+		return fmt.Errorf("cifario: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.RecordBytes(),
+			io.ErrUnexpectedEOF)
+	case r.left > 0:
+		return fmt.Errorf("cifario: ends after record %d of %d (truncated?): %w", last, last+r.left, io.ErrUnexpectedEOF)
+	}
+	return io.EOF
+}

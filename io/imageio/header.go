@@ -1,0 +1,156 @@
+// Package imageio reads files of images without names: IDX, the format of MNIST, and the binary
+// versions of CIFAR-10 and CIFAR-100.
+//
+// An IDX file has a header with the type and the sizes of an array, and then its numbers,
+// big-endian and row-major. The first dimension counts the records. Class labels are a second file
+// of one dimension. See http://yann.lecun.com/exdb/mnist/.
+//
+// A record of CIFAR has one or two label bytes and an image of 32×32 pixels: the red plane, then
+// green, then blue. There is no header. See https://www.cs.toronto.edu/~kriz/cifar.html.
+package imageio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// The types of numbers, as the third byte of the file names them.
+const (
+	Uint8   = 0x08
+	Int8    = 0x09
+	Int16   = 0x0b
+	Int32   = 0x0c
+	Float32 = 0x0d
+	Float64 = 0x0e
+)
+
+// MaxDims is the largest supported number of dimensions.
+const MaxDims = 8
+
+// Header is the head of an IDX file.
+type Header struct {
+	Type byte  // Uint8, Int8, Int16, Int32, Float32 or Float64
+	Dims []int // 1 to MaxDims sizes: the number of records, then the sizes of each
+}
+
+// width returns the size of one number in bytes, 0 for an unknown type.
+func width(typ byte) int {
+	switch typ {
+	case Uint8, Int8:
+		return 1
+	case Int16:
+		return 2
+	case Int32, Float32:
+		return 4
+	case Float64:
+		return 8
+	}
+	return 0
+}
+
+// Sniff reports whether a file that begins with head looks like an IDX file. Four bytes are enough.
+func Sniff(head []byte) bool {
+	return len(head) >= 4 && head[0] == 0 && head[1] == 0 &&
+		width(head[2]) > 0 && 1 <= head[3] && head[3] <= MaxDims
+}
+
+// ReadHeader reads the header at the start of r and nothing after it. The returned
+// header is valid: a known type, 1 to MaxDims dimensions, at least 0 records of 1 to
+// rows.MaxDim numbers.
+func ReadHeader(r io.Reader) (Header, error) {
+	var b [4 + 4*MaxDims]byte
+	if n, err := io.ReadFull(r, b[:4]); err != nil {
+		return Header{}, headerError(n, 4, err)
+	}
+	if !Sniff(b[:4]) {
+		return Header{}, fmt.Errorf("idxio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, "+
+			"0d or 0e) and the number of dimensions (01 to %02x)", b[:4], MaxDims)
+	}
+	h := Header{Type: b[2], Dims: make([]int, b[3])}
+	if n, err := io.ReadFull(r, b[4:h.Size()]); err != nil {
+		return Header{}, headerError(4+n, h.Size(), err)
+	}
+	for i := range h.Dims {
+		v := binary.BigEndian.Uint32(b[4+4*i:])
+		if v > math.MaxInt32 {
+			return Header{}, fmt.Errorf("idxio: header: dimension %d is %d; sizes are 0 to %d", i+1, int32(v), math.MaxInt32)
+		}
+		h.Dims[i] = int(v)
+	}
+	n := 1
+	for _, d := range h.Dims[1:] {
+		if d == 0 || n > rows.MaxDim/d {
+			return Header{}, fmt.Errorf("idxio: header: records of sizes %v; a record has 1 to %d numbers", h.Dims[1:],
+				rows.MaxDim)
+		}
+		n *= d
+	}
+	return h, nil
+}
+
+func headerError(n int, size int64, err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // not errors.Is: a decompressor's message says more
+		return fmt.Errorf("idxio: header ends after %d of %d bytes (truncated?): %w", n, size, io.ErrUnexpectedEOF)
+	}
+	return fmt.Errorf("idxio: header: %w", err)
+}
+
+// Size returns the size of the header itself in bytes.
+func (h Header) Size() int64 { return int64(4 + 4*len(h.Dims)) }
+
+// Records returns the number of records.
+func (h Header) Records() int64 { return int64(h.Dims[0]) }
+
+// RowLen returns the number of values of a record: the product of all sizes but the first.
+func (h Header) RowLen() int {
+	n := 1
+	for _, d := range h.Dims[1:] {
+		n *= d
+	}
+	return n
+}
+
+// RecordBytes returns the size of a record in bytes.
+func (h Header) RecordBytes() int { return h.RowLen() * width(h.Type) }
+
+// Range returns where in the file the records [first, first+count) are: the
+// offset of the first and the bytes of them all.
+func (h Header) Range(first, count int64) (off, n int64) {
+	size := int64(h.RecordBytes())
+	return h.Size() + first*size, count * size
+}
+
+// CheckSize compares the size of an uncompressed file with the size its header
+// declares.
+func (h Header) CheckSize(size int64) error {
+	off, n := h.Range(0, h.Records())
+	switch want := off + n; {
+	case size < want:
+		return fmt.Errorf("idxio: %d bytes, but the header declares %d: %d records of %d bytes (truncated?)", size, want,
+			h.Records(), h.RecordBytes())
+	case size > want:
+		return fmt.Errorf("idxio: %d bytes more than the header declares: %d records of %d bytes", size-want, h.Records(),
+			h.RecordBytes())
+	}
+	return nil
+}
+
+// Check returns an error unless labels is the header of a labels file for images: one
+// dimension, integers, and the same number of records.
+func Check(images, labels Header) error {
+	switch {
+	case len(labels.Dims) != 1:
+		return fmt.Errorf("idxio: labels file has %d dimensions %v; labels have one (are the two files swapped?)",
+			len(labels.Dims), labels.Dims)
+	case labels.Type == Float32 || labels.Type == Float64:
+		return fmt.Errorf("idxio: labels file has type %02x, floating point; labels are integers (08, 09, 0b or 0c)",
+			labels.Type)
+	case images.Records() != labels.Records():
+		return fmt.Errorf("idxio: %d records in the data, but %d in the labels file", images.Records(), labels.Records())
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package imageio
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+const bufferSize = 256 << 10
+
+// Reader yields records of an IDX file as rows, with labels from a second file
+// if there is one. The label is the decimal text of the number.
+type Reader struct {
+	images, labels *bufio.Reader // labels is nil without a labels file
+	h, lh          Header
+	first, count   int64
+	done           int64 // records read
+	err            error // the end, or why reading stopped
+	text           []byte
+}
+
+var _ rows.Reader = (*Reader)(nil)
+
+// Open reads the headers of complete, decompressed streams, checks them against each
+// other and returns a reader of all records. labels may be nil.
+func Open(images, labels io.Reader) (*Reader, error) {
+	h, err := ReadHeader(images)
+	if err != nil {
+		return nil, err
+	}
+	var lh Header
+	if labels != nil {
+		if lh, err = ReadHeader(labels); err != nil {
+			return nil, fmt.Errorf("labels file: %w", err)
+		}
+		if err := Check(h, lh); err != nil {
+			return nil, err
+		}
+	}
+	return NewReader(images, labels, h, lh, 0, h.Records()), nil
+}
+
+// NewReader returns a reader of the records [first, first+count) of a file whose header
+// is h. Both streams are already positioned at record first, at the offset from
+// [Header.Range]. labels may be nil; lh is then ignored. NewReader panics if the file
+// has no such records, or if Check(h, lh) fails.
+//
+// A stream that ends early is an error, and so are bytes after the file's last record.
+func NewReader(images, labels io.Reader, h, lh Header, first, count int64) *Reader {
+	if first < 0 || count < 0 || first > h.Records()-count {
+		panic("idxio: records out of range")
+	}
+	r := &Reader{h: h, first: first, count: count}
+	r.images = buffered(images, h.RecordBytes(), count)
+	if labels != nil {
+		if Check(h, lh) != nil {
+			panic("idxio: labels do not fit the data")
+		}
+		r.lh = lh
+		r.labels = buffered(labels, lh.RecordBytes(), count)
+	}
+	return r
+}
+
+// buffered returns a buffer that can Peek at a record and is not larger than all records.
+func buffered(r io.Reader, size int, count int64) *bufio.Reader {
+	return bufio.NewReaderSize(r, int(min(int64(max(bufferSize, size)), int64(size)*count)))
+}
+
+// Header returns the header of the file.
+func (r *Reader) Header() Header { return r.h }
+
+// Line implements rows.Reader: the 1-based number of the last record read.
+func (r *Reader) Line() int64 { return r.done }
+
+// Append implements rows.Reader. Only files of floating-point numbers have bad
+// rows: those with a number that is not finite as a float32.
+func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
+	if r.err != nil {
+		return x, nil, r.err
+	}
+	if r.done == r.count {
+		r.err = r.end()
+		return x, nil, r.err
+	}
+	image, err := r.record(r.images, r.h, "data")
+	if err != nil {
+		return x, nil, err
+	}
+	var label []byte
+	if r.labels != nil {
+		b, err := r.record(r.labels, r.lh, "labels file")
+		if err != nil {
+			return x, nil, err
+		}
+		label = r.token(b)
+	}
+	r.done++
+	n := len(x)
+	row, bad, reason := appendNumbers(x, image, r.h.Type)
+	if reason != "" {
+		return row[:n], nil, &rows.BadRow{Line: r.done, Column: bad + 1, Reason: reason}
+	}
+	return row, label, nil
+}
+
+// record returns the next record, valid until the next call.
+func (r *Reader) record(b *bufio.Reader, h Header, what string) ([]byte, error) {
+	rec, err := b.Peek(h.RecordBytes())
+	switch {
+	case err == io.EOF:
+		r.err = fmt.Errorf("idxio: %s ends after record %d of %d (truncated?): %w", what, r.first+r.done, h.Records(),
+			io.ErrUnexpectedEOF)
+		return nil, r.err
+	case err != nil:
+		r.err = fmt.Errorf("idxio: %s: record %d: %w", what, r.first+r.done+1, err)
+		return nil, r.err
+	}
+	b.Discard(len(rec)) // buffered, so it cannot fail; the bytes stay until the next Peek
+	return rec, nil
+}
+
+// end returns io.EOF, or an error if data follows the last record.
+func (r *Reader) end() error {
+	if r.first+r.count < r.h.Records() {
+		return io.EOF
+	}
+	for _, f := range []struct {
+		b    *bufio.Reader
+		what string
+	}{{r.images, "data"}, {r.labels, "labels file"}} {
+		if f.b == nil {
+			continue
+		}
+		const most = 1 << 20
+		n, err := io.CopyN(io.Discard, f.b, most)
+		switch {
+		case err != nil && err != io.EOF:
+			return fmt.Errorf("idxio: %s: after record %d: %w", f.what, r.h.Records(), err)
+		case n == most:
+			return fmt.Errorf("idxio: %s has %d or more bytes more than the header declares", f.what, n)
+		case n > 0:
+			return fmt.Errorf("idxio: %s has %d bytes more than the header declares", f.what, n)
+		}
+	}
+	return io.EOF
+}
+
+// token writes the label as decimal text into the reader's buffer.
+func (r *Reader) token(b []byte) []byte {
+	var v int64
+	switch r.lh.Type {
+	case Uint8:
+		v = int64(b[0])
+	case Int8:
+		v = int64(int8(b[0]))
+	case Int16:
+		v = int64(int16(binary.BigEndian.Uint16(b)))
+	case Int32:
+		v = int64(int32(binary.BigEndian.Uint32(b)))
+	}
+	r.text = strconv.AppendInt(r.text[:0], v, 10)
+	return r.text
+}
+
+// appendNumbers appends the numbers of a record to x, the integers and the
+// float64 among them rounded to the nearest float32. If a number is not finite,
+// it returns its index and the reason.
+func appendNumbers(x []float32, b []byte, typ byte) (row []float32, bad int, reason string) {
+	n := len(b) / width(typ)
+	x = slices.Grow(x, n)[:len(x)+n]
+	dst := x[len(x)-n:]
+	switch typ {
+	case Uint8:
+		for i, v := range b[:len(dst)] {
+			dst[i] = float32(v)
+		}
+	case Int8:
+		for i := range dst {
+			dst[i] = float32(int8(b[i]))
+		}
+	case Int16:
+		for i := range dst {
+			dst[i] = float32(int16(binary.BigEndian.Uint16(b[2*i:])))
+		}
+	case Int32:
+		for i := range dst {
+			dst[i] = float32(int32(binary.BigEndian.Uint32(b[4*i:])))
+		}
+	case Float32:
+		for i := range dst {
+			dst[i] = math.Float32frombits(binary.BigEndian.Uint32(b[4*i:]))
+			if reason := rows.CheckFinite(dst[i]); reason != "" {
+				return x, i, reason
+			}
+		}
+	case Float64:
+		for i := range dst {
+			dst[i] = float32(math.Float64frombits(binary.BigEndian.Uint64(b[8*i:])))
+			if reason := rows.CheckFinite(dst[i]); reason != "" {
+				return x, i, reason
+			}
+		}
+	}
+	return x, 0, ""
+}

@@ -1,0 +1,165 @@
+package solver
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// Points are the rows of a fold themselves: n rows of D features and k targets, row-major.
+type Points struct {
+	Z       []int16   // features in steps of a grid
+	Q       []float64 // targets
+	Weights []float64 // nil if all are 1
+}
+
+// fold is the rows of a fold within a Problem.
+type fold struct {
+	n     int       // 0 if the fold is empty
+	steps []int16   // n×D
+	y     []float64 // n×k
+	first int       // position of the first row among those of all folds
+}
+
+// NewDual returns the dual problem of the rows of all folds, on a grid of that many steps from 0 to the
+// bound. ridge is R. mean (length D) and target (length k) are the means over all rows: the
+// intercept takes them, so that nothing large cancels. Where ridge is the same for all features,
+// the kernel is a product of whole numbers and so exact, but for its centring.
+func NewDual(folds []Points, steps int, mean, target, ridge []float64, threads int) *Problem {
+	d, k := len(mean), len(target)
+	f := &Problem{root: make([]float64, d), plain: true, threads: threads}
+	for j, r := range ridge {
+		f.root[j] = 1 / math.Sqrt(r)
+		f.plain = f.plain && r == 1
+	}
+	for _, p := range folds {
+		s := &fold{n: len(p.Z) / d, steps: p.Z, first: f.n}
+		f.folds = append(f.folds, s)
+		f.n += s.n
+		for i := range s.n {
+			root := 1.0
+			if p.Weights != nil {
+				root = math.Sqrt(p.Weights[i])
+			}
+			f.u = append(f.u, root)
+			for c, q := range p.Q[i*k:][:k] {
+				f.y = append(f.y, root*(q-target[c]))
+			}
+		}
+		s.y = f.y[s.first*k:]
+	}
+	if f.plain {
+		f.integers(d, steps)
+	} else {
+		f.products(mean)
+	}
+	return f
+}
+
+// rows calls do with every row, from several goroutines.
+func (f *Problem) rows(d int, do func(i int, z []int16)) {
+	for _, s := range f.folds {
+		parallel.Each(s.n, f.threads, func(_, i int) { do(s.first+i, s.steps[i*d:][:d]) })
+	}
+}
+
+// integers computes the kernel of features that are penalised alike.
+func (f *Problem) integers(d, steps int) {
+	n := f.n
+	f.k = kernel{n, blas.NewTiles(n)}
+	// The features are rows of the block, and the rows its columns, of which a line of the cache is
+	// written at once.
+	block, columns := blas.NewGrid(n, steps), blas.Make[float32](min(d, blas.MaxRows)*n)
+	for from := 0; from < d; from += blas.MaxRows {
+		count := min(blas.MaxRows, d-from)
+		for _, s := range f.folds {
+			parallel.Each((s.n+side-1)/side, f.threads, func(_, g int) {
+				first, end := g*side, min((g+1)*side, s.n)
+				for j := range count {
+					to, z := columns[j*n+s.first:], s.steps[from+j:]
+					for i := first; i < end; i++ {
+						to[i] = float32(z[i*d])
+					}
+				}
+			})
+		}
+		block.Quantize(columns, count, float32(steps), f.threads) // a step is 1
+		blas.Gram(f.k.tiles, block, f.threads)
+	}
+	f.k.centre(f.u, f.threads)
+}
+
+// products computes the kernel of features that are penalised each in its way.
+func (f *Problem) products(mean []float64) {
+	const some = 256 // features at a time
+	n, d := f.n, len(mean)
+	f.k = kernel{n, blas.NewTiles(n)}
+	block, part := make([]float64, n*some), make([]float64, strip*n)
+	for from := 0; from < d; from += some {
+		count := min(some, d-from)
+		f.rows(d, func(i int, z []int16) {
+			for j, v := range z[from:][:count] {
+				block[i*count+j] = f.u[i] * (float64(v) - mean[from+j]) * f.root[from+j]
+			}
+		})
+		for first := 0; first < n; first += strip {
+			end := min(first+strip, n)
+			rows := part[:(end-first)*end]
+			clear(rows)
+			blas.SubProduct(rows, block[first*count:end*count], block, end-first, end, count, f.threads)
+			f.k.subtract(rows, first, 0, end, f.threads)
+		}
+	}
+}
+
+// gradient stores Σ αz over the rows of all folds in vt (k×D).
+func (f *Problem) gradient(vt, alpha []float64, d, k, threads int) {
+	weighted := make([]float64, f.n*k)
+	for i := range weighted {
+		weighted[i] = f.u[i/k] * alpha[i]
+	}
+	type room struct {
+		z    []float32 // some rows of some features
+		sums []float64 // of these features
+	}
+	rooms := make([]room, max(1, threads))
+	parallel.Each((d+gradientSide-1)/gradientSide, threads, func(worker, item int) {
+		first := item * gradientSide
+		n, r := min(gradientSide, d-first), &rooms[worker]
+		if r.z == nil {
+			*r = room{make([]float32, gradientSide*gradientSide), make([]float64, gradientSide*k)}
+		}
+		sums := r.sums[:k*n]
+		clear(sums)
+		for _, s := range f.folds {
+			for from := 0; from < s.n; from += gradientSide {
+				rows := min(gradientSide, s.n-from)
+				for i := range rows {
+					blas.Floats(r.z[i*n:][:n], s.steps[(from+i)*d+first:][:n])
+				}
+				blas.Gradient64(sums, weighted[(s.first+from)*k:][:rows*k], r.z, rows, n, k, 1)
+			}
+		}
+		for c := range k {
+			copy(vt[c*d+first:], sums[c*n:][:n])
+		}
+	})
+}
+
+// gradientSide is the side of the squares of rows and features that gradient takes at once: few
+// enough to stay in the cache.
+const gradientSide = 256
+
+// Bytes returns the most memory of a problem of that many given rows, features and outputs, with
+// that many folds, besides the rows themselves. before is what others hold beside the kernel until
+// the first solution.
+func Bytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
+	d, k := int64(dim), int64(outputs)
+	kernel := 4 * rows * (rows + blas.TileDim)
+	// Of either kernel, gone before anything else.
+	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)
+	// Solutions share the threads, and each has its factors of the rows.
+	gradient := int64(max(1, threads))*gradientSide*(4*gradientSide+8*k) + int64(AtOnce(rows, threads))*8*rows*k
+	return max(kernelBytes(rows, dim, outputs, folds, threads)+gradient, kernel+block, kernel+before) + 8*rows*2*k
+}

@@ -1,0 +1,62 @@
+package solver
+
+import (
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Matrix is A and R. What descents need of A is there after Centre; SolveTiles has an A of its own.
+type Matrix struct {
+	Diag  []float64 // the diagonal of A
+	Ridge []float64 // the diagonal of R, > 0
+
+	Threads int // to compute with; results do not depend on it
+
+	dim   int
+	a     *blas.Symmetric // nil before Centre
+	tiles [][]float64     // of Tiles
+}
+
+// NewMatrix returns A = 0 and R = 0 of n rows.
+func NewMatrix(n, threads int) Matrix {
+	return Matrix{
+		Diag: make([]float64, n), Ridge: make([]float64, n),
+		Threads: threads, dim: n,
+	}
+}
+
+// Tiles returns tiles (as blas.NewTiles) of any numbers to compute in. Their memory is that of the
+// matrix of descents, if there is one, which is lost.
+func (m *Matrix) Tiles() [][]float64 {
+	switch {
+	case m.tiles != nil:
+	case m.a != nil:
+		m.tiles = m.a.Tiles()
+	default:
+		m.tiles = blas.NewTiles(m.dim)
+	}
+	return m.tiles
+}
+
+// SolveTiles replaces b (n×k, row-major) by the solution for μ, for a matrix A in the tiles of its
+// lower triangle (as blas.NewTiles), which it overwrites. If the matrix is not positive definite to
+// working precision, ok is false and pivot is the 0-based index of the failure.
+func (m *Matrix) SolveTiles(tiles [][]float64, b []float64, k int, mu float64) (pivot int, ok bool) {
+	for i := range m.dim {
+		g := blas.TileDiagonal(tiles, m.dim, i)
+		m.Diag[i] = *g
+		*g += float64(mu * m.Ridge[i])
+	}
+	if pivot, ok := blas.CholeskyTiles(tiles, m.dim, m.Threads); !ok {
+		return pivot, false
+	}
+	// A singular matrix may have pivots that are rounding error alone: anything up to n·2⁻⁵² of the
+	// original entry.
+	tiny := float64(m.dim) * 0x1p-52
+	for i, g := range m.Diag {
+		if l := *blas.TileDiagonal(tiles, m.dim, i); !(l*l > tiny*(g+float64(mu*m.Ridge[i]))) {
+			return i, false
+		}
+	}
+	blas.CholeskyTilesSolve(tiles, m.dim, b, k, m.Threads)
+	return 0, true
+}
