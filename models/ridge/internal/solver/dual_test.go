@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // sample is rows of d features with k targets.
@@ -189,5 +187,3 @@ func testSolution(t *testing.T, penalised bool) {
 		}
 	}
 }
-
-func TestNothingIsFusedInDual(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "fma", "cholesky") }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // gram returns AᵀA of random rows, some of them far larger than others, as tiles of which Centre takes nothing, and random right sides.
@@ -197,5 +196,3 @@ func TestDescentFindsTheSolution(t *testing.T) {
 		}
 	}
 }
-
-func TestNothingIsFusedInShifted(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "fma", "cholesky") }
