@@ -6,14 +6,14 @@ import (
 
 // Compact is a short form of rows whose last columns are zeros but for a few, such as the
 // levels of categories. A row in that form is the first Dense numbers of the whole row, and then
-// Groups indices of those of the last columns that are not zero, ascending: index i says that
+// Groups indices of the last columns that are not zero, ascending: index i says that
 // column Dense+i is Hot[i]. A number that is not an index stands for none.
 type Compact struct {
 	Dense, Groups int
 	Hot           []float32
 }
 
-// Row returns the length of a row in the short form, and that of the whole row.
+// Row returns the lengths of a row in the short form and of the whole row.
 func (c *Compact) Row() (short, whole int) { return c.Dense + c.Groups, c.Dense + len(c.Hot) }
 
 // Within reports whether no number of Hot is beyond reach (see Reach), so that rows in the short form

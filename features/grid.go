@@ -44,7 +44,7 @@ func (g *Grid) Row(dst []int16, i int) { g.bytes().Row(dst, i) }
 func (g *Grid) Resize(n int) { g.bytes().Resize(n) }
 
 // Columns calls fill with a block of n columns on the same grid, in which fill stores as many rows as g
-// has, and makes its columns those of g from first on. It panics if there are no such columns, or fill
+// has, and makes its columns the columns of g from first on. It panics if there are no such columns, or fill
 // stores another number of rows. It must not be called by several goroutines at once.
 func (g *Grid) Columns(first, n int, fill func(part *Grid)) {
 	g.bytes().Columns(first, n, func(part *blas.Bytes) { fill((*Grid)(part)) })

@@ -17,7 +17,7 @@ import (
 // A lane may read for an hour, and its worker may be lost at any moment. So a lane stores its
 // partial result between two shards, at most once a minute, as a file of the work directory.
 // Whoever repeats the lane's work continues from this checkpoint. Because sums are exact, the
-// result is that of an undisturbed lane, bit for bit; and because a checkpoint follows from the
+// result equals an undisturbed lane's, bit for bit; and because a checkpoint follows from the
 // pass and the range of shards alone, it does not matter who wrote it, or how often.
 //
 // A lane that is split leaves a checkpoint for each of its pieces, named by the first shard. Whoever

@@ -81,7 +81,7 @@ type BlockFunc func(profile.FoldPlace, *rows.Block) error
 // Each reads the lane's shards and calls fold with every block of their rows, in order. While fold
 // runs, the next block is read. Labels become numbers through label, which a separate goroutine
 // calls; a nil label leaves them unread. After each shard, done gets its report, which it may
-// change. Shards that a checkpoint covers are not read again. Errors are those of fold, done or the
+// change. Shards that a checkpoint covers are not read again. Errors come from fold, done or the
 // Saver; problems of the data are in the reports.
 func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
 	done func(*dataset.Report) error) error {

@@ -14,7 +14,7 @@ import (
 type Metric int
 
 // The metrics. Rows read are rows used and rows set aside. Those that a pass in stripes reads
-// several times are counted once, for the first stripe; bytes and times are those of every reading.
+// several times are counted once, for the first stripe; bytes and times are of every reading.
 const (
 	RowsRead Metric = iota
 	RowsUsed
@@ -97,7 +97,7 @@ func (m *Meter) Clock(of Metric) (stop func()) {
 	return func() { m.Add(of, int64(time.Since(begun))) }
 }
 
-// Commit updates Beam's counters. The context is that of the element, or derived from it.
+// Commit updates Beam's counters. The context is the element's, or derived from it.
 func (m *Meter) Commit(ctx context.Context) {
 	m.mu.Lock() // Beam's counters of one element are for one goroutine at a time
 	defer m.mu.Unlock()

@@ -50,7 +50,7 @@ type Pass struct {
 	// Copies says which rows are assigned to folds copy by copy; nil if none are.
 	Copies *profile.Copies `json:"copies,omitempty"`
 
-	// Stripes is that of the Scan, which changes no result and so is not part of the pass file.
+	// Stripes is Scan.Stripes, which changes no result and so is not part of the pass file.
 	Stripes int `json:"-"`
 }
 
@@ -129,7 +129,7 @@ func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 type chosen struct{ Cache[*dataset.Only] }
 
 // Share makes the passes of a job that choose rows by the same list of ids have one list in this
-// process: that of the first of them.
+// process: the first one's.
 func (w *Worker) Share(p *Pass) {
 	only := p.Data.Only
 	if only == nil {

@@ -77,7 +77,7 @@ func (f *Splittable) CreateTracker(r offsetrange.Restriction) *sdf.LockRTracker 
 		least: f.Scan.interval()})
 }
 
-// tracker is that of a range of shards. Splits cost: each piece has sums of its own, which are stored
+// tracker tracks a range of shards. Splits cost: each piece has sums of its own, which are stored
 // and merged. So what is given away must last as long as the time between two checkpoints, which
 // bounds that cost in the same way. And a lane is not split before it has claimed a shard: first it
 // looks for a checkpoint, which must not cover more than the range.
@@ -123,7 +123,7 @@ func (l *Lane) rest(n int) (first, end int) {
 	return int(r.Start), int(r.End)
 }
 
-// claim tells whether shard i, and those of the range before it, are the lane's. From then on no one
+// claim tells whether shard i, and the shards of the range before it, are the lane's. From then on no one
 // else gets them. A lane that was refused a shard has ended.
 func (l *Lane) claim(i int) bool { return l.tracker == nil || l.tracker.TryClaim(int64(i)) }
 

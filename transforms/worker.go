@@ -23,7 +23,7 @@ type Worker struct {
 	driven bool // the job's driver is in this process, and closes the worker
 }
 
-// workers are those of this process, by job.
+// workers are the workers of this process, by job.
 var workers = struct {
 	sync.Mutex
 	byJob map[string]*Worker

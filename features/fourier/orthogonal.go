@@ -50,7 +50,7 @@ func (d *draw) orthogonalTurns(w []float32, first, n int) {
 	}
 }
 
-// reflections are those of the first columns of a block.
+// reflections belong to the first columns of a block.
 type reflections struct {
 	d     int
 	start []int     // of v_i in v; v_i has d−i numbers, those from column i on

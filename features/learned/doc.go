@@ -45,7 +45,7 @@
 // and none is larger than √N(d,ℓ).
 //
 // Harmonics of degree ℓ in d coordinates, N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2) of them, are
-// numbered from 0 by the degree ℓ_{d−1} first, then by that of d−2 coordinates, and so on; of the two
+// numbered from 0 by the degree ℓ_{d−1} first, then by the degree in d−2 coordinates, and so on; of the two
 // of degree m ≥ 1 in two coordinates the cosine is first.
 //
 // Only the direction of a row matters: each row is divided by its length. A row of zeros

@@ -48,7 +48,7 @@ func (m *Map) apply(dst, x []float32, n, threads int) {
 }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. One
-// grid serves all features, so those of small weight use few of its steps. Only
+// grid serves all features, so features of small weight use few of its steps. Only
 // NaN is out of bounds. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {

@@ -6,7 +6,7 @@ import (
 )
 
 // Options are the options of the kernel of learned frequencies. The zero value learns
-// frequencies for kernel.DefaultFeatures features, from those of a Gaussian kernel of the median width.
+// frequencies for kernel.DefaultFeatures features, beginning with frequencies of a Gaussian kernel of the median width.
 type Options struct {
 	Frequencies string       `flag:"frequencies" help:"Directory with the features that bochner align learned, for --kernel learned or harmonic. It includes the preprocessing."`
 	Width       kernel.Width `flag:"width"`

@@ -47,5 +47,5 @@
 //
 // A shared pool costs P projections instead of m·q. The projections of one unit are always
 // distinct, so the estimate of the kernel has the same mean; but units of one pool depend on each other, and
-// its variance is about that of P/q units with projections of their own.
+// its variance is about as large as with P/q units that have projections of their own.
 package maxout

@@ -45,7 +45,7 @@ func angle(x, z []float32) (scale, rho float64) {
 }
 
 // UnitKernel returns K_q(ρ) = E[M·M'], the kernel of rows of length 1: M the maximum of
-// q standard normals and M' that of q others, each with correlation ρ to its own.
+// q standard normals and M' the maximum of q others, each with correlation ρ to its own.
 //
 //	K_1 = ρ,   K_2 = ρ/2 + (√(1−ρ²) + ρ·arcsin ρ)/π,   K_q = h_1²(q) + ∫₀^ρ κ_q
 //

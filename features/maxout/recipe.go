@@ -12,7 +12,7 @@ import (
 // MaxOut is the largest number of units of a recipe.
 const MaxOut = 1 << 24
 
-// maxValues bounds the memory of the projections, and that of the indices: 2²⁸
+// maxValues bounds the memory of the projections and of the indices: 2²⁸
 // numbers, 1 GiB. A recipe of a few bytes can ask for any number, so nothing else in a
 // model bounds them.
 const maxValues = 1 << 28

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// BinLevels is the recipe of rows in which some columns of numbers are levels instead, as those of a
+// BinLevels is the recipe of rows in which some columns of numbers are levels instead, as in a
 // category are:
 //
 //	x ↦ (x with 0 in those columns | φ(x)),   φ the Recipe with the same fields

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Columns is the recipe of a map from rows of slots to rows of numbers: first those of the numbers and
-// tables, slot by slot, then those of the one-hot slots. It is Fixed: its kernel is the inner
+// Columns is the recipe of a map from rows of slots to rows of numbers: first the numbers and
+// tables, slot by slot, then the one-hot slots. It is Fixed: its kernel is the inner
 // product of the numbers.
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
@@ -46,7 +46,7 @@ type Table struct {
 	// Parts is the number of further tables of the same size, for training rows: their index is
 	// the level plus a multiple of Values+1 (see Recoder).
 	Parts int `json:"parts,omitempty"`
-	// Numbers are those of each level, and then those of a missing value and of any other
+	// Numbers has the numbers of each level, of a missing value, and of any other
 	// index: (Parts+1)×(Values+1)×Out, row-major.
 	Numbers features.Floats `json:"numbers"`
 }
@@ -211,7 +211,7 @@ func (r Columns) Sources() (sources []Source) {
 	return sources
 }
 
-// boolean reports whether a table is that of a boolean: 0, a number, and its half for a missing value.
+// boolean reports whether a table belongs to a boolean: 0, a number, and its half for a missing value.
 func (s *Slot) boolean() bool {
 	t := s.Table
 	return t.Values == 2 && t.Out == 1 && t.Parts == 0 && t.Numbers[0] == 0 && t.Numbers[2] == t.Numbers[1]/2

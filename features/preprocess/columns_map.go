@@ -10,7 +10,7 @@ import (
 type ColumnMap struct {
 	in, out int
 	slots   []step
-	dense   int        // numbers before those of one-hot slots
+	dense   int        // numbers before the one-hot slots
 	hot     []float32  // number i of one-hot slots, where it is not 0
 	short   *ColumnMap // to the short form of rows; nil in that map itself
 }
@@ -28,7 +28,7 @@ type step struct {
 
 	hot   float32 // the number of the row's level
 	own   bool    // a missing value has a level of its own
-	first int     // index of the first level among those of all one-hot slots
+	first int     // index of the first level among all levels of one-hot slots
 	index bool    // the only number is the index of the level among those
 }
 
@@ -65,7 +65,7 @@ func newMap(r Columns) *ColumnMap {
 	return m
 }
 
-// Compact returns the map to rows of the numbers before those of one-hot slots, and then an index for
+// Compact returns the map to rows of the numbers before the one-hot slots, and then an index for
 // each of these slots; nil if there are none.
 func (m *ColumnMap) Compact() (features.Map, *features.Compact) {
 	if m.short == nil {

@@ -1,6 +1,6 @@
 // Package preprocess provides the steps of a recipe that precede a random map. Columns of a table become
 // numbers, numbers are scaled or turned by a metric, images are cropped or whitened, and maps of single
-// columns join those of whole rows. Each step is a recipe that turns a row of one length into a row of
+// columns join steps of whole rows. Each step is a recipe that turns a row of one length into a row of
 // another, so a features.Chain combines them:
 //
 //	cifar := preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}
@@ -25,7 +25,7 @@
 //	w²    between a level and one that the training rows never had, which is all zeros
 //
 // and a kernel of width σ sees rows that differ in k categories at the distance w·√(2k). The
-// numbers are compared with those of other columns, which have variance 1 after standardisation, so
+// numbers are compared with other columns, which have variance 1 after standardisation, so
 // that two random rows have a squared distance of 2 on average in one of them. Scalings of columns
 // therefore do not apply to the numbers of categories: to standardise them would weigh a
 // level that one row in a thousand has a thousand times as much as w² says.

@@ -77,7 +77,7 @@ func (r HoG) New() (features.Map, error) {
 	}}, nil
 }
 
-// vote adds the votes of the pixels of x, a grey image, to those of their cells.
+// vote adds the votes of the pixels of x, a grey image, to their cells.
 func (r HoG) vote(votes []float64, x []float32, bounds []direction) {
 	h, w := r.Shape.Height, r.Shape.Width
 	down, across := h/r.Cell, w/r.Cell

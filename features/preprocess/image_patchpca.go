@@ -20,7 +20,7 @@ const MaxPatch = 2048
 //
 // where p_j are the values of the patch pixel by pixel, row after row, with the
 // channels of a pixel side by side, in both layouts. The differences are rounded to
-// float32, the sum is that of package blas. FitPatchPCA computes Mean and Basis;
+// float32, package blas adds up. FitPatchPCA computes Mean and Basis;
 // other values, such as filters, work too.
 //
 // Patches lie inside the image: there are ⌊(Height−Patch)/Stride⌋ + 1 of them vertically,

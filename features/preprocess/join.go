@@ -21,7 +21,7 @@ import (
 // has the kernel a²K.
 //
 // Each part keeps its own grid: the map is Ranged, and features of a part span the whole of their grid
-// however large those of the other parts are. Put a map of many features first, and give it a
+// however large the other parts are. Put a map of many features first, and give it a
 // multiple of 16 features: it then writes its numbers to their place.
 type Join struct {
 	Parts []features.Recipe

@@ -26,7 +26,7 @@ type ScaleMap struct {
 
 var _ features.Columnwise = (*ScaleMap)(nil)
 
-// Part returns the map of n columns from first on, or nil if the map is that of Unit.
+// Part returns the map of n columns from first on, or nil for Unit.
 func (m *ScaleMap) Part(first, n int) features.Map {
 	if m.part == nil {
 		return nil

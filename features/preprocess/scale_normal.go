@@ -25,7 +25,7 @@ type NormalScores struct {
 	Columns []Knots `json:"columns"` // one per column
 }
 
-// Knots are those of one column of NormalScores. Both are empty, or have 1 to MaxKnots numbers.
+// Knots has the knots of one column of NormalScores. Both are empty, or have 1 to MaxKnots numbers.
 type Knots struct {
 	At     features.Floats `json:"at,omitempty"`     // values of the column, strictly ascending
 	Scores features.Floats `json:"scores,omitempty"` // of each, ascending
@@ -33,7 +33,7 @@ type Knots struct {
 
 var _ features.Fixed = NormalScores{}
 
-// NewNormalScores returns the recipe for columns like those of the n rows of x (n×d, row-major, n ≥ 1),
+// NewNormalScores returns the recipe for columns distributed as in the n rows of x (n×d, row-major, n ≥ 1),
 // which may be a sample without NaN. The knots of a column are its least and its largest value and
 // quantiles between them, whose scores are about equally far apart: knots of them at most, or all
 // values if there are no more. The score of a knot v is

@@ -224,7 +224,7 @@ func (a Activation) Series() *Series {
 	return d
 }
 
-// Slope returns that of the activation.
+// Slope returns the slope of the activation.
 func (d *Series) Slope() float64 { return d.slope }
 
 func runningSums(c []float64) []float64 {

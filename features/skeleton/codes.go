@@ -107,7 +107,7 @@ func newCodebook(g *Graph, sampler Sampler) (*codebook, error) {
 	return b, b.number(g)
 }
 
-// number gives the codes out, those of phases first.
+// number gives the codes out, phases first.
 func (b *codebook) number(g *Graph) error {
 	var codes int64 = quarter + 1
 	for _, phase := range []bool{true, false} {

@@ -204,7 +204,7 @@ func (g *Graph) layerName(v int32) string {
 }
 
 // Expand returns the skeleton node by node, in the order of the layers; one that
-// is node by node already comes back as it is. The error is that of Compile.
+// is node by node already comes back as it is. Errors are as from Compile.
 func (s Skeleton) Expand() (Skeleton, error) {
 	g, err := s.Compile()
 	if err != nil || s.Nodes != nil {

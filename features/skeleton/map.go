@@ -21,7 +21,7 @@ const short = 7
 // Map is the map of features of a skeleton. It does not change, and is safe for
 // concurrent use.
 //
-// Feature j is weight_j · Re(product of base features). The angles of those of
+// Feature j is weight_j · Re(product of base features). The angles of the base features of
 // modulus 1 are looked up in a table of the row and added, so that such a feature costs its factors
 // and one cosine.
 type Map struct {
@@ -32,7 +32,7 @@ type Map struct {
 	counts  []int64
 	weights []float32
 
-	// Phases: those of feature j are codes[start[j] : start[j]+size[j]]. Within a
+	// Phases: feature j has codes[start[j] : start[j]+size[j]]. Within a
 	// chunk features lie in the order of their number of phases, and order tells which they are.
 	codes       []int32
 	start, size []int32

@@ -15,7 +15,7 @@ const (
 	leastDraws = 100_000
 )
 
-// maxStored bounds the memory of codes, and that of numbers of factors: 1 GiB each.
+// maxStored bounds the memory of codes and of numbers of factors: 1 GiB each.
 const maxStored = 1 << 28
 
 // distinct is a list of features no two of which are equal, with how often each was drawn.

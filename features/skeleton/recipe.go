@@ -100,7 +100,7 @@ func (r Compositional) Dims() (in, out int) {
 	return in, r.Out
 }
 
-// New draws the map, a *Map. The errors are those of Validate, a skeleton that has
+// New draws the map, a *Map. Errors are as from Validate, a skeleton that has
 // fewer different features than Out, or so few that the limit of draws comes first, and features
 // that take more memory than there are limits for.
 func (r Compositional) New() (features.Map, error) {

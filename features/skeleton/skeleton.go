@@ -14,7 +14,7 @@ import (
 //	k_v(x, z) = base kernel of v's columns                    at an input node
 //	k_v(x, z) = σ̂_v( mean of k_u(x, z) over u ∈ in(v) )        at an inner node
 //
-// The kernel of the skeleton is that of its one output (Daniely, Frostig,
+// The kernel of the skeleton is the kernel of its one output (Daniely, Frostig,
 // Gupta and Singer 2017, §5). It is given in one of two forms:
 //
 //   - in layers: Image or Columns say what a row is, Space what its columns
@@ -22,7 +22,7 @@ import (
 //   - node by node: Columns is the row length, and Nodes lists the nodes in any
 //     order.
 //
-// In JSON and YAML the names are those of the tags. A skeleton for CIFAR-10:
+// JSON and YAML have the names of the tags. A skeleton for CIFAR-10:
 //
 //	image: {height: 32, width: 32, channels: 3, planar: true, crop: 24}
 //	space: {circle: 2}

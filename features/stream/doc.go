@@ -53,7 +53,7 @@
 //     unless its low half is less than 2⁶⁴ mod n, which takes the next word
 //     (Lemire, ACM TOMACS 29, 2019).
 //
-// log is that of fdlibm's e_log.c in the form of [math.Log]'s portable code,
+// log is fdlibm's e_log.c in the form of [math.Log]'s portable code,
 // reimplemented here because Go's own uses assembly on some platforms and may
 // fuse on others.
 package stream

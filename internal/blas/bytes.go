@@ -19,7 +19,7 @@ type Bytes struct {
 	high limb
 
 	parts  map[[2]int]*Bytes // of Columns, by first column and number
-	within bool              // the memory of data is that of another block
+	within bool              // data is in the memory of another block
 }
 
 // NewBytes returns an empty block of d columns on a grid of 8 bits.
@@ -183,7 +183,7 @@ func (b *Bytes) setRows(n int) {
 }
 
 // quads returns the memory of n quads of rows of a panel, from quad q on. The panels
-// of the high limbs, if there are any, follow those of the low ones.
+// of the high limbs, if there are any, follow the low ones.
 func (b *Bytes) quads(panel, q, n int) []int8 {
 	at, data := panel*panelBytes+q*64, b.data
 	if at >= len(data) && n > 0 {

@@ -104,7 +104,7 @@ func SolveRows(x []float64, m int, l []float64, n int, back bool, threads int) {
 }
 
 // SubProduct subtracts A·Bᵀ from C (m×n), for A (m×k) and B (n×k). Each element is one
-// chain of fused multiply-adds over k in order, which starts from that of C.
+// chain of fused multiply-adds over k in order, which starts with the element of C.
 func SubProduct(c, a, b []float64, m, n, k, threads int) {
 	if m < 0 || n < 0 || k < 0 || len(c) < m*n || len(a) < m*k || len(b) < n*k {
 		panic("blas: matrix too short")
@@ -114,9 +114,9 @@ func SubProduct(c, a, b []float64, m, n, k, threads int) {
 	}
 }
 
-// solveRows replaces the m rows of x (length n, xs apart) by those of Y with
+// solveRows replaces the m rows of x (length n, xs apart) by the rows of Y with
 // Y·Lᵀ = X, or Y·L = X if back, for the n×n triangle l with rows ls apart. With
-// threads 0, the rows are those of one thread already and are not cut further.
+// threads 0, the rows belong to one thread already and are not cut further.
 func solveRows[T real](x []T, xs, m int, l []T, ls, n int, back bool, threads int) {
 	if n <= base {
 		solveBase(x, xs, m, l, ls, n, back)

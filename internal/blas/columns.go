@@ -1,7 +1,7 @@
 package blas
 
 // Columns calls fill with a block of d columns on the same grid, which fill makes a block of as many
-// rows as b has, and makes its columns those of b from first on. It panics if b has fewer columns, or
+// rows as b has, and makes its columns the columns of b from first on. It panics if b has fewer columns, or
 // fill leaves another number of rows.
 //
 // Whole panels are filled in place; other columns are copied, and so are high limbs.

@@ -180,7 +180,7 @@ type operand struct {
 
 var operands = sync.Pool{New: func() any { return new(operand) }}
 
-// panel returns a panel: first those of the limbs of the block, then those of the limbs
+// panel returns a panel: first the limbs of the block, then the limbs
 // of its rows times their weights.
 func (z *operand) panel(p int) []int8 {
 	if own := z.z.panels() * z.z.limbs(); p >= own {
@@ -189,7 +189,7 @@ func (z *operand) panel(p int) []int8 {
 	return z.z.quads(p, 0, z.quads)
 }
 
-// limbs stores in t (lanes×width) the products of the columns of panel a with those of
+// limbs stores in t (lanes×width) the products of the columns of panel a with the columns of
 // the panels from b on, as they are or times the weights of the rows, which have left and
 // right limbs.
 func (z *operand) limbs(l *level, t []float64, a, b, left, right int) {

@@ -4,7 +4,7 @@ import "math/bits"
 
 // Hadamard replaces each of the n rows of x, of d numbers, by its Walsh–Hadamard
 // transform in the natural (Hadamard) order, without a factor: entry i of a row
-// becomes Σ_j (-1)^popcount(i&j)·x_j. The sums are those of the fast transform,
+// becomes Σ_j (-1)^popcount(i&j)·x_j. The sums are in the order of the fast transform,
 // log₂ d stages of butterflies (a, b) → (a+b, a-b), between neighbours first and
 // between the halves of the row last. It panics unless d is a power of two.
 func Hadamard(x []float32, n, d, threads int) {

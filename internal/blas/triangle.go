@@ -6,7 +6,7 @@ package blas
 type Triangle struct {
 	n int
 	// Runs of triangleRows rows, each as long as its last one, row-major. The square
-	// on the diagonal holds the inverse of that of L, so that all is products.
+	// on the diagonal holds the inverse of its tile of L, so that all is products.
 	runs [][]float32
 }
 
@@ -22,7 +22,7 @@ func NewTriangle(tiles [][]float32, n, threads int) *Triangle {
 	return t
 }
 
-// Set makes the triangle that of another L, in the memory that it has.
+// Set makes the triangle of another L, in the memory that it has.
 func (t *Triangle) Set(tiles [][]float32, threads int) {
 	n := t.n
 	if len(tiles) != NumTiles(n) {

@@ -27,7 +27,7 @@ type Options struct {
 	// Objects, unless nil, are the files in place of those that Data names.
 	Objects []storage.Object `json:"-"`
 	Format  string           // name of a Format; "" or "auto" looks at the content
-	As      string           // name to show in place of that of a single file; "" for its own
+	As      string           // name to show in place of a single file's; "" for its own
 	Strict  bool             // whatever would be in Dataset.Notes is an error
 
 	// Roles of columns, for formats with columns. A column is given by name or 1-based
@@ -53,7 +53,7 @@ type Options struct {
 	// csvio.Absent}. Options of another format than the data's are an error.
 	Formats []FormatOptions
 
-	// Like is the schema that the data must fit: that of the model it is for. Columns
+	// Like is the schema that the data must fit, as a model has it. Columns
 	// with names are matched by name. Label columns are then optional.
 	Like *Schema
 }

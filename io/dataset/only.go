@@ -130,7 +130,7 @@ func (o *Only) list(ctx context.Context) (*IDs, error) {
 }
 
 // Missing returns how many ids are of no row that the readers used, and the first of these in the order
-// of their bytes, at most most. The reports must be those of all shards.
+// of their bytes, at most most. The reports must be of all shards.
 func (o *Only) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
 	l, err := o.list(ctx)
 	if err != nil {

@@ -157,7 +157,7 @@ func withColumns() string {
 }
 
 // joinAll opens all files, several at a time, and checks that each matches the first
-// one with content. The error is that of the first file in the list.
+// one with content. The error is about the first file in the list.
 func (o *Opening) joinAll(ctx context.Context, format *Format) ([]Seen, error) {
 	n := len(o.Data.Files)
 	errs := make([]error, n)

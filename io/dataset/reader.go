@@ -77,7 +77,7 @@ func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Re
 }
 
 // ReadFrom opens a shard whose files Ahead has opened. Lines are counted by the reader: they
-// are those of the file if the shard starts at its beginning.
+// are counted from the beginning of the file if the shard starts there.
 func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Request) *Reader {
 	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line}
 	r.report.Shard = s

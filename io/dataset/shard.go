@@ -15,7 +15,7 @@ type Shard struct {
 	Exact bool  `json:"exact,omitempty"` // Start is known to begin a record
 }
 
-// Before reports whether the rows of s come before those of t.
+// Before reports whether the rows of s come before the rows of t.
 func (s Shard) Before(t Shard) bool {
 	return s.File < t.File || s.File == t.File && s.Start < t.Start
 }
@@ -32,7 +32,7 @@ type Report struct {
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless are rows of weight 0, which are set aside too, and not listed.
 	Weightless int64 `json:"weightless,omitempty"`
-	// Passed are rows that are not those of Dataset.Only, and rows that cannot be read, where there is
+	// Passed are rows that Dataset.Only does not choose, and rows that cannot be read, where there is
 	// such a choice; they are neither used nor set aside.
 	Passed int64 `json:"passed,omitempty"`
 	// Named are the ids of Dataset.Only that rows have, encoded; see Only.Missing.
@@ -43,7 +43,7 @@ type Report struct {
 	// that are not levels of their category.
 	Missing int64 `json:"missing,omitempty"`
 	Others  int64 `json:"others,omitempty"`
-	// times with a zone where those of the training data have none, or the reverse
+	// times with a zone where the training data has none, or the reverse
 	Zones    int64      `json:"zones,omitempty"`
 	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
 	Headers  int64      `json:"headers,omitempty"`   // records that repeat the header, which are not rows

@@ -33,7 +33,7 @@ func BeginTable(o *Opening, layout Tabular) {
 	}
 }
 
-// FirstLayout returns the layout of the first file with content, whose columns have names: that of
+// FirstLayout returns the layout of the first file with content, whose columns have names, as in
 // the options, or that which matches the model.
 func FirstLayout(o *Opening, columns []string) (TableLayout, error) {
 	SetPath(o)
@@ -59,7 +59,7 @@ func SameLayout(o *Opening) Tabular {
 	return l
 }
 
-// JoinColumns compares the columns of another file, which have names, with those of the first one.
+// JoinColumns compares the columns of another file, which have names, with the first file's.
 // It reports whether they differ, and returns an error if a position in the options does not
 // mean the same column.
 func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
@@ -81,7 +81,7 @@ func ErrDiffers(o *Opening, i int, err error) error {
 //
 //   - The columns of a row are those that all files have. At least one file must have
 //     no others; otherwise a file that lacks a column is reported, not one that has more.
-//   - Their order is that of the file whose names sort first.
+//   - They are in the order of the file whose names sort first.
 //
 // With a model, the model's columns make the row, and labels are read if all files have them.
 func AgreeColumns(o *Opening, files []Seen) error {

@@ -79,7 +79,7 @@ func (c Choice) ByName() bool {
 }
 
 // Layout returns the layout of records with the columns, which have names or generated ones, and
-// with those of the path if they have names. Features are in the order of the columns.
+// with the columns of the path if they have names. Features are in the order of the columns.
 func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 	l := TableLayout{Columns: columns, Label: -1}
 	if named {

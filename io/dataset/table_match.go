@@ -7,11 +7,11 @@ import (
 )
 
 // Match returns the layout with which another file yields the same rows. l is a valid
-// layout, usually the model's, and file is that of the other file.
+// layout, usually the model's, and file is the other file's.
 //
 // If both are named, features are found by name: their order may differ, and further columns
 // are ignored. Otherwise they are found by position, and file must have all of l's
-// columns, or all but the labels. The labels are those of file if it has any, else l's; the
+// columns, or all but the labels. The labels are file's if it has any, else l's; the
 // result has none if file does not hold them all. The same holds for each role.
 func (l *TableLayout) Match(file *TableLayout, named bool) (TableLayout, error) {
 	m := TableLayout{Columns: file.Columns, Path: file.Path, Roles: maps.Clone(file.Roles), TimeLayout: l.TimeLayout}
@@ -32,7 +32,7 @@ func (l *TableLayout) Match(file *TableLayout, named bool) (TableLayout, error) 
 	return l.matchPositions(m)
 }
 
-// orderLabels puts the labels in the order of those of l, if they have the same names.
+// orderLabels puts the labels in the order of l's, if they have the same names.
 func (m *TableLayout) orderLabels(l *TableLayout) {
 	mine, fields := m.names(m.Labels()), make([]int, 0, len(m.Targets))
 	for _, name := range l.names(l.Labels()) {

@@ -32,7 +32,7 @@ func pathValues(path string) map[string]string {
 	return values
 }
 
-// SetPath finds the columns whose values are in the paths of all files: those of the model that the
+// SetPath finds the columns whose values are in the paths of all files: the columns of the model that the
 // data is for; without a model, those that an option names, and those that have several values and
 // are not to be ignored.
 func SetPath(o *Opening) {
@@ -60,7 +60,7 @@ func SetPath(o *Opening) {
 	})
 }
 
-// withPath returns the columns of a file, those that are stored in it before those of its path, and how many
+// withPath returns the columns of a file, first the ones stored in it, then the ones in its path, and how many
 // the latter are. A stored column wins.
 func withPath(stored, path []string) (columns []string, inPath int) {
 	more := slices.DeleteFunc(slices.Clone(path), func(name string) bool { return slices.Contains(stored, name) })

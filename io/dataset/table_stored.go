@@ -20,7 +20,7 @@ func BeginStored(o *Opening, names []string) error {
 	return nil
 }
 
-// JoinStored compares the columns that file i stores with those of the first file. The result is
+// JoinStored compares the columns that file i stores with the first file's. The result is
 // what Agree takes: a layout with the file's columns, if they differ, or nil. It is an error if a
 // column that is used cannot be read; unreadable returns the reason for that, or nil.
 func JoinStored(o *Opening, i int, names []string, unreadable func(column int) error) (any, error) {

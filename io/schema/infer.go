@@ -17,7 +17,7 @@ type Hints struct {
 	// MaxLevels is the largest number of levels of a category; 0 means 1,000, where
 	// columns with more levels are hashed if those would cover less than nine in ten rows.
 	MaxLevels int
-	// Fill is that of columns of numbers: Mean, Median or "".
+	// Fill says what stands for missing numbers: Mean, Median or "".
 	Fill string
 }
 
@@ -175,13 +175,13 @@ func (s *Summary) form() int {
 }
 
 // names reports whether the texts that are not numbers are so many, and so many different ones, that the numbers
-// among them are names too, as those of tickets and parts are.
+// among them are names too, such as numbers of tickets and parts.
 func (s *Summary) names() bool {
 	return s.others > manyTexts && float64(s.Texts-s.Numbers) >= manyOthers*float64(s.Texts)
 }
 
 // codeNames reports whether whole numbers are names too, because texts among them are codes such as 2A103: several
-// different ones that do not mean a missing value. A text occurs several times, unlike that of a measurement.
+// different ones that do not mean a missing value. A text occurs several times, unlike a measurement.
 func (s *Summary) codeNames() bool {
 	return s.codes > 1 && s.codes >= int64(len(s.absent)) && s.Whole == s.Numbers && 2*s.Numbers > s.Texts &&
 		s.repeats() >= 2 && len(s.Times) == 0 &&

@@ -24,7 +24,7 @@ type Key struct {
 const mostFold = 1 << 30
 
 // Of returns the key of a row from the texts of its columns, or why it has none. That of a group is a
-// hash, in which numbers count by their value; that of a fold its number; that of a time grows with it.
+// hash, in which numbers count by their value; of a fold it is the number; of a time it grows with the time.
 func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 	if k.By != "group" {
 		v, reason := k.number(text(0))

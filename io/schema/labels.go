@@ -112,7 +112,7 @@ func (v Vocabulary) Check() error {
 	return nil
 }
 
-// MarshalJSON writes the classes. The error is that of Check.
+// MarshalJSON writes the classes. Errors are as from Check.
 func (v Vocabulary) MarshalJSON() ([]byte, error) {
 	if err := v.Check(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 type Rules struct {
 	// Missing are the texts that mean a missing value, in any case, beside the empty text.
 	Missing []string `json:"missing,omitempty"`
-	// Decimal and Thousands are those of a Table.
+	// Decimal and Thousands are as in a Table.
 	Decimal   byte `json:"decimal,omitempty"`
 	Thousands byte `json:"thousands,omitempty"`
 }
@@ -82,7 +82,7 @@ func newMissing(codes []string) *missing {
 		m.codes[lower] = i
 		m.longest = max(m.longest, len(code), len(lower))
 		for c := range 256 {
-			// A letter beyond ASCII may be that of a code in another case.
+			// A letter beyond ASCII may belong to a code in another case.
 			m.first[c] = m.first[c] || c >= 0x80 || strings.EqualFold(string(rune(c)), lower[:1])
 		}
 		if v, err := strconv.ParseFloat(code, 64); err == nil && !math.IsNaN(v) {

@@ -34,7 +34,7 @@ const (
 	// Category is a text; its value is the index of its level, or len(Levels) for any
 	// text that is not a level. With Buckets it is the number of a hash bucket.
 	Category Type = "category"
-	// Time is a date, or a date with a time of day; its values are those of TimeParts.
+	// Time is a date, or a date with a time of day; its values are the TimeParts.
 	Time Type = "time"
 )
 
@@ -54,7 +54,7 @@ type Column struct {
 	Levels []string `json:"levels,omitempty"`
 	// Buckets, unless 0, says that a category has too many levels to list: its value is XXH64 of its text, modulo Buckets.
 	Buckets int `json:"buckets,omitempty"`
-	// Layout is that of a Time; see Layouts.
+	// Layout is the layout of a Time; see Layouts.
 	Layout string `json:"layout,omitempty"`
 	// Zone says whether the times of the data had zones: ZoneAll, ZoneSome or ZoneNone; "" if that is not known.
 	Zone string `json:"zone,omitempty"`
@@ -137,7 +137,7 @@ func (t *Table) Width() (n int) {
 	return n
 }
 
-// Names returns the names of the values of a row: those of the columns, and for a time the name followed by a point and the part.
+// Names returns the names of the values of a row: of a column its name, and for a time the name followed by a point and the part.
 func (t *Table) Names() []string {
 	var names []string
 	for _, c := range t.Columns {

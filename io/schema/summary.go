@@ -141,7 +141,7 @@ func (s *Survey) Column(column int) *Summary {
 	return sum
 }
 
-// named returns the counts of traits from the first on by their names, without those of no text.
+// named returns the counts of traits from the first on by their names, without traits that no text has.
 func (t *tally) named(first int, names []string) (counts map[string]int64) {
 	for i, name := range names {
 		if n := t.counts[first+i]; n > 0 {

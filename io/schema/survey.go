@@ -105,7 +105,7 @@ func (s *Survey) Float(row []float32, column int, v float64) (reason string) {
 	return s.Text(row, column, s.float)
 }
 
-// Text counts a text; that of a whole number without its fraction.
+// Text counts a text; a whole number counts without its fraction.
 func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 	c := &s.columns[column]
 	c.fields++

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// traits are what a text can be read as, one bit each. The bits from firstLayout on are those of
+// traits are what a text can be read as, one bit each. The bits from firstLayout on are for
 // layouts, and likewise for forms and Units.
 type traits uint64
 
@@ -30,7 +30,7 @@ const (
 	traitCount  = firstLayout + layoutCount
 )
 
-// forms are other ways to write numbers: the decimal separator, and that of thousands.
+// forms are other ways to write numbers: the separators of decimals and thousands.
 var forms = [formCount]struct{ decimal, thousands byte }{
 	{',', 0}, {'.', ','}, {',', '.'}, {'.', ' '}, {',', ' '}, {'.', '\''},
 }

@@ -35,7 +35,7 @@ func (c *clock) year(short bool) int {
 	return year
 }
 
-// monthNames are those of the months, in lower case. Three letters are enough.
+// monthNames has the months, in lower case. Three letters are enough.
 var monthNames = [...]string{
 	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
 	"december",

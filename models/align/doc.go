@@ -11,7 +11,7 @@
 //
 //	F(α, q) = (1/n) Σ_i α_i − (1/2λ) Σ_ω q(ω) v_α(ω),    v_α(ω) = |(1/n) Σ_i α_i y_i e^{iω·x_i}|²
 //
-// where v is the Fourier potential. The support vector machine is that of the
+// where v is the Fourier potential. The support vector machine is the one of the
 // objective (λ/2)‖w‖² + mean hinge loss, so λ = 1/(Cn), and the paper's F and α are n and C times
 // those here, its potential n²C² times. The kernel chooses q, to make F small; the other side
 // chooses α in
@@ -23,7 +23,7 @@
 // is projected (Algorithm 2: Learn). The frequencies found, with equal weights, are the measure.
 //
 // With more than two classes each class has an α of its own against all others, and a
-// potential is the sum of those of the classes. One α for all classes, which makes the potential
+// potential is the sum of the potentials of the classes. One α for all classes, which makes the potential
 // the alignment with the matrix of their codes, learned much worse frequencies for the ten digits of
 // MNIST: 100 of them gave an accuracy of 43.9 % with codes ±1 and of 85.7 % with centred ones, where those
 // of an α a class gave 91.0 % and drawn ones 84.0 % (8,000 rows, ridge).

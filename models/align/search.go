@@ -34,7 +34,7 @@ type Search struct {
 	// Step is the length of the gradient's share of the first step. It falls linearly, to
 	// Step/Steps in the last one, so that chains settle.
 	Step float64
-	// Noise is the length of the noise over that of the gradient's share.
+	// Noise is the length of the noise over the length of the gradient's share.
 	Noise float64
 
 	Seed uint64

@@ -100,7 +100,7 @@ func Top(q []float64, n int) (index []int, weight []float64) {
 	return index, weight
 }
 
-// Choice returns those of the frequencies w (m×d, in turns) that Top or Draw chose.
+// Choice returns the frequencies of w (m×d, in turns) that Top or Draw chose.
 func Choice(w []float32, d int, index []int, weight []float64) *learned.Frequencies {
 	f := &learned.Frequencies{Count: len(index), In: d, Weight: weight}
 	for _, j := range index {

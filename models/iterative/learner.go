@@ -29,8 +29,8 @@ type Definition struct {
 	// learns and measures.
 	Weighted bool
 	// Joint says that it fits all values of λ in the same rounds, from a sample that Learner.Open
-	// reads from a file. The report that ends the rounds has those of all λ in Detail, in their
-	// order, and the model is that of the best.
+	// reads from a file. The report that ends the rounds has the reports of all λ in Detail, in their
+	// order, and the model is the best one.
 	Joint bool
 }
 
@@ -115,7 +115,7 @@ func Register(l Definition) {
 	}
 }
 
-// Learners returns the registered learners that a training can choose from, those of
+// Learners returns the registered learners that a training can choose from, first the ones of
 // one pass before the iterative ones, and sorted by name.
 func Learners() []Definition {
 	var list, iterative []Definition

@@ -24,7 +24,7 @@ type Shared struct {
 // Defaults returns the default options.
 func Defaults() Shared { return Shared{Running: Running{Keep: DefaultKeep}} }
 
-// Common returns s. It and the methods below are those of Iterative in options that embed
+// Common returns s. It and the methods below make options Iterative that embed
 // Shared and have none of their own.
 func (s *Shared) Common() *Shared { return s }
 
@@ -105,7 +105,7 @@ func (r *Running) Validate() error {
 }
 
 // defaultEpsilon is the default ε of epsilon_insensitive and huber, in units of the spread
-// of the targets: that of scikit-learn for standardised targets.
+// of the targets: scikit-learn's for standardised targets.
 const defaultEpsilon = 0.1
 
 // Objective selects the loss to minimise.

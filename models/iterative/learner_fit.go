@@ -88,7 +88,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) 
 		History: r.History, Ended: r.Ended}, nil
 }
 
-// seed is that of the folds, the sample and the order of steps, where a training has one.
+// seed draws the folds, the sample and the order of steps, where a training has one.
 const seed = 1
 
 // memory holds the rows of a Fit as iterative learners need them.

@@ -37,7 +37,7 @@ type Round interface {
 	Done() bool
 }
 
-// Fitted is a Round whose state is that of a linear model.
+// Fitted is a Round whose state is a linear model.
 type Fitted interface {
 	Round
 	// Model returns the weights of the state, as float32, k×D with k intercepts.

@@ -22,7 +22,7 @@ func (Linear) Reads() bool { return true }
 func (Linear) Done() bool { return false }
 
 // FirstState returns a state that is a linear model in JSON: init, or zeros if it is nil. The
-// error is that of CheckInit.
+// errors are as from CheckInit.
 func FirstState(init *linear.Model, outputs, dim int) ([]byte, error) {
 	if init == nil {
 		init = &linear.Model{K: outputs, D: dim, W: make([]float32, outputs*dim), B: make([]float32, outputs)}
@@ -40,7 +40,7 @@ type Partial struct {
 	Gradient       []float64 // outputs×features
 }
 
-// Clear makes p that of no rows.
+// Clear makes p empty.
 func (p *Partial) Clear(of loss.Problem) {
 	*p = Partial{Gradient: make([]float64, of.Outputs*of.Dim)}
 }

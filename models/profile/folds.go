@@ -19,7 +19,7 @@ const (
 	fewestCopies = 10
 )
 
-// salt separates the choice of folds from that of samples, which uses hashes under the
+// salt separates the choice of folds from the choice of samples, which uses hashes under the
 // seed itself.
 const salt = 0x666f6c64 // "fold"
 

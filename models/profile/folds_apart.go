@@ -37,7 +37,7 @@ func NewApart(f *Frequency, seed uint64, l FoldLabels) *Apart {
 }
 
 // Hashes counts those rows of a block that are counted apart. It appends to rest the indices of
-// the others, and to dst their hashes, which decide their folds as those of Assigner.Hashes.
+// the others, and to dst their hashes, which decide their folds as the hashes of Assigner.Hashes do.
 func (a *Apart) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
 	for i := range b.N {
 		h := RowHash(a.seed, b.Row(i))

@@ -66,7 +66,7 @@ func (d *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, 
 }
 
 // Samples returns, in dst if it is large enough, the hashes by which a sample of the rows is taken,
-// given those of their folds: by content, also where groups or times decide the folds.
+// given the hashes of their folds: by content, also where groups or times decide the folds.
 func (d *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
 	if d.rule == nil {
 		return append(dst[:0], hashes...)

@@ -23,7 +23,7 @@ const (
 	MaxFolds   = 100      // folds of a Rule
 	maxCounted = 128      // groups that are counted, and placed; more go by their hashes
 	timed      = 1 << 12  // times in the sample of which a Rule takes quantiles
-	groupSalt  = 0x67726f // separates the folds of groups from those of rows
+	groupSalt  = 0x67726f // separates the folds of groups from the folds of rows
 )
 
 // FoldRule says how rows are assigned to folds by the key of each row (rows.Block.Keys). It is plain
@@ -70,7 +70,7 @@ func (r *FoldRule) Validate() error {
 // folds with larger numbers, which are earlier in time.
 func (r *FoldRule) Ordered() bool { return r != nil && r.By == ByTime }
 
-// GroupSize returns how many rows are as good as one, because those of a group are alike; 1 where
+// GroupSize returns how many rows are as good as one, because rows of a group are alike; 1 where
 // rows are independent.
 func (r *FoldRule) GroupSize() float64 {
 	if r == nil {

@@ -95,7 +95,7 @@ func New(opts Options) *Sum {
 // and no value is infinite.
 //
 // Where rows have weights, moments are weighted, and all blocks must have them; rows of weight
-// 0 are left out. All else is that of the rows as they are: ranges, counts, and the sample,
+// 0 are left out. All else describes the rows as they are: ranges, counts, and the sample,
 // for which rows are chosen by content alone.
 func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	switch {

@@ -82,7 +82,7 @@ func (s *Sum) mergeCounts(t *Sum) {
 	}
 }
 
-// typed reports whether the encoding has more than that of plain numbers without missing values.
+// typed reports whether the encoding has more than plain numbers without missing values.
 func (s *Sum) typed() bool {
 	return s.counts != nil || slices.ContainsFunc(s.columns, func(c column) bool { return c.missing > 0 })
 }

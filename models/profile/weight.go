@@ -12,7 +12,7 @@ import (
 )
 
 // WeightSum is what a pass collects of the weights of rows: a function of the weights alone,
-// however they were cut and merged. The zero value is that of no rows.
+// however they were cut and merged. The zero value has no rows.
 type WeightSum struct {
 	rows     int64
 	total    exact.Sum

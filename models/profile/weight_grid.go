@@ -11,10 +11,10 @@ import (
 // sums of integers: exact, and the same in any order.
 //
 // If all weights are whole multiples of a number and not too large (counts; 0.5, 1 and
-// 1.5; 0 and 1), they are used as they are: the sums equal those of a table in which rows
+// 1.5; 0 and 1), they are used as they are: the sums equal the sums of a table in which rows
 // are repeated. Other weights are rounded to 8 significant bits, which changes a weight by
 // up to 1/256 of itself; those below the mean to a fixed step, by up to 1/256 of the mean.
-// The weights of up to 16 classes have 12 significant bits, those of more classes 8.
+// The weights of up to 16 classes have 12 significant bits, of more classes 8.
 //
 // Rounded weights are the weights of another, equally good sample: unlike the rounding of
 // features they add nothing to λ. 8 bits move a fit by less than a hundredth of its
@@ -119,7 +119,7 @@ func (g *WeightGrid) classBits() int {
 	return classBits
 }
 
-// class returns the weight of a class on the grid, by which that of its rows is multiplied
+// class returns the weight of a class on the grid, by which the weights of its rows are multiplied
 // where Exact is set.
 func (g *WeightGrid) class(c int) int64 {
 	if g.Classes == nil {

@@ -78,7 +78,7 @@ func (s *Sum) moments(j int, present int64) (mean, variance float64) {
 	return exact.Moments(present, &c.sum, &c.squares)
 }
 
-// append writes the weights, and those of missing values, a sum for each column.
+// append writes the weights, also of missing values, a sum for each column.
 func (w *weighted) append(b []byte, columns int) []byte {
 	b, _ = w.rows.AppendBinary(b)
 	b, _ = w.total.AppendBinary(b)

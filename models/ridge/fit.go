@@ -25,8 +25,8 @@ const seedOfFit = 1
 
 // Fit trains on rows in memory, on all cores: it adds up the sums of the features and solves. Of
 // several λ it takes the one with the least error in cross-validation over five folds, chosen by
-// content or by Data.Groups; if none are given, it tries those of AutoLambda. The map must be
-// features.Gridded. Nil options mean those of NewTraining.
+// content or by Data.Groups; if none are given, it tries AutoLambda. The map must be
+// features.Gridded. Nil options mean NewTraining().
 //
 // Training on a file of these rows with the same options gives the same weights, byte for
 // byte, unless there are several λ and few different rows (profile.Few).

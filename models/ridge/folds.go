@@ -69,7 +69,7 @@ type trial struct {
 }
 
 // trials returns what to try next of the remaining values: all, or those that factors serve which
-// exist or of which there are solver.MaxFactors. With far, one that exists may be that of a
+// exist or of which there are solver.MaxFactors. With far, an existing one may belong to a
 // neighbour, and one of three in a row serves all.
 func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	var trials []trial
@@ -79,7 +79,7 @@ func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 		}
 		return trials
 	}
-	// The factors of the last values serve those of them that other folds try.
+	// The factors of the last values serve the values among them that other folds try.
 	for _, i := range rest {
 		at := slices.IndexFunc(p.sharedFactors, func(t trial) bool {
 			mu := p.mu(y, p.values[i])

@@ -8,7 +8,7 @@ import (
 )
 
 // Rows are the rows of the folds, for Solve in place of their sums, on a grid of that many steps
-// from 0 to the bound. Where rows are few it makes one sum, that of all of them.
+// from 0 to the bound. Where rows are few it makes one sum, of all of them.
 type Rows struct {
 	Shape Shape
 	Steps int
@@ -48,7 +48,7 @@ func (p *solve) totalOfRows() *Sum {
 	shape := p.Rows.Shape
 	total := outline(shape)
 	for f, rows := range p.Rows.Folds {
-		// The products of features are those of the total alone.
+		// Products of features are in the total alone.
 		own := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: total.tiles,
 			cross: make([]float64, len(total.cross))}
 		own.AddPoints(p.Rows.Steps, p.Threads, rows)

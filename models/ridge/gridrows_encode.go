@@ -57,7 +57,7 @@ func (s *GridRows) Encode(first, end int) []byte {
 	return out[:len(out)+len(to)]
 }
 
-// DecodeRows returns the set that data is the encoding of. Its form must be that of like.
+// DecodeRows returns the set that data encodes. Its form must be like's.
 func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 	le := binary.LittleEndian
 	if len(data) < header {

@@ -57,7 +57,7 @@ func (m moments) squares() float64 {
 	return (float64(float64(hi)*0x1p64) + float64(lo)) / float64(n)
 }
 
-// moments returns those of output c.
+// moments returns the moments of output c.
 func (s *Sum) moments(c int) moments {
 	n, q := int64(s.head[0]), int64(s.head[1+c])
 	if !s.shape.Regression {

@@ -49,7 +49,7 @@ func (s *Sum) Part(i int) []float64 {
 	}
 }
 
-// SetPart copies v into part i. It fails if the length is not that of the part, as with a
+// SetPart copies v into part i. It fails if the length is not the part's, as with a
 // file of another run.
 func (s *Sum) SetPart(i int, v []float64) error {
 	return s.withPart(i, v, func(part []float64) { copy(part, v) })

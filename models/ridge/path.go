@@ -325,8 +325,8 @@ func (p *solve) weights(fit *Solution, y *system) error {
 }
 
 // StandardError returns the standard error of the mean of the errors of all folds, 0 for one. The
-// fits share most of their rows, so the errors vary less than those of other data: the variance of
-// the mean is 1/K + 1/(K−1) times that of the folds (Nadeau and Bengio 2003).
+// fits share most of their rows, so the errors vary less than on other data: the variance of
+// the mean is 1/K + 1/(K−1) times the variance of the folds (Nadeau and Bengio 2003).
 func StandardError(v []float64) float64 {
 	if len(v) < 2 {
 		return 0

@@ -15,7 +15,7 @@ const (
 	mostRounding = 0.025
 )
 
-// TooCoarse tells whether rows should be summed on a finer grid than that of a choice of lambda,
+// TooCoarse tells whether rows should be summed on a finer grid than in a choice of lambda,
 // with its table; without a table lambda is given. finer is FloorFactor·Floor of the grid. A finer
 // grid is needed where λ is no larger than that and a smaller one may be better, or rounding is too
 // large a part of its error.

@@ -83,7 +83,7 @@ func (s Shape) MaxRows(most int) int64 {
 const FineSteps = 27720
 
 // Fine returns the steps of the finest grid, up to FineSteps, on which the sums of that many rows,
-// or of rows with that sum of weights, are guaranteed exact. It is at least that of a grid of 8
+// or of rows with that sum of weights, are guaranteed exact. It has at least the steps of a grid of 8
 // bits.
 func (s Shape) Fine(rows int64) int {
 	most := FineSteps

@@ -18,11 +18,11 @@ func AutoLambda() []float64 {
 	return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 }
 
-// SmallerLambda returns the values that follow those of AutoLambda on a grid of 16 bits,
+// SmallerLambda returns the values that follow AutoLambda on a grid of 16 bits,
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// NextLambda returns the value that follows those of AutoLambda on a grid of 8 bits, by which
+// NextLambda returns the value that follows AutoLambda on a grid of 8 bits, by which
 // TooCoarse sees whether a finer grid is worth it.
 func NextLambda() []float64 { return SmallerLambda()[:1] }
 
@@ -57,7 +57,7 @@ type Choice struct {
 	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features
 	// and more than three values, it tries those that may be the best.
 	All bool
-	// Finer is that of TooCoarse: if the first fold leads a descent to a λ for which the caller
+	// Finer is for TooCoarse: if the first fold leads a descent to a λ for which the caller
 	// sums again on a finer grid, Solve returns it without weights. With 0 it always fits.
 	Finer float64
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
@@ -73,7 +73,7 @@ type Source struct {
 	// reuse the same Sum. It does not change one, unless it is the only one.
 	Load func(fold int) (*Sum, error)
 	// Add, unless nil, is called instead of Load: it adds the sum of a fold, of that Shape, to another.
-	// Sums that are read from storage then need no memory beside those of Solve; see Memory.
+	// Sums that are read from storage then need no memory beside what Solve takes; see Memory.
 	Add   func(to *Sum, fold int) error
 	Shape Shape
 	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and
@@ -111,7 +111,7 @@ type Solution struct {
 	Rows  int64 // that the weights were fitted to
 	// FoldErrors are the mean squared errors of the folds, for each row of Table, in its unit.
 	FoldErrors [][]float64
-	// Variance of each of several targets over all rows, and of all targets over those of fold 0,
+	// Variance of each of several targets over all rows, and of all targets over the rows of fold 0,
 	// if it was predicted.
 	Variance, FoldVariance []float64
 
@@ -130,7 +130,7 @@ type Solution struct {
 type Row struct {
 	Lambda float64 `json:"lambda"`
 	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted without its fold
-	StdErr float64 `json:"std_err"`   // of MSE, by those of the folds (StandardError)
+	StdErr float64 `json:"std_err"`   // of MSE, by the errors of the folds (StandardError)
 	Train  float64 `json:"train_mse"` // mean over the rows that the weights were fitted to
 	// of a target: 1 − MSE/variance of the rows of those folds; of several 1 − MSE; below 0 if the
 	// mean predicts better
@@ -154,7 +154,7 @@ type HeldOutRow struct {
 	// HeldOutRows is the number of rows of fold 0 that were scored as in prediction, with
 	// features that are not rounded and weights that were fitted without them; 0 if none
 	// were. HeldOutErrors of them were assigned a wrong class, and HeldOutMSE is their
-	// mean squared error, while FoldMSE is that of rounded features. Solve leaves all
+	// mean squared error, while FoldMSE is the one of rounded features. Solve leaves all
 	// three 0.
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutErrors int64   `json:"held_errors"`
@@ -166,7 +166,7 @@ type HeldOutRow struct {
 	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
 	// is weighted then.
 	HeldOutError float64 `json:"held_error,omitempty"`
-	// HeldOutEffective is how many independent rows would give an error rate as certain as that of
+	// HeldOutEffective is how many independent rows would give an error rate as certain as the one of
 	// those rows, where they belong to groups or repeat each other; 0 otherwise.
 	HeldOutEffective float64 `json:"held_effective,omitempty"`
 }

@@ -262,7 +262,7 @@ func (s *Sum) Merge(t *Sum) {
 	})
 }
 
-// Sub subtracts the rows of t, which must be among those of s: it undoes Merge, bit for
+// Sub subtracts the rows of t, which must be among the rows of s: it undoes Merge, bit for
 // bit. It panics if the shapes differ.
 func (s *Sum) Sub(t *Sum) {
 	s.combine(t, func(a, b []float64) {

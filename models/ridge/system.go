@@ -74,13 +74,13 @@ func (y *system) measure(r Ranges) {
 }
 
 // centre computes G_c for descents for the rows that are in total and not in out; out may be nil. The
-// differences are exact, so the system equals that of a sum over those rows alone.
+// differences are exact, so the system equals the one of a sum over those rows alone.
 func (y *system) centre(total, out *Sum) {
 	y.leave(total, out)
 	y.Centre(total.tiles, out.tilesOf(), y.colSum, y.n)
 }
 
-// leave sets all sums but those of products of features, as centre does: for solve.
+// leave sets all sums but products of features, as centre does: for solve.
 func (y *system) leave(total, out *Sum) {
 	y.n = total.head[0]
 	copy(y.outSum, total.head[1:])
@@ -100,7 +100,7 @@ func (y *system) leave(total, out *Sum) {
 	}
 }
 
-// masses returns the sum of the weights of the rows with that head, without those of
+// masses returns the sum of the weights of the rows with that head, without the weights of
 // classes.
 func (y *system) masses(head []float64) float64 {
 	if y.weights == nil || y.weights.Classes == nil {
@@ -125,7 +125,7 @@ func (y *system) solveIn(mu float64, total *Sum) (pivot int, ok bool) {
 	return y.solveBy(total.tiles, mu, total, nil)
 }
 
-// solveBy is solve with tiles to compute in, which may be those of total.
+// solveBy is solve with tiles to compute in, which may be total's.
 func (y *system) solveBy(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
 	y.CentreTiles(tiles, total.tiles, out.tilesOf(), y.colSum, y.n)
 	y.rightSides(total, out)

@@ -14,7 +14,7 @@ func init() {
 	})
 }
 
-// Training holds the options of training by this learner. The zero value is that of
+// Training holds the options of training by this learner. The zero value is for
 // NewTraining.
 type Training struct {
 	// Grid is the bits of the grid on which features are added up: 8 or 16; "" is auto.

@@ -70,7 +70,7 @@ func (p *pair) recipe(d, out int, width float64, seed uint64) features.Recipe {
 		fourier.Gaussian{In: d, Out: out, Width: width, Seed: seed ^ pairSeed}}}
 }
 
-// pairSeed separates the frequencies of a pair from those of the kernel beside it.
+// pairSeed separates the frequencies of a pair from the frequencies of the kernel beside it.
 const pairSeed = 0x70616972 // "pair"
 
 // numbers returns the columns of the view with many distinct values whose weights in a diagonal metric
@@ -179,7 +179,7 @@ func (r *runner) nearest(s *scaled, train []int) float64 {
 	return total / float64(len(train))
 }
 
-// pairs returns the pair of each part's training rows in a view, and in the last place that of all; nil if
+// pairs returns the pair of each part's training rows in a view, and in the last place the pair of all rows; nil if
 // there are none.
 func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 	v, out := r.views[view], make([]*pair, len(weights))

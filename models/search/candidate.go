@@ -58,7 +58,7 @@ func (c Candidate) String() string {
 	return b.String()
 }
 
-// complexity orders candidates from simple to complex; those of equal complexity are equally
+// complexity orders candidates from simple to complex; candidates of equal complexity are equally
 // simple.
 func (c Candidate) complexity() int {
 	n := 0

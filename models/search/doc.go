@@ -16,7 +16,7 @@
 //
 // EntityColumns finds columns that seem to name what rows belong to, such as a patient or a machine: rows
 // with the same value are alike. JumpShare tells columns of numbers that name things from those that
-// measure: labels of the one jump from each value to the next, those of the other mostly do not. A
+// measure: labels of the one jump from each value to the next, labels of the other mostly do not. A
 // KernelMatrix is of a kernel that is a function of the distance of two rows: few rows allow kernel methods
 // without features.
 package search

@@ -20,7 +20,7 @@ const (
 
 // EntityColumns returns those columns of n rows of d numbers, with a label each, that seem to name
 // entities. Values that are not whole numbers name nothing, nor do numbers whose neighbouring
-// values are alike too, as those of counts are; NaN is a missing value. The label of classes is the
+// values are alike too, as with counts; NaN is a missing value. The label of classes is the
 // number of the class.
 func EntityColumns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
 	for j := range d {
@@ -95,7 +95,7 @@ func names(x []float32, n, d, column int, group []int, groups int, label []float
 }
 
 // correlation returns the intraclass correlation of values (Fisher 1925): 1 less the variance
-// within groups as a share of that of all; NaN if all are equal.
+// within groups as a share of the variance of all; NaN if all are equal.
 func correlation(value func(row int) float64, group []int, groups int) float64 {
 	rows, sums := make([]float64, groups), make([]float64, groups)
 	var n, sum float64

@@ -116,7 +116,7 @@ func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
 	return o, nil
 }
 
-// joined returns the recipe of a kernel with that many features, with those of e beside it, from rows of
+// joined returns the recipe of a kernel with that many features, with the kernels of e beside it, from rows of
 // the view.
 func (r *runner) joined(e *entry, part int, main features.Recipe, out int) (features.Recipe, error) {
 	o, err := r.joinedOf(e, part)
@@ -126,7 +126,7 @@ func (r *runner) joined(e *entry, part int, main features.Recipe, out int) (feat
 	return o.join(main, out, r.options.Seed), nil
 }
 
-// addBeside adds the kernels of what is beside that of e to its matrix, in memory of s.
+// addBeside adds the kernels beside e's own to its matrix, in memory of s.
 func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 	m := e.matrix
 	if e.Pair > 0 {

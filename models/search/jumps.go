@@ -131,7 +131,7 @@ func squares(of []float64) (sum float64) {
 	return sum
 }
 
-// JumpShare returns which share of the variance of the residuals is that of their means on the
+// JumpShare returns which share of the variance of the residuals their means have on the
 // levels of a column, as far as a line between the means of the levels beside them does not tell
 // them, and by how many standard errors that is above what chance makes. Of numbers that measure,
 // neighbours are alike; of those that name things, they are not.

@@ -16,18 +16,18 @@ const (
 	mostOutputs = 100
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
-	// levelWeight is the number that stands for a level among a few columns, as for those of a
+	// levelWeight is the number that stands for a level among a few columns, as for a
 	// category. Among more than fewColumns it grows as their distances do, or levels would hardly
 	// be seen before a metric is learned.
 	levelWeight = 0.7
 	fewColumns  = 16
-	// leastJumps is the share of the variance of what a linear fit leaves, and leastShare that of
+	// leastJumps is a share of the variance of what a linear fit leaves, and leastShare a share of
 	// the variance of the labels, from which on jumps between levels count, and sureJumps the
 	// number of standard errors that they have to be above chance.
 	leastJumps = 0.05
 	leastShare = 0.01
 	sureJumps  = 5
-	// jumpRows is the largest number of rows that jumps are counted on, jumpNumbers that of their
+	// jumpRows is the largest number of rows that jumps are counted on, jumpNumbers the largest number of their
 	// numbers times the outputs.
 	jumpRows    = 4000
 	jumpNumbers = 10_000_000

@@ -93,7 +93,7 @@ func logLoss(scores []float32, class int, beta float64) float64 {
 	return loss.Log(loss.SumExp(scores, most, beta)) - float64(beta*(float64(scores[class])-most))
 }
 
-// worse returns by how much the mean loss of a exceeds that of b, which judge the same rows, and
+// worse returns by how much the mean loss of a exceeds b's, which judge the same rows, and
 // the standard error of that difference.
 func worse(a, b *judged) (by, se float64) {
 	n := float64(len(a.loss))

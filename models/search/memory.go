@@ -18,7 +18,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 	for _, i := range levelsOf(n) {
 		size := sizes[i]
 		if size.exact {
-			// Kernels without features: those of all rows that have a part, mostly one, in few rows
+			// Kernels without features: of all rows that have a part, mostly one, in few rows
 			// two or more, with what is beside them, of the training rows twice, and to the others.
 			train := min(int64(size.train), int64(n))
 			all := train + int64(size.judge)

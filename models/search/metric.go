@@ -81,11 +81,11 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 	return t, nil
 }
 
-// smooth tells whether gradients of the kernel's features are good for a metric: those of the Laplace
+// smooth tells whether gradients of the kernel's features are good for a metric: gradients of the Laplace
 // kernel have no second moment.
 func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].distance == kernel.Euclidean }
 
-// metrics tries metrics that are learned in the view of the best candidate, and in that of levels: among many
+// metrics tries metrics that are learned in the views of the best candidate and of levels: among many
 // columns that do not matter, levels help once a metric tells which do.
 func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	views := []string{field[0].View}
@@ -102,7 +102,7 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 }
 
 // metricsIn tries metrics that are learned from the best smooth candidate in a view, and again from
-// the best one that has such a metric, as long as that helps; full ones only if the view is that of
+// the best one that has such a metric, as long as that helps; full ones only in the view of
 // the best candidate then.
 func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *level) ([]*entry, error) {
 	first := r.plain(field, view)
@@ -209,7 +209,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 	return next, r.tryAll(ctx, next, l)
 }
 
-// learn learns a metric from a fit to the rows without one part; to those of all parts for the one after
+// learn learns a metric from a fit to the rows without one part; to the rows of all parts for the one after
 // the last.
 func (r *runner) learn(parent *entry, kind string, part int, l *level, threads int) (*learned, error) {
 	x, steps := r.views[parent.View], []features.Recipe(nil)

@@ -14,7 +14,7 @@ type RadialRows struct {
 	At   []int // where each row of the matrix is among them; 0 of others
 }
 
-// NewRadialRows returns those of n rows for which has is true.
+// NewRadialRows returns the rows among n for which has is true.
 func NewRadialRows(n int, has func(row int) bool) *RadialRows {
 	r := &RadialRows{At: make([]int, n)}
 	for i := range n {

@@ -30,7 +30,7 @@ type Options struct {
 	Features int    // number of features of the model; 0 is kernel.DefaultFeatures
 	Threads  int    // to compute with; at least 1 is used; the result does not depend on it
 	// Enough is asked before each trial: once it is true the search ends, with the best candidate
-	// until then. Nil is never. The first trials, those of the kernels in the first view, are made
+	// until then. Nil is never. The first trials, of the kernels in the first view, are made
 	// in any case.
 	Enough func() bool
 	// Progress is called with a readable line after each round of trials; may be nil.
@@ -39,7 +39,7 @@ type Options struct {
 
 // Result is what a search found.
 type Result struct {
-	// Default is the last trial of the default candidate, Chosen that of the chosen one.
+	// Default is the last trial of the default candidate, Chosen of the chosen one.
 	Default Trial   `json:"default"`
 	Chosen  Trial   `json:"chosen"`
 	Tried   int     `json:"tried"` // candidates
@@ -405,7 +405,7 @@ func (r *runner) simplest(field []*entry) *entry {
 	return chosen
 }
 
-// narrowest returns the candidate with the smallest width, at least half of that of chosen and within a
+// narrowest returns the candidate with the smallest width, at least half of chosen's and within a
 // standard error of it, that differs in nothing else: where there are more rows than a pilot has, the
 // best width is smaller.
 func (r *runner) narrowest(field []*entry, chosen *entry) *entry {

@@ -135,7 +135,7 @@ func (s *scaled) median(of kernel.Distance) (float64, error) {
 	return m, err
 }
 
-// between returns the distances of rows, which those of the next level replace.
+// between returns the distances of rows, which the next level's replace.
 func (s *scaled) between(of kernel.Distance, rows *RadialRows, threads int) *Distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -73,7 +73,7 @@ type Listing struct {
 //
 // In several stripes (Scan.Stripes), each element of a lane has only the parts of a ridge.Stripe.
 //
-// The sums themselves do not pass through the runner: those of a lane are D²/2 numbers for each
+// The sums themselves do not pass through the runner: a lane has D²/2 numbers for each
 // fold, and a runner would copy, encode and hold them several times.
 func Sums(s beam.Scope, sc transforms.Scan, st State) (parts, reports beam.PCollection) {
 	s = s.Scope("gram.Sums")

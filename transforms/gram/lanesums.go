@@ -29,7 +29,7 @@ type laneSums struct {
 	some     int      // rows of a full file
 }
 
-// checkpoints are those of a lane.
+// checkpoints are the parts that a lane has stored.
 type checkpoints struct {
 	attempt string // names the files of checkpoints, with their number
 	saves   int
@@ -170,7 +170,7 @@ func (s *laneSums) clear() {
 	}
 }
 
-// load adds the parts to the sums, or sets the rows to those of the parts.
+// load adds the parts to the sums, or sets the rows to the rows of the parts.
 func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	if s.pass.Fold.Rows {
 		return s.setRows(ctx, parts)

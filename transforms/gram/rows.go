@@ -75,7 +75,7 @@ func (s *laneSums) storeSome(ctx context.Context, name string,
 	return parts, g.Wait()
 }
 
-// setRows sets the rows to those of a checkpoint.
+// setRows sets the rows to a checkpoint's.
 func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	var rest []stored
 	for _, part := range parts {

@@ -47,7 +47,7 @@ type FitReport struct {
 	Lambda float64     `json:"lambda"`
 	Rows   int64       `json:"rows"`
 	Table  []ridge.Row `json:"table,omitempty"`
-	// FoldErrors are those of ridge.Solution.
+	// FoldErrors is ridge.Solution.FoldErrors.
 	FoldErrors [][]float64 `json:"fold_errors,omitempty"`
 	// Variance of each of several targets.
 	Variance []float64 `json:"variance,omitempty"`
@@ -66,10 +66,10 @@ type FitReport struct {
 
 // Written has the digests of the files that a solve writes.
 type Written struct {
-	// WeightsSHA256 is that of State.Weights.
+	// WeightsSHA256 belongs to State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
-	// TrialsSHA256 is that of State.Trials, which has the fits of all rows of Table that
+	// TrialsSHA256 belongs to State.Trials, which has the fits of all rows of Table that
 	// did not fail; "" if there is none.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
 }
@@ -158,7 +158,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 }
 
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of
-// a class, before the solve, which takes long. The head is that of the fold's sum.
+// a class, before the solve, which takes long. The head belongs to the fold's sum.
 func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // of the head alone
 	if err := sum.SetPart(0, head); err != nil {
@@ -168,14 +168,14 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 }
 
 // floor returns the λ that is equivalent to rounding the features of m to the grid of the fold.
-// Copies of a row are rounded alike: for m frequent rows, rounded features are those of a
+// Copies of a row are rounded alike: for m frequent rows, rounded features are features of a
 // kernel with D·Step²/12 more on its diagonal, in directions that have an m-th of the
 // rows each, by which weights distinguish rows that the features of a prediction may not.
 func (p *Pass) floor(m features.Gridded, dim int) float64 {
 	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Fold.Steps)) * max(1, float64(dim)*p.meanShare())
 }
 
-// solveRidge returns the fit to all rows and, if requested, the fit to those of all folds
+// solveRidge returns the fit to all rows and, if requested, the fit to the rows of all folds
 // but the first; and the latter for each λ of a path, if that is not too large. chosen is
 // State.Chosen.
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int,
@@ -191,7 +191,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 		opts.Lambda, opts.Smaller, opts.Judge = chosen, nil, ridge.JudgeNone
 	}
 	if (p.Copies != nil || p.Fold.Apart != nil) && p.Fold.Steps > blas.MostByte {
-		// Stop where errors of copies are no longer those of predictions. On 8 bits a smaller λ
+		// Stop where errors of copies are no longer the errors of predictions. On 8 bits a smaller λ
 		// says whether a finer grid is needed.
 		least := ridge.FloorFactor * p.floor(m, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })

@@ -38,9 +38,9 @@ type State struct {
 	Fit string // the result: λ, the table of the path
 	// Weights is a safetensors file of the fit.
 	Weights string
-	// HeldOut is that of the fit without the first fold, if Fold.HeldOut asks for it.
+	// HeldOut has the weights of the fit without the first fold, if Fold.HeldOut asks for it.
 	HeldOut string
-	// Trials is that of the fits without the first fold for each λ that was tried, in
+	// Trials has the weights of the fits without the first fold for each λ that was tried, in
 	// order.
 	Trials string
 	// Chosen, unless empty, holds the λ that the trials chose: it alone is solved for, and
@@ -187,7 +187,7 @@ func addTo(dst []float64, part []byte) error {
 	return nil
 }
 
-// addAll adds runs to numbers, several runs at a time, without allocating theirs. to returns those of a key.
+// addAll adds runs to numbers, several runs at a time, without allocating theirs. to returns the numbers of a key.
 func addAll(ctx context.Context, dir string, runs []stored, threads int, to func(key int) []float64) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, threads))

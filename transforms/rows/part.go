@@ -25,7 +25,7 @@ type count struct {
 	// Copies are rows that are counted apart from the sums, because the recipe says that they are
 	// frequent; as profile.AppendContents encodes them.
 	Copies []byte `json:"copies,omitempty"`
-	Files  []file `json:"files,omitempty"` // with sums that add up to those of the rows
+	Files  []file `json:"files,omitempty"` // with sums that add up to the sums of the rows
 	// Contents are the hashes of the rows, as gram.Summer.TakeContents returns them, unless there
 	// are too many.
 	Contents []byte `json:"contents,omitempty"`

@@ -23,7 +23,7 @@ import (
 type Recipe struct {
 	Dir    string // of the model, which workers read
 	Digest string // sums.Recipe.Digest; "" takes that which Dir has when rows come
-	// Classes that rows may have besides those of the recipe.
+	// Classes that rows may have besides the recipe's.
 	Classes []string
 	// Shards, unless 0, is the number of groups into which the rows of a window are put, each of
 	// which is summed on one worker when the window ends. 0 sums the rows of a window in every

@@ -35,7 +35,7 @@ type result struct {
 	Row      []byte // the element, encoded, where a runner does not fuse the steps
 
 	row any    // the element, if it is wanted
-	at  *place // of the row; nil for that of the element that is being processed
+	at  *place // of the row; nil for the element that is being processed
 }
 
 // place is where an element is in a collection.

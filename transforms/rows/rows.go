@@ -12,7 +12,7 @@
 // Rows are elements of any struct type, whose fields are columns by their names or tags (see
 // records.Tag); or of the type Row; or pairs of a key and either. What a field means is what a
 // field of a file means to the jobs of the command: the types of columns, categories, missing
-// values, labels and weights are those of the model. So are the results, bit for bit.
+// values, labels and weights are read as for the model. Results equal the model's, bit for bit.
 //
 // Collections may be bounded or not, and in any windows: results have the window, the timestamp
 // and the pane of their row. Rows that cannot be used are elements of a second collection, with

@@ -59,7 +59,7 @@ func splitLosses(r result, use func(string, losses), reject func(Rejected)) {
 	use(r.Model, losses{len(r.Values) == 0, r.Losses})
 }
 
-// tally sums losses exactly: those of a classifier, or their squares.
+// tally sums losses exactly: the log losses of a classifier, or squared errors.
 type tally struct {
 	Rows       int64
 	Classifies bool

@@ -44,13 +44,13 @@ type Stored struct {
 // PCollection<Stored> of them.
 //
 // If windows have triggers or allow rows to be late, each later pane with rows is a further
-// directory of the window: dt=2026-11-20-part-2, and so on. Their sums add up to those of all rows
+// directory of the window: dt=2026-11-20-part-2, and so on. Their sums add up to the sums of all rows
 // of the window. Panes must discard what they have fired (beam.PanesDiscard); Store panics if they
 // accumulate. Runners drop rows that are later than windows allow, and count them.
 //
 // A directory is whole or absent. One that exists with the same sums is left as it is, so that a
 // step may be repeated; with others it is an error. The sums of a bundle are a file below out.parts
-// until those of the window are stored. A bundle that failed may leave its file there.
+// until the sums of the window are stored. A bundle that failed may leave its file there.
 func Store(s beam.Scope, r Recipe, out string, of Sums) beam.PCollection {
 	s = s.Scope("rows.Store")
 	w := of.all.WindowingStrategy()

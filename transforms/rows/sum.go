@@ -38,7 +38,7 @@ type Sums struct {
 	all beam.PCollection // PCollection<summed>
 }
 
-// Sum sums rows by a recipe, each window separately. The rows are as those of Predict, with
+// Sum sums rows by a recipe, each window separately. The rows are as for Predict, with
 // labels, and with weights if the recipe has any. Sums of all rows at once and of windows that are
 // added up later (bochner fit --sums) are the same, bit for bit, as those of the rows in files. It
 // panics if elements cannot be rows.
@@ -69,7 +69,7 @@ func Sum(s beam.Scope, r Recipe, rows beam.PCollection) Sums {
 // summed is the sums of some rows of a window, or a rejected row.
 type summed struct {
 	Count    count
-	Parts    [][]float64 // by their keys, those of one fold after those of another
+	Parts    [][]float64 // by their keys, one fold after another
 	Rejected *Rejected
 
 	at *place
@@ -83,7 +83,7 @@ func rejectedOf(x summed, emit func(Rejected)) {
 
 // Limits of the memory of a bundle, in bytes.
 const (
-	maxOpen    = 128 << 20 // of sums, but for those of one window
+	maxOpen    = 128 << 20 // of sums, but for one window's
 	maxWaiting = 64 << 20  // of rows that wait to be summed
 )
 

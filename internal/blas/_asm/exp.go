@@ -74,7 +74,7 @@ func exp(m machine) {
 		VSUBPD(y, lo, y)
 		VSUBPD(y, hi, y)
 		VADDPD(y, one, y)
-		// The power of two is added to the exponent, which stays that of a normal number.
+		// The power of two is added to the exponent; the number stays normal.
 		if m.bytes == 64 {
 			VCVTPD2DQ(k, reg.Y6)
 			VPMOVSXDQ(reg.Y6, c)

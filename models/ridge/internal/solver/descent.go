@@ -9,7 +9,7 @@ import (
 
 // LambdaDescent is a search among Values. Values are known by their positions.
 type LambdaDescent struct {
-	Values  []float64 // those of Smaller first, ascending
+	Values  []float64 // the ones of Smaller first, ascending
 	Smaller int       // how many are tried only while each does better than the one above
 	Judges  []int     // the folds
 	Rows    int64     // of the first of them
@@ -31,7 +31,7 @@ type LambdaDescent struct {
 	Errors func(value int) (folds []float64, mean float64, why string)
 }
 
-// All tries all values on all folds, but those of Smaller only as long as each does better, and
+// All tries all values on all folds, but the ones of Smaller only as long as each does better, and
 // returns the best.
 func (s *LambdaDescent) All() (best int, err error) {
 	values := make([]int, len(s.Values)-s.Smaller)
@@ -184,7 +184,7 @@ const (
 	unknown  = 5
 )
 
-// margin is how much larger the mean of the errors of a value on some folds may be than that of the
+// margin is how much larger the mean of the errors of a value on some folds may be than the mean of the
 // best, if it may be smaller over all folds. The differences on the folds deviate from their mean
 // as those in the problem before and those on the folds that were tried; the mean of n of J draws
 // without replacement has the variance σ²(1/n − 1/J).

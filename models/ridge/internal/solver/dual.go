@@ -53,7 +53,7 @@ func kernelBytes(rows int64, dim, outputs, folds, threads int) int64 {
 // Fit says what a fit to the rows of all folds but one is like, each output with its factor.
 type Fit struct {
 	HeldOut float64 // Σ squares of the errors on the rows of that one
-	Train   float64 // and on those of the others
+	Train   float64 // and on the rows of the others
 	Squares float64 // of the weights
 }
 

@@ -19,7 +19,7 @@ type fold struct {
 	n     int       // 0 if the fold is empty
 	steps []int16   // n×D
 	y     []float64 // n×k
-	first int       // position of the first row among those of all folds
+	first int       // position of the first row among the rows of all folds
 }
 
 // NewDual returns the dual problem of the rows of all folds, on a grid of that many steps from 0 to the

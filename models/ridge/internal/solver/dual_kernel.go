@@ -50,7 +50,7 @@ func (k *kernel) subtract(block []float64, first, column, columns, threads int) 
 }
 
 // centre subtracts the weighted means of rows and columns, where row i has the weight u_i², and multiplies
-// what is left by u_i·u_j: from the products of rows it makes those of centred rows, each times its u.
+// what is left by u_i·u_j: from the products of rows it makes products of centred rows, each times its u.
 func (k *kernel) centre(u []float64, threads int) {
 	// (z−z̄)·(z'−z̄) = z·z' − z·z̄ − z'·z̄ + z̄·z̄, of which all products are sums of the kernel.
 	with := make([]float64, k.n) // z·z̄

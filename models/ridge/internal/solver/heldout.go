@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// HeldOutSums are those of the rows of a fold, with features z and targets q on their grids.
+// HeldOutSums are sums over the rows of a fold, with features z and targets q on their grids.
 type HeldOutSums struct {
 	N       float64     // of the rows, or of their weights
 	Columns []float64   // Σz, length D

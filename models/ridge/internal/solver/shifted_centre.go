@@ -3,7 +3,7 @@ package solver
 import "github.com/bochner-ml/bochner/internal/blas"
 
 // Centre sets the matrix A of descents to G - s sᵀ/n, for a matrix G in the tiles of its lower
-// triangle (as blas.NewTiles), from which those of minus are subtracted; minus may be nil.
+// triangle (as blas.NewTiles), from which minus is subtracted; minus may be nil.
 func (m *Matrix) Centre(tiles, minus [][]float64, s []float64, n float64) {
 	if m.a == nil {
 		m.a = blas.NewSymmetric(m.dim)
@@ -42,7 +42,7 @@ func centre(dst, g, less, s []float64, of, n float64) {
 }
 
 // CentreTiles stores G - s sᵀ/n in dst, for a matrix G in the tiles of its lower triangle, from
-// which those of minus are subtracted, which may be nil: for SolveTiles. dst may be the tiles.
+// which minus is subtracted, which may be nil: for SolveTiles. dst may be the tiles.
 func (m *Matrix) CentreTiles(dst, tiles, minus [][]float64, s []float64, n float64) {
 	blas.EachTile(m.dim, m.Threads, func(_, _, i, j int) {
 		for row := i * blas.TileDim; row < i*blas.TileDim+blas.TileRows(m.dim, i); row++ {

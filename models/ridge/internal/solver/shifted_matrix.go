@@ -24,7 +24,7 @@ func NewMatrix(n, threads int) Matrix {
 	}
 }
 
-// Tiles returns tiles (as blas.NewTiles) of any numbers to compute in. Their memory is that of the
+// Tiles returns tiles (as blas.NewTiles) of any numbers to compute in. Their memory belongs to the
 // matrix of descents, if there is one, which is lost.
 func (m *Matrix) Tiles() [][]float64 {
 	switch {

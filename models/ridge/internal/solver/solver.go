@@ -20,7 +20,7 @@ package solver
 
 import "github.com/bochner-ml/bochner/internal/blas"
 
-// Shape is that of a system, D features and k outputs, and of its sum, which has so many columns of
+// Shape describes a system, with D features and k outputs, and its sum, which has so many columns of
 // cross products and numbers in its head.
 type Shape struct{ Dim, Outputs, Width, Head int }
 

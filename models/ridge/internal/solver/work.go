@@ -16,7 +16,7 @@ type work struct{ d, k float64 }
 // touch returns the seconds to read and write a square of all features.
 func (w work) touch() float64 { return w.d * w.d * touchTime }
 
-// product is that of all weights with a square.
+// product multiplies all weights with a square.
 func (w work) product() float64 { return w.touch()/2 + 2*w.d*w.d*w.k/doubleSpeed }
 
 // exact solves a system by a factor in float64.
@@ -68,7 +68,7 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	if few {
 		n := float64(rows)
 		rest := n * (1 - held)
-		sums := (n*w.d*w.d + n*n*w.d) / exactSpeed // that of all rows, and the kernel
+		sums := (n*w.d*w.d + n*n*w.d) / exactSpeed // the sum of all rows, and the kernel
 		solve := rest*rest*rest/3/doubleSpeed + 2*rest*rest*touchTime + 2*n*w.d*w.k/thinSpeed + n*w.d*turnTime
 		return fit + part + sums + systems*solve
 	}
