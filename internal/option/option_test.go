@@ -58,11 +58,11 @@ func find(t *testing.T, list []*Option, name string) *Option {
 func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 	v := every{width: width{Width: "median"}, Rate: 0.25, Weights: []string{"a,b", "c"}, Time: 90 * time.Second}
 	want := []Option{
-		{Name: "width", Help: "Width of the kernel.", Default: "median"}, {Name: "gamma", Help: "Instead of a width.", Default: "0"},
-		{Name: "name"}, {Name: "yes", Default: "false"}, {Name: "count", Default: "0"}, {Name: "bytes", Default: "0"}, {Name: "seed", Default: "0"},
-		{Name: "rate", Help: "Learning rate.", Default: "0.25"}, {Name: "weights", Default: `"a,b",c`}, {Name: "time", Default: "1m30s"},
-		{Name: "form", Help: "Form of the features.", Default: "paired", Values: []string{"paired", "offset"}},
-		{Name: "pick", Values: []string{"top", "draw"}},
+		{Tag: Tag{Name: "width", Help: "Width of the kernel."}, Default: "median"}, {Tag: Tag{Name: "gamma", Help: "Instead of a width."}, Default: "0"},
+		{Tag: Tag{Name: "name"}}, {Tag: Tag{Name: "yes"}, Default: "false"}, {Tag: Tag{Name: "count"}, Default: "0"}, {Tag: Tag{Name: "bytes"}, Default: "0"}, {Tag: Tag{Name: "seed"}, Default: "0"},
+		{Tag: Tag{Name: "rate", Help: "Learning rate."}, Default: "0.25"}, {Tag: Tag{Name: "weights"}, Default: `"a,b",c`}, {Tag: Tag{Name: "time"}, Default: "1m30s"},
+		{Tag: Tag{Name: "form", Help: "Form of the features."}, Default: "paired", Values: []string{"paired", "offset"}},
+		{Tag: Tag{Name: "pick"}, Values: []string{"top", "draw"}},
 	}
 	got := List(&v)
 	if len(got) != len(want) {
@@ -148,9 +148,9 @@ func TestAnOptionOfSeveralStructsIsListedOnceAndSetInAll(t *testing.T) {
 func TestStructsThatCannotBeListedPanic(t *testing.T) {
 	for want, add := range map[string]func(g *Group){
 		"does not point to a struct": func(g *Group) { g.Add("", every{}) },
-		"cannot be a field of type []int": func(g *Group) {
+		"cannot be a field of type []bool": func(g *Group) {
 			g.Add("", &struct {
-				X []int `flag:"x"`
+				X []bool `flag:"x"`
 			}{})
 		},
 		"cannot be a field of type option.kind": func(g *Group) {
