@@ -119,8 +119,11 @@ func omitted(t reflect.Type, tags reflect.StructTag) []string {
 }
 
 func (g *Group) addField(owner string, s reflect.Type, f reflect.StructField, value reflect.Value, tags reflect.StructTag) {
-	o := newOption(value, tags)
-	if !f.IsExported() || o.typeName(value) == "" {
+	var o *Option
+	if f.IsExported() {
+		o = newOption(value, tags)
+	}
+	if o == nil || o.typeName(value) == "" {
 		panic(fmt.Sprintf("option: %s.%s: an option cannot be a field of type %v", s, f.Name, f.Type))
 	}
 	if at := slices.IndexFunc(g.Options, func(has *Option) bool { return has.Name == o.Name }); at >= 0 {
