@@ -20,8 +20,8 @@
 //	unit         bytes: a number that can be written as 8GB; days: one that can be written as 90d
 //	omit         fields of this struct that are no options here
 //
-// A field that is a struct adds its options if it is embedded or has the tag group, and a slice with
-// that tag adds those of the structs in it. The default of an option is the value of its field when it
+// A field that is a struct adds its options if it is embedded or has the tag group (group:"" is the group
+// of the struct around it), and a slice with that tag adds those of the structs in it. The default of an option is the value of its field when it
 // is listed. Where the tag help is missing, a type with a method Help() (help string, values []string)
 // has help and values for all its fields. A *Option is a value of a command-line flag (package pflag).
 //
@@ -88,10 +88,10 @@ func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag) {
 	omit := omitted(s.Type(), tags)
 	for i := range s.NumField() {
 		f, value := s.Type().Field(i), s.Field(i)
-		_, grouped := f.Tag.Lookup("group")
+		group, grouped := f.Tag.Lookup("group")
 		inherited := f.Tag
-		if !grouped && tags.Get("group") != "" {
-			inherited = reflect.StructTag(fmt.Sprintf("%s group:%q", f.Tag, tags.Get("group")))
+		if group == "" {
+			inherited = reflect.StructTag(fmt.Sprintf("group:%q %s", tags.Get("group"), f.Tag))
 		}
 		switch {
 		case slices.Contains(omit, f.Name):
@@ -178,6 +178,9 @@ func (g *Group) Misplaced(owner string) *Option {
 	}
 	return nil
 }
+
+// Self returns o. The values of flags that wrap an option have this method, too.
+func (o *Option) Self() *Option { return o }
 
 // Given tells whether Set was called.
 func (o *Option) Given() bool { return o.given }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // execute runs the command line, trainings without a search unless they name one, and returns its exit code
@@ -331,19 +330,6 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 		code, out, stderr := execute(c.args...)
 		if code != 2 || !strings.Contains(stderr, c.word) || !strings.Contains(stderr, "--help") || out != "" {
 			t.Errorf("%v: exit code %d, %q, want 2 and %q", c.args, code, stderr, c.word)
-		}
-	}
-}
-
-func TestNumbers(t *testing.T) {
-	for text, want := range map[string][]float64{"": nil, "auto": nil, "1": {1}, "1e-3, 0.5,2": {1e-3, 0.5, 2}} {
-		if got, err := numbers("lambda", text); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"x", "1,", "1;2", "1,auto"} {
-		if _, err := numbers("lambda", text); exit.Code(err) != exit.CodeUsage {
-			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -39,41 +38,27 @@ func Attach(root *cobra.Command) {
 // command returns `bochner help`.
 func (m *manual) command() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Print the help of a command",
-		Long: `Help prints what a command does, with examples and its most common flags.
-
-With --json it prints all commands and all their flags for programs.`,
-		Example: `  bochner help train --help_all
-  bochner help --json`,
-		Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, c := range cmd.Root().Commands() {
-				if !c.Hidden && len(args) == 0 {
-					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
-				}
+	cmd := described("help")
+	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, c := range cmd.Root().Commands() {
+			if !c.Hidden && len(args) == 0 {
+				names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
 			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			about := cmd.Root()
-			if len(args) > 0 {
-				var err error
-				if about, _, err = cmd.Root().Find(args); err != nil {
-					return err
-				}
-			}
-			if asJSON {
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetEscapeHTML(false)
-				enc.SetIndent("", "  ")
-				return enc.Encode(Describe(about))
-			}
-			about.HelpFunc()(about, nil)
-			return nil
-		},
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		about, _, err := cmd.Root().Find(args)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return writeJSON(cmd.OutOrStdout(), Describe(about))
+		}
+		about.HelpFunc()(about, nil)
+		return nil
 	}
 	cmd.Flags().BoolP("help", "h", false, "Print this help.")
 	cmd.Flags().BoolFunc("help_all", "Print all flags of the command.", func(string) error {

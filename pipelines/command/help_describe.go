@@ -48,5 +48,5 @@ func Describe(cmd *cobra.Command) Description {
 
 func describeFlag(cmd *cobra.Command, group string, f *pflag.Flag) FlagDescription {
 	_, help := pflag.UnquoteUsage(f)
-	return FlagDescription{f.Name, f.Value.Type(), f.DefValue, group, isCommon(cmd, f), Takes(f).Choices(), help}
+	return FlagDescription{f.Name, f.Value.Type(), f.DefValue, group, isCommon(cmd, f), optionOf(f).Values, help}
 }
