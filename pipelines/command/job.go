@@ -33,8 +33,8 @@ type jobFlags struct {
 	Config string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
 }
 
-// newCommand returns the command that help/NAME.txt describes. Its flags are the options of the struct
-// that options points to, more options, and, if the struct holds a job.Options, those of jobs.
+// newCommand returns the command that help/NAME.txt describes. Its flags are more options, those
+// of the struct that options points to, and, if the struct holds a job.Options, those of jobs.
 func newCommand(name string, options any, run runFunc, more ...*option.Option) *cobra.Command {
 	cmd := described(name)
 	fs := cmd.Flags()
@@ -43,7 +43,7 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 	if data != nil {
 		data.Formats = dataset.NewOptions()
 	}
-	addOptions(cmd, append(option.List(options), more...))
+	addOptions(cmd, append(more, option.List(options)...))
 	addOptions(cmd, option.List(new(printFlags)))
 	if opts != nil {
 		addOptions(cmd, option.List(new(jobFlags)))

@@ -43,7 +43,7 @@ type GameOptions struct {
 
 	Harmonics int `flag:"harmonics" help:"For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000."`
 
-	iterative.Running // Partitions 0 is defaultPartitions
+	iterative.Running `group:"Iterative learners"` // Partitions 0 is defaultPartitions
 }
 
 // Limits of the sample.
