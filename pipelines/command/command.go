@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	case err == nil:
 		return exit.CodeOK
 	case !errors.As(err, &started):
-		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", InOneLine(transforms.FaultText(err)), cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(transforms.FaultText(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
 	code = exit.Code(err)
@@ -179,7 +179,7 @@ func onWorker(args []string) bool {
 func newRoot() *cobra.Command {
 	root := described("bochner")
 	root.Version, root.SilenceErrors, root.SilenceUsage, root.Args = engine.Version(), true, true, nil
-	root.SetFlagErrorFunc(WrongFlag)
+	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
 		remote.UseStorageEmulator(address)
 		return nil
@@ -192,7 +192,7 @@ func newRoot() *cobra.Command {
 		featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(),
 		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),
 	)
-	Attach(root)
-	Complete(root)
+	attachHelp(root)
+	addCompletion(root)
 	return root
 }

@@ -121,7 +121,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 				}
 				continue
 			}
-			if !strings.Contains(out, Wrap(cmd.Long, "", UnknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
+			if !strings.Contains(out, wrap(cmd.Long, "", unknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
 				t.Errorf("%v:\n%s", args, out)
 			}
 			if strings.Contains(out, "--job_endpoint") || strings.Contains(out, "--endpoint string") || strings.Contains(out, "test.v") {
@@ -278,7 +278,7 @@ func TestConfigSetsFlagsOfEveryKind(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--config", name, "--features", "50"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := ReadConfig(cmd); err != nil {
+	if err := readConfig(cmd); err != nil {
 		t.Fatal(err)
 	}
 	for flag, want := range map[string]string{

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Placeholder returns the placeholder for the value of a flag in its help.
-func Placeholder(f *pflag.Flag) string {
+// placeholder returns the placeholder for the value of a flag in its help.
+func placeholder(f *pflag.Flag) string {
 	o := optionOf(f)
 	if o.Placeholder != "" {
 		return o.Placeholder
@@ -30,10 +30,10 @@ func Placeholder(f *pflag.Flag) string {
 }
 
 // Complete adds shell completion of the values of all flags.
-func Complete(root *cobra.Command) {
+func addCompletion(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || Placeholder(f) == "" {
+			if f.Hidden || placeholder(f) == "" {
 				return
 			}
 			if err := cmd.RegisterFlagCompletionFunc(f.Name, completion(f)); err != nil {
@@ -46,7 +46,7 @@ func Complete(root *cobra.Command) {
 // completion returns the function that offers the values of a flag which begin with a prefix.
 func completion(f *pflag.Flag) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		switch Placeholder(f) {
+		switch placeholder(f) {
 		case "DIR", "DIRS":
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		case "FILE", "FILES", "PATH":

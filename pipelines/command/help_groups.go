@@ -7,58 +7,58 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Titles are the headings of the groups of flags, in the order of the help.
-var Titles = []string{
+// titles are the headings of the groups of flags, in the order of the help.
+var titles = []string{
 	"Model and output", "Streams", "Retraining", "Data", "Columns of tables", "Features", "Comparison", "Learner",
 	"Iterative learners", "Learned features", "Job",
 }
 
-// OtherGroup is for flags without a group.
-const OtherGroup = "Other"
+// otherGroup is for flags without a group.
+const otherGroup = "Other"
 
-// MostFlags is the largest number of flags that --help shows.
-const MostFlags = 25
+// mostFlags is the largest number of flags that --help shows.
+const mostFlags = 25
 
-// FlagGroup is a group with its flags of one command.
-type FlagGroup struct {
+// flagGroup is a group with its flags of one command.
+type flagGroup struct {
 	Title string
 	Flags []*pflag.Flag
 }
 
-// Grouped returns the visible flags of a command by group, common ones first; with all, including those
+// grouped returns the visible flags of a command by group, common ones first; with all, including those
 // that only --help_all shows. hidden is the number of flags left out.
-func Grouped(cmd *cobra.Command, all bool) (shown []FlagGroup, hidden int) {
-	for _, title := range append(slices.Clone(Titles), OtherGroup) {
+func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
+	for _, title := range append(slices.Clone(titles), otherGroup) {
 		var common, more []*pflag.Flag
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			switch {
-			case f.Hidden || TitleOf(f) != title:
+			case f.Hidden || titleOf(f) != title:
 			case isMarked(f):
 				common = append(common, f)
 			default:
 				more = append(more, f)
 			}
 		})
-		if !all && countFlags(cmd) > MostFlags {
+		if !all && countFlags(cmd) > mostFlags {
 			hidden += len(more)
 			more = nil
 		}
 		if flags := append(common, more...); len(flags) > 0 {
-			shown = append(shown, FlagGroup{title, flags})
+			shown = append(shown, flagGroup{title, flags})
 		}
 	}
 	return shown, hidden
 }
 
-// TitleOf returns the title of a flag's group.
-func TitleOf(f *pflag.Flag) string {
+// titleOf returns the title of a flag's group.
+func titleOf(f *pflag.Flag) string {
 	switch group := optionOf(f).Group; {
 	case isHelp(f):
 		return "Job"
-	case slices.Contains(Titles, group):
+	case slices.Contains(titles, group):
 		return group
 	}
-	return OtherGroup
+	return otherGroup
 }
 
 func isHelp(f *pflag.Flag) bool { return f.Name == "help" || f.Name == "help_all" }
@@ -68,7 +68,7 @@ func isMarked(f *pflag.Flag) bool { return optionOf(f).Common || isHelp(f) }
 
 // isCommon tells whether --help of the command shows a flag.
 func isCommon(cmd *cobra.Command, f *pflag.Flag) bool {
-	return isMarked(f) || countFlags(cmd) <= MostFlags
+	return isMarked(f) || countFlags(cmd) <= mostFlags
 }
 
 // countFlags returns the number of flags of a command that are not hidden.

@@ -26,8 +26,8 @@ func TestHelpShowsTheCommonFlagsAndHelpAllTheRest(t *testing.T) {
 			continue
 		}
 		short := flagLine.FindAllString(must(t, cmd.Name(), "--help"), -1)
-		if len(short) > MostFlags {
-			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), MostFlags)
+		if len(short) > mostFlags {
+			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), mostFlags)
 		}
 		var want []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -47,14 +47,14 @@ func TestHelpShowsTheCommonFlagsAndHelpAllTheRest(t *testing.T) {
 }
 
 func TestEveryFlagIsInAGroup(t *testing.T) {
-	used := map[string]bool{OtherGroup: true}
+	used := map[string]bool{otherGroup: true}
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
-		used[TitleOf(f)] = true
-		if cmd.Name() != "help" && TitleOf(f) == OtherGroup {
+		used[titleOf(f)] = true
+		if cmd.Name() != "help" && titleOf(f) == otherGroup {
 			t.Errorf("%s --%s is in no group", cmd.Name(), f.Name)
 		}
 	})
-	for _, title := range Titles {
+	for _, title := range titles {
 		if !used[title] {
 			t.Errorf("no flag is in the group %q", title)
 		}
@@ -62,7 +62,7 @@ func TestEveryFlagIsInAGroup(t *testing.T) {
 }
 
 func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
-	for columns, want := range map[string]int{"": UnknownWidth, "100": 100, "60": 60, "10": Narrowest, "1000": Widest, "x": UnknownWidth} {
+	for columns, want := range map[string]int{"": unknownWidth, "100": 100, "60": 60, "10": narrowest, "1000": widest, "x": unknownWidth} {
 		t.Setenv("COLUMNS", columns)
 		_, flags, found := strings.Cut(must(t, "train", "--help_all"), "\nModel and output:")
 		if !found {
@@ -79,7 +79,7 @@ func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
 			t.Errorf("COLUMNS=%s: the longest line has %d characters, want %d or a little less", columns, longest, want)
 		}
 	}
-	if got, want := Wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
+	if got, want := wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -134,7 +134,7 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range Elsewhere {
+	for name, other := range elsewhere {
 		if train.Flags().Lookup(name) != nil {
 			t.Errorf("--%s is a flag of train", name)
 		}
@@ -142,7 +142,7 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 			t.Errorf("--%s stands for --%s, which train does not have", name, other.Flag)
 		}
 	}
-	for flag, values := range ValuesElsewhere {
+	for flag, values := range valuesElsewhere {
 		for theirs, ours := range values {
 			known := optionOf(train.Flags().Lookup(flag)).Values
 			if !slices.Contains(known, ours) || slices.Contains(known, theirs) {
@@ -175,11 +175,11 @@ func TestNamesOfScikitLearnGiveTheSameModel(t *testing.T) {
 }
 
 func TestHelpAsJSONListsEveryFlag(t *testing.T) {
-	var all Description
+	var all description
 	if err := json.Unmarshal([]byte(must(t, "help", "--json")), &all); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]FlagDescription{}
+	got := map[string]flagDescription{}
 	for _, c := range all.Commands {
 		for _, f := range c.Flags {
 			got[c.Name+" "+f.Name] = f
@@ -202,7 +202,7 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, kernel.Names()) {
 		t.Errorf("%+v", k)
 	}
-	var one Description
+	var one description
 	if err := json.Unmarshal([]byte(must(t, "help", "train", "--json")), &one); err != nil || one.Name != "train" || len(one.Flags) < 50 {
 		t.Errorf("%s: %d flags: %v", one.Name, len(one.Flags), err)
 	}

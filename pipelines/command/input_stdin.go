@@ -16,21 +16,21 @@ import (
 // temporary file because jobs read data more than once.
 const maxStdin = 1 << 30
 
-// TakeStdin replaces - in the files of the data, if there is any data, by a file with what in has,
+// takeStdin replaces - in the files of the data, if there is any data, by a file with what in has,
 // which remove deletes.
-func TakeStdin(ctx context.Context, data *dataset.Options, in io.Reader) (remove func() error, err error) {
+func takeStdin(ctx context.Context, data *dataset.Options, in io.Reader) (remove func() error, err error) {
 	if data == nil || len(data.Data) != 1 || data.Data[0] != standardInput {
 		return func() error { return nil }, nil
 	}
-	name, remove, err := SpoolStdin(ctx, in)
+	name, remove, err := spoolStdin(ctx, in)
 	if err == nil {
 		data.Data, data.As = []string{name}, "standard input"
 	}
 	return remove, err
 }
 
-// SpoolStdin writes what in has to a temporary file, which remove deletes.
-func SpoolStdin(ctx context.Context, in io.Reader) (name string, remove func() error, err error) {
+// spoolStdin writes what in has to a temporary file, which remove deletes.
+func spoolStdin(ctx context.Context, in io.Reader) (name string, remove func() error, err error) {
 	dir, remove, err := engine.NewTemp(ctx)
 	if err != nil {
 		return "", nil, err

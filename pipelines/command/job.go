@@ -50,12 +50,12 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 		addBeamFlags(fs)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := ReadConfig(cmd); exit.Code(err) == exit.CodeStorage || errors.Is(err, iofs.ErrPermission) {
+		if err := readConfig(cmd); exit.Code(err) == exit.CodeStorage || errors.Is(err, iofs.ErrPermission) {
 			return &startedError{err}
 		} else if err != nil {
 			return err
 		}
-		if err := OwnNames(fs); err != nil {
+		if err := ownNames(fs); err != nil {
 			return err
 		}
 		if err := start(cmd, args, data, opts, run); err != nil {
@@ -81,7 +81,7 @@ func start(cmd *cobra.Command, args []string, data *dataset.Options, opts *job.O
 		}
 		opts.LimitMemory = true
 	}
-	remove, err := TakeStdin(cmd.Context(), data, cmd.InOrStdin())
+	remove, err := takeStdin(cmd.Context(), data, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}

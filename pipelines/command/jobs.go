@@ -70,7 +70,7 @@ func generateCommand() *cobra.Command {
 	})
 	var sets strings.Builder
 	for _, s := range sample.Sets {
-		Entry(&sets, s.Name, s.About, 16, UnknownWidth)
+		writeEntry(&sets, s.Name, s.About, 16, unknownWidth)
 	}
 	cmd.Long = strings.Replace(cmd.Long, "{sets}", strings.TrimSuffix(sets.String(), "\n"), 1)
 	cmd.Args = cobra.ExactArgs(1)
@@ -201,7 +201,7 @@ func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() erro
 	if o.Data.As != "" {
 		return nil, exit.Usage("--data and --ids cannot both be standard input: give one of them as a file")
 	}
-	o.IDs, remove, err = SpoolStdin(cmd.Context(), cmd.InOrStdin())
+	o.IDs, remove, err = spoolStdin(cmd.Context(), cmd.InOrStdin())
 	return remove, err
 }
 

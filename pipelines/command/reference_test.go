@@ -51,7 +51,7 @@ func writeCLI(w io.Writer) {
 			}
 		}
 	}
-	for _, title := range Titles {
+	for _, title := range titles {
 		var rows []string
 		for _, cmd := range root.Commands() {
 			for _, g := range allFlags(cmd) {
@@ -72,22 +72,22 @@ func writeCLI(w io.Writer) {
 	fmt.Fprintf(w, "\n## Shared flags\n\nSeveral commands have these flags; each names the ones that it has.\n")
 	for i, rows := range shared {
 		if len(rows) > 0 {
-			fmt.Fprintf(w, "\n### %s\n\n| | |\n|---|---|\n%s", Titles[i], strings.Join(rows, ""))
+			fmt.Fprintf(w, "\n### %s\n\n| | |\n|---|---|\n%s", titles[i], strings.Join(rows, ""))
 		}
 	}
 }
 
-func allFlags(cmd *cobra.Command) []FlagGroup {
+func allFlags(cmd *cobra.Command) []flagGroup {
 	if !cmd.IsAvailableCommand() {
 		return nil
 	}
-	shown, _ := Grouped(cmd, true)
+	shown, _ := grouped(cmd, true)
 	return shown
 }
 
 // flagRow describes a flag as a row of a table.
 func flagRow(f *pflag.Flag) string {
-	return fmt.Sprintf("| `%s` | %s |\n", strings.TrimSpace("--"+f.Name+" "+Placeholder(f)), strings.ReplaceAll(FlagHelp(f), "|", `\|`))
+	return fmt.Sprintf("| `%s` | %s |\n", strings.TrimSpace("--"+f.Name+" "+placeholder(f)), strings.ReplaceAll(flagHelp(f), "|", `\|`))
 }
 
 func writeReference(w io.Writer, cmd *cobra.Command, uses map[string]int) {

@@ -77,7 +77,7 @@ var placeFlags = strings.Fields("models sums_dir keep_sums day window held_out g
 func settings(cmd *cobra.Command) string {
 	var words []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if title := TitleOf(f); title != "Job" && title != OtherGroup && !slices.Contains(placeFlags, f.Name) {
+		if title := titleOf(f); title != "Job" && title != otherGroup && !slices.Contains(placeFlags, f.Name) {
 			words = append(words, fmt.Sprintf("--%s=%s", f.Name, f.Value))
 		}
 	})
