@@ -61,6 +61,24 @@ func TestEveryFlagIsInAGroup(t *testing.T) {
 	}
 }
 
+func TestEveryTextIsOfACommand(t *testing.T) {
+	files, err := texts.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := newRoot()
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".txt")
+		cmd, _, err := root.Find([]string{name})
+		if name == root.Name() {
+			cmd, err = root, nil
+		}
+		if err != nil || cmd.Name() != name || cmd.Short == "" || cmd.Long == "" || strings.Contains(cmd.Long, "Examples:") {
+			t.Errorf("%s: %q, %v", f.Name(), cmd.Name(), err)
+		}
+	}
+}
+
 func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
 	for columns, want := range map[string]int{"": unknownWidth, "100": 100, "60": 60, "10": narrowest, "1000": widest, "x": unknownWidth} {
 		t.Setenv("COLUMNS", columns)

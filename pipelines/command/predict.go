@@ -28,9 +28,9 @@ func predictCommand() *cobra.Command {
 		if o.Stream {
 			return nil, predictStream(cmd, o.StreamOptions)
 		}
-		streams := namesOf(&pipelines.StreamOptions{})
-		streams = slices.DeleteFunc(streams, func(name string) bool { return slices.Contains(namesOf(&o.PredictOptions), name) })
-		if err := refuse(cmd, streams, "is for --stream"); err != nil {
+		batches := namesOf(&pipelines.PredictOptions{})
+		only := slices.DeleteFunc(namesOf(&pipelines.StreamOptions{}), func(name string) bool { return slices.Contains(batches, name) })
+		if err := refuse(cmd, only, "is for --stream"); err != nil {
 			return nil, err
 		}
 		batch := o.PredictOptions // the flag --out keeps its value
