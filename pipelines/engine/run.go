@@ -33,7 +33,7 @@ type Engine struct {
 
 	// WorkerBytes is the memory that a worker with one lane may take, from which follows in how many
 	// stripes sums are added up; 0 is that of the machine in this process, and no limit elsewhere.
-	WorkerBytes int64 `flag:"worker_bytes" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Sums that are larger, and rows that are carried in place of them, are stored in stripes, for each of which the data is read again. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results."`
+	WorkerBytes int64 `flag:"worker_bytes" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Larger sums, or rows that are stored instead of them, are split into stripes, and the data is read once for each stripe. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results."`
 
 	Note func(format string, args ...any)
 }

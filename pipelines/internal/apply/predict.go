@@ -41,7 +41,7 @@ type PredictOptions struct {
 	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
 	// have moved from the rows of the training (sums.ColumnDrift.AtLeast); 0 for no bound. If one has
 	// moved farther, nothing is published.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column may have moved from the rows of the training; 0 for no bound. If one has certainly moved farther, nothing is written and the exit code is 4."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column may have moved from the rows of the training; 0 for no bound. If one has certainly moved further, nothing is written and the exit code is 4."`
 
 	Job job.Options `group:"Job"`
 }

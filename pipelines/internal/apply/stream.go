@@ -30,7 +30,7 @@ type StreamOptions struct {
 	PredictOptions
 
 	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory of the files that name what has no predictions, or of messages also a topic. The default is --out with -dead added."`
-	Reload time.Duration `flag:"reload" group:"Streams" default:"1m" help:"With --stream: how often --model is looked up; a new model takes the place of the old one between two files or messages. 0 is never."`
+	Reload time.Duration `flag:"reload" group:"Streams" default:"1m" help:"With --stream: how often --model is looked up; a new model replaces the old one between two files or messages. 0 is never."`
 	Poll   time.Duration `flag:"poll" group:"Streams" default:"5s" help:"With --stream: how often the files are listed."`
 	Settle time.Duration `flag:"settle" group:"Streams" default:"10s" help:"With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// are whole when they appear."`
 	MaxAge time.Duration `flag:"max_age" group:"Streams" help:"With --stream: files that were written longer ago are not read; 0 for all."`

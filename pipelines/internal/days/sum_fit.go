@@ -33,7 +33,7 @@ type FitOptions struct {
 	// column, the labels or the share of repeated rows from those of the recipe, and the features
 	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
 	// made and the error is an *exit.GateError that names it.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which the rows of a directory of sums may be away: a column or the labels from those of the recipe, the features of the model from those of the other directories; 0 for no bound. If they are certainly farther away, nothing is written, the exit code is 4, and the message names the directory."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which the rows of a directory of sums may be away: a column or the labels from the rows of the recipe, the features of the model from the other directories; 0 for no bound. If they are certainly further away, nothing is written, the exit code is 4, and the message names the directory."`
 
 	Job job.Options `group:"Job"`
 }

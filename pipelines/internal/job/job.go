@@ -28,7 +28,7 @@ import (
 // Options are the options of all jobs over data. None of them changes a result.
 type Options struct {
 	Engine engine.Engine `group:"Job"`
-	Work   string        `flag:"work" placeholder:"DIR" help:"Work directory, new or empty. The default is a hidden directory beside the output. It is removed when the job succeeds."`
+	Work   string        `flag:"work" placeholder:"DIR" help:"Work directory, new or empty. The default is a hidden directory next to the output. It is removed when the job succeeds."`
 	Resume bool          `flag:"resume,common" help:"Continue from what an interrupted run left in the work directory."`
 	Log    io.Writer     // progress and notes; nil discards them
 

@@ -41,7 +41,7 @@ type Options struct {
 	// are searched on a pilot of the rows: auto or none; "" is auto. What the other options set is not
 	// searched: neither a kernel, which is kept, nor a width, which leaves nothing to search. Where a
 	// search does not apply the model is that of none, and a note says why.
-	Search string `flag:"search,common" group:"Features" default:"auto" values:"auto,none" help:"How features are chosen that flags do not set: auto (view of the columns, kernel, width, metric and features beside them, by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048 features, unless --features is given."`
+	Search string `flag:"search,common" group:"Features" default:"auto" values:"auto,none" help:"How to choose what flags do not set: auto (searches the view of the columns, kernel, width, metric and extra features by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048 features, unless --features is given."`
 	// Size says how the number of features is chosen, up to that of the kernel.
 	Size tuning.SizeOptions `group:"Features"`
 	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
