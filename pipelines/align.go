@@ -23,13 +23,13 @@ import (
 
 // AlignOptions says which features to learn, and from which labelled data.
 type AlignOptions struct {
-	prepare.Spec // Kernel is learned or harmonic
-	Learned      tuning.GameOptions
-	Out          string // directory to create
+	prepare.Spec `omit:"Split,Room"` // Kernel is learned or harmonic
+	Learned      tuning.GameOptions  `group:"Learned features"`
+	Out          string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
 	// Folds is the number of folds of the rows. The first fold is not used, so that a training
 	// can report held-out errors on it; 0 is DefaultFolds, 1 learns from all rows.
-	Folds int
-	Curve string // file for a plot of the game's log, .png or .svg; "" for none
+	Folds int    `flag:"folds,common" group:"Learner" help:"Folds of the rows. The first fold is not used, so that train can choose lambda and report held-out errors on it; 0 is 5. 1 learns from all rows; nothing is then left to measure held-out errors on."`
+	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE" help:"File for a plot of the game's log, .png or .svg."`
 }
 
 // AlignResult describes the learned features.

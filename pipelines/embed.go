@@ -24,10 +24,10 @@ import (
 
 // EmbedOptions says which data to embed, and how.
 type EmbedOptions struct {
-	prepare.Spec
-	pca.Training
-	Model   string // directory to create
-	Picture string // file for a plot of the first two components, .png or .svg; "" for none
+	prepare.Spec `omit:"Split,Room"`
+	pca.Training `group:"Learner"`
+	Model        string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
+	Picture      string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
 }
 
 // EmbedResult describes the embedding.

@@ -19,10 +19,10 @@ import (
 // GenerateOptions says which sample data to generate.
 type GenerateOptions struct {
 	Set   string  // name of a sample.Set
-	Rows  int64   // at least 1
-	Seed  uint64  // another seed gives other rows of the same distribution
-	Noise float64 // standard deviation; negative is that of the set
-	Out   string  // file to create
+	Rows  int64   `flag:"rows,common" group:"Data" default:"2000" help:"Number of rows."`
+	Seed  uint64  `flag:"seed,common" group:"Data" default:"1" help:"Random seed; another seed gives other rows of the same distribution."`
+	Noise float64 `flag:"noise,common" group:"Data" default:"-1" help:"Standard deviation of the noise; below 0 is the set's own."`
+	Out   string  `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File to create; it must not exist."`
 }
 
 // Generated describes the file.
@@ -64,7 +64,10 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	err = storage.Create(ctx, o.Out, func(w io.Writer) error {
 		return set.WriteCSV(ctx, w, o.Rows, o.Seed, o.Noise)
 	})
-	return &Generated{o.Out, o.Rows}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Generated{o.Out, o.Rows}, nil
 }
 
 // WriteTo prints the result for people.

@@ -23,8 +23,8 @@ type Cauchy struct {
 // CauchyOptions are the options of the Cauchy kernel. The zero value is the default: the median width and
 // kernel.DefaultFeatures features in the paired form.
 type CauchyOptions struct {
-	Width    kernel.Width `flag:"width"`
-	Features int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+	Width    kernel.Width `flag:"width,common" placeholder:"NUMBER"`
+	Features int          `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 	Form     Form         `flag:"form"`
 }
 

@@ -25,9 +25,9 @@ type Gaussian struct {
 // GaussianOptions are the options of the Gaussian kernel. The zero value is the default: the median width and
 // kernel.DefaultFeatures features in the paired form.
 type GaussianOptions struct {
-	Width    kernel.Width `flag:"width"`
+	Width    kernel.Width `flag:"width,common" placeholder:"NUMBER"`
 	Gamma    float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
-	Features int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+	Features int          `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 	Draw     Draw         `flag:"draw" help:"How frequencies of the gaussian kernel are drawn: iid, orthogonal (smaller error), structured (faster for long rows)." values:"iid,orthogonal,structured"`
 	Form     Form         `flag:"form"`
 }

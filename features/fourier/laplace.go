@@ -25,9 +25,9 @@ type Laplace struct {
 // LaplaceOptions are the options of the Laplace kernel. The zero value is the default: the median width and
 // kernel.DefaultFeatures features in the paired form.
 type LaplaceOptions struct {
-	Width    kernel.Width `flag:"width"`
+	Width    kernel.Width `flag:"width,common" placeholder:"NUMBER"`
 	Gamma    float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
-	Features int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+	Features int          `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 	Form     Form         `flag:"form"`
 }
 

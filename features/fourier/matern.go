@@ -37,9 +37,9 @@ const maxNu = 100
 // MaternOptions are the options of the Matérn kernel. The zero value is the default: the median width and
 // kernel.DefaultFeatures features in the paired form, with smoothness 1.5.
 type MaternOptions struct {
-	Width    kernel.Width `flag:"width"`
+	Width    kernel.Width `flag:"width,common" placeholder:"NUMBER"`
 	Nu       float64      `flag:"nu" help:"Smoothness ν of the Matérn kernel."`
-	Features int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+	Features int          `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 	Form     Form         `flag:"form"`
 }
 

@@ -8,10 +8,10 @@ import (
 // Options are the options of the kernel of learned frequencies. The zero value learns
 // frequencies for kernel.DefaultFeatures features, beginning with frequencies of a Gaussian kernel of the median width.
 type Options struct {
-	Frequencies string       `flag:"frequencies" help:"Directory with the features that bochner align learned, for --kernel learned or harmonic. It includes the preprocessing."`
-	Width       kernel.Width `flag:"width"`
+	Frequencies string       `flag:"frequencies" placeholder:"DIR" help:"Directory with the features that bochner align learned, for --kernel learned or harmonic. It includes the preprocessing."`
+	Width       kernel.Width `flag:"width,common" placeholder:"NUMBER"`
 	Gamma       float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
-	Features    int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+	Features    int          `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 	Form        fourier.Form `flag:"form"`
 }
 

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Q        int `flag:"q" help:"Projections per unit of the maxout kernel."`
 	Pool     int `flag:"pool" help:"Number of projections that the units of the maxout kernel share; 0 gives each unit its own."`
-	Features int `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+	Features int `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 }
 
 const defaultQ = 4

@@ -12,10 +12,10 @@ import (
 // Options are the options of the kernel of a skeleton, of which File or Skeleton is given.
 // The default is kernel.DefaultFeatures features by Algorithm 1.
 type Options struct {
-	File     string    `flag:"skeleton" help:"YAML or JSON file with the computation skeleton of --kernel skeleton."`
+	File     string    `flag:"skeleton" placeholder:"FILE" help:"YAML or JSON file with the computation skeleton of --kernel skeleton."`
 	Skeleton *Skeleton // what File holds
 	Hybrid   bool      `flag:"hybrid" help:"Use the hybrid baseline for a skeleton: Fourier features in the lowest layer, random features above it."`
-	Features int       `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+	Features int       `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 }
 
 // maxFile bounds the size of a skeleton file.

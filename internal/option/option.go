@@ -1,14 +1,29 @@
 // Package option lists the options that structs hold: exported fields with tags, as in
 //
 //	type MaternOptions struct {
-//		Nu   float64 `flag:"nu" help:"Smoothness ν of the Matérn kernel."`
-//		Form Form    `flag:"form" help:"Form of the features." values:"paired,offset"`
-//		Width        // an embedded struct adds its own
+//		Nu       float64 `flag:"nu" help:"Smoothness ν of the Matérn kernel."`
+//		Features int     `flag:"features,common" help:"Number of random features."`
+//		Form     Form    `flag:"form" help:"Form of the features." values:"paired,offset"`
+//		Width            // an embedded struct adds its own
 //	}
 //
-// The default of an option is the value of its field when it is listed. Where the tag
-// help is missing, a type with a method Help() (help string, values []string) has help and
-// values for all its fields. A *Option is a value of a command-line flag (package pflag).
+// After the name follow the words common, for an option that the short help shows too, and hidden,
+// for one that no help shows. The other tags are:
+//
+//	help         what the option is, in a sentence; "{values}" stands for all its values
+//	values       all its values; those of a bool are the words for false and true
+//	default      what an option is whose field has its zero value when it is listed
+//	placeholder  what the help calls its value, such as DIR or FILE
+//	group        the heading in the help, of an option or of all options of a struct
+//	list         commas: a list with commas between its words; joined: several texts become one
+//	             with commas between
+//	unit         bytes: a number that can be written as 8GB; days: one that can be written as 90d
+//	omit         fields of this struct that are no options here
+//
+// A field that is a struct adds its options if it is embedded or has the tag group (group:"" is the group
+// of the struct around it), and a slice with that tag adds those of the structs in it. The default of an option is the value of its field when it
+// is listed. Where the tag help is missing, a type with a method Help() (help string, values []string)
+// has help and values for all its fields. A *Option is a value of a command-line flag (package pflag).
 //
 // NearestName and DidYouMean find the name that a misspelt word most likely stands for.
 //
@@ -26,20 +41,29 @@ import (
 
 // Option is one option of a struct, or of several structs that have one of that name.
 type Option struct {
-	Name    string
-	Help    string
+	Tag
 	Values  []string // all that it can be, if there is a list
 	Default string   // as text; "" for an empty list
-	Commas  bool     // a list whose words have no commas: the tag list is "commas"
-	Bytes   bool     // a whole number of bytes, which Set takes as 8GB too: the tag unit is "bytes"
 	Owners  []string // the names that Group.Add gave the structs
 
 	fields []reflect.Value
 	given  bool
 }
 
+// Tag is what the tags of a field say.
+type Tag struct {
+	Name        string
+	Help        string
+	Group       string
+	Placeholder string
+	List        string
+	Unit        string
+	Common      bool
+	Hidden      bool
+}
+
 // Group holds the options of several structs, of which one will be chosen later. An
-// option that several of them have is listed once, with the help and the default
+// option that several of them have is listed once, with the tags and the default
 // of the first, and is set in all of them.
 type Group struct {
 	Options []*Option // in the order of their first fields
@@ -60,52 +84,92 @@ func (g *Group) Add(owner string, v any) {
 	if p.Kind() != reflect.Pointer || p.Elem().Kind() != reflect.Struct {
 		panic(fmt.Sprintf("option: %T does not point to a struct", v))
 	}
-	g.add(owner, p.Elem())
+	g.add(owner, p.Elem(), "")
 }
 
-func (g *Group) add(owner string, s reflect.Value) {
+// add adds the options of a struct whose tags are those of the field that holds it.
+func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag) {
+	omit := omitted(s.Type(), tags)
 	for i := range s.NumField() {
 		f, value := s.Type().Field(i), s.Field(i)
-		name := f.Tag.Get("flag")
+		group, grouped := f.Tag.Lookup("group")
+		inherited := f.Tag
+		if group == "" {
+			inherited = reflect.StructTag(fmt.Sprintf("group:%q %s", tags.Get("group"), f.Tag))
+		}
 		switch {
-		case name != "":
-		case f.Anonymous && f.Type.Kind() == reflect.Struct:
-			g.add(owner, value)
-			continue
-		default:
-			continue
+		case slices.Contains(omit, f.Name):
+		case f.Tag.Get("flag") != "":
+			g.addField(owner, s.Type(), f, value, inherited)
+		case f.Type.Kind() == reflect.Struct && (f.Anonymous || grouped):
+			g.add(owner, value, inherited)
+		case f.Type.Kind() == reflect.Slice && grouped:
+			for j := range value.Len() {
+				g.add(owner, reflect.Indirect(value.Index(j).Elem()), inherited)
+			}
 		}
-		if !f.IsExported() || typeName(value) == "" {
-			panic(fmt.Sprintf("option: %s.%s: an option cannot be a field of type %v", s.Type(), f.Name, f.Type))
-		}
-		at := slices.IndexFunc(g.Options, func(o *Option) bool { return o.Name == name })
-		if at < 0 {
-			o := &Option{Name: name, Default: text(value), Commas: f.Tag.Get("list") == "commas", Bytes: f.Tag.Get("unit") == "bytes"}
-			o.Help, o.Values = help(f.Tag, value)
-			at, g.Options = len(g.Options), append(g.Options, o)
-		}
-		o := g.Options[at]
-		if len(o.fields) > 0 && o.fields[0].Type() != value.Type() {
-			panic(fmt.Sprintf("option: %s is a %v of %s and a %v of %s", name, o.fields[0].Type(), o.Owners[0], value.Type(), owner))
-		}
-		if slices.Contains(o.Owners, owner) {
-			panic(fmt.Sprintf("option: %s %s has two fields of the name %s", s.Type(), owner, name))
-		}
-		o.Owners, o.fields = append(o.Owners, owner), append(o.fields, value)
 	}
 }
 
-func help(tag reflect.StructTag, v reflect.Value) (help string, values []string) {
-	if list := tag.Get("values"); list != "" {
-		values = strings.Split(list, ",")
+// omitted returns the names of fields that the tag omit lists. It panics if a struct lacks one.
+func omitted(t reflect.Type, tags reflect.StructTag) []string {
+	names := strings.Fields(strings.ReplaceAll(tags.Get("omit"), ",", " "))
+	for _, name := range names {
+		if _, has := t.FieldByName(name); !has {
+			panic(fmt.Sprintf("option: %s has no field %s to omit", t, name))
+		}
 	}
-	if text, ok := tag.Lookup("help"); ok {
-		return text, values
+	return names
+}
+
+func (g *Group) addField(owner string, s reflect.Type, f reflect.StructField, value reflect.Value, tags reflect.StructTag) {
+	var o *Option
+	if f.IsExported() {
+		o = newOption(value, tags)
 	}
-	if h, ok := v.Interface().(interface{ Help() (string, []string) }); ok {
-		return h.Help()
+	if o == nil || o.typeName(value) == "" {
+		panic(fmt.Sprintf("option: %s.%s: an option cannot be a field of type %v", s, f.Name, f.Type))
 	}
-	return "", values
+	if at := slices.IndexFunc(g.Options, func(has *Option) bool { return has.Name == o.Name }); at >= 0 {
+		o = g.Options[at]
+	} else {
+		if text, has := tags.Lookup("default"); has && value.IsZero() {
+			if err := o.setField(value, text); err != nil {
+				panic(fmt.Sprintf("option: the default of %s: %v", o.Name, err))
+			}
+		}
+		o.Default = o.text(value)
+		g.Options = append(g.Options, o)
+	}
+	if len(o.fields) > 0 && o.fields[0].Type() != value.Type() {
+		panic(fmt.Sprintf("option: %s is a %v of %s and a %v of %s", o.Name, o.fields[0].Type(), o.Owners[0], value.Type(), owner))
+	}
+	if slices.Contains(o.Owners, owner) {
+		panic(fmt.Sprintf("option: %s %s has two fields of the name %s", s, owner, o.Name))
+	}
+	o.Owners, o.fields = append(o.Owners, owner), append(o.fields, value)
+}
+
+// newOption returns the option that tags describe, still without a field.
+func newOption(v reflect.Value, tags reflect.StructTag) *Option {
+	name, words, _ := strings.Cut(tags.Get("flag"), ",")
+	o := &Option{Tag: Tag{
+		Name: name, Help: tags.Get("help"), Group: tags.Get("group"), Placeholder: tags.Get("placeholder"),
+		List: tags.Get("list"), Unit: tags.Get("unit"), Common: words == "common", Hidden: words == "hidden",
+	}}
+	if h, ok := v.Interface().(interface{ Help() (string, []string) }); ok && o.Help == "" {
+		o.Help, o.Values = h.Help()
+	}
+	if list := tags.Get("values"); list != "" {
+		o.SetValues(strings.Split(list, ","))
+	}
+	return o
+}
+
+// SetValues sets what the option can be, and names it in the help.
+func (o *Option) SetValues(values []string) {
+	o.Values = values
+	o.Help = strings.ReplaceAll(o.Help, "{values}", strings.Join(values, ", "))
 }
 
 // Misplaced returns the first option that was given although the struct of that owner
@@ -119,32 +183,29 @@ func (g *Group) Misplaced(owner string) *Option {
 	return nil
 }
 
+// Self returns o. The values of flags that wrap an option have this method, too.
+func (o *Option) Self() *Option { return o }
+
 // Given tells whether Set was called.
 func (o *Option) Given() bool { return o.given }
 
 // Type names the type: string, bool, int, int64, uint64, float64, duration or
 // stringSlice. A type that reads and writes itself as text is a string.
-func (o *Option) Type() string { return typeName(o.fields[0]) }
+func (o *Option) Type() string { return o.typeName(o.fields[0]) }
 
 // String returns the value as text that Set takes.
 func (o *Option) String() string {
 	if o == nil || len(o.fields) == 0 {
 		return ""
 	}
-	return text(o.fields[0])
+	return o.text(o.fields[0])
 }
 
 // Set sets the fields from text. A list is separated by commas, with quotes as in
 // CSV; what is given first replaces the default, and more is added to it.
 func (o *Option) Set(text string) error {
 	for _, f := range o.fields {
-		if o.Bytes {
-			n, err := ParseBytes(text)
-			if err != nil {
-				return err
-			}
-			f.SetInt(n)
-		} else if err := set(f, text, o.given); err != nil {
+		if err := o.setField(f, text); err != nil {
 			return err
 		}
 	}

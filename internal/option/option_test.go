@@ -58,11 +58,11 @@ func find(t *testing.T, list []*Option, name string) *Option {
 func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 	v := every{width: width{Width: "median"}, Rate: 0.25, Weights: []string{"a,b", "c"}, Time: 90 * time.Second}
 	want := []Option{
-		{Name: "width", Help: "Width of the kernel.", Default: "median"}, {Name: "gamma", Help: "Instead of a width.", Default: "0"},
-		{Name: "name"}, {Name: "yes", Default: "false"}, {Name: "count", Default: "0"}, {Name: "bytes", Default: "0"}, {Name: "seed", Default: "0"},
-		{Name: "rate", Help: "Learning rate.", Default: "0.25"}, {Name: "weights", Default: `"a,b",c`}, {Name: "time", Default: "1m30s"},
-		{Name: "form", Help: "Form of the features.", Default: "paired", Values: []string{"paired", "offset"}},
-		{Name: "pick", Values: []string{"top", "draw"}},
+		{Tag: Tag{Name: "width", Help: "Width of the kernel."}, Default: "median"}, {Tag: Tag{Name: "gamma", Help: "Instead of a width."}, Default: "0"},
+		{Tag: Tag{Name: "name"}}, {Tag: Tag{Name: "yes"}, Default: "false"}, {Tag: Tag{Name: "count"}, Default: "0"}, {Tag: Tag{Name: "bytes"}, Default: "0"}, {Tag: Tag{Name: "seed"}, Default: "0"},
+		{Tag: Tag{Name: "rate", Help: "Learning rate."}, Default: "0.25"}, {Tag: Tag{Name: "weights"}, Default: `"a,b",c`}, {Tag: Tag{Name: "time"}, Default: "1m30s"},
+		{Tag: Tag{Name: "form", Help: "Form of the features."}, Default: "paired", Values: []string{"paired", "offset"}},
+		{Tag: Tag{Name: "pick"}, Values: []string{"top", "draw"}},
 	}
 	got := List(&v)
 	if len(got) != len(want) {
@@ -148,9 +148,9 @@ func TestAnOptionOfSeveralStructsIsListedOnceAndSetInAll(t *testing.T) {
 func TestStructsThatCannotBeListedPanic(t *testing.T) {
 	for want, add := range map[string]func(g *Group){
 		"does not point to a struct": func(g *Group) { g.Add("", every{}) },
-		"cannot be a field of type []int": func(g *Group) {
+		"cannot be a field of type []bool": func(g *Group) {
 			g.Add("", &struct {
-				X []int `flag:"x"`
+				X []bool `flag:"x"`
 			}{})
 		},
 		"cannot be a field of type option.kind": func(g *Group) {
@@ -232,5 +232,74 @@ func TestWrongSaysWhatIsWrong(t *testing.T) {
 		if got := fmt.Sprint(err); got != c.want && !(err == nil && c.want == "") {
 			t.Errorf("%s %q: %s, want %q", c.kind, c.text, got, c.want)
 		}
+	}
+}
+
+// nested has the structs of a job, as the flags of a command have them.
+type nested struct {
+	Data struct {
+		Format string   `flag:"format" default:"auto" help:"Format: {values}." values:"auto,csv"`
+		Weight string   `flag:"weight" group:"Columns" placeholder:"COLUMN"`
+		Drop   []string `flag:"drop"`
+		Each   []any    `group:""`
+	} `group:"Data" omit:"Drop"`
+	Unseen struct {
+		X int `flag:"unseen"`
+	}
+	Log string
+}
+
+func TestTagsOfStructsHoldForTheirOptions(t *testing.T) {
+	var v nested
+	v.Data.Each = []any{&width{Width: "7"}}
+	var got []string
+	for _, o := range List(&v) {
+		got = append(got, fmt.Sprintf("%s in %s, %q, %q, %s", o.Name, o.Group, o.Placeholder, o.Default, o.Help))
+	}
+	want := []string{
+		`format in Data, "", "auto", Format: auto, csv.`, `weight in Columns, "COLUMN", "", `,
+		`width in Data, "", "7", Width of the kernel.`, `gamma in Data, "", "0", Instead of a width.`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	defer func() {
+		if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), "has no field Seed to omit") {
+			t.Errorf("panic %v", r)
+		}
+	}()
+	List(&struct {
+		Data width `group:"" omit:"Seed"`
+	}{})
+}
+
+func TestTextsOfListsWordsAndUnits(t *testing.T) {
+	var v struct {
+		Lambda  []float64 `flag:"lambda,common"`
+		Budgets []int     `flag:"budgets" default:"64,256"`
+		Lower   bool      `flag:"case" values:"keep,lower"`
+		Window  int       `flag:"window,hidden" unit:"days"`
+		Gate    string    `flag:"gate" list:"joined" default:"better"`
+		Limit   *float64  `flag:"limit"`
+	}
+	list := List(&v)
+	for _, c := range []struct{ name, start, text, want, typ string }{
+		{"lambda", "auto", "1e-3, 0.5,2", "0.001,0.5,2", "string"}, {"lambda", "auto", "", "auto", "string"},
+		{"lambda", "auto", "x", `"x" is not a number`, "string"}, {"lambda", "auto", "1,", `"" is not a number`, "string"},
+		{"lambda", "auto", "1,auto", `"auto" is not a number`, "string"},
+		{"budgets", "64,256", "8", "8", "string"}, {"budgets", "64,256", "1.5", `"1.5" is not a whole number`, "string"},
+		{"case", "keep", "lower", "lower", "string"}, {"case", "keep", "upper", "want keep or lower", "string"},
+		{"window", "", "90d", "90d", "string"}, {"window", "", "7", "7d", "string"}, {"window", "", "0", "is not a number of days; write it as 90d", "string"},
+		{"gate", "better", "auc>=0.9", "auc>=0.9", "string"}, {"gate", "better", "rmse<=3", "auc>=0.9,rmse<=3", "string"},
+		{"limit", "", "0.25", "0.25", "float64"}, {"limit", "", "x", `"x" is not a number`, "float64"},
+	} {
+		o := find(t, list, c.name)
+		err := o.Set(c.text)
+		if got := o.String(); o.Default != c.start || o.Type() != c.typ || err == nil && got != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: default %q, %s %q, %v; want %q, %s %q", c.name, c.text, o.Default, o.Type(), got, err, c.start, c.typ, c.want)
+		}
+	}
+	if !list[0].Common || list[0].Hidden || list[3].Common || !list[3].Hidden {
+		t.Error("common and hidden are not those of the tags")
 	}
 }

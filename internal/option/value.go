@@ -1,11 +1,13 @@
 package option
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/csv"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,16 +22,20 @@ var (
 )
 
 // typeName returns "" for a type that options cannot have.
-func typeName(v reflect.Value) string {
+func (o *Option) typeName(v reflect.Value) string {
 	switch t := v.Type(); {
 	case t == duration:
 		return "duration"
 	case t.Implements(marshaler) && reflect.PointerTo(t).Implements(unmarshaler):
 		return "string"
-	case t == reflect.TypeFor[[]string]():
-		return "stringSlice"
 	case t.PkgPath() != "":
 		return ""
+	case t == reflect.TypeFor[[]string]():
+		return "stringSlice"
+	case v.Kind() == reflect.Bool && len(o.Values) == 2, o.Unit == "days", isNumbers(t):
+		return "string"
+	case t == reflect.TypeFor[*float64]():
+		return "float64"
 	}
 	switch v.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
@@ -38,7 +44,14 @@ func typeName(v reflect.Value) string {
 	return ""
 }
 
-func text(v reflect.Value) string {
+func isNumbers(t reflect.Type) bool {
+	return t == reflect.TypeFor[[]float64]() || t == reflect.TypeFor[[]int]()
+}
+
+// auto is the text of a list of numbers without any.
+const auto = "auto"
+
+func (o *Option) text(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case encoding.TextMarshaler:
 		b, err := x.MarshalText()
@@ -57,20 +70,108 @@ func text(v reflect.Value) string {
 		w.Write(x)
 		w.Flush()
 		return strings.TrimSuffix(b.String(), "\n")
+	case []float64, []int:
+		if v.Len() == 0 {
+			return auto
+		}
+		return strings.ReplaceAll(strings.Trim(fmt.Sprint(x), "[]"), " ", ",")
+	case *float64:
+		if x == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*x, 'g', -1, 64)
 	case float64:
 		return strconv.FormatFloat(x, 'g', -1, 64)
+	case bool:
+		if len(o.Values) == 2 {
+			return o.Values[map[bool]int{true: 1}[x]]
+		}
+		return strconv.FormatBool(x)
+	case int:
+		if o.Unit == "days" {
+			return days(x)
+		}
+		return strconv.Itoa(x)
 	default:
 		return fmt.Sprint(x)
 	}
 }
 
-func set(v reflect.Value, text string, more bool) error {
+// days returns a number of days as text, "" for none.
+func days(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n) + "d"
+}
+
+// setField sets a field from text, after what was given before.
+func (o *Option) setField(v reflect.Value, text string) error {
+	switch to := v.Addr().Interface().(type) {
+	case *bool:
+		if len(o.Values) != 2 {
+			return set(v, text)
+		}
+		i := slices.Index(o.Values, text)
+		if i < 0 {
+			return fmt.Errorf("want %s", strings.Join(o.Values, " or "))
+		}
+		*to = i == 1
+	case *string:
+		if o.List == "joined" && o.given {
+			text = *to + "," + text
+		}
+		*to = text
+	case *[]string:
+		words, err := split(text)
+		if err != nil {
+			return err
+		}
+		if o.given {
+			words = append(*to, words...)
+		}
+		*to = words
+	case *int, *int64:
+		switch o.Unit {
+		case "bytes":
+			n, err := ParseBytes(text)
+			if err != nil {
+				return err
+			}
+			v.SetInt(n)
+			return nil
+		case "days":
+			n, err := strconv.Atoi(strings.TrimSuffix(cmp.Or(text, "0"), "d"))
+			if err != nil || n < 1 && text != "" {
+				return fmt.Errorf("%q is not a number of days; write it as 90d", text)
+			}
+			v.SetInt(int64(n))
+			return nil
+		}
+		return set(v, text)
+	default:
+		return set(v, text)
+	}
+	return nil
+}
+
+// split returns the words of a list, with quotes as in CSV.
+func split(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	words, err := csv.NewReader(strings.NewReader(text)).Read()
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a list with commas between: %w", text, err)
+	}
+	return words, nil
+}
+
+func set(v reflect.Value, text string) error {
 	var err error
 	switch to := v.Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
 		return to.UnmarshalText([]byte(text))
-	case *string:
-		*to = text
 	case *bool:
 		if *to, err = strconv.ParseBool(text); err != nil {
 			return fmt.Errorf("%q is neither true nor false", text)
@@ -89,21 +190,35 @@ func set(v reflect.Value, text string, more bool) error {
 		if *to, err = strconv.ParseFloat(text, 64); err != nil {
 			return fmt.Errorf("%q is not a number%s", text, tooLarge(err))
 		}
+	case **float64:
+		var n float64
+		if err := set(reflect.ValueOf(&n).Elem(), text); err != nil {
+			return err
+		}
+		*to = &n
 	case *time.Duration:
 		if *to, err = time.ParseDuration(text); err != nil {
 			return fmt.Errorf("%q is not a duration such as 90s or 2h", text)
 		}
-	case *[]string:
-		var words []string
-		if text != "" {
-			if words, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
-				return fmt.Errorf("%q is not a list with commas between: %w", text, err)
-			}
+	case *[]float64, *[]int:
+		return setNumbers(v, text)
+	}
+	return nil
+}
+
+// setNumbers sets a list of numbers from text with commas between them.
+func setNumbers(v reflect.Value, text string) error {
+	v.SetZero()
+	if text == "" || text == auto {
+		return nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		n := reflect.New(v.Type().Elem()).Elem()
+		if err := set(n, strings.TrimSpace(word)); err != nil {
+			v.SetZero()
+			return err
 		}
-		if more {
-			words = append(*to, words...)
-		}
-		*to = words
+		v.Set(reflect.Append(v, n))
 	}
 	return nil
 }
@@ -124,8 +239,8 @@ func ParseBytes(text string) (int64, error) {
 // Option.Type; nil if nothing is, or if it is a text.
 func Wrong(kind, text string) error {
 	for _, t := range []reflect.Type{duration, reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int64](), reflect.TypeFor[uint64](), reflect.TypeFor[float64]()} {
-		if v := reflect.New(t).Elem(); typeName(v) == kind {
-			return set(v, text, false)
+		if v := reflect.New(t).Elem(); new(Option).typeName(v) == kind {
+			return set(v, text)
 		}
 	}
 	return nil

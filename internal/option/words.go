@@ -20,7 +20,7 @@ func (o *Option) Value() Value {
 	switch {
 	case o.Type() != "stringSlice":
 		return o
-	case o.Commas:
+	case o.List == "commas":
 		return list{words{o}}
 	}
 	return words{o}

@@ -23,35 +23,35 @@ import (
 
 // Options selects what to read and how.
 type Options struct {
-	Data []string // patterns, as storage.List takes them
+	Data []string `flag:"data,common" placeholder:"FILES" help:"Files to read: names or patterns such as 'train-*.csv', or - for standard input, up to 1 GiB. Can be given several times."`
 	// Objects, unless nil, are the files in place of those that Data names.
 	Objects []storage.Object `json:"-"`
-	Format  string           // name of a Format; "" or "auto" looks at the content
+	Format  string           `flag:"format" default:"auto" placeholder:"NAME" help:"Format of the files: {values}; auto detects it from the content. Compression with gzip or zstd is detected."`
 	As      string           // name to show in place of a single file's; "" for its own
-	Strict  bool             // whatever would be in Dataset.Notes is an error
+	Strict  bool             `flag:"strict" help:"Refuse data that looks incomplete or duplicated: missing shards of a set such as -00003-of-00010, several links to one file, empty files, columns that only some files have. Without --strict these are notes."`
 
 	// Roles of columns, for formats with columns. A column is given by name or 1-based
 	// position. Label, Columns and Drop may hold patterns, in which * is any text.
-	Label   string   // the label, or several separated by commas, the targets of a regression; "" for none
-	Weight  string   // the weight of the row; "" if all rows have weight 1
-	ID      string   // the id of the row, which is copied to predictions; "" for none
-	Time    string   // the time of the row, which is not a feature; "" for none
+	Label   string   `flag:"label,common" placeholder:"COLUMN" help:"Label column of formats with columns (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last). Several, separated by commas or given by a pattern with *, are the targets of one regression."`
+	Weight  string   `flag:"weight_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column with the weight of each row: a number ≥ 0. Where a model or its recipe has one, that is the default."`
+	ID      string   `flag:"id_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column that identifies each row, by name or position. It is not a feature and is copied to predictions. Where a model has one, that is the default."`
+	Time    string   `flag:"time_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates that are to be features, as days, month, weekday and hour, need no flag."`
 	Group   []string // what groups the row belongs to, together; not features
 	Fold    string   // the number of the row's fold, which is not a feature; "" for none
 	Keys    string   // the role of the columns that keys of rows are made of: group, fold or time; "" for no keys
-	Columns []string // the features; empty for all other columns
-	Drop    []string // columns that are not features
+	Columns []string `flag:"columns" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to use, by name, position or pattern such as 'x*', separated by commas, or @FILE with a name on each line. The default is all but the label and those of --drop, --weight_column, --id_column and --time_column."`
+	Drop    []string `flag:"drop,common" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to leave out, given as for --columns."`
 	Ignore  []string // columns in the paths of files that are none unless another option names them
 
 	// Only, unless nil, chooses rows by their id.
 	Only *Only `json:"-"`
 
 	// LabelText changes the text of labels; the zero value does what Like says.
-	LabelText LabelText
+	LabelText LabelText `group:""`
 
 	// Formats holds options of formats, at most one of each type: csvio.Options{Header:
 	// csvio.Absent}. Options of another format than the data's are an error.
-	Formats []FormatOptions
+	Formats []FormatOptions `group:""`
 
 	// Like is the schema that the data must fit, as a model has it. Columns
 	// with names are matched by name. Label columns are then optional.

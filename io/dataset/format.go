@@ -217,7 +217,7 @@ func (f *Format) has(t reflect.Type) bool {
 func optionNames(v reflect.Value) string {
 	var names []string
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Tag.Get("flag"); name != "" && !v.Field(i).IsZero() {
+		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("flag"), ","); name != "" && !v.Field(i).IsZero() {
 			names = append(names, name)
 		}
 	}

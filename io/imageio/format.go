@@ -29,7 +29,7 @@ func init() {
 // Options are the options of IDX files.
 type Options struct {
 	// LabelFiles are patterns of the files with the labels, in the order of the data.
-	LabelFiles []string `flag:"label_files" help:"Label files of IDX data, in the order of --data."`
+	LabelFiles []string `flag:"label_files,common" placeholder:"FILES" help:"Label files of IDX data, in the order of --data."`
 }
 
 // Validate returns nil: all options are valid.

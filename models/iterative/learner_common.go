@@ -15,10 +15,10 @@ import (
 // options, and has default methods with it.
 type Shared struct {
 	Objective
-	Init  string `flag:"init" help:"Directory of a model with the same features and classes, or an alias such as DIR@champion; its weights are the initial weights."`
-	Curve string `flag:"curve" help:"File for a plot of the training log, .png or .svg."`
-	Stop
-	Running
+	Init    string `flag:"init" placeholder:"DIR" help:"Directory of a model with the same features and classes, or an alias such as DIR@champion; its weights are the initial weights."`
+	Curve   string `flag:"curve" group:"Model and output" placeholder:"FILE" help:"File for a plot of the training log, .png or .svg."`
+	Stop    `group:"Iterative learners"`
+	Running `group:"Iterative learners"`
 }
 
 // Defaults returns the default options.
@@ -69,9 +69,9 @@ func (s *Shared) Validate() error {
 
 // Running holds the options of how rounds run.
 type Running struct {
-	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader (--lanes) that has a shard. A parameter of the model: give it to get the same model on any runner."`
-	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; 0 is 20 on Dataflow, where a job takes minutes to start, and 1 elsewhere. Does not change results."`
-	Keep       int64 `flag:"keep_bytes" unit:"bytes" help:"Bytes of features that each worker process caches between rounds, as a number or as 8GB. Does not change results."`
+	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader (--lanes) that has a shard; to learn features it is 8. A parameter of the model: give it to get the same model on any runner."`
+	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; 0 is 20 on Dataflow, where a job takes minutes to start, and 1 elsewhere; to learn features it is 5. Does not change results."`
+	Keep       int64 `flag:"keep_bytes" unit:"bytes" help:"Bytes of features, or of rows to learn features from, that each worker process caches between rounds, as a number or as 8GB. Does not change results."`
 }
 
 // DefaultKeep is the default of Running.Keep.
@@ -110,9 +110,9 @@ const defaultEpsilon = 0.1
 
 // Objective selects the loss to minimise.
 type Objective struct {
-	Loss    string   `flag:"loss" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. The default is hinge or epsilon_insensitive for svm, softmax or squared for sgd, squared for cg."`
+	Loss    string   `flag:"loss,common" placeholder:"NAME" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. The default is hinge or epsilon_insensitive for svm, softmax or squared for sgd, squared for cg."`
 	Epsilon float64  `flag:"epsilon" help:"Half width of the zone around the target, for the losses huber and epsilon_insensitive, in units of the spread of the targets (interquartile range / 1.349, the standard deviation of normal targets); 0 is 0.1."`
-	Weights []string `flag:"class_weight" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
+	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }
 
 // Problem returns the problem of a learner on n rows of dim features. counts are the

@@ -22,7 +22,7 @@ func init() {
 
 // Training holds the options of finding components.
 type Training struct {
-	Components int           `flag:"components" help:"Number of components."` // 0 is DefaultComponents
+	Components int           `flag:"components,common" group:"Model and output" help:"Number of components."` // 0 is DefaultComponents
 	Grid       features.Bits `flag:"grid" help:"Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹²." values:"auto,8,16"`
 }
 

@@ -13,7 +13,7 @@ import (
 // kernel for models/search and what it returns to; it has no name, and no options but features.
 type Joined struct {
 	Kernel   kernel.Options
-	Features int `flag:"features"` // of all parts together, at most
+	Features int `flag:"features,common"` // of all parts together, at most
 	// Metric are steps before the kernel alone.
 	Metric []features.Recipe
 	// Pair returns the recipe of features of two columns; nil for none. It has half of the features that

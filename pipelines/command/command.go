@@ -4,12 +4,10 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -82,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	case err == nil:
 		return exit.CodeOK
 	case !errors.As(err, &started):
-		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", InOneLine(transforms.FaultText(err)), cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(transforms.FaultText(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
 	code = exit.Code(err)
@@ -179,92 +177,22 @@ func onWorker(args []string) bool {
 }
 
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "bochner",
-		Short: "Kernel machines through random features, on Apache Beam",
-		Long: `Bochner trains, applies and inspects kernel machines.
-
-A kernel is approximated by random features drawn from a seed, and a linear model is
-trained on the features. By default this takes one pass over the data with exact sums:
-the same data, flags and seed give the same model, byte for byte, on every runner, with
-any number of workers and threads, and for any order and grouping of the rows in files.`,
-		Version:       engine.Version(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
-	root.SetFlagErrorFunc(WrongFlag)
+	root := described("bochner")
+	root.Version, root.SilenceErrors, root.SilenceUsage, root.Args = engine.Version(), true, true, nil
+	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
 		remote.UseStorageEmulator(address)
 		return nil
 	})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), verifyCommand(), sumCommand(), fitCommand(), forgetCommand(), pruneCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(), runnerHelp(), streamHelp(), versionCommand())
-	Attach(root)
-	Complete(root)
+	root.AddCommand(
+		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(),
+		verifyCommand(), sumCommand(), fitCommand(), forgetCommand(), pruneCommand(), inspectCommand(),
+		featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(),
+		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),
+	)
+	attachHelp(root)
+	addCompletion(root)
 	return root
-}
-
-// runJob returns the RunE of a command: errors that a job returns are startedErrors.
-func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := ReadConfig(cmd); exit.Code(err) == exit.CodeStorage || errors.Is(err, fs.ErrPermission) {
-			return &startedError{err}
-		} else if err != nil {
-			return err
-		}
-		if err := OwnNames(cmd.Flags()); err != nil {
-			return err
-		}
-		if remote.FromTemplate() {
-			if err := remote.Template(cmd.Context(), templateArgs(cmd, args)); err != nil {
-				return &startedError{err}
-			}
-			return nil
-		}
-		remove, err := TakeStdin(cmd.Context(), cmd.Flags(), cmd.InOrStdin())
-		if err == nil {
-			if err = f(cmd); err == nil {
-				err = remove()
-			} else {
-				remove()
-			}
-		}
-		if err != nil {
-			return &startedError{err}
-		}
-		return nil
-	}
-}
-
-// show prints a result: as JSON for programs, or as text for people.
-func show(cmd *cobra.Command, asJSON bool, result io.WriterTo) error {
-	if !asJSON {
-		_, err := result.WriteTo(cmd.OutOrStdout())
-		return unprinted(err)
-	}
-	enc := json.NewEncoder(cmd.OutOrStdout())
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return unprinted(enc.Encode(result))
-}
-
-// unprinted explains an error that was met when the result of a job was printed.
-func unprinted(err error) error {
-	if err == nil {
-		return nil
-	}
-	return exit.AfterPublish("", &exit.DataError{Err: fmt.Errorf("print the result: %w", err)})
-}
-
-// showGated prints the result of a job, and also that of one whose gate was not passed.
-func showGated(cmd *cobra.Command, asJSON bool, result io.WriterTo, err error) error {
-	if _, gated := errors.AsType[*exit.GateError](err); err != nil && !gated {
-		return err
-	}
-	printed := show(cmd, asJSON, result)
-	if err != nil && errors.Is(printed, syscall.EPIPE) {
-		return err // a reader that has seen enough does not hide the gate
-	}
-	return errors.Join(err, printed)
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // execute runs the command line, trainings without a search unless they name one, and returns its exit code
@@ -122,7 +121,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 				}
 				continue
 			}
-			if !strings.Contains(out, Wrap(cmd.Long, "", UnknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
+			if !strings.Contains(out, wrap(cmd.Long, "", unknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
 				t.Errorf("%v:\n%s", args, out)
 			}
 			if strings.Contains(out, "--job_endpoint") || strings.Contains(out, "--endpoint string") || strings.Contains(out, "test.v") {
@@ -279,7 +278,7 @@ func TestConfigSetsFlagsOfEveryKind(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--config", name, "--features", "50"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := ReadConfig(cmd); err != nil {
+	if err := readConfig(cmd); err != nil {
 		t.Fatal(err)
 	}
 	for flag, want := range map[string]string{
@@ -331,19 +330,6 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 		code, out, stderr := execute(c.args...)
 		if code != 2 || !strings.Contains(stderr, c.word) || !strings.Contains(stderr, "--help") || out != "" {
 			t.Errorf("%v: exit code %d, %q, want 2 and %q", c.args, code, stderr, c.word)
-		}
-	}
-}
-
-func TestNumbers(t *testing.T) {
-	for text, want := range map[string][]float64{"": nil, "auto": nil, "1": {1}, "1e-3, 0.5,2": {1e-3, 0.5, 2}} {
-		if got, err := numbers("lambda", text); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"x", "1,", "1;2", "1,auto"} {
-		if _, err := numbers("lambda", text); exit.Code(err) != exit.CodeUsage {
-			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

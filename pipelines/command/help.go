@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -19,8 +18,8 @@ type manual struct {
 	all bool // with every flag
 }
 
-// Attach installs the help of a complete command tree.
-func Attach(root *cobra.Command) {
+// attachHelp installs the help of a complete command tree.
+func attachHelp(root *cobra.Command) {
 	m := new(manual)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.write(cmd.OutOrStdout(), cmd) })
 	root.SetHelpCommand(m.command())
@@ -39,41 +38,27 @@ func Attach(root *cobra.Command) {
 // command returns `bochner help`.
 func (m *manual) command() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Print the help of a command",
-		Long: `Help prints what a command does, with examples and its most common flags.
-
-With --json it prints all commands and all their flags for programs.`,
-		Example: `  bochner help train --help_all
-  bochner help --json`,
-		Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, c := range cmd.Root().Commands() {
-				if !c.Hidden && len(args) == 0 {
-					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
-				}
+	cmd := described("help")
+	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, c := range cmd.Root().Commands() {
+			if !c.Hidden && len(args) == 0 {
+				names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
 			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			about := cmd.Root()
-			if len(args) > 0 {
-				var err error
-				if about, _, err = cmd.Root().Find(args); err != nil {
-					return err
-				}
-			}
-			if asJSON {
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetEscapeHTML(false)
-				enc.SetIndent("", "  ")
-				return enc.Encode(Describe(about))
-			}
-			about.HelpFunc()(about, nil)
-			return nil
-		},
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		about, _, err := cmd.Root().Find(args)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return writeJSON(cmd.OutOrStdout(), describe(about))
+		}
+		about.HelpFunc()(about, nil)
+		return nil
 	}
 	cmd.Flags().BoolP("help", "h", false, "Print this help.")
 	cmd.Flags().BoolFunc("help_all", "Print all flags of the command.", func(string) error {
@@ -91,7 +76,7 @@ func (m *manual) write(w io.Writer, cmd *cobra.Command) {
 	if cmd.HasAvailableSubCommands() {
 		usage = cmd.CommandPath() + " COMMAND [flags]"
 	}
-	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", Wrap(cmd.Long, "", width), usage)
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", wrap(cmd.Long, "", width), usage)
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
@@ -99,26 +84,26 @@ func (m *manual) write(w io.Writer, cmd *cobra.Command) {
 		fmt.Fprintf(w, "\nCommands:\n")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() || c.Name() == "help" {
-				Entry(w, c.Name(), c.Short, 14, width)
+				writeEntry(w, c.Name(), c.Short, 14, width)
 			}
 		}
 		fmt.Fprint(w, "\nbochner help COMMAND prints the flags of a command,\nbochner help runner explains how to choose and configure the Beam runner.\n")
 		return
 	}
-	shown, hidden := Grouped(cmd, m.all)
+	shown, hidden := grouped(cmd, m.all)
 	for _, g := range shown {
 		fmt.Fprintf(w, "\n%s:\n", g.Title)
 		for _, f := range g.Flags {
-			Entry(w, strings.TrimSpace("--"+f.Name+" "+Placeholder(f)), FlagHelp(f), 26, width)
+			writeEntry(w, strings.TrimSpace("--"+f.Name+" "+placeholder(f)), flagHelp(f), 26, width)
 		}
 	}
 	if hidden > 0 {
-		fmt.Fprintf(w, "\n%s\n", Wrap(fmt.Sprintf("bochner %s --help_all shows %d more flags.", cmd.Name(), hidden), "", width))
+		fmt.Fprintf(w, "\n%s\n", wrap(fmt.Sprintf("bochner %s --help_all shows %d more flags.", cmd.Name(), hidden), "", width))
 	}
 }
 
-// FlagHelp returns the help of a flag with its default.
-func FlagHelp(f *pflag.Flag) string {
+// flagHelp returns the help of a flag with its default.
+func flagHelp(f *pflag.Flag) string {
 	_, text := pflag.UnquoteUsage(f)
 	if d := defaultOf(f); d != "" {
 		text += " (default " + d + ")"
@@ -139,8 +124,8 @@ func defaultOf(f *pflag.Flag) string {
 	return f.DefValue
 }
 
-// Entry writes a name and, from that column on, a text.
-func Entry(w io.Writer, name, text string, column, width int) {
+// writeEntry writes a name and, from that column on, a text.
+func writeEntry(w io.Writer, name, text string, column, width int) {
 	indent := strings.Repeat(" ", column)
 	left := "  " + name
 	if n := utf8.RuneCountInString(left); n+2 > column {
@@ -148,12 +133,12 @@ func Entry(w io.Writer, name, text string, column, width int) {
 	} else {
 		fmt.Fprintf(w, "%s%s", left, indent[n:])
 	}
-	fmt.Fprintln(w, strings.TrimLeft(Wrap(text, indent, width), " "))
+	fmt.Fprintln(w, strings.TrimLeft(wrap(text, indent, width), " "))
 }
 
-// Wrap breaks a text into lines of at most width characters, each after the indent. Lines
+// wrap breaks a text into lines of at most width characters, each after the indent. Lines
 // that begin with a space stay as they are; empty lines separate paragraphs.
-func Wrap(text, indent string, width int) string {
+func wrap(text, indent string, width int) string {
 	var out, words []string
 	flush := func() {
 		line := ""
@@ -187,21 +172,21 @@ func Wrap(text, indent string, width int) string {
 
 // Limits of the width to which help is wrapped.
 const (
-	Narrowest    = 40
-	UnknownWidth = 80
-	Widest       = 120
+	narrowest    = 40
+	unknownWidth = 80
+	widest       = 120
 )
 
 // widthOf returns the width of help written to w: $COLUMNS, or the width of the terminal.
 func widthOf(w io.Writer) int {
 	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil {
-		width = UnknownWidth
+		width = unknownWidth
 		if f, is := w.(interface{ Fd() uintptr }); is {
 			if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 				width = n
 			}
 		}
 	}
-	return min(max(width, Narrowest), Widest)
+	return min(max(width, narrowest), widest)
 }

@@ -5,19 +5,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Description describes a command for programs: the output of `bochner help --json`.
-type Description struct {
+// description describes a command for programs: the output of `bochner help --json`.
+type description struct {
 	Name     string            `json:"name"`
 	Usage    string            `json:"usage"`
 	Short    string            `json:"short"`
 	Long     string            `json:"long"`
 	Examples string            `json:"examples,omitempty"`
-	Flags    []FlagDescription `json:"flags,omitempty"`
-	Commands []Description     `json:"commands,omitempty"`
+	Flags    []flagDescription `json:"flags,omitempty"`
+	Commands []description     `json:"commands,omitempty"`
 }
 
-// FlagDescription describes a flag of a command.
-type FlagDescription struct {
+// flagDescription describes a flag of a command.
+type flagDescription struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Default string   `json:"default"`
@@ -28,10 +28,10 @@ type FlagDescription struct {
 }
 
 // Describe returns the description of a command with its flags and sub-commands.
-func Describe(cmd *cobra.Command) Description {
-	d := Description{Name: cmd.Name(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long, Examples: cmd.Example}
+func describe(cmd *cobra.Command) description {
+	d := description{Name: cmd.Name(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long, Examples: cmd.Example}
 	if !cmd.HasAvailableSubCommands() {
-		shown, _ := Grouped(cmd, true)
+		shown, _ := grouped(cmd, true)
 		for _, g := range shown {
 			for _, f := range g.Flags {
 				d.Flags = append(d.Flags, describeFlag(cmd, g.Title, f))
@@ -40,13 +40,13 @@ func Describe(cmd *cobra.Command) Description {
 	}
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
-			d.Commands = append(d.Commands, Describe(c))
+			d.Commands = append(d.Commands, describe(c))
 		}
 	}
 	return d
 }
 
-func describeFlag(cmd *cobra.Command, group string, f *pflag.Flag) FlagDescription {
+func describeFlag(cmd *cobra.Command, group string, f *pflag.Flag) flagDescription {
 	_, help := pflag.UnquoteUsage(f)
-	return FlagDescription{f.Name, f.Value.Type(), f.DefValue, group, isCommon(cmd, f), Takes(f).Choices(), help}
+	return flagDescription{f.Name, f.Value.Type(), f.DefValue, group, isCommon(cmd, f), optionOf(f).Values, help}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// Elsewhere maps names of flags in other programs, mostly scikit-learn, to ours, with a note
+// elsewhere maps names of flags in other programs, mostly scikit-learn, to ours, with a note
 // if the two differ.
-var Elsewhere = map[string]struct{ Flag, Note string }{
+var elsewhere = map[string]struct{ Flag, Note string }{
 	"alpha":            {"lambda", "lambda = alpha/n, where n is the number of rows"},
 	"reg_alpha":        {"lambda", "lambda = alpha/n, where n is the number of rows"},
 	"reg_lambda":       {"lambda", "lambda is on the mean loss"},
@@ -60,17 +60,17 @@ var Elsewhere = map[string]struct{ Flag, Note string }{
 	"seeds":            {"seed", ""},
 }
 
-// ValuesElsewhere maps names of values in scikit-learn to ours. They are accepted.
-var ValuesElsewhere = map[string]map[string]string{
+// valuesElsewhere maps names of values in scikit-learn to ours. They are accepted.
+var valuesElsewhere = map[string]map[string]string{
 	"loss":      {"log_loss": "logistic", "squared_error": "squared", "cross_entropy": "softmax"},
 	"calibrate": {"sigmoid": "platt"},
 	"learner":   {"svc": "svm", "svr": "svm"},
 	"task":      {"classify": "classification", "regress": "regression"},
 }
 
-// OwnNames replaces values that are named as in other programs by our names.
-func OwnNames(fs *pflag.FlagSet) error {
-	for name, values := range ValuesElsewhere {
+// ownNames replaces values that are named as in other programs by our names.
+func ownNames(fs *pflag.FlagSet) error {
+	for name, values := range valuesElsewhere {
 		f := fs.Lookup(name)
 		if f == nil {
 			continue
@@ -84,9 +84,9 @@ func OwnNames(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// WrongFlag adds to the error of an unknown flag the name of a similar one, and to that of an
+// wrongFlag adds to the error of an unknown flag the name of a similar one, and to that of an
 // invalid value the explanation of its type.
-func WrongFlag(cmd *cobra.Command, err error) error {
+func wrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f, cause := invalid.GetFlag(), invalid.Unwrap()
 		if text := cause.Error(); strings.HasPrefix(text, "strconv.") || strings.HasPrefix(text, "time: ") {
@@ -96,14 +96,14 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w%s", err, Meant(cmd.Flags(), unknown.GetSpecifiedName()))
+		return fmt.Errorf("%w%s", err, meant(cmd.Flags(), unknown.GetSpecifiedName()))
 	}
 	return err
 }
 
-// InOneLine returns the text of an error with cobra's list of similar commands in the form of
+// inOneLine returns the text of an error with cobra's list of similar commands in the form of
 // our other messages.
-func InOneLine(message string) string {
+func inOneLine(message string) string {
 	text, list, found := strings.Cut(message, "\n\nDid you mean this?\n\t")
 	if !found {
 		return text
@@ -111,10 +111,10 @@ func InOneLine(message string) string {
 	return fmt.Sprintf("%s (did you mean %q?)", text, strings.Join(strings.Fields(list), ", "))
 }
 
-// Meant returns ` (did you mean "lambda"?)` if other programs have a flag of that name, or if
+// meant returns ` (did you mean "lambda"?)` if other programs have a flag of that name, or if
 // the name is close to one of ours.
-func Meant(fs *pflag.FlagSet, name string) string {
-	if other, known := Elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known && fs.Lookup(other.Flag) != nil {
+func meant(fs *pflag.FlagSet, name string) string {
+	if other, known := elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known && fs.Lookup(other.Flag) != nil {
 		note := ""
 		if other.Note != "" {
 			note = " " + other.Note

@@ -26,8 +26,8 @@ func TestHelpShowsTheCommonFlagsAndHelpAllTheRest(t *testing.T) {
 			continue
 		}
 		short := flagLine.FindAllString(must(t, cmd.Name(), "--help"), -1)
-		if len(short) > MostFlags {
-			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), MostFlags)
+		if len(short) > mostFlags {
+			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), mostFlags)
 		}
 		var want []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -47,36 +47,40 @@ func TestHelpShowsTheCommonFlagsAndHelpAllTheRest(t *testing.T) {
 }
 
 func TestEveryFlagIsInAGroup(t *testing.T) {
-	named := map[string]bool{}
+	used := map[string]bool{otherGroup: true}
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
-		named[f.Name] = true
-		if TitleOf(cmd, f) == OtherGroup {
+		used[titleOf(f)] = true
+		if cmd.Name() != "help" && titleOf(f) == otherGroup {
 			t.Errorf("%s --%s is in no group", cmd.Name(), f.Name)
 		}
 	})
-	for _, g := range Groups {
-		for _, name := range strings.Fields(g.Common + " " + g.More) {
-			if !named[name] {
-				t.Errorf("group %q: no command has --%s", g.Title, name)
-			}
+	for _, title := range titles {
+		if !used[title] {
+			t.Errorf("no flag is in the group %q", title)
 		}
 	}
-	for command, names := range AlsoCommon {
-		for _, name := range strings.Fields(names) {
-			if cmd, _, err := newRoot().Find([]string{command}); err != nil || cmd.Flags().Lookup(name) == nil {
-				t.Errorf("%s has no --%s", command, name)
-			}
-		}
+}
+
+func TestEveryTextIsOfACommand(t *testing.T) {
+	files, err := texts.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name := range Values {
-		if !named[name] {
-			t.Errorf("values of --%s, which no command has", name)
+	root := newRoot()
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".txt")
+		cmd, _, err := root.Find([]string{name})
+		if name == root.Name() {
+			cmd, err = root, nil
+		}
+		if err != nil || cmd.Name() != name || cmd.Short == "" || cmd.Long == "" || strings.Contains(cmd.Long, "Examples:") {
+			t.Errorf("%s: %q, %v", f.Name(), cmd.Name(), err)
 		}
 	}
 }
 
 func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
-	for columns, want := range map[string]int{"": UnknownWidth, "100": 100, "60": 60, "10": Narrowest, "1000": Widest, "x": UnknownWidth} {
+	for columns, want := range map[string]int{"": unknownWidth, "100": 100, "60": 60, "10": narrowest, "1000": widest, "x": unknownWidth} {
 		t.Setenv("COLUMNS", columns)
 		_, flags, found := strings.Cut(must(t, "train", "--help_all"), "\nModel and output:")
 		if !found {
@@ -93,7 +97,7 @@ func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
 			t.Errorf("COLUMNS=%s: the longest line has %d characters, want %d or a little less", columns, longest, want)
 		}
 	}
-	if got, want := Wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
+	if got, want := wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -148,7 +152,7 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range Elsewhere {
+	for name, other := range elsewhere {
 		if train.Flags().Lookup(name) != nil {
 			t.Errorf("--%s is a flag of train", name)
 		}
@@ -156,9 +160,9 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 			t.Errorf("--%s stands for --%s, which train does not have", name, other.Flag)
 		}
 	}
-	for flag, values := range ValuesElsewhere {
+	for flag, values := range valuesElsewhere {
 		for theirs, ours := range values {
-			known := Takes(train.Flags().Lookup(flag)).Choices()
+			known := optionOf(train.Flags().Lookup(flag)).Values
 			if !slices.Contains(known, ours) || slices.Contains(known, theirs) {
 				t.Errorf("--%s %s stands for %s; have %q", flag, theirs, ours, known)
 			}
@@ -189,11 +193,11 @@ func TestNamesOfScikitLearnGiveTheSameModel(t *testing.T) {
 }
 
 func TestHelpAsJSONListsEveryFlag(t *testing.T) {
-	var all Description
+	var all description
 	if err := json.Unmarshal([]byte(must(t, "help", "--json")), &all); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]FlagDescription{}
+	got := map[string]flagDescription{}
 	for _, c := range all.Commands {
 		for _, f := range c.Flags {
 			got[c.Name+" "+f.Name] = f
@@ -216,7 +220,7 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, kernel.Names()) {
 		t.Errorf("%+v", k)
 	}
-	var one Description
+	var one description
 	if err := json.Unmarshal([]byte(must(t, "help", "train", "--json")), &one); err != nil || one.Name != "train" || len(one.Flags) < 50 {
 		t.Errorf("%s: %d flags: %v", one.Name, len(one.Flags), err)
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// ReadConfig sets the flags that the file of --config contains and the command line does not.
+// readConfig sets the flags that the file of --config contains and the command line does not.
 // Every key must be the name of a flag. A list sets a flag that can be given several times,
 // or one that takes a list separated by commas.
-func ReadConfig(cmd *cobra.Command) error {
+func readConfig(cmd *cobra.Command) error {
 	fs := cmd.Flags()
 	f := fs.Lookup("config")
 	if f == nil || f.Value.String() == "" {
@@ -41,7 +41,7 @@ func ReadConfig(cmd *cobra.Command) error {
 	for _, key := range keys {
 		f := fs.Lookup(key)
 		if f == nil || key == "config" {
-			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, Meant(fs, key))
+			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, meant(fs, key))
 		}
 		if f.Changed {
 			continue

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -15,15 +13,14 @@ import (
 
 // kernelFlags are the flags that choose a kernel: its name and the options of all families.
 type kernelFlags struct {
-	name     string
+	Name     string `flag:"kernel,common" group:"Features" placeholder:"NAME" help:"Kernel: {values}."`
 	families map[string]kernel.Options
 	options  option.Group
 }
 
-// register adds the flags. The options of standard, the default family, come first.
-func (f *kernelFlags) register(fs *pflag.FlagSet, standard string) {
-	fs.StringVar(&f.name, "kernel", standard, "Kernel: "+strings.Join(kernel.Names(), ", ")+".")
-	f.families = map[string]kernel.Options{}
+// newKernels returns the flags. The options of standard, the default family, come first.
+func newKernels(standard string) *kernelFlags {
+	f := &kernelFlags{Name: standard, families: map[string]kernel.Options{}}
 	for _, name := range append([]string{standard}, kernel.Names()...) {
 		if f.families[name] != nil {
 			continue
@@ -35,14 +32,27 @@ func (f *kernelFlags) register(fs *pflag.FlagSet, standard string) {
 		f.families[name] = family.New()
 		f.options.Add(name, f.families[name])
 	}
-	for _, o := range f.options.Options {
-		addOption(fs, o)
+	return f
+}
+
+// flags returns all options.
+func (f *kernelFlags) flags() []*option.Option {
+	return append(option.List(f), inGroup("Features", f.options.Options)...)
+}
+
+// inGroup puts options without a group of their own into one.
+func inGroup(group string, options []*option.Option) []*option.Option {
+	for _, o := range options {
+		if o.Group == "" {
+			o.Group = group
+		}
 	}
+	return options
 }
 
 // chosen returns the options of the family that the flags name.
 func (f *kernelFlags) chosen() (kernel.Options, error) {
-	family, err := kernel.Lookup(f.name)
+	family, err := kernel.Lookup(f.Name)
 	if err != nil {
 		return nil, &exit.UsageError{Err: fmt.Errorf("--kernel: %w", err)}
 	}
@@ -63,7 +73,7 @@ func (f *kernelFlags) searched(named bool) []kernel.Options {
 		return tuning.Unsized(f.families[name])
 	}
 	if named {
-		family, err := kernel.Lookup(f.name)
+		family, err := kernel.Lookup(f.Name)
 		if err != nil {
 			return nil
 		}

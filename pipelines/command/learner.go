@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -15,7 +13,7 @@ import (
 
 // learnerFlags are the flags that choose a learner: its name and the options of all learners.
 type learnerFlags struct {
-	name     string
+	Name     string `flag:"learner,common" group:"Learner" default:"ridge" placeholder:"NAME"`
 	learners map[string]iterative.Options
 	options  option.Group
 }
@@ -23,13 +21,21 @@ type learnerFlags struct {
 // search is the owner of the round options of feature learning.
 const search = "search"
 
-// register adds the flags. Feature learning in rounds has these options too.
-func (f *learnerFlags) register(fs *pflag.FlagSet, found *iterative.Running) {
-	f.learners = map[string]iterative.Options{}
-	var once, byRounds []string
+// newLearners returns the flags. Feature learning in rounds has these options, too.
+func newLearners(found *iterative.Running) *learnerFlags {
+	f := &learnerFlags{learners: map[string]iterative.Options{}}
 	for _, l := range iterative.Learners() {
 		f.learners[l.Name] = l.New()
 		f.options.Add(l.Name, f.learners[l.Name])
+	}
+	f.options.Add(search, found)
+	return f
+}
+
+// flags returns all options.
+func (f *learnerFlags) flags() []*option.Option {
+	var once, byRounds []string
+	for _, l := range iterative.Learners() {
 		text := fmt.Sprintf("%s (%s)", l.Name, l.Summary)
 		if l.Open != nil {
 			byRounds = append(byRounds, text)
@@ -37,17 +43,15 @@ func (f *learnerFlags) register(fs *pflag.FlagSet, found *iterative.Running) {
 			once = append(once, text)
 		}
 	}
-	f.options.Add(search, found)
-	fs.StringVar(&f.name, "learner", "ridge", "Learner: "+strings.Join(once, ", ")+", or an iterative learner: "+strings.Join(byRounds, ", ")+".")
-	for _, o := range f.options.Options {
-		addOption(fs, o)
-	}
+	name := option.List(f)
+	name[0].Help = fmt.Sprintf("Learner: %s, or an iterative learner: %s.", strings.Join(once, ", "), strings.Join(byRounds, ", "))
+	return append(name, inGroup("Learner", f.options.Options)...)
 }
 
 // chosen returns the options of the learner that the flags name. finds tells that features are
 // learned in rounds, which have options, too.
 func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
-	l, err := iterative.Lookup(f.name)
+	l, err := iterative.Lookup(f.Name)
 	if err == nil && l.Unlabeled {
 		err = fmt.Errorf("%s takes no labels; bochner embed runs it", l.Name)
 	}

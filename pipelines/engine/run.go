@@ -20,20 +20,20 @@ import (
 
 // Engine says where and how pipelines run. It changes no result.
 type Engine struct {
-	Runner  string // one of Runners; "" is direct
-	Lanes   int    // parallel chains over the data; 0 chooses for the runner
-	Threads int    // for linear algebra in each lane; 0 chooses for the runner
-	Verbose bool   // print Beam's own log lines
+	Runner  string `flag:"runner,common" default:"direct" placeholder:"NAME" help:"Beam runner: direct (this process), universal and flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner."`
+	Lanes   int    `flag:"lanes" help:"Number of parallel readers; 0 chooses for the runner. Does not change results."`
+	Threads int    `flag:"threads" help:"Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not change results."`
+	Verbose bool   `flag:"verbose" help:"Print the log of Beam."`
 
 	SolveThreads int // Threads before WithDefaults
 
 	// Checkpoint is the least time between two checkpoints of a lane; 0 is a minute, and a negative
 	// one stores a checkpoint after every shard.
-	Checkpoint time.Duration
+	Checkpoint time.Duration `flag:"checkpoint,hidden" help:"Least time between two checkpoints of a parallel reader; 0 is a minute, a negative one is after every shard. Does not change results."`
 
 	// WorkerBytes is the memory that a worker with one lane may take, from which follows in how many
 	// stripes sums are added up; 0 is that of the machine in this process, and no limit elsewhere.
-	WorkerBytes int64
+	WorkerBytes int64 `flag:"worker_bytes" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Larger sums, or rows that are stored instead of them, are split into stripes, and the data is read once for each stripe. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results."`
 
 	Note func(format string, args ...any)
 }

@@ -25,20 +25,20 @@ import (
 
 // Registry is a directory of models.
 type Registry struct {
-	Dir string           // directory, or gs://BUCKET/DIR
+	Dir string           `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
 	Now func() time.Time // nil is time.Now
 }
 
 // Note is what the history says about an event besides what happened.
 type Note struct {
-	By      string // "" is Who()
+	By      string `flag:"by" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
 	Gates   []Gate
-	Why     string
+	Why     string `flag:"why" group:"Model and output" placeholder:"TEXT" help:"Reason, for the history."`
 	Day     string
 	Command string
 	// Expect is the name of the model that must be champion before the event, and
 	// NoChampion if there must be none; "" is whichever it is.
-	Expect string
+	Expect string `flag:"expect" group:"Model and output" placeholder:"MODEL" help:"Name of the model that must be champion before; - for none. If another is, nothing changes."`
 }
 
 // NoChampion as Note.Expect means that there must be no champion.

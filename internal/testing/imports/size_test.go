@@ -27,7 +27,6 @@ var large = map[string]int{
 	"models/ridge":                3050,
 	"models/score":                3400,
 	"models/search":               2900,
-	"pipelines/command":           3400,
 	"pipelines/internal/days":     4000,
 	"pipelines/internal/evaluate": 2850,
 	"pipelines/internal/prepare":  2850,

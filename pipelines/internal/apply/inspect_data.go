@@ -20,12 +20,12 @@ import (
 
 // InspectOptions says which data to describe.
 type InspectOptions struct {
-	Data           dataset.Options
-	Types          prepare.Types // what is known of the columns of a table
-	MaxBadFraction float64       // share of rows that may be set aside, 0 to 1
+	Data           dataset.Options `group:"Data"`
+	Types          prepare.Types   `group:"Columns of tables"`
+	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
 	// WriteSchema is the schema file to create, for formats with columns; "" for none.
-	WriteSchema string
-	Job         job.Options
+	WriteSchema string      `flag:"write_schema,common" group:"Columns of tables" placeholder:"FILE" help:"File to create with the role, type and levels of each column, for --schema."`
+	Job         job.Options `group:"Job"`
 }
 
 // DataReport describes data.

@@ -19,10 +19,10 @@ import (
 
 // MessageOptions say how a stream receives messages.
 type MessageOptions struct {
-	Outstanding   int      `flag:"outstanding" help:"With --stream of messages: largest number that are received and not yet acknowledged, as long as they have 64 MiB in all; the service holds the others back."`
+	Outstanding   int      `flag:"outstanding" default:"1000" help:"With --stream of messages: largest number that are received and not yet acknowledged, as long as they have 64 MiB in all; the service holds the others back."`
 	IDAttribute   string   `flag:"id_attribute" help:"With --stream of messages: attribute that identifies a message, and by which its outputs are named; the default is the identifier of the service, which a message that lacks the attribute has too."`
 	TimeAttribute string   `flag:"time_attribute" help:"With --stream of messages: attribute with the time of a message, from which latencies count, in RFC 3339 or as milliseconds since 1970; the default is when it was published."`
-	Columns       []string `flag:"message_columns" list:"commas" help:"With --stream of messages: names of the columns of messages in CSV without a header, separated by commas."`
+	Columns       []string `flag:"message_columns" placeholder:"COLUMNS" list:"commas" help:"With --stream of messages: names of the columns of messages in CSV without a header, separated by commas."`
 	Copy          []string `flag:"copy_attributes" list:"commas" help:"With --stream of messages: attributes to copy to each row of predictions, separated by commas, each to a column of its name; message_id is the identifier of the message."`
 }
 

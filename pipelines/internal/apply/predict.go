@@ -22,28 +22,28 @@ import (
 
 // PredictOptions says which model to apply to which data.
 type PredictOptions struct {
-	Model string // directory
-	Data  dataset.Options
-	Out   string // directory to create; or "", and
-	// Join is where the predictions go as one file, once all of them are made. The runner must
+	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see the command models)."`
+	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
+	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; or - for standard output."`
+	// Join, with Out "", is where the predictions go as one file, once all of them are made. The runner must
 	// be in this process, and the format one of lines.
 	Join   io.Writer
-	Format string // one of PredictFormats; "" is csv
-	Scores bool   // also write the scores of all outputs
-	Lines  bool   // also write the line of the file on which each row starts; files are then not cut into shards
+	Format string `flag:"out_format,common" group:"Model and output" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
+	Scores bool   `flag:"scores,common" group:"Model and output" help:"Also write the score of every output."`
+	Lines  bool   `flag:"lines,common" group:"Model and output" help:"Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader."`
 
-	Threshold *float64 // unless nil, that of models.Applier
+	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability is at least this number, or, for a model without probabilities, if half the difference of its score and the other is. The default predicts the more probable class, or the one with the larger score."`
 
-	Probabilities bool // also write the probabilities of all classes; the model must have them
-	Digest        bool // also write the digest of the model in each row
+	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic."`
+	Digest        bool `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
 	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
 	// have moved from the rows of the training (sums.ColumnDrift.AtLeast); 0 for no bound. If one has
 	// moved farther, nothing is published.
-	MaxDrift float64
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column may have moved from the rows of the training; 0 for no bound. If one has certainly moved further, nothing is written and the exit code is 4."`
 
-	Job job.Options
+	Job job.Options `group:"Job"`
 }
 
 // PredictResult describes the predictions.

@@ -29,16 +29,16 @@ type StreamOptions struct {
 	// exist, with the predictions of an earlier run. There is no Join and no MaxDrift.
 	PredictOptions
 
-	Dead   string        // directory of the dead letters; "" is Out with -dead added
-	Reload time.Duration // how often the model is looked up; 0 is never
-	Poll   time.Duration // how often the patterns are listed, at least 1 ms
-	Settle time.Duration // storage.Watch.Settle
-	MaxAge time.Duration // storage.Watch.MaxAge
+	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory of the files that name what has no predictions, or of messages also a topic. The default is --out with -dead added."`
+	Reload time.Duration `flag:"reload" group:"Streams" default:"1m" help:"With --stream: how often --model is looked up; a new model replaces the old one between two files or messages. 0 is never."`
+	Poll   time.Duration `flag:"poll" group:"Streams" default:"5s" help:"With --stream: how often the files are listed."`
+	Settle time.Duration `flag:"settle" group:"Streams" default:"10s" help:"With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// are whole when they appear."`
+	MaxAge time.Duration `flag:"max_age" group:"Streams" help:"With --stream: files that were written longer ago are not read; 0 for all."`
 	// PerRound is the largest number of files that are taken at a time, at least 1. The model that
 	// is in use, the log and the state of files are looked at between rounds.
-	PerRound  int
-	UntilIdle bool // stop when no file is left, instead of waiting for more
-	Messages  MessageOptions
+	PerRound  int            `flag:"files_per_round" group:"Streams" default:"64" help:"With --stream: largest number of files or messages that are taken at a time; others wait."`
+	UntilIdle bool           `flag:"until_idle" group:"Streams" help:"With --stream: stop when no file is left, or no message has come for --settle."`
+	Messages  MessageOptions `group:"Streams"`
 
 	// Each, unless nil, is called after every round that had files.
 	Each func(StreamRound) error

@@ -20,30 +20,29 @@ import (
 
 // RetrainOptions say what to retrain on.
 type RetrainOptions struct {
-	Models string // directory of models
-	Sums   string // directory of the sums of partitions
+	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
+	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is that of --models with -sums at the end."`
 	Data   string // pattern of the files of a day, see ParsePattern
-	Day    string // that the run works for, such as 2026-11-20
-	Window int    // days of data that a model is trained on; 0 is all
+	Day    string `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to work for, such as 2026-11-20; or today or yesterday, in UTC."`
+	Window int    `flag:"window,common" group:"Retraining" unit:"days" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d. The default is all."`
 	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
 	// partition that neither model was trained on.
-	HeldOut string
+	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows that judge, which must be in no partition. The default is the newest partition that neither model has seen."`
 	// MaxDrift is the largest drift of a partition from the rows of the recipe, of a column and in
 	// the features of the model; one beyond it is left out. 0 means no bound.
-	MaxDrift float64
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest drift of a partition from the rows of the recipe, or without one from most others; a partition beyond it is not trained on. 0 means no bound."`
 	// Redraw is the drift of all rows from those of the recipe beyond which the recipe is
 	// drawn anew; 0 means no bound.
-	Redraw float64
-	// Prune removes sums that neither the partitions nor champion, challenger and previous champion
-	// need. KeepDays are the last days whose sums are kept all the same.
-	Prune    bool
-	KeepDays int
+	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Drift of all rows from those of the recipe beyond which the recipe is drawn anew. 0 never does."`
+	// KeepSums says which sums stay; those of the partitions that are there, and of champion,
+	// challenger and previous champion, always do.
+	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Which sums stay after a run: all; needed, those of the partitions that are there and of champion, challenger and previous champion; or a number of days such as 400d, which is needed and the last days."`
 	// Settings are all other settings that the models depend on, for the names of models.
 	Settings string
 
 	Program string           // version
 	Command string           // for the history
-	By      string           // for the history; "" is the user and the machine
+	By      string           `flag:"by" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
 	Log     io.Writer        // notes; nil discards them
 	Now     func() time.Time // nil is time.Now
 }
@@ -169,8 +168,6 @@ func (o *RetrainOptions) validate() error {
 		return exit.Usage("retrain: no directory of models")
 	case o.Window < 0:
 		return exit.Usage("retrain: a window of %d days", o.Window)
-	case o.KeepDays < 0:
-		return exit.Usage("retrain: sums of %d days to keep", o.KeepDays)
 	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
 		return exit.Usage("retrain: bounds of drift must be at least 0")
 	}

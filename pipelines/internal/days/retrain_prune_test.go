@@ -82,10 +82,10 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	}
 	s.night(t, 8, Promoted, "sums       no model needs 4 directories") // the previous champion has 3 to 6; the probe of the first night summed 1 and 2, too
 	s.hasSums(t, "01 02 03 04 05 06 07 08")
-	s.o.Prune, s.o.KeepDays = true, 7
+	s.o.KeepSums = KeptSums{Prune: true, Days: 7}
 	s.night(t, 8, Promoted, "removed    2 directories of sums")
 	s.hasSums(t, "02 03 04 05 06 07 08")
-	s.o.KeepDays = 0
+	s.o.KeepSums.Days = 0
 	s.night(t, 8, Promoted, "removed    2 directories of sums")
 	s.hasSums(t, "03 04 05 06 07 08")
 	s.put(9, modelRows(9))
@@ -126,7 +126,7 @@ func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 	for day := 1; day <= 6; day++ {
 		s.put(day, modelRows(day))
 		for _, o := range []RetrainOptions{others, s.o} {
-			o.Day, o.Prune = date(day), o.Models == s.o.Models
+			o.Day, o.KeepSums.Prune = date(day), o.Models == s.o.Models
 			if r, _ := Retrain(ctx, o, s.jobs); r == nil || r.Removed > 0 {
 				t.Errorf("day %d: %+v", day, r)
 			}

@@ -541,7 +541,7 @@ var errDead = errors.New("the process is gone")
 // month runs days with what happens on them, and returns the files that must not depend on
 // how often a run was stopped.
 func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
-	s.o.MaxDrift, s.o.Window, s.o.Prune = 0.5, 5, true
+	s.o.MaxDrift, s.o.Window, s.o.KeepSums.Prune = 0.5, 5, true
 	for day := 1; day <= 9; day++ {
 		rows := map[int]string{5: "x5 x6", 6: "a6 bad6"}[day]
 		s.stash(day, cmp.Or(rows, fmt.Sprintf("a%d b%[1]d common", day)))

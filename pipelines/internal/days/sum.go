@@ -20,17 +20,17 @@ import (
 
 // SumOptions says which rows to sum by which recipe.
 type SumOptions struct {
-	Recipe string // directory of a model, whose recipe is used
-	Data   dataset.Options
-	Out    string // directory to create
+	Recipe string          `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of the model whose recipe is used, or an alias such as DIR@champion."`
+	Data   dataset.Options `group:"Data" omit:"Columns,Drop,ID,Time"`
+	Out    string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create."`
 
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
 	// MaxDrift is the largest distance, from 0 to 1, by which a column, the labels or the share of
 	// repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly
 	// moved farther, nothing is made and the error is an *exit.GateError.
-	MaxDrift float64
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column, the labels or the share of repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly moved further, nothing is written and the exit code is 4."`
 
-	Job job.Options
+	Job job.Options `group:"Job"`
 }
 
 // SumResult describes a directory of sums.

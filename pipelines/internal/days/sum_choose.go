@@ -17,13 +17,13 @@ import (
 
 // Parts names directories of sums.
 type Parts struct {
-	Sums []string // patterns of directories of sums that are added
+	Sums []string `flag:"sums,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums: those to add up; where rows are forgotten, those that the model was fitted to."`
 	// Without are patterns of directories of sums that are left out: those among Sums are not
 	// added, others are subtracted.
-	Without []string
+	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: those among the sums are not added, and others are subtracted."`
 	// Last leaves out those of Sums whose name has a date before the last so many days of the
 	// newest: 90d, 12w or 36h. "" leaves out none.
-	Last string
+	Last string `flag:"last" placeholder:"DAYS" help:"Add only sums whose directory has a date in its name (dt=2026-11-20) among the last days, weeks or hours before the newest, such as 90d."`
 }
 
 // term is a directory of sums that is added or subtracted.

@@ -19,23 +19,23 @@ import (
 
 // FitOptions says which sums to fit a model to.
 type FitOptions struct {
-	Parts
+	Parts `group:"Model and output"`
 	// Lambda is that of the recipe where it has none. Folds are those of the recipe.
-	Lambda training.LambdaOptions
+	Lambda training.LambdaOptions `group:"Learner" omit:"Folds"`
 	// Calibrate must be none or "": probabilities need rows.
-	Calibrate string
-	Model     string // directory to create; "" only adds up sums, for SaveSums
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt,isotonic" help:"Probabilities from scores: none. The values platt and isotonic of train need rows, and are refused."`
+	Model     string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
-	SaveSums string
+	SaveSums string `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create with all of the sums in one, for later fits."`
 	parent   string // the name of the model whose recipe it is, for the lineage; "" if it is not known
 	// MaxDrift is the largest distance, from 0 to 1, by which a part that is added may be away: a
 	// column, the labels or the share of repeated rows from those of the recipe, and the features
 	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
 	// made and the error is an *exit.GateError that names it.
-	MaxDrift float64
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which the rows of a directory of sums may be away: a column or the labels from the rows of the recipe, the features of the model from the other directories; 0 for no bound. If they are certainly further away, nothing is written, the exit code is 4, and the message names the directory."`
 
-	Job job.Options
+	Job job.Options `group:"Job"`
 }
 
 // Fit fits a model to sums of one recipe, added and subtracted, and publishes its directory. The

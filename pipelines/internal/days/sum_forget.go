@@ -25,20 +25,20 @@ import (
 
 // ForgetOptions says which rows a model forgets.
 type ForgetOptions struct {
-	Model string // directory of the model
-	Parts        // the sums that the model was fitted to
+	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
+	Parts `group:"Model and output"`
 	// Data has the rows, with labels, as they were trained on.
-	Data dataset.Options
+	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
 	// IDs is a file with one id a line: of Data only the rows are forgotten that have one of these ids
 	// in the column Data.ID, or that of the model; "" means all rows. See dataset.ReadIDs.
-	IDs string
-	Out string // directory of the model to create
+	IDs string `flag:"ids,common" group:"Data" placeholder:"FILE" help:"File with the ids of rows to forget, one a line, or - for standard input: of --data only these rows are forgotten. Ids are compared byte for byte with the text in the files. In memory the list takes about three times its size."`
+	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory of the model without the rows, to create."`
 	// SaveSums is a directory to create with the sums without the rows; "" for none.
-	SaveSums       string
-	Certificate    string  // file to create; "" for none
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	SaveSums       string  `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create with the sums without the rows."`
+	Certificate    string  `flag:"certificate" group:"Model and output" placeholder:"FILE" help:"File that says what was forgotten, and proves it: forget creates it, and verify checks it."`
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
 
-	Job job.Options
+	Job job.Options `group:"Job"`
 }
 
 // Certificate says that a model was fitted without rows. Whoever has the sums and the rows can

@@ -21,14 +21,14 @@ import (
 
 // PruneOptions says which directories of sums are removed.
 type PruneOptions struct {
-	Sums []string // patterns of directories of sums; those without a date in their name are kept
-	Keep string   // sums as old as that before the newest are kept: 90d, 12w or 36h
-	// Models are directories of models, whose champion, challenger and previous champion keep the sums
-	// that they were fitted to; Model are models that do so, by place or alias. One of either is
-	// needed.
-	Models, Model []string
-	Plan          bool      // remove nothing
-	Log           io.Writer // notes; nil discards them
+	Sums []string `flag:"sums,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums."`
+	Keep string   `flag:"keep,common" group:"Model and output" placeholder:"DAYS" help:"Days, weeks or hours before the newest of the sums of which all are kept, such as 90d."`
+	// Of a directory of models, champion, challenger and previous champion keep the sums that they
+	// were fitted to. One of Models and Model is needed.
+	Models string    `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models, whose champion, challenger and previous champion keep their sums."`
+	Model  string    `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Model that keeps its sums, too: its directory, or an alias such as DIR@champion."`
+	Plan   bool      `flag:"plan,common" group:"Job" help:"Print what would be removed, and remove nothing."`
+	Log    io.Writer // notes; nil discards them
 }
 
 // Pruned is a directory of sums that is removed, or kept for a reason.
@@ -56,7 +56,7 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 		return nil, exit.Usage("no sums: name directories that bochner sum created with --sums")
 	case o.Keep == "":
 		return nil, exit.Usage("nothing says which sums are old: give the days to keep with --keep, such as 90d")
-	case len(o.Models)+len(o.Model) == 0:
+	case o.Models == "" && o.Model == "":
 		return nil, exit.Usage("no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
 	}
 	span, err := duration("--keep", o.Keep)
@@ -157,14 +157,14 @@ type neededSums struct{ parts, places map[string]string }
 // needs reads the lineages of the models.
 func (o PruneOptions) needs(ctx context.Context) (*neededSums, error) {
 	n := &neededSums{map[string]string{}, map[string]string{}}
-	for _, dir := range o.Models {
-		r := registry.Registry{Dir: dir}
+	if o.Models != "" {
+		r := registry.Registry{Dir: o.Models}
 		s, err := r.State(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if s.Champion == "" {
-			return nil, exit.Refuse("pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", dir)
+			return nil, exit.Refuse("pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", o.Models)
 		}
 		for _, alias := range models.AliasNames {
 			if model := s.Model(alias); model != "" {
@@ -174,8 +174,8 @@ func (o PruneOptions) needs(ctx context.Context) (*neededSums, error) {
 			}
 		}
 	}
-	for _, model := range o.Model {
-		dir, err := job.FindModel(ctx, model, o.Log)
+	if o.Model != "" {
+		dir, err := job.FindModel(ctx, o.Model, o.Log)
 		if err != nil {
 			return nil, err
 		}

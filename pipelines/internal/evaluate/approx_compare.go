@@ -23,13 +23,13 @@ import (
 
 // KernelOptions says which kernel to compare with its features, and on which rows.
 type KernelOptions struct {
-	prepare.Spec
-	Budgets []int   // numbers of features; none is 64, 256, 1024 and 4096
-	Seeds   int     // number of seeds per map, starting at Spec.Seed; 0 is 10
-	Rows    int     // rows of the sample; all pairs are compared; 0 is 200
-	Epsilon float64 // error for which the bounds give the number of features; 0 is 0.1
-	All     bool    // compare all ways to draw the kernel's frequencies
-	Out     string  // directory to create for the table and the plots; "" for none
+	prepare.Spec `omit:"Split,Room"`
+	Budgets      []int   `flag:"budgets,common" group:"Comparison" default:"64,256,1024,4096" placeholder:"LIST" help:"Numbers of features, separated by commas; replaces --features."`
+	Seeds        int     `flag:"seeds,common" group:"Comparison" default:"10" help:"Number of seeds per map."`
+	Rows         int     `flag:"rows,common" group:"Comparison" default:"200" help:"Rows of the sample, at most 2000; all pairs are compared."`
+	Epsilon      float64 `flag:"epsilon,common" group:"Comparison" default:"0.1" help:"Error for which to print the number of features that the bounds require."`
+	All          bool    // compare all ways to draw the kernel's frequencies
+	Out          string  `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the table and the plots; it must not exist."`
 }
 
 // maxCompareRows limits the sample to 2 million pairs.

@@ -26,22 +26,22 @@ import (
 
 // CompareModelsOptions says which models to compare on which data.
 type CompareModelsOptions struct {
-	Champion   string // directory of the model in use
-	Challenger string // directory of the model that may replace it
-	Data       dataset.Options
+	Champion   string          `flag:"champion,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model in use, or an alias such as DIR@champion (see the command models)."`
+	Challenger string          `flag:"challenger,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model that may replace it, or an alias."`
+	Data       dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
 	// Gate has conditions in words, as paired.ParseCondition reads them, separated by commas; ""
 	// for none.
-	Gate string
+	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition in words, such as 'not worse by 0.2 % at 95 %' or 'better at 95 %'. Several are separated by commas, or given one by one; all must hold."`
 	// Slices are columns, by name or 1-based position, by whose values rows are compared apart.
-	Slices []string
+	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns by whose values rows are compared apart, as for evaluate; columns of the champion."`
 	// Group has columns that together name what a row belongs to: rows of a group depend on each
 	// other, and tests count groups. Without any it is that of the folds of the models, if the data
 	// has it.
-	Group []string
+	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
 
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
 
-	Job job.Options
+	Job job.Options `group:"Job"`
 }
 
 // ModelComparison compares two models on the same rows. Differences are those of the challenger

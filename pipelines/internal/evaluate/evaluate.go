@@ -25,23 +25,23 @@ import (
 
 // EvaluateOptions says which model to evaluate on which data.
 type EvaluateOptions struct {
-	Model string // directory
-	Data  dataset.Options
-	Gate  string // conditions on scores, separated by commas: "accuracy>=0.95"; "" for none
+	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see the command models)."`
+	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
+	Gate  string          `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score, such as accuracy>=0.95, auc>=0.9, rmse<=3 or rmse:TARGET<=3. Several are separated by commas, or given one by one; all must hold."`
 	// Threshold, unless nil, is that of models.Applier.
-	Threshold *float64
+	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability is at least this number, or, for a model without probabilities, if half the difference of its score and the other is. The default predicts the more probable class, or the one with the larger score."`
 	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
-	Slices []string
+	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns by whose values rows are scored apart, by name or position, separated by commas: categories, times by their months, or numbers with up to 512 values. One of them can be a column that is not a feature of the model."`
 	// Group has columns that together name what a row belongs to: rows of a group depend on each
 	// other, and intervals count that. Without any it is that of the model's folds, if the data has
 	// it.
-	Group []string
+	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: intervals then count groups instead of rows. The default is the --group_column of the model, if the data has it."`
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
-	Reliability string
+	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
 
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
 
-	Job job.Options
+	Job job.Options `group:"Job"`
 }
 
 // EvaluateResult has the scores of a model.

@@ -30,10 +30,10 @@ import (
 
 // VerifyOptions says which model to verify, and on which data it was trained.
 type VerifyOptions struct {
-	Model          string // directory
-	Data           dataset.Options
-	MaxBadFraction float64
-	Job            job.Options
+	Model          string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see the command models)."`
+	Data           dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
+	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	Job            job.Options     `group:"Job"`
 }
 
 // VerifyResult has what was recorded when the model was trained, and what was recomputed from

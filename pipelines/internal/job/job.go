@@ -27,12 +27,12 @@ import (
 
 // Options are the options of all jobs over data. None of them changes a result.
 type Options struct {
-	Engine engine.Engine
-	Work   string    // work directory; "" is a hidden one beside the output
-	Resume bool      // continue from the state that an earlier run left in it
-	Log    io.Writer // progress and notes; nil discards them
+	Engine engine.Engine `group:"Job"`
+	Work   string        `flag:"work" placeholder:"DIR" help:"Work directory, new or empty. The default is a hidden directory next to the output. It is removed when the job succeeds."`
+	Resume bool          `flag:"resume,common" help:"Continue from what an interrupted run left in the work directory."`
+	Log    io.Writer     // progress and notes; nil discards them
 
-	ShardBytes int64 // size of the shards of plain files; 0 is 32 MiB
+	ShardBytes int64 `flag:"shard_bytes,hidden" help:"Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results."`
 
 	// LimitMemory sets the process's memory limit while the job runs, so that the garbage
 	// collector works to the planned memory of a training, unless GOMEMLIMIT is set.

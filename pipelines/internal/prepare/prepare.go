@@ -30,27 +30,27 @@ import (
 // Spec says which data to read, how rows become features, and what the labels are. The zero
 // value of a field is the command's default, unless the field says otherwise.
 type Spec struct {
-	Data   dataset.Options
-	Task   string                   // classification or regression; "" or auto decides from the labels
-	Scale  []string                 // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
-	Types  Types                    // what is known of the columns of a table
-	Encode preprocess.ColumnOptions // how columns of typed tables become numbers
+	Data   dataset.Options          `group:"Data"`
+	Task   string                   `flag:"task,common" group:"Data" default:"auto" values:"auto,classification,regression" help:"Task: classification, regression or auto. With auto, texts are classes, and so are up to 10 distinct whole numbers, or up to 100 that count from 0 or 1; other numbers are targets."`
+	Scale  []string                 `flag:"scale,common" group:"Data" list:"commas" default:"auto" placeholder:"STEPS" values:"auto,none,standard,minmax,unit,gray,whiten,hog,crop:,patchpca:" help:"Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged."`
+	Types  Types                    `group:"Columns of tables"`
+	Encode preprocess.ColumnOptions `group:"Columns of tables"`
 	Trains bool                     // weights are learned from the labels
 	// Learned is the name of the kernel whose features are learned from the labels after the
 	// profile; "" if there is none.
 	Learned string
 	// Room is how far the grid of targets reaches beyond them on either side, as a multiple of
 	// their range, so that the grid also serves later data.
-	Room   float64
+	Room   float64        `flag:"target_room" group:"Learner" help:"For a regression whose model is a recipe for later data (see bochner sum): how far the grid of targets reaches beyond the targets of this data on either side, as a multiple of their range. 0.5 doubles the range. Later targets beyond the grid cannot be used."`
 	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
 
-	Split Split
-	Folds int // into which Split divides rows, unless they have own folds; 0 divides none
+	Split Split `group:"Learner"`
+	Folds int   // into which Split divides rows, unless they have own folds; 0 divides none
 
-	Seed           uint64  // of the features, the folds and the sample
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	Seed           uint64  `flag:"seed" group:"Features" default:"1" help:"Random seed of features, folds and samples."`
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
 
-	Job job.Options
+	Job job.Options `group:"Job"`
 }
 
 // LoadKernel reads the files that the kernel's options name. Without a kernel it sets the

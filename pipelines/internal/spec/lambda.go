@@ -12,13 +12,13 @@ import (
 
 // LambdaOptions sets the regularisation.
 type LambdaOptions struct {
-	Path  []float64 // λ on the mean loss; of several the best is chosen; none is ridge.AutoLambda
-	C     float64   // alternative to Path: C = 1/(λn), as for support vector machines; 0 if unused
-	Folds int       // of the cross-validation; 0 is 5 if Path has several values, else none
+	Path  []float64 `flag:"lambda,common" placeholder:"LIST" values:"auto" help:"Regularisation λ on the mean loss: a number, several separated by commas, or auto: powers of ten from 1e-8 to 1e-1 (down to 1e-12 while smaller ones do better on a 16-bit grid; 1e-6 to 1e-3 for iterative learners, 1e-7 to 1e-3 for cg). Of several values the one with the smallest held-out error is chosen. With sums, auto is what the recipe says."`
+	C     float64   `flag:"C" help:"Alternative to --lambda: C = 1/(λn), where n is the number of rows."`
+	Folds int       `flag:"folds,common" help:"Folds of the cross-validation; 0 is 5 if there are several values of lambda, and none otherwise. Iterative learners and --calibrate hold out the first fold."`
 	// Select says what chooses among several λ for classes: SelectMSE (or ""), the mean squared
 	// error of scores on the rows of all folds; SelectError or SelectLogLoss of the rows of the
 	// first fold, scored as in predictions.
-	Select string
+	Select string `flag:"select" values:"mse,error,log_loss" help:"What chooses among several values of lambda for classes: mse (of scores against ±1 codes, on the rows of all folds), or error or log_loss (on the rows of the first fold, scored as in predictions; log_loss takes the softmax of the scores times the best of 15 factors). The default is error for iterative learners, and mse for ridge. After a search for features, ridge chooses by log_loss among the values that mse leads to, unless classes have weights or retrain trains. Sums allow only mse, because the others need rows."`
 }
 
 // Values of LambdaOptions.Select.

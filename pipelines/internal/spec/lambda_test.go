@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -43,5 +44,15 @@ func TestLambdaRefusals(t *testing.T) {
 		{Folds: -1}, {Folds: 101}, {Folds: 1}, {Folds: 1, Path: []float64{1, 2}},
 	} {
 		jobtest.WantError(t, "", o.Validate(), exit.CodeUsage, "--")
+	}
+}
+
+func TestFlagsNameTheValuesThatOptionsTake(t *testing.T) {
+	values := map[string][]string{}
+	for _, o := range option.List(new(Options)) {
+		values[o.Name] = o.Values
+	}
+	if !slices.Equal(values["select"], Selections()) || !slices.Equal(values["search"], Searches()) {
+		t.Errorf("--select takes %q, want %q; --search %q, want %q", values["select"], Selections(), values["search"], Searches())
 	}
 }

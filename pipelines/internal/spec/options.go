@@ -20,30 +20,30 @@ type Options struct {
 	prepare.Spec
 	// Recipe is the directory of a model whose recipe is used for these rows: only Data, Lambda,
 	// MaxBadFraction and Job are then used. "" makes a recipe from the profile.
-	Recipe string
-	Model  string // directory to create
+	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit."`
+	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
 	Learner iterative.Options
-	Lambda  LambdaOptions
+	Lambda  LambdaOptions `group:"Learner"`
 	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
 	// or none disables it.
-	Calibrate string
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt,isotonic" help:"Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, for 1000 rows per class and more). The curves are fitted to the first fold (one of --folds, 5 by default) with scores of a model that was not trained on it; the final model is trained on all rows. Replaces the probabilities that the losses softmax and logistic have by themselves."`
 	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
-	Positive string
+	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive one: --threshold is for it, and so are precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent ones, the second in order."`
 	// Threshold is what decides between two classes: a number, as that of models.Applier; or a
 	// score.Criterion, which held-out rows make best. "" is none.
-	Threshold string
+	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one from this threshold on, instead of the class with the larger score or probability: a number, as for predict, or error, f1 (of the positive class) or balanced (accuracy) for the best one on held-out rows. These rows are those of the first fold, scored by a model that was not trained on them; the summary says what to expect on other rows."`
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
 	// Kernel names a directory with them.
-	Learned tuning.GameOptions
+	Learned tuning.GameOptions `group:"Learned features" omit:"Running"`
 	// Search says whether the view of the columns, kernel, width, metric and features beside the kernel
 	// are searched on a pilot of the rows: auto or none; "" is auto. What the other options set is not
 	// searched: neither a kernel, which is kept, nor a width, which leaves nothing to search. Where a
 	// search does not apply the model is that of none, and a note says why.
-	Search string
+	Search string `flag:"search,common" group:"Features" default:"auto" values:"auto,none" help:"How to choose what flags do not set: auto (searches the view of the columns, kernel, width, metric and extra features by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048 features, unless --features is given."`
 	// Size says how the number of features is chosen, up to that of the kernel.
-	Size tuning.SizeOptions
+	Size tuning.SizeOptions `group:"Features"`
 	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
 	// it is tuning.Families; with a kernel alone, that one.
 	Kernels []kernel.Options

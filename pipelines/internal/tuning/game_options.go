@@ -19,31 +19,31 @@ import (
 type GameOptions struct {
 	// By is the method: game (default; package align), or lkrf, which weights drawn
 	// frequencies. Harmonics are always learned by the game.
-	By     string
-	Preset string // of the game: paper (default) or demo
+	By     string `flag:"align" default:"game" values:"game,lkrf" help:"How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies."`
+	Preset string `flag:"preset" default:"paper" values:"paper,demo" help:"Constants of the game: paper, or demo (those of the authors' demonstration, which takes one frequency per round)."`
 
-	Lambda float64 // of the game's support vector machine; 0 uses C
-	C      float64 // alternative to Lambda: C = 1/(λn); 0 is 1, as in the paper
+	Lambda float64 `flag:"align_lambda" help:"Regularisation λ of the game's support vector machine, on the mean loss; 0 uses --align_c."`
+	C      float64 `flag:"align_c" help:"Alternative to --align_lambda: C = 1/(λn), where n is the number of rows; 0 is 1."`
 
-	Chains int // of the game's search; 0 is the preset's, also for Steps and Take
-	Steps  int
-	Take   int     // frequencies, or harmonics, added per round
-	Rate   float64 // step size of the dual variables (align.Options.Rate); 0 is the preset's, or 3 for harmonics
-	Sample int     // rows that the chains search on; 0 chooses
+	Chains int     `flag:"chains" help:"Search chains in each round of the game; 0 is 500."`
+	Steps  int     `flag:"steps" help:"Steps of each chain; 0 is 100."`
+	Take   int     `flag:"take" help:"Frequencies that each round adds, the best that its chains found; 0 is 10 for the preset paper, 1 for demo."`
+	Rate   float64 `flag:"align_rate" help:"Step size of the dual variables; 0 is 1 for the preset paper, 0.1 for demo, 3 for harmonics. With many rounds a larger step can do better."`
+	Sample int     `flag:"sample" help:"Rows that the chains search on; 0 is 10000, or fewer if rows are long."`
 	// Exact searches on all rows. Equal rows of one class count once.
-	Exact bool
+	Exact bool `flag:"exact_chains" help:"Search on all rows; the limit is 65536 rows."`
 
-	Proposals int     // for lkrf: frequencies drawn; 0 is 20 for each feature wanted
-	Rho       float64 // for lkrf: radius of the χ²-ball of the weights; 0 is 10
-	Pick      string  // for lkrf: top (default), the largest weights; or draw
+	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each that is used."`
+	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
+	Pick      string  `flag:"pick" default:"top" values:"top,draw" help:"For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by weight."`
 
 	// HeldOut is the number of folds of the rows. The first fold is not used, so that it can
 	// measure held-out errors; 0 learns from all rows.
 	HeldOut int
 
-	Harmonics int // number of harmonics to choose from, lowest degree first; 0 is 1,000
+	Harmonics int `flag:"harmonics" help:"For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000."`
 
-	iterative.Running // Partitions 0 is defaultPartitions
+	iterative.Running `group:"Iterative learners"` // Partitions 0 is defaultPartitions
 }
 
 // Limits of the sample.

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"log/slog"
+	"reflect"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/engine/remote"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+)
+
+// runFunc does the work of a command. Its result is printed; nil prints nothing.
+type runFunc func(cmd *cobra.Command, args []string) (io.WriterTo, error)
+
+// printFlags are the flags of every command that prints a result.
+type printFlags struct {
+	JSON bool `flag:"json,common" group:"Job" help:"Print the result as JSON."`
+}
+
+// jobFlags are the flags of every command that runs pipelines, besides those of job.Options.
+type jobFlags struct {
+	Quiet  bool   `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
+	Config string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
+}
+
+// newCommand returns the command that help/NAME.txt describes. Its flags are more options, those
+// of the struct that options points to, and, if the struct holds a job.Options, those of jobs.
+func newCommand(name string, options any, run runFunc, more ...*option.Option) *cobra.Command {
+	cmd := described(name)
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	data, opts := find[dataset.Options](options), find[job.Options](options)
+	if data != nil {
+		data.Formats = dataset.NewOptions()
+	}
+	addOptions(cmd, append(more, option.List(options)...))
+	addOptions(cmd, option.List(new(printFlags)))
+	if opts != nil {
+		addOptions(cmd, option.List(new(jobFlags)))
+		addBeamFlags(fs)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := readConfig(cmd); exit.Code(err) == exit.CodeStorage || errors.Is(err, iofs.ErrPermission) {
+			return &startedError{err}
+		} else if err != nil {
+			return err
+		}
+		if err := ownNames(fs); err != nil {
+			return err
+		}
+		if err := start(cmd, args, data, opts, run); err != nil {
+			return &startedError{err}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// start runs the job, or writes the template of one.
+func start(cmd *cobra.Command, args []string, data *dataset.Options, opts *job.Options, run runFunc) error {
+	if remote.FromTemplate() {
+		return remote.Template(cmd.Context(), templateArgs(cmd, args))
+	}
+	if opts != nil {
+		if !opts.Engine.Verbose {
+			// Workers in this process take Beam's log lines from their job.
+			slog.SetDefault(slog.New(slog.DiscardHandler))
+		}
+		if !isSet(cmd, "quiet") {
+			opts.Log = cmd.ErrOrStderr()
+		}
+		opts.LimitMemory = true
+	}
+	remove, err := takeStdin(cmd.Context(), data, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	result, err := run(cmd, args)
+	err = report(cmd, result, err)
+	if removed := remove(); err == nil {
+		err = removed
+	}
+	return err
+}
+
+// isSet tells whether a command has a flag of that name that is true.
+func isSet(cmd *cobra.Command, name string) bool {
+	f := cmd.Flags().Lookup(name)
+	return f != nil && f.Value.String() == "true"
+}
+
+// find returns the first T in the struct that v points to, and in the structs that it holds; nil if
+// there is none.
+func find[T any](v any) *T {
+	s := reflect.ValueOf(v).Elem()
+	for i := range s.NumField() {
+		f := s.Field(i)
+		if f.Kind() != reflect.Struct || !s.Type().Field(i).IsExported() {
+			continue
+		}
+		if t, is := f.Addr().Interface().(*T); is {
+			return t
+		}
+		if t := find[T](f.Addr().Interface()); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// report prints the result of a job, and also the result of one whose gate was not passed.
+func report(cmd *cobra.Command, result io.WriterTo, err error) error {
+	_, gated := errors.AsType[*exit.GateError](err)
+	_, outcome := errors.AsType[*exit.OutcomeError](err)
+	if err != nil && !gated && !outcome || result == nil || reflect.ValueOf(result).IsZero() {
+		return err
+	}
+	printed := show(cmd, result)
+	if err != nil && errors.Is(printed, syscall.EPIPE) {
+		return err // a reader that has seen enough does not hide the gate
+	}
+	return errors.Join(err, printed)
+}
+
+// show prints a result: with --json for programs, otherwise as text for people.
+func show(cmd *cobra.Command, result io.WriterTo) (err error) {
+	if isSet(cmd, "json") {
+		err = writeJSON(cmd.OutOrStdout(), result)
+	} else {
+		_, err = result.WriteTo(cmd.OutOrStdout())
+	}
+	if err == nil {
+		return nil
+	}
+	return exit.AfterPublish("", &exit.DataError{Err: fmt.Errorf("print the result: %w", err)})
+}
+
+// writeJSON writes indented JSON.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -1,0 +1,236 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/plan"
+)
+
+func alignCommand() *cobra.Command {
+	var o pipelines.AlignOptions
+	o.Learned.Keep = iterative.DefaultKeep
+	kernels := newKernels("learned")
+	cmd := newCommand("align", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
+		if o.Kernel, err = kernels.chosen(); err != nil {
+			return nil, err
+		}
+		return pipelines.Align(cmd.Context(), o)
+	}, kernels.flags()...)
+	cmd.Flags().Lookup("kernel").Usage = "Kernel: learned or harmonic."
+	showAlso(cmd, "align chains steps take align_rate sample")
+	return cmd
+}
+
+func embedCommand() *cobra.Command {
+	var o struct {
+		pipelines.EmbedOptions
+		Plan bool `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, passes and a bound on the memory that the job uses, and exit."`
+	}
+	o.Training = *pca.NewTraining()
+	kernels := newKernels("gaussian")
+	return newCommand("embed", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
+		if o.Kernel, err = kernels.chosen(); err != nil {
+			return nil, err
+		}
+		if o.Plan {
+			return plan.Embedding(cmd.Context(), training.Options{Spec: o.Spec, Model: o.Model}, o.Training)
+		}
+		return pipelines.Embed(cmd.Context(), o.EmbedOptions)
+	}, kernels.flags()...)
+}
+
+func featurizeCommand() *cobra.Command {
+	var o pipelines.FeaturizeOptions
+	kernels := newKernels("gaussian")
+	return newCommand("featurize", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
+		if o.Kernel, err = kernels.chosen(); err != nil {
+			return nil, err
+		}
+		return pipelines.Featurize(cmd.Context(), o)
+	}, kernels.flags()...)
+}
+
+func generateCommand() *cobra.Command {
+	var o pipelines.GenerateOptions
+	cmd := newCommand("generate", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
+		o.Set = args[0]
+		return pipelines.Generate(cmd.Context(), o)
+	})
+	var sets strings.Builder
+	for _, s := range sample.Sets {
+		writeEntry(&sets, s.Name, s.About, 16, unknownWidth)
+	}
+	cmd.Long = strings.Replace(cmd.Long, "{sets}", strings.TrimSuffix(sets.String(), "\n"), 1)
+	cmd.Args = cobra.ExactArgs(1)
+	return cmd
+}
+
+func evaluateCommand() *cobra.Command {
+	var o pipelines.EvaluateOptions
+	return newCommand("evaluate", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		return pipelines.Evaluate(cmd.Context(), o)
+	})
+}
+
+func compareCommand() *cobra.Command {
+	var o pipelines.CompareModelsOptions
+	return newCommand("compare", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		return pipelines.CompareModels(cmd.Context(), o)
+	})
+}
+
+func verifyCommand() *cobra.Command {
+	var o struct {
+		pipelines.VerifyOptions
+		Forgotten pipelines.ForgetOptions `group:"Model and output" omit:"Model,Data,Out,SaveSums,MaxBadFraction,Job"`
+	}
+	return newCommand("verify", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		f := o.Forgotten
+		if f.Certificate == "" && f.IDs != "" {
+			return nil, exit.Usage("--ids names the rows of a certificate of forget: name its file with --certificate")
+		}
+		if f.Certificate == "" {
+			return pipelines.Verify(cmd.Context(), o.VerifyOptions)
+		}
+		f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job
+		remove, err := takeIDs(cmd, &f)
+		if err != nil {
+			return nil, err
+		}
+		result, err := pipelines.VerifyForgotten(cmd.Context(), f)
+		return result, errors.Join(err, remove())
+	})
+}
+
+func inspectCommand() *cobra.Command {
+	var o struct {
+		Model      string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
+		Importance string `flag:"importance" group:"Model and output" placeholder:"FILE" help:"File for a plot of the importance of columns, .png or .svg: with --data of their effects on predictions, otherwise by the learned metric."`
+		pipelines.InspectOptions
+	}
+	return newCommand("inspect", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		ctx, rows := cmd.Context(), len(o.Data.Data) > 0
+		switch {
+		case o.Model == "" && !rows:
+			return nil, exit.Usage("inspect takes --data, --model or both")
+		case o.Model == "" && o.Importance != "":
+			return nil, exit.Usage("--importance needs --model")
+		case o.Model == "":
+			return pipelines.InspectData(ctx, o.InspectOptions)
+		}
+		tables := append(namesOf(&o.Types), "columns", "drop", "weight_column", "id_column", "time_column", "write_schema")
+		if err := refuse(cmd, tables, "cannot be used with --model: a model has its columns and their types"); err != nil {
+			return nil, err
+		}
+		var result *pipelines.ModelReport
+		var err error
+		if rows {
+			result, err = pipelines.InspectEffects(ctx, o.Model, o.InspectOptions)
+		} else {
+			result, err = pipelines.InspectModel(ctx, o.Model)
+		}
+		if err == nil && o.Importance != "" {
+			err = result.DrawImportance(ctx, o.Importance)
+		}
+		return result, err
+	})
+}
+
+func sumCommand() *cobra.Command {
+	var o struct {
+		pipelines.SumOptions
+		Of              []string `flag:"of,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up."`
+		pipelines.Parts `group:"Model and output" omit:"Sums"`
+	}
+	return newCommand("sum", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		switch {
+		case len(o.Of) == 0 && (len(o.Without) > 0 || o.Last != ""):
+			return nil, exit.Usage("--without and --last choose among the sums of --of")
+		case len(o.Of) == 0:
+			return pipelines.Sum(cmd.Context(), o.SumOptions)
+		case o.Recipe != "" || len(o.Data.Data) > 0:
+			return nil, exit.Usage("--of adds up sums, which have their recipe: leave out --recipe and --data")
+		}
+		o.Sums = o.Of
+		return pipelines.AddSums(cmd.Context(), pipelines.FitOptions{Parts: o.Parts, SaveSums: o.Out, Job: o.Job})
+	})
+}
+
+func fitCommand() *cobra.Command {
+	var o struct {
+		pipelines.FitOptions
+		Plan bool `flag:"plan,common" group:"Job" help:"Read the manifests of the sums, print a bound on the memory that the fit uses and an estimate of its time, and exit."`
+	}
+	return newCommand("fit", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		if o.Plan {
+			return plan.Fit(cmd.Context(), o.FitOptions)
+		}
+		return pipelines.Fit(cmd.Context(), o.FitOptions)
+	})
+}
+
+func forgetCommand() *cobra.Command {
+	var o pipelines.ForgetOptions
+	return newCommand("forget", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		remove, err := takeIDs(cmd, &o)
+		if err != nil {
+			return nil, err
+		}
+		result, err := pipelines.Forget(cmd.Context(), o)
+		return result, errors.Join(err, remove())
+	})
+}
+
+// takeIDs replaces - in --ids by a file with what standard input has, which remove deletes.
+func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() error, err error) {
+	if o.IDs != standardInput {
+		return func() error { return nil }, nil
+	}
+	if o.Data.As != "" {
+		return nil, exit.Usage("--data and --ids cannot both be standard input: give one of them as a file")
+	}
+	o.IDs, remove, err = spoolStdin(cmd.Context(), cmd.InOrStdin())
+	return remove, err
+}
+
+func pruneCommand() *cobra.Command {
+	var o pipelines.PruneOptions
+	return newCommand("prune", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		o.Log = cmd.ErrOrStderr()
+		return pipelines.PruneSums(cmd.Context(), o)
+	})
+}
+
+func versionCommand() *cobra.Command {
+	return newCommand("version", &struct{}{}, func(*cobra.Command, []string) (io.WriterTo, error) {
+		return versionReport(engine.Build()), nil
+	})
+}
+
+// versionReport is the output of `bochner version`.
+type versionReport engine.BuildInfo
+
+// WriteTo writes the report for people.
+func (v versionReport) WriteTo(w io.Writer) (int64, error) {
+	commit := ""
+	if v.Commit != "" {
+		commit = ", commit " + v.Commit
+		if v.Modified {
+			commit += " with changes"
+		}
+	}
+	n, err := fmt.Fprintf(w, "bochner %s%s\n%s, %s/%s, kernels for %s\n", v.Version, commit, v.Go, v.OS, v.Arch, v.CPU)
+	return int64(n), err
+}
