@@ -3,8 +3,10 @@ package compress
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -21,6 +23,7 @@ const (
 	DeflateBlock
 	ZstdBlock
 	LZ4Block
+	BrotliBlock
 )
 
 // MaxBlock is the largest size of a block in bytes after decompression.
@@ -28,10 +31,11 @@ const MaxBlock = 1 << 30
 
 // Blocks decompresses blocks. It is not safe for concurrent use; the zero value is ready.
 type Blocks struct {
-	gzip  *gzip.Reader
-	flate io.ReadCloser
-	zstd  *zstd.Decoder
-	src   bytes.Reader
+	gzip   *gzip.Reader
+	flate  io.ReadCloser
+	zstd   *zstd.Decoder
+	brotli *brotli.Reader
+	src    bytes.Reader
 }
 
 var errSize = errors.New("the size of a block is wrong (corrupt file)")
@@ -72,6 +76,8 @@ func (z *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) 
 			return nil, err
 		}
 		return readBlock(dst, z.gzip, size)
+	case BrotliBlock:
+		return z.appendBrotli(dst, src, size)
 	}
 	z.src.Reset(src)
 	if z.flate == nil {
@@ -80,6 +86,22 @@ func (z *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) 
 		return nil, err
 	}
 	return readBlock(dst, z.flate, size)
+}
+
+// appendBrotli takes up to 16 MiB, the largest window of the format, besides the data.
+func (z *Blocks) appendBrotli(dst, src []byte, size int) (_ []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil { // an index of the library that damage has moved
+			z.brotli, err = nil, fmt.Errorf("brotli: %v", r)
+		}
+	}()
+	z.src.Reset(src)
+	if z.brotli == nil {
+		z.brotli = brotli.NewReader(&z.src)
+	} else if err := z.brotli.Reset(&z.src); err != nil {
+		return nil, err
+	}
+	return readBlock(dst, z.brotli, size)
 }
 
 // readBlock appends all of r, which has size bytes, or −1 if that is unknown.

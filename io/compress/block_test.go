@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -28,6 +29,11 @@ func packed(t *testing.T, content []byte) map[Block][]byte {
 	}
 	out := map[Block][]byte{SnappyBlock: snappy.Encode(nil, content), GzipBlock: g.Bytes(), DeflateBlock: f.Bytes(), ZstdBlock: z.EncodeAll(content, nil)}
 	l := make([]byte, pierrec.CompressBlockBound(len(content)))
+	var b bytes.Buffer
+	bw := brotli.NewWriter(&b)
+	bw.Write(content)
+	bw.Close()
+	out[BrotliBlock] = b.Bytes()
 	if n, err := pierrec.CompressBlock(content, l, nil); err == nil && n > 0 {
 		out[LZ4Block] = l[:n]
 	}

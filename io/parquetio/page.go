@@ -32,6 +32,7 @@ const (
 	codecNone   = 0
 	codecSnappy = 1
 	codecGzip   = 2
+	codecBrotli = 4
 	codecZstd   = 6
 	codecLZ4    = 7
 )
@@ -40,7 +41,8 @@ var codecs = []string{"none", "Snappy", "gzip", "LZO", "Brotli", "LZ4 of Hadoop"
 
 // blockOf are the codecs that can be decoded.
 var blockOf = map[int64]compress.Block{
-	codecSnappy: compress.SnappyBlock, codecGzip: compress.GzipBlock, codecZstd: compress.ZstdBlock, codecLZ4: compress.LZ4Block,
+	codecSnappy: compress.SnappyBlock, codecGzip: compress.GzipBlock, codecZstd: compress.ZstdBlock,
+	codecLZ4: compress.LZ4Block, codecBrotli: compress.BrotliBlock,
 }
 
 // header is the header of a page.

@@ -117,7 +117,7 @@ func open(t testing.TB, o dataset.Options, files ...[]byte) (*dataset.Dataset, e
 func TestEveryTypeEncodingAndCodecIsRead(t *testing.T) {
 	rows, want := samples(1300)
 	for _, version := range []int{1, 2} {
-		for name, codec := range map[string]compress.Codec{"none": &parquet.Uncompressed, "snappy": &parquet.Snappy, "gzip": &parquet.Gzip, "zstd": &parquet.Zstd, "lz4": &parquet.Lz4Raw} {
+		for name, codec := range map[string]compress.Codec{"none": &parquet.Uncompressed, "snappy": &parquet.Snappy, "gzip": &parquet.Gzip, "zstd": &parquet.Zstd, "lz4": &parquet.Lz4Raw, "brotli": &parquet.Brotli} {
 			for _, page := range []int{500, 1 << 20} {
 				file := write(t, rows, 1100, parquet.Compression(codec), parquet.DataPageVersion(version), parquet.PageBufferSize(page))
 				d, err := open(t, dataset.Options{Drop: []string{"list"}}, file)
@@ -285,7 +285,7 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 func FuzzParquet(f *testing.F) {
 	rows, _ := samples(12)
 	for _, version := range []int{1, 2} {
-		for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Lz4Raw} {
+		for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Lz4Raw, &parquet.Brotli} {
 			f.Add(write(f, rows, 7, parquet.Compression(codec), parquet.DataPageVersion(version)))
 		}
 	}
