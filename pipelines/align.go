@@ -84,7 +84,8 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 			return nil, exit.AfterPublish(o.Out, err)
 		}
 	}
-	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: t.Learned, Curve: t.Game, Notes: t.Notes, Seconds: t.Seconds}, nil
+	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: t.Learned, Curve: t.Game, Notes: t.Notes,
+		Seconds: t.Seconds}, nil
 }
 
 // training returns the options of a training that learns these features.
@@ -98,7 +99,8 @@ func (o AlignOptions) validate() error {
 	case o.Out == "":
 		return exit.Usage("no directory for the features: name one with --out")
 	case !isFound:
-		return exit.Usage("--kernel %s: align learns features for --kernel learned and harmonic only", kernel.FamilyOf(o.Kernel).Name)
+		return exit.Usage("--kernel %s: align learns features for --kernel learned and harmonic only",
+			kernel.FamilyOf(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > spec.MaxFolds:
 		return exit.Usage("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
 	case f.Directory() != "":
@@ -126,7 +128,8 @@ func (r *AlignResult) WriteTo(w io.Writer) (int64, error) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
-	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to learn the features\n", r.Seconds["profile"], r.Seconds["align"])
+	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to learn the features\n", r.Seconds["profile"],
+		r.Seconds["align"])
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }
@@ -134,7 +137,8 @@ func (r *AlignResult) WriteTo(w io.Writer) (int64, error) {
 // gameCurve plots the value of the game and its bounds by the number of frequencies.
 func gameCurve(game []align.Report) picture.Lines {
 	lines := picture.Lines{Title: "The game of the features", X: "frequencies", Y: "value of the game"}
-	value, upper, lower := picture.Series{Name: "value"}, picture.Series{Name: "upper bound"}, picture.Series{Name: "lower bound"}
+	value, upper, lower := picture.Series{Name: "value"}, picture.Series{Name: "upper bound"},
+		picture.Series{Name: "lower bound"}
 	frequencies := 0.0
 	for _, r := range game {
 		frequencies += float64(r.Taken)

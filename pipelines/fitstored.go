@@ -48,7 +48,8 @@ func FitStored(s beam.Scope, dir string, stored beam.PCollection) (fitted, rejec
 
 type fitStoredFn struct{ Models string }
 
-func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit func(Fitted), reject func(rows.Rejected)) error {
+func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit func(Fitted),
+	reject func(rows.Rejected)) error {
 	_, name := storage.Split(strings.TrimRight(of.Place, "/"))
 	fitted := Fitted{Model: storage.Join(f.Models, name), Sums: of.Place, Rows: of.Rows}
 	r, err := Fit(ctx, FitOptions{Parts: Parts{Sums: of.Window}, Model: fitted.Model})

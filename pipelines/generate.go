@@ -36,7 +36,8 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	set, ok := sample.Find(o.Set)
 	switch {
 	case !ok:
-		return nil, exit.Usage("unknown data set %q%s; have %s", o.Set, option.DidYouMean(o.Set, sample.Names()), strings.Join(sample.Names(), ", "))
+		return nil, exit.Usage("unknown data set %q%s; have %s", o.Set, option.DidYouMean(o.Set, sample.Names()),
+			strings.Join(sample.Names(), ", "))
 	case o.Rows < 1:
 		return nil, exit.Usage("--rows must be at least 1 (have %d)", o.Rows)
 	case o.Out == "":

@@ -122,7 +122,8 @@ func omitted(t reflect.Type, tags reflect.StructTag) []string {
 	return names
 }
 
-func (g *Group) addField(owner string, s reflect.Type, f reflect.StructField, value reflect.Value, tags reflect.StructTag) {
+func (g *Group) addField(owner string, s reflect.Type, f reflect.StructField, value reflect.Value,
+	tags reflect.StructTag) {
 	var o *Option
 	if f.IsExported() {
 		o = newOption(value, tags)
@@ -142,7 +143,8 @@ func (g *Group) addField(owner string, s reflect.Type, f reflect.StructField, va
 		g.Options = append(g.Options, o)
 	}
 	if len(o.fields) > 0 && o.fields[0].Type() != value.Type() {
-		panic(fmt.Sprintf("option: %s is a %v of %s and a %v of %s", o.Name, o.fields[0].Type(), o.Owners[0], value.Type(), owner))
+		panic(fmt.Sprintf("option: %s is a %v of %s and a %v of %s", o.Name, o.fields[0].Type(), o.Owners[0],
+			value.Type(), owner))
 	}
 	if slices.Contains(o.Owners, owner) {
 		panic(fmt.Sprintf("option: %s %s has two fields of the name %s", s, owner, o.Name))

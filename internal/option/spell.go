@@ -23,7 +23,8 @@ func NearestName(word string, names []string) string {
 		if len(name) > longest {
 			continue
 		}
-		if d := distance([]rune(strings.ToLower(word)), []rune(strings.ToLower(name))); d < least && d < utf8.RuneCountInString(word) {
+		if d := distance([]rune(strings.ToLower(word)), []rune(strings.ToLower(name))); d < least &&
+			d < utf8.RuneCountInString(word) {
 			best, least = name, d
 		}
 	}

@@ -238,7 +238,8 @@ func ParseBytes(text string) (int64, error) {
 // Wrong says what is wrong with text as a value of a type, which is named as by
 // Option.Type; nil if nothing is, or if it is a text.
 func Wrong(kind, text string) error {
-	for _, t := range []reflect.Type{duration, reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int64](), reflect.TypeFor[uint64](), reflect.TypeFor[float64]()} {
+	for _, t := range []reflect.Type{duration, reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int64](),
+		reflect.TypeFor[uint64](), reflect.TypeFor[float64]()} {
 		if v := reflect.New(t).Elem(); new(Option).typeName(v) == kind {
 			return set(v, text)
 		}

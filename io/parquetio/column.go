@@ -51,7 +51,8 @@ func (c *columnReader) begin(ch *chunk) error {
 	case ch.codec < 0 || ch.codec >= int64(len(codecs)):
 		return c.errorf("is compressed with an unknown codec (%d)", ch.codec)
 	case ch.codec == 3 || ch.codec == 5:
-		return c.errorf("is compressed with %s, which is not supported; write it with Snappy, Zstandard or gzip", codecs[ch.codec])
+		return c.errorf("is compressed with %s, which is not supported; write it with Snappy, Zstandard or gzip",
+			codecs[ch.codec])
 	}
 	c.codec, c.left, c.page = ch.codec, ch.values, 0
 	c.dict.reset()

@@ -24,7 +24,8 @@ func (d *delta) set(b []byte) error {
 	block, n1 := binary.Uvarint(d.b)
 	minis, n2 := binary.Uvarint(d.b[max(n1, 0):])
 	total, n3 := binary.Uvarint(d.b[max(n1, 0)+max(n2, 0):])
-	if n1 <= 0 || n2 <= 0 || n3 <= 0 || block == 0 || block > 1<<24 || minis == 0 || minis > block || block%minis != 0 || total > 1<<40 {
+	if n1 <= 0 || n2 <= 0 || n3 <= 0 || block == 0 || block > 1<<24 || minis == 0 || minis > block || block%minis != 0 ||
+		total > 1<<40 {
 		return errPage
 	}
 	d.b = d.b[n1+n2+n3:]

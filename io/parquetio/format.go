@@ -48,7 +48,8 @@ func (f *footer) names() (names []string) {
 func footerOf(ctx context.Context, o *dataset.Opening, i int) (*footer, error) {
 	file := &o.Data.Files[i]
 	if file.Compressed() {
-		return nil, o.Error(i, errors.New("is compressed as a whole ("+file.Compression+"), so its end cannot be read first; decompress it: Parquet is compressed inside"))
+		return nil, o.Error(i, errors.New("is compressed as a whole ("+file.Compression+
+			"), so its end cannot be read first; decompress it: Parquet is compressed inside"))
 	}
 	var opened io.Closer
 	_, f, err := readTail(ctx, file.Object, func(off, n int64) (io.Reader, error) {

@@ -32,7 +32,8 @@ func (n *number) set(e *element, to *dataset.Target) {
 		return
 	}
 	n.slot, n.centre = d.Slot(to.Column), centre
-	integer := e.logical == 0 && (e.converted < 0 || e.converted >= 15 && e.converted <= 18) || e.logical == logicalInteger && !e.unsigned
+	integer := e.logical == 0 && (e.converted < 0 || e.converted >= 15 && e.converted <= 18) ||
+		e.logical == logicalInteger && !e.unsigned
 	switch {
 	case e.physical == doubles:
 		n.kind = fromDouble

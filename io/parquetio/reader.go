@@ -34,7 +34,9 @@ var (
 // read opens a shard.
 func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	object := in.File.Object
-	last, f, err := readTail(ctx, object, func(off, n int64) (io.Reader, error) { return in.Open(ctx, object, "", off, n) })
+	last, f, err := readTail(ctx, object, func(off, n int64) (io.Reader, error) {
+		return in.Open(ctx, object, "", off, n)
+	})
 	if err != nil {
 		return nil, err
 	}

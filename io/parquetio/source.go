@@ -26,7 +26,8 @@ const (
 )
 
 // readTail reads the end of a file, at least the whole footer, and parses that.
-func readTail(ctx context.Context, o storage.Object, open func(off, n int64) (io.Reader, error)) ([]byte, *footer, error) {
+func readTail(ctx context.Context, o storage.Object,
+	open func(off, n int64) (io.Reader, error)) ([]byte, *footer, error) {
 	if o.Size < 12 {
 		return nil, nil, fmt.Errorf("has %d bytes, which is too short for a Parquet file (truncated?)", o.Size)
 	}

@@ -57,7 +57,8 @@ type put func(to *dataset.Target, row []float32, fixed uint64, b []byte) (reason
 func (c *column) put() (put, error) {
 	e := c.element
 	if c.nested {
-		return nil, fmt.Errorf("column %s is nested or repeated, which is not supported; flatten it, or drop the column", dataset.Quote(c.name))
+		return nil, fmt.Errorf("column %s is nested or repeated, which is not supported; flatten it, or drop the column",
+			dataset.Quote(c.name))
 	}
 	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
 		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned
@@ -65,7 +66,8 @@ func (c *column) put() (put, error) {
 	if p := e.put(); p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("column %s has values of %s, which are not supported; drop the column", dataset.Quote(c.name), e.what())
+	return nil, fmt.Errorf("column %s has values of %s, which are not supported; drop the column",
+		dataset.Quote(c.name), e.what())
 }
 
 // what names a type in a message.

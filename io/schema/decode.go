@@ -218,7 +218,8 @@ const (
 func (d *Decoder) notNumber(text []byte) string {
 	var may []string
 	for _, f := range forms[:2] { // a comma before the fraction, or between thousands
-		if plain, ok := lines.PlainNumber(&d.text, text, f.decimal, f.thousands); ok && (d.decimal != ',' || f.decimal != ',') {
+		if plain, ok := lines.PlainNumber(&d.text, text, f.decimal, f.thousands); ok &&
+			(d.decimal != ',' || f.decimal != ',') {
 			if _, ok := lines.ParseNumber(plain); ok {
 				may = append(may, map[byte]string{',': "begin its fraction", '.': "separate its thousands"}[f.decimal])
 			}

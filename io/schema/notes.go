@@ -48,7 +48,8 @@ var (
 		effect: "takes a file in which the layout can be changed", times: true}
 	doubtZones = &doubt{what: "times with and without a zone; those without are read as UTC", option: "drop",
 		effect: "leaves the column out", times: true}
-	doubtDates = &doubt{what: "texts that look like dates or times in no known layout; write them as 2024-02-29 08:30", option: "drop", effect: "leaves the column out", numbers: true}
+	doubtDates = &doubt{what: "texts that look like dates or times in no known layout; write them as 2024-02-29 08:30",
+		option: "drop", effect: "leaves the column out", numbers: true}
 	doubtMixed = &doubt{what: "numbers and other texts, read as a category", option: "numeric",
 		effect: "reads numbers, and rows with other texts cannot be used"}
 	doubtUnits = &doubt{what: "numbers with different units, not read as numbers; write them in one unit",

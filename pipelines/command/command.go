@@ -180,10 +180,12 @@ func newRoot() *cobra.Command {
 	root := described("bochner")
 	root.Version, root.SilenceErrors, root.SilenceUsage, root.Args = engine.Version(), true, true, nil
 	root.SetFlagErrorFunc(wrongFlag)
-	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
-		remote.UseStorageEmulator(address)
-		return nil
-	})
+	root.PersistentFlags().Func("storage_emulator",
+		"Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.",
+		func(address string) error {
+			remote.UseStorageEmulator(address)
+			return nil
+		})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(

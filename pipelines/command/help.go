@@ -87,7 +87,8 @@ func (m *manual) write(w io.Writer, cmd *cobra.Command) {
 				writeEntry(w, c.Name(), c.Short, 14, width)
 			}
 		}
-		fmt.Fprint(w, "\nbochner help COMMAND prints the flags of a command,\nbochner help runner explains how to choose and configure the Beam runner.\n")
+		fmt.Fprint(w, "\nbochner help COMMAND prints the flags of a command,\nbochner help runner explains how to choose "+
+			"and configure the Beam runner.\n")
 		return
 	}
 	shown, hidden := grouped(cmd, m.all)
@@ -98,7 +99,8 @@ func (m *manual) write(w io.Writer, cmd *cobra.Command) {
 		}
 	}
 	if hidden > 0 {
-		fmt.Fprintf(w, "\n%s\n", wrap(fmt.Sprintf("bochner %s --help_all shows %d more flags.", cmd.Name(), hidden), "", width))
+		fmt.Fprintf(w, "\n%s\n", wrap(fmt.Sprintf("bochner %s --help_all shows %d more flags.", cmd.Name(), hidden),
+			"", width))
 	}
 }
 

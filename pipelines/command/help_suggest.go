@@ -114,7 +114,8 @@ func inOneLine(message string) string {
 // meant returns ` (did you mean "lambda"?)` if other programs have a flag of that name, or if
 // the name is close to one of ours.
 func meant(fs *pflag.FlagSet, name string) string {
-	if other, known := elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known && fs.Lookup(other.Flag) != nil {
+	if other, known := elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known &&
+		fs.Lookup(other.Flag) != nil {
 		note := ""
 		if other.Note != "" {
 			note = " " + other.Note

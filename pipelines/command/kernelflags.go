@@ -57,7 +57,8 @@ func (f *kernelFlags) chosen() (kernel.Options, error) {
 		return nil, &exit.UsageError{Err: fmt.Errorf("--kernel: %w", err)}
 	}
 	if o := f.options.Misplaced(family.Name); o != nil {
-		return nil, exit.Usage("--%s cannot be used with --kernel %s; it is an option of %s", o.Name, family.Name, strings.Join(o.Owners, ", "))
+		return nil, exit.Usage("--%s cannot be used with --kernel %s; it is an option of %s", o.Name, family.Name,
+			strings.Join(o.Owners, ", "))
 	}
 	return f.families[family.Name], nil
 }
@@ -65,7 +66,9 @@ func (f *kernelFlags) chosen() (kernel.Options, error) {
 // searched returns the options of the kernels that a search may choose from: the one that was named,
 // or those that have all options that were given. Without --features they have no number of features.
 func (f *kernelFlags) searched(named bool) []kernel.Options {
-	sized := slices.ContainsFunc(f.options.Options, func(o *option.Option) bool { return o.Name == "features" && o.Given() })
+	sized := slices.ContainsFunc(f.options.Options, func(o *option.Option) bool {
+		return o.Name == "features" && o.Given()
+	})
 	of := func(name string) kernel.Options {
 		if sized {
 			return f.families[name]

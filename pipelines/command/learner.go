@@ -44,7 +44,8 @@ func (f *learnerFlags) flags() []*option.Option {
 		}
 	}
 	name := option.List(f)
-	name[0].Help = fmt.Sprintf("Learner: %s, or an iterative learner: %s.", strings.Join(once, ", "), strings.Join(byRounds, ", "))
+	name[0].Help = fmt.Sprintf("Learner: %s, or an iterative learner: %s.", strings.Join(once, ", "),
+		strings.Join(byRounds, ", "))
 	return append(name, inGroup("Learner", f.options.Options)...)
 }
 
@@ -68,9 +69,11 @@ func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 		}
 		owners := slices.DeleteFunc(slices.Clone(o.Owners), func(name string) bool { return name == search })
 		if l.Open == nil {
-			return nil, exit.Usage("--%s is for iterative learners (%s); %s is fitted in one pass", o.Name, strings.Join(owners, ", "), l.Name)
+			return nil, exit.Usage("--%s is for iterative learners (%s); %s is fitted in one pass", o.Name,
+				strings.Join(owners, ", "), l.Name)
 		}
-		return nil, exit.Usage("--%s cannot be used with %s; it is an option of %s", o.Name, chosen, strings.Join(owners, ", "))
+		return nil, exit.Usage("--%s cannot be used with %s; it is an option of %s", o.Name, chosen,
+			strings.Join(owners, ", "))
 	}
 	return f.learners[l.Name], nil
 }

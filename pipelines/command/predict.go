@@ -29,7 +29,9 @@ func predictCommand() *cobra.Command {
 			return nil, predictStream(cmd, o.StreamOptions)
 		}
 		batches := namesOf(&pipelines.PredictOptions{})
-		only := slices.DeleteFunc(namesOf(&pipelines.StreamOptions{}), func(name string) bool { return slices.Contains(batches, name) })
+		only := slices.DeleteFunc(namesOf(&pipelines.StreamOptions{}), func(name string) bool {
+			return slices.Contains(batches, name)
+		})
 		if err := refuse(cmd, only, "is for --stream"); err != nil {
 			return nil, err
 		}

@@ -47,10 +47,12 @@ func retrainCommand() *cobra.Command {
 		fs.Lookup(name).Hidden = true
 	}
 	room := fs.Lookup("target_room")
-	room.Usage = "For a regression: how far the grid of targets reaches beyond those of the days from which the recipe is drawn, on either side, as a multiple of their range. A later day with targets beyond the grid is refused."
+	room.Usage = "For a regression: how far the grid of targets reaches beyond those of the days from which the recipe " +
+		"is drawn, on either side, as a multiple of their range. A later day with targets beyond the grid is refused."
 	room.DefValue = strconv.Itoa(laterRoom)
 	fs.Lookup("data").Usage = "Files of a day: a pattern with YYYY, MM and DD, such as 'data/dt=YYYY-MM-DD/*'."
-	showOnly(cmd, "models data label day sums_dir keep_sums window held_out gate paired_gate max_drift redraw kernel features width seed lambda max_bad_fraction runner config json")
+	showOnly(cmd, "models data label day sums_dir keep_sums window held_out gate paired_gate max_drift redraw kernel "+
+		"features width seed lambda max_bad_fraction runner config json")
 	return cmd
 }
 
@@ -71,7 +73,8 @@ func dayOf(text string, now time.Time) (string, error) {
 }
 
 // placeFlags are those flags that do not change the models of a retraining.
-var placeFlags = strings.Fields("models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw by data config json quiet verbose")
+var placeFlags = strings.Fields("models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw by " +
+	"data config json quiet verbose")
 
 // settings is the text of all flags that the recipe depends on.
 func settings(cmd *cobra.Command) string {

@@ -24,7 +24,8 @@ func described(name string) *cobra.Command {
 	use, text, _ := strings.Cut(text, "\n")
 	short, long, _ := strings.Cut(text, "\n")
 	return &cobra.Command{
-		Use: use, Short: short, Long: strings.Trim(long, "\n"), Example: strings.TrimRight(examples, "\n"), Args: cobra.NoArgs,
+		Use: use, Short: short, Long: strings.Trim(long, "\n"), Example: strings.TrimRight(examples, "\n"),
+		Args: cobra.NoArgs,
 	}
 }
 

@@ -83,7 +83,8 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 func fixedByRecipe(cmd *cobra.Command) (err error) {
 	var sum pipelines.SumOptions
 	sum.Data.Formats = dataset.NewOptions()
-	free := append(namesOf(&sum, &jobFlags{}, &printFlags{}), strings.Fields("model lambda C calibrate threshold select folds timings")...)
+	free := append(namesOf(&sum, &jobFlags{}, &printFlags{}),
+		strings.Fields("model lambda C calibrate threshold select folds timings")...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if name := optionOf(f).Name; name != "" && !slices.Contains(free, name) && err == nil {
 			err = exit.Usage("--%s cannot be used with --recipe, which is that of a model: leave it out, or train without --recipe", name)

@@ -231,7 +231,8 @@ func (t *thrift) rowGroup(g rowGroup, columns []*schemaElement) {
 
 // zstdEncoder is used by all files. Its output depends on the input alone.
 var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic("export: parquet: " + err.Error()) // the options are constants
 	}

@@ -20,7 +20,9 @@ import (
 
 func init() {
 	export.Register(export.Format{Name: "parquet", Files: func(columns []export.Column) []export.File {
-		return []export.File{{Suffix: ".parquet", New: func(w io.Writer) export.Writer { return newWriter(w, columns, groupBytes) }}}
+		return []export.File{{Suffix: ".parquet", New: func(w io.Writer) export.Writer {
+			return newWriter(w, columns, groupBytes)
+		}}}
 	}})
 }
 
@@ -70,7 +72,8 @@ func (w *writer) begin(b *export.Block) error {
 	row := 0
 	for from, t := range w.table {
 		for value, name := range t.Header {
-			c := &column{schemaElement: schemaElement{name: name, optional: !t.Always}, from: from, value: value, width: len(t.Header)}
+			c := &column{schemaElement: schemaElement{name: name, optional: !t.Always}, from: from, value: value,
+				width: len(t.Header)}
 			size := 4
 			switch b.Values[from].(type) {
 			case []float32:

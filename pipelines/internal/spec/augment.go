@@ -15,7 +15,8 @@ import (
 )
 
 // augmentWords are the steps of --augment; the value tells whether a step takes a number.
-var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true, "saturation": true}
+var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true,
+	"saturation": true}
 
 // Augmentation parses the steps of --augment, without the data.
 func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) {
@@ -25,9 +26,11 @@ func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) 
 		var amount float64
 		switch {
 		case !known:
-			return a, false, exit.Usage("--augment: unknown word %q%s; have %s", name, option.DidYouMean(name, option.SortedNames(augmentWords)), strings.Join(option.SortedNames(augmentWords), ", "))
+			return a, false, exit.Usage("--augment: unknown word %q%s; have %s", name,
+				option.DidYouMean(name, option.SortedNames(augmentWords)), strings.Join(option.SortedNames(augmentWords), ", "))
 		case numbered != has:
-			return a, false, exit.Usage("--augment: %q: want flip and crop alone, and an amount from 0 to 1 after the others, as in brightness:0.2", word)
+			return a, false, exit.Usage("--augment: %q: want flip and crop alone, and an amount from 0 to 1 after the others, "+
+				"as in brightness:0.2", word)
 		case has:
 			if amount, err = strconv.ParseFloat(text, 64); err != nil || !(amount > 0 && amount <= 1) {
 				return a, false, exit.Usage("--augment: %q: want an amount above 0, up to 1", word)

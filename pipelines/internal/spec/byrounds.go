@@ -70,7 +70,8 @@ func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l epochs.Learner,
 
 // Summary describes the learner.
 func (b ByRounds) Summary(lossName string) string {
-	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "), report.Counted(b.Common().Partitions, "partition"))
+	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "),
+		report.Counted(b.Common().Partitions, "partition"))
 }
 
 // Augments returns the augmentation of images.
@@ -89,7 +90,8 @@ func (b ByRounds) validate(o Options) error {
 		return err
 	}
 	if s := o.Lambda.Select; s != "" && s != SelectError {
-		return exit.Usage("--select %s is for ridge; %s chooses by the errors on held-out rows, then by their loss", s, b.Name())
+		return exit.Usage("--select %s is for ridge; %s chooses by the errors on held-out rows, then by their loss",
+			s, b.Name())
 	}
 	if b.Joint() && slices.Contains(o.Lambda.Path, 0) {
 		return exit.Usage("--lambda must be above 0 for %s", b.Name())
@@ -146,7 +148,8 @@ func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes i
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(partitions)+1))
 	}
 	lambda, _ := b.Values(o, 1)
-	own := b.Memory(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions, Lambdas: len(lambda)})
+	own := b.Memory(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions,
+		Lambdas: len(lambda)})
 	others := m.Worker
 	m.Worker += min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
 	m.Row, m.Solve = own.Row, own.Update

@@ -52,7 +52,9 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 		// longer than the others.
 		fold := RowBytes(shape, int64(ridge.PointsOfPart(shape))+rows.MaxRows)
 		lane = func(held int, _ int64) int64 {
-			return others + 2*min(m.Carried, int64(held)*fold) + max(2*ridge.MaxPartBytes, min(m.Carried, threads*ridge.MaxPartBytes)) + int64(held)*(buffer+limbs*int64(f.Features)*f.bound(rows.MaxRows))
+			return others + 2*min(m.Carried, int64(held)*fold) +
+				max(2*ridge.MaxPartBytes, min(m.Carried, threads*ridge.MaxPartBytes)) +
+				int64(held)*(buffer+limbs*int64(f.Features)*f.bound(rows.MaxRows))
 		}
 	} else if f.Components == 0 {
 		m.Solve += loads

@@ -57,7 +57,8 @@ func FoldingOf(r *sums.Rule) Folding {
 // Carries tells whether that many rows, 0 if their number is not known, are carried to the solve in place of
 // their sums.
 func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
-	return rows > 0 && f.Validates() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 && ridge.Carries(shape, rows, f.Lambda)
+	return rows > 0 && f.Validates() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 &&
+		ridge.Carries(shape, rows, f.Lambda)
 }
 
 // Solve is the memory of the solve, of rows that are carried or of sums.

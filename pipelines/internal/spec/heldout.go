@@ -66,7 +66,8 @@ func (o Options) validateThreshold() error {
 	}
 	if o.ChoosesThreshold() {
 		if o.Lambda.Folds == 1 {
-			return exit.Usage("--threshold %s: the held-out first fold chooses it; --folds must be 2 or more, or left out", o.Threshold)
+			return exit.Usage("--threshold %s: the held-out first fold chooses it; --folds must be 2 or more, or left out",
+				o.Threshold)
 		}
 		return nil
 	}
@@ -83,11 +84,13 @@ func (o Options) validateCalibration() error {
 	case "":
 	case score.Platt, score.Isotonic:
 		if o.Lambda.Folds == 1 {
-			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out", o.Calibrate)
+			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, "+
+				"or left out", o.Calibrate)
 		}
 	default:
 		names := []string{"none", score.Platt, score.Isotonic}
-		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, option.DidYouMean(o.Calibrate, names))
+		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate,
+			option.DidYouMean(o.Calibrate, names))
 	}
 	return nil
 }
@@ -101,7 +104,8 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), prepare.SomeOf(d.Targets))
 	switch {
 	case o.LearnsFeatures():
-		return exit.Usage("%s, and learned features need one label: train them for one of the columns and name the result with --frequencies, or use another --kernel", labels)
+		return exit.Usage("%s, and learned features need one label: train them for one of the columns and name the result "+
+			"with --frequencies, or use another --kernel", labels)
 	case o.Iterative() != nil:
 		return exit.Usage("%s, and learner %s takes one; learner ridge takes several", labels, o.LearnerName())
 	}

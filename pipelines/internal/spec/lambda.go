@@ -46,7 +46,8 @@ func (l LambdaOptions) Validate() error {
 	}
 	switch {
 	case l.Select != "" && !slices.Contains(Selections(), l.Select):
-		return exit.Usage("--select must be %s (have %q)%s", strings.Join(Selections(), ", "), l.Select, option.DidYouMean(l.Select, Selections()))
+		return exit.Usage("--select must be %s (have %q)%s", strings.Join(Selections(), ", "), l.Select,
+			option.DidYouMean(l.Select, Selections()))
 	case l.Selects() && (l.C != 0 || len(l.Path) == 1):
 		return exit.Usage("--select %s chooses among several values of --lambda; there is only one", l.Select)
 	case l.C != 0 && len(l.Path) > 0:

@@ -65,8 +65,10 @@ const fewFeatures = 30000
 func (o Options) Solved(rows int64, features, outputs int, regression bool) Options {
 	l, _ := o.Learner.(*ridge.Training)
 	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
-	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != bits.AutoBits || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
-	if given || o.Room > 0 || o.Size.Chooses() || o.LearnsFeatures() || regression && outputs > 1 || features <= fewFeatures {
+	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != bits.AutoBits ||
+		o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
+	if given || o.Room > 0 || o.Size.Chooses() || o.LearnsFeatures() || regression && outputs > 1 ||
+		features <= fewFeatures {
 		return o
 	}
 	g := gradients(l)
@@ -99,7 +101,8 @@ func (u unsupported) validate(Options) error {
 	if l.Unlabeled {
 		return exit.Usage("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
 	}
-	return exit.Usage("learner %s is not supported: one-pass learners other than ridge have no solver in this program; implement learner.Iterative", l.Name)
+	return exit.Usage("learner %s is not supported: one-pass learners other than ridge have no solver in this program; "+
+		"implement learner.Iterative", l.Name)
 }
 
 // Ridge returns the options of ridge; nil if another learner fits the weights.

@@ -262,7 +262,8 @@ func (m Memory) Bounded(e engine.Engine) (note string) {
 	if m.Least == 0 {
 		return ""
 	}
-	return fmt.Sprintf("--worker_bytes %d cannot be kept: a worker needs at least %d bytes, in however many stripes; use fewer --features", e.WorkerBytes, m.Least)
+	return fmt.Sprintf("--worker_bytes %d cannot be kept: a worker needs at least %d bytes, in however many stripes; "+
+		"use fewer --features", e.WorkerBytes, m.Least)
 }
 
 // Fits compares the peak with the memory of the machine: see beyond.
@@ -281,7 +282,8 @@ func (m Memory) beyond(have machine.Memory, o Options) (note string, err error) 
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
 		return "", exit.Refuse("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
 	case have.Limit > 0 && m.Peak > have.Limit:
-		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit), o.shrink()), nil
+		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit),
+			o.shrink()), nil
 	case have.Free > 0 && m.Peak > have.Free:
 		return fmt.Sprintf("%s, %s is free now", says, report.Bytes(have.Free)), nil
 	}

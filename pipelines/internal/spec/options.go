@@ -92,7 +92,8 @@ func (o Options) Validate() error {
 		}
 	}
 	if o.Room > 0 && o.Iterative() != nil {
-		return exit.Usage("--target_room is for models whose sums later data is added to, which learner %s does not have", o.LearnerName())
+		return exit.Usage("--target_room is for models whose sums later data is added to, which learner %s does not have",
+			o.LearnerName())
 	}
 	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err

@@ -15,7 +15,8 @@ func Searches() []string { return []string{tuning.AutoSearch, tuning.NoSearch} }
 
 func (o Options) validateSearch() error {
 	if !slices.Contains(Searches(), o.Search) {
-		return exit.Usage("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search, option.DidYouMean(o.Search, Searches()))
+		return exit.Usage("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search,
+			option.DidYouMean(o.Search, Searches()))
 	}
 	return nil
 }

@@ -55,7 +55,8 @@ func (o Options) validateSize() error {
 	if l := o.Iterative(); l != nil {
 		switch {
 		case o.Size.Worth > 0:
-			return exit.Usage("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, or --features", o.LearnerName())
+			return exit.Usage("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, "+
+				"or --features", o.LearnerName())
 		case iterative.DefinitionOf(l).Joint:
 			return exit.Usage("--time cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", o.LearnerName())
 		case l.Common().Time > 0:

@@ -17,7 +17,8 @@ func (t *Training) Memory(components int) spec.Memory {
 		Rows: t.Counts.Used, RowFacts: spec.RowFacts{Dim: t.Profile.Dim, Scaled: t.Profile.Dim,
 			Values: float64(nonzero) / float64(t.Counts.Used), Unnamed: !t.Data.Schema.Traits().Columns, Prepared: true},
 		Features: t.Recipe.Dim,
-		Outputs:  1, Components: components, Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
+		Outputs:  1, Components: components, Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil &&
+			!t.EqualWeights(),
 	}
 	if s := t.Recipe.Scaling; s != nil { // otherwise it is part of a recipe that was read
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
