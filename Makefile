@@ -8,13 +8,16 @@ GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacedInMi
 # All but the race detector goes without cgo, so that tests and the binary share what is compiled.
 export CGO_ENABLED = 0
 
+# Otherwise the library of Google's storage links gRPC's xDS, 13 MB for a protocol that nothing here speaks.
+export GOFLAGS += -tags=disable_grpc_modules
+
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the static binary, build/bochner
-	go build -trimpath -o build/bochner ./pipelines/bochner
+	go build -trimpath -ldflags='-s -w' -o build/bochner ./pipelines/bochner
 
 demo: build ## generate data, train on them, score the model and print where it is
 	@rm -rf build/demo && mkdir -p build/demo
@@ -65,7 +68,7 @@ test-stream: build ## an hour of predict --stream: ROWS=10000000 rows over TIME=
 
 .PHONY: test-stream
 
-test-real: ## run the tests that need the data sets in $BOCHNER_DATA too
+test-real: ## run the tests that need the data sets in BOCHNER_DATA too
 	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see docs/benchmarks.md)"; exit 1; }
 	go test -timeout 30m -count 1 ./...
 
@@ -94,7 +97,7 @@ bench-runners: build ## measure what a job costs by runner, Flink among them (ta
 race: ## run the tests of what runs concurrently under the race detector (takes a C compiler)
 	CGO_ENABLED=1 go test -race -short -timeout 30m ./io/... ./transforms/... ./pipelines ./pipelines/command ./features/... ./models/...
 
-fuzz: ## run every fuzz target for $(FUZZTIME)
+fuzz: ## run every fuzz target for FUZZTIME=60s
 	@go list -f '{{.Dir}}' ./... | while read -r dir; do \
 		grep -ho '^func Fuzz[A-Za-z0-9]*' "$$dir"/*_test.go 2>/dev/null | awk '{print $$2}' | while read -r target; do \
 			echo "$$dir $$target"; \
@@ -116,10 +119,10 @@ test-arm64: ## run the tests of the kernels, features and models for arm64, unde
 bench: build/bench/ok ## measure the kernels beside OpenBLAS, scikit-learn and gonum (ONLY=name for some)
 	go run ./local/bench -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
 
-bench-train: build/bench/ok build ## measure training on the MNIST of $$BOCHNER_DATA beside scikit-learn (BENCHFLAGS=-big for 10,000 features)
+bench-train: build/bench/ok build ## measure training on the MNIST of BOCHNER_DATA beside scikit-learn (BENCHFLAGS=-big for 10,000 features)
 	go run ./local/bench -train -python build/bench/bin/python $(BENCHFLAGS)
 
-bench-learners: build/bench/ok build ## measure the learners in rounds on the data of $$BOCHNER_DATA beside scikit-learn's (ONLY=name for some)
+bench-learners: build/bench/ok build ## measure the learners in rounds on the data of BOCHNER_DATA beside scikit-learn's (ONLY=name for some)
 	go run ./local/bench -learners -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
 
 bench-accuracy: build ## measure test errors beside boosted trees' (DATA=folder; SETS=houses,letter METHODS=defaults,tuned STEPS=1 for some)
@@ -132,13 +135,13 @@ build/boosted/ok: local/bench/boosted.txt
 	build/boosted/bin/pip install --quiet --disable-pip-version-check --retries 1 -r local/bench/boosted.txt
 	touch $@
 
-repro-maxout: ## repeat the maxout paper's table on the MNIST of $$BOCHNER_DATA (half an hour and more)
+repro-maxout: ## repeat the maxout paper's table on the MNIST of BOCHNER_DATA (half an hour and more)
 	go run ./local/repro maxout $(REPROFLAGS)
 
-repro-compositional: ## repeat the compositional paper's figures on the images of $$BOCHNER_DATA
+repro-compositional: ## repeat the compositional paper's figures on the images of BOCHNER_DATA
 	go run ./local/repro compositional $(REPROFLAGS)
 
-repro-learned: ## repeat the learned-features paper's tables on the data of $$BOCHNER_DATA or DATA (about an hour)
+repro-learned: ## repeat the learned-features paper's tables on the data of BOCHNER_DATA or DATA (about an hour)
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/repro learned $(REPROFLAGS)
 
 .PHONY: repro-maxout repro-compositional repro-learned

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -209,5 +211,19 @@ func TestTheNewcomersPath(t *testing.T) {
 	}
 	if got := entries(t, dir); len(got) != 4 {
 		t.Errorf("left behind: %v", got)
+	}
+}
+
+// The Makefile and the Dockerfile leave out gRPC's xDS, which is a fifth of the program otherwise.
+func TestTheProgramIsSmall(t *testing.T) {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(info.Settings, debug.BuildSetting{Key: "-tags", Value: "disable_grpc_modules"}) {
+		t.Skip("built without the tags of the Makefile")
+	}
+	if fi, err := os.Stat(binary); err != nil || fi.Size() > 60e6 {
+		t.Errorf("the program has %d bytes, want at most 60 MB: %v", fi.Size(), err)
 	}
 }
