@@ -82,8 +82,17 @@ func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
 			t.Errorf("%s is not built", want)
 		}
 	}
-	if env := of[*instructions.EnvCommand](build); len(env) != 1 || env[0].Env[0].String() != "CGO_ENABLED=0" {
+	env := map[string]string{}
+	for _, c := range of[*instructions.EnvCommand](build) {
+		for _, kv := range c.Env {
+			env[kv.Key] = kv.Value
+		}
+	}
+	if env["CGO_ENABLED"] != "0" {
 		t.Error("the program is not built statically")
+	}
+	if tags := env["GOFLAGS"]; tags == "" || !strings.Contains(read(t, "../Makefile"), "GOFLAGS += "+tags+"\n") {
+		t.Errorf("the program is built with GOFLAGS=%s, unlike in the Makefile", tags)
 	}
 }
 

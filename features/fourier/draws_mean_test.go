@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
@@ -44,8 +45,8 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 		draw       Draw
 		in, out, n int
 	}{
-		{Orthogonal, 5, 20, 1500}, {Orthogonal, 16, 50, 800}, // the last block not full
-		{Structured, 5, 128, 1200}, {Structured, 100, 300, 1200},
+		{Orthogonal, 5, 20, campaign.Of(500, 1500)}, {Orthogonal, 16, 50, campaign.Of(300, 800)}, // the last block not full
+		{Structured, 5, 128, campaign.Of(400, 1200)}, {Structured, 100, 300, campaign.Of(300, 1200)},
 	} {
 		for _, form := range []Form{Paired, Offset} {
 			for _, z := range []float64{0, 0.5, 1, 2, 3} {
@@ -90,7 +91,7 @@ func TestDependentDrawsErrNoMoreThanIid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow test")
 	}
-	const in, seeds = 64, 400
+	in, seeds := 64, campaign.Of(150, 400)
 	for _, c := range []struct {
 		form Form
 		out  int

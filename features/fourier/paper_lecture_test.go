@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
@@ -25,7 +26,7 @@ func TestErrorFallsAsOneOverRootD(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow test")
 	}
-	const seeds = 1000
+	seeds := campaign.Of(300, 1000)
 	x, z := pairs[3].x, pairs[3].z
 	twice := make([]float32, len(z)) // x + 2(z−x), so that K(x, twice) = K(2Δ)
 	for i := range twice {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
@@ -32,7 +33,7 @@ func TestMeanOfProductsIsTheKernelOfEachSpaceAndActivation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	const d, seeds = 4, 1200
+	d, seeds := 4, campaign.Of(400, 1200)
 	for spaceName, space := range spaces {
 		acts := activations
 		if space.Sphere != "" || space.Gaussian != 0 {
@@ -77,7 +78,7 @@ func TestMeanOfProductsIsTheKernelAtEachDepth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	const seeds = 1500
+	seeds := campaign.Of(500, 1500)
 	circle := Space{Circle: 2}
 	for name, s := range map[string]Skeleton{
 		"depth 1": Connected(5, circle, relu),
@@ -298,7 +299,7 @@ func TestHybridHasTheSameKernel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	const seeds = 1500
+	seeds := campaign.Of(500, 1500)
 	for name, s := range map[string]Skeleton{
 		"shallow": Connected(10, Space{Circle: 2}, exp4),
 		"deep":    deep(Space{Circle: 2}),
@@ -318,7 +319,8 @@ func TestMergedFeaturesBeatTheHybrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	const out, seeds, n = 200, 250, 12
+	const out, n = 200, 12
+	seeds := campaign.Of(80, 250)
 	for name, s := range map[string]Skeleton{
 		"shallow": Connected(20, Space{Circle: 2}, exp4),
 		"deep":    deep(Space{Circle: 2}),

@@ -101,13 +101,13 @@ func definite(n int, seed uint64) []float64 {
 var choleskySizes = []int{0, 1, 2, 3, 7, 8, 23, 24, 25, 31, 32, 33, 47, 48, 49, 63, 64, 65, 95, 96, 97, 127, 128, 129, 200, 257, 321, 385, 600, 833}
 
 func TestCholeskyIsTheTextbookLoopBitForBit(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
-		for _, n := range choleskySizes {
-			if testing.Short() && n > 400 {
-				continue
-			}
-			want := definite(n, 7)
-			textbook(want, n)
+	for _, n := range choleskySizes {
+		if testing.Short() && n > 400 {
+			continue
+		}
+		want := definite(n, 7)
+		textbook(want, n)
+		eachLevel(t, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				a, check := guarded[float64](t, n*n)
 				copy(a, definite(n, 7))
@@ -117,8 +117,8 @@ func TestCholeskyIsTheTextbookLoopBitForBit(t *testing.T) {
 				mustSame64(t, fmt.Sprintf("n = %d, %d threads", n, threads), a, want)
 				check()
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestCholeskyStopsAtTheFirstBadPivot(t *testing.T) {

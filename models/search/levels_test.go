@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // places returns a pilot whose first column is one of 30 whole numbers: what of returns for it is the slope of
@@ -50,8 +51,8 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 
 // Among many columns that do not matter, levels predict no better than numbers until a metric is learned.
 func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
-	const d, things = 100, 150
-	p := made(2500, d, 0.1, false, func(x []float32) float64 {
+	d, things := campaign.Of(60, 100), campaign.Of(75, 150)
+	p := made(campaign.Of(1250, 2500), d, 0.1, false, func(x []float32) float64 {
 		thing := int(math.Abs(float64(x[0]))*1e4) % things
 		x[0] = float32(thing)
 		return 2*named(thing) + float64(x[1])
@@ -60,7 +61,7 @@ func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	for j := range d {
 		variance[j] = 1
 	}
-	mean[0], variance[0] = things/2, things*things/12
+	mean[0], variance[0] = float64(things)/2, float64(things*things)/12
 	o := options(p)
 	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{preprocess.NewStandard(mean, variance)}}}, func(int) bool { return true }
 	r := run(t, p, o)

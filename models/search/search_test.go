@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // made returns a pilot of normal numbers with targets of f plus noise, or classes by their sign.
@@ -102,7 +103,7 @@ func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 
 // Wherever a search ends, it has made trials that the whole search makes, and chooses among those of one size.
 func TestASearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
-	p := made(800, 3, 0.1, false, ridgeLine)
+	p := made(campaign.Of(400, 800), 3, 0.1, false, ridgeLine)
 	o := options(p)
 	o.Kernels = o.Kernels[:2]
 	whole := run(t, p, o)
@@ -203,7 +204,7 @@ func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 // Losses are shares of the variance of the rows that are judged: nothing explains noise, also where one row that
 // is not judged has nearly all of the variance.
 func TestNothingExplainsNoise(t *testing.T) {
-	p := made(1500, 2, 1, false, func([]float32) float64 { return 0 })
+	p := made(campaign.Of(800, 1500), 2, 1, false, func([]float32) float64 { return 0 })
 	for i := range p.N {
 		was := p.Y[i]
 		p.Y[i] = 100

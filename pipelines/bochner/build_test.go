@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -92,7 +94,7 @@ func runTests(m *testing.M) (int, error) {
 const buildName = "build-under-test-1"
 
 // usualGC has a program, whose memory is measured, collect garbage as it does for users.
-var usualGC = []string{"GOGC=100", "GOMEMLIMIT=off"}
+var usualGC = []string{"GOGC=100", "GOMEMLIMIT=off", "GODEBUG="}
 
 // long tells whether the campaigns are run as a whole, not a short part of each.
 func long() bool { return os.Getenv("BOCHNER_LONG") != "" }
@@ -209,5 +211,19 @@ func TestTheNewcomersPath(t *testing.T) {
 	}
 	if got := entries(t, dir); len(got) != 4 {
 		t.Errorf("left behind: %v", got)
+	}
+}
+
+// The Makefile and the Dockerfile leave out gRPC's xDS, which is a fifth of the program otherwise.
+func TestTheProgramIsSmall(t *testing.T) {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(info.Settings, debug.BuildSetting{Key: "-tags", Value: "disable_grpc_modules"}) {
+		t.Skip("built without the tags of the Makefile")
+	}
+	if fi, err := os.Stat(binary); err != nil || fi.Size() > 60e6 {
+		t.Errorf("the program has %d bytes, want at most 60 MB: %v", fi.Size(), err)
 	}
 }

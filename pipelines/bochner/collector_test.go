@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // A plan that is too small for a part of a job does not show as memory but as time: to keep the process within it,
@@ -13,8 +15,8 @@ import (
 func TestTheCollectorDoesNotRunAllTheTime(t *testing.T) {
 	dir := t.TempDir()
 	var names, texts bytes.Buffer
-	memoryNames(&names, 2000, 60)
-	memoryTexts(&texts, 16_000, 50)
+	memoryNames(&names, campaign.Of(800, 2000), 60)
+	memoryTexts(&texts, campaign.Of(8000, 16_000), 50)
 	for _, c := range []struct {
 		what  string
 		rows  *bytes.Buffer

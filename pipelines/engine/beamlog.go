@@ -50,5 +50,6 @@ func known(message string) bool {
 
 // noise lists Beam's needless warnings.
 var noise = []string{
-	"bundle inst", // why a job failed, which its error says
+	"bundle inst",         // why a job failed, which its error says
+	"forcing DataChannel", // a worker connects again, as it does while a job ends
 }

@@ -1,0 +1,15 @@
+// Package campaign says how much of a long test is run.
+package campaign
+
+import "os"
+
+// Whole tells whether tests are to run as a whole, which make test-long asks for.
+func Whole() bool { return os.Getenv("BOCHNER_LONG") != "" }
+
+// Of returns the size of a test: short, or that of the whole.
+func Of(short, whole int) int {
+	if Whole() {
+		return whole
+	}
+	return short
+}
