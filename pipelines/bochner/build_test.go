@@ -94,7 +94,7 @@ func runTests(m *testing.M) (int, error) {
 const buildName = "build-under-test-1"
 
 // usualGC has a program, whose memory is measured, collect garbage as it does for users.
-var usualGC = []string{"GOGC=100", "GOMEMLIMIT=off"}
+var usualGC = []string{"GOGC=100", "GOMEMLIMIT=off", "GODEBUG="}
 
 // long tells whether the campaigns are run as a whole, not a short part of each.
 func long() bool { return os.Getenv("BOCHNER_LONG") != "" }
