@@ -27,15 +27,15 @@ demo: build ## generate data, train on them, score the model and print where it 
 	build/bochner evaluate --model build/demo/model --data build/demo/test.csv
 	@echo "the model is in build/demo/model"
 
-# Tests keep their files in memory, if 4 GB of it are free for files and programs may run there. To make and delete tens of
-# thousands of files on a disk takes a third of the CPU time of all tests, and half of their time.
+# Tests keep their files in memory, if 4 GB of it are free for files and programs may run there: to
+# make and delete tens of thousands of files on a disk takes a fifth of the CPU time of all tests.
 FILES = /dev/shm/bochner$(subst /,-,$(CURDIR))
 
-# What vet finds is for `make check`. Garbage is collected less often, memory goes back to the system when another needs it, and jobs
-# keep to no limit of their own, because one holds for the whole test program: this was a third of the time of all tests.
-# Tests of memory set it themselves.
+# What vet finds is for `make check`. Garbage is collected less often, which was a third of the time,
+# memory goes back to the system only when another needs it, and one limit holds for the whole test
+# program instead of one for each job. Tests of memory set all this themselves.
 test: ## run the tests
-	@dir=$(FILES); rm -rf $$dir; mkdir $$dir 2>/dev/null && : > $$dir/runs && chmod +x $$dir/runs && $$dir/runs 2>/dev/null && \
+	@dir=$(FILES); rm -rf $$dir; mkdir -m 1777 $$dir 2>/dev/null && : > $$dir/runs && chmod +x $$dir/runs && $$dir/runs 2>/dev/null && \
 		test "$$(df -Pk $$dir | awk 'NR == 2 { print $$4 }')" -gt 4000000 || { rm -rf $$dir; dir=; }; \
 	TMPDIR="$${dir:-$$TMPDIR}" GODEBUG=madvdontneed=0 GOGC=400 GOMEMLIMIT=1TiB go test -vet=off -timeout 60m ./...; \
 	code=$$?; rm -rf "$$dir"; exit $$code
