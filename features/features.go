@@ -46,9 +46,9 @@ type Gridded interface {
 // range: feature j ≈ centre[j] + half[j]/dst.Most()·number.
 type Ranged interface {
 	Gridded
-	// Ranges returns the centres and half lengths (> 0) of the features' ranges. Step
-	// is that of the longest range of features that are rounded, 0 if all are points of their
-	// grids. The caller must not change the slices.
+	// Ranges returns the centres and half lengths (> 0) of the features' ranges. Step is for the
+	// longest range of features that are rounded, 0 if all are points of their grids. The caller
+	// must not change the slices.
 	Ranges() (centre, half []float64)
 	// Wide reports whether features may lie anywhere in long ranges, for which a grid of 8 bits is
 	// too coarse.

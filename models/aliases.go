@@ -91,7 +91,7 @@ func (s *Aliases) Of(model string) (of []string) {
 	return of
 }
 
-// ValidAlias returns an error unless name can be that of a model in a directory of models.
+// ValidAlias returns an error unless a model can have the name in a directory of models.
 func ValidAlias(name string) error {
 	switch {
 	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):

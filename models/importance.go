@@ -15,8 +15,9 @@ import (
 // Importance says what the learned metric of a model attends to. It describes the metric, and with it
 // the model's gradients, not causes: of two columns that say the same, either may have the weight.
 type Importance struct {
-	// Columns are those of the data, the most important first. Shares are of the mean squared distance
-	// of two random rows in the metric, as far as it comes from a column alone, and sum to 1.
+	// Columns are the columns of the data, the most important first. Shares are of the mean squared
+	// distance of two random rows in the metric, as far as it comes from a column alone, and sum to
+	// 1.
 	Columns []Share `json:"columns"`
 	// Directions are the combinations of numbers along which a full metric is longest.
 	Directions []Direction `json:"directions,omitempty"`

@@ -101,7 +101,7 @@ const ByAllFolds = "all_folds"
 // Learner tells how the weights were fitted.
 type Learner struct {
 	Kind   string  `json:"kind"`   // ridge, svm, sgd or pca
-	Lambda float64 `json:"lambda"` // that of the weights, on the mean loss
+	Lambda float64 `json:"lambda"` // the λ of the weights, on the mean loss
 	Folds  int     `json:"folds"`  // of the cross-validation; 1 if there was none
 	// Split says which columns assign rows to folds; nil if the content of rows does.
 	Split *profile.FoldRule `json:"split,omitempty"`
@@ -167,8 +167,8 @@ type TrainingLog struct {
 	// state, for learners without a dual.
 	Above *float64 `json:"above,omitempty"`
 	// Residual is the largest relative residual ‖b − A w‖/‖b‖ of the equations that the weights
-	// solve, computed anew from the rows, for learners that solve some. cg rounds features to 16 bits: the
-	// equations are those of the rounded features.
+	// solve, computed anew from the rows, for learners that solve some. cg rounds features to 16
+	// bits: the equations are for the rounded features.
 	Residual *float64 `json:"residual,omitempty"`
 	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
@@ -199,7 +199,7 @@ type Trial struct {
 
 // Input describes the rows that a model takes.
 type Input struct {
-	Format  string          `json:"format"`            // csv, libsvm, …: that of the training data
+	Format  string          `json:"format"`            // of the training data: csv, libsvm, …
 	Dim     int             `json:"dim"`               // numbers in a row
 	Columns []string        `json:"columns,omitempty"` // their names, where the data has any
 	Label   string          `json:"label,omitempty"`   // name of the label column, if it has one

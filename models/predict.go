@@ -54,9 +54,9 @@ func (m *Model) Width() int {
 
 // Predict stores in dst the predictions for rows, Width numbers for each. Rows are
 // row-major, have Input.Dim numbers each, and are in the units of the training data.
-// Predictions of a regression are targets in the units of the training data, those of an
-// embedding are coordinates, and those of a classifier are indices into Outputs. They
-// equal the predictions of the command, bit for bit.
+// Predictions of a regression are targets in the units of the training data, predictions of an
+// embedding are coordinates, and predictions of a classifier are indices into Outputs. They equal
+// the predictions of the command, bit for bit.
 //
 // A row with NaN, or with a number that does not fit in float32, is a *RowError; the content of dst
 // is then undefined. NaN is a missing value if the model has a Table. In the steady state nothing

@@ -27,8 +27,8 @@ type Probabilities struct {
 	// by a model like this one that was fitted without them.
 	Rows  int64 `json:"rows,omitempty"`
 	Folds int   `json:"folds,omitempty"`
-	// Weights are those of the classes in the loss; nil if all are 1. The probabilities are of rows as
-	// they come, without the weights; the weights count in the choice of the class.
+	// Weights are the weights of the classes in the loss; nil if all are 1. The probabilities are
+	// of rows as they come, without the weights; the weights count in the choice of the class.
 	Weights []float64 `json:"weights,omitempty"`
 }
 
@@ -89,8 +89,9 @@ func Likeliest(dst []int32, probabilities, scores []float32, n, outputs int) {
 	choose(dst, nil, probabilities, scores, n, outputs)
 }
 
-// Classes stores in dst the predicted class of each of n rows: that of the largest product of probability and
-// weight, with ties as in Likeliest. Without weights it is the most probable class.
+// Classes stores in dst the predicted class of each of n rows: the class with the largest product
+// of probability and weight, with ties as in Likeliest. Without weights it is the most probable
+// class.
 func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n, outputs int) {
 	choose(dst, p.Weights, probabilities, scores, n, outputs)
 }

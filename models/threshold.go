@@ -9,7 +9,7 @@ import (
 
 // What a Threshold is compared with.
 const (
-	OfProbability = "probability" // that of the positive class
+	OfProbability = "probability" // the probability of the positive class
 	OfScore       = "score"       // score.Margin
 )
 
@@ -64,7 +64,7 @@ func (t *Threshold) validate(m *Manifest) error {
 	return t.By.Validate()
 }
 
-// threshold returns what decides: that of the applier, else that of the model.
+// threshold returns what decides: the applier's threshold, else the model's.
 func (a *Applier) threshold() *float32 {
 	if t := a.Model.Manifest.Threshold; a.Threshold == nil && t != nil {
 		return &t.Value

@@ -31,13 +31,12 @@ type Fitted struct {
 }
 
 // FitStored fits a model to each directory of sums, of a PCollection<rows.Stored> as rows.Store
-// returns it, so that every window has a model of its rows; the models of several windows, or of the
-// last so many, are those of Fit. The model of the sums in a directory is created in dir,
-// by the same name, and is that of bochner fit --sums, byte for byte. Where rows came after others of
-// their window were stored, the model of the further directory is fitted to all sums of the window so
-// far. FitStored returns a
-// PCollection<Fitted>, and a PCollection<rows.Rejected> with the directories of sums that no model
-// can be fitted to, because there are no rows, for instance.
+// returns it, so that every window has a model of its rows; Fit makes the models of several
+// windows, or of the last so many. The model of the sums in a directory is created in dir, by the
+// same name, and is the same as from bochner fit --sums, byte for byte. Where rows came after
+// others of their window were stored, the model of the further directory is fitted to all sums of
+// the window so far. FitStored returns a PCollection<Fitted>, and a PCollection<rows.Rejected> with
+// the directories of sums that no model can be fitted to, because there are no rows, for instance.
 //
 // Each model is solved by one worker, which needs the memory that bochner fit needs. A model that
 // exists, of the same sums, is left as it is, so that a step may be repeated.

@@ -92,9 +92,9 @@ func (r Maxout) projections() int {
 	return r.Out * r.Q
 }
 
-// Projections returns projections first … first+n−1 (n×in, row-major): unit ℓ has
-// those from ℓ·Q on, or, in a pool, those of Indices. It returns an error if
-// the recipe is invalid or the range exceeds its projections.
+// Projections returns projections first … first+n−1 (n×in, row-major): unit ℓ has Q projections
+// from ℓ·Q on, or, in a pool, the ones that Indices names. It returns an error if the recipe is
+// invalid or the range exceeds its projections.
 func (r Maxout) Projections(first, n int) ([]float32, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

@@ -183,7 +183,7 @@ func (r Columns) order(do func(i int)) {
 type Source struct {
 	Slot int // of the rows
 	// Variance is 1 for numbers, as after standardisation. For a level of a category and for other
-	// indicators it is that of equally frequent levels.
+	// indicators it is the variance if levels were equally frequent.
 	Variance float64
 }
 

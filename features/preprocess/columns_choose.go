@@ -98,8 +98,8 @@ type Column struct {
 // unless the statistics say otherwise; where training rows miss values of a column of numbers there
 // is an indicator, and of a category or boolean a level. If no row has a text that is not a level,
 // such a text has no number either. Labels are needed if NeedsTargets says so, and otherwise nil.
-// Counts has the rows of the levels of the categories that are encoded by Counts; nil are those of
-// the statistics.
+// Counts has the rows of the levels of the categories that are encoded by Counts; if it is nil, the
+// statistics have them.
 func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels,
 	counts *Targets) (Columns, []Column, error) {
 	if err := o.Validate(); err != nil {
@@ -248,8 +248,8 @@ func (c *chooser) boolean(s ColumnStatistics) {
 	})
 }
 
-// oneHot adds a number for each level, without the last ones if no row has them: mostly that of
-// all texts that are not levels.
+// oneHot adds a number for each level, without the last ones if no row has them: mostly the number
+// for all texts that are not levels.
 func (c *chooser) oneHot(s ColumnStatistics) {
 	levels := s.Levels
 	for len(levels) > 1 && levels[len(levels)-1] == 0 {
@@ -299,7 +299,7 @@ func (c *chooser) means(s ColumnStatistics) {
 	columns := make([]Column, t.Out)
 	for j := range columns {
 		columns[j] = t.describe(s, j)
-		for i := j; i < len(t.Numbers); i += t.Out { // those of training rows differ
+		for i := j; i < len(t.Numbers); i += t.Out { // the numbers of training rows differ
 			columns[j].Low, columns[j].High = min(columns[j].Low, t.Numbers[i]), max(columns[j].High, t.Numbers[i])
 		}
 	}

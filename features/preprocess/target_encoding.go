@@ -243,7 +243,7 @@ func (t *Targets) Code(c *wire.Coder) {
 const smoothing = 10
 
 // table returns the statistics of category i: of each level the share of each class, or of the
-// second of two, or the mean target; first those of all parts, then without each part.
+// second class of two, or the mean target; first with all parts, then without each part.
 func (t *Targets) table(i int) *Table {
 	c, width := t.categories[i], t.width()
 	out := 1

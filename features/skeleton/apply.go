@@ -296,8 +296,8 @@ func (m *Map) product(j int, t table) (re, im float64) {
 const lanes = 16
 
 // identity takes 16 numbers to themselves: exactly, for the products with 0
-// and 1 and the sums with 0 that it is made of are. So its cosines are those of a
-// vector of turns. A NaN spreads to the 16 numbers it is among.
+// and 1 and the sums with 0 that it is made of are. So its cosines are the cosines of a vector of
+// turns. A NaN spreads to the 16 numbers it is among.
 var identity = func() *blas.Weights {
 	var w [lanes * lanes]float32
 	for i := range lanes {

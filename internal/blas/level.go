@@ -64,8 +64,8 @@ type level struct {
 	// affine stores x_j·s_j + b_j in dst, or x_j·s_j if b is nil, for all of s.
 	affine func(dst, x, s, b []float32)
 	// slide replaces each element of rows×16·vecs of x, xs apart, by the larger of
-	// itself and the one shift places on, in the order of memory, which may be
-	// that of the next row. NaN is larger than all; of two zeros it may be either.
+	// itself and the one shift places on, in the order of memory, which may be in the next row. NaN
+	// is larger than all; of two zeros it may be either.
 	slide func(x []float32, xs, shift, rows, vecs int)
 
 	// dots stores in dst the products of a with vectors bs apart in b, of which
@@ -101,10 +101,10 @@ type dense[T real] struct {
 	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being
 	// lower triangular with rows ls apart.
 	solve func(x, l []T, ls, n int)
-	// factor replaces the first n columns of 32 rows, which are the rows of x (n×32), by those of
-	// the factor of the matrix in the lower triangle of the first n rows. It returns the index of
-	// the first pivot that is not positive, which it leaves in its place, or n. What lies above the
-	// diagonal becomes anything.
+	// factor replaces the first n columns of 32 rows, which are the rows of x (n×32), by the
+	// columns of the factor of the matrix in the lower triangle of the first n rows. It returns the
+	// index of the first pivot that is not positive, which it leaves in its place, or n. What lies
+	// above the diagonal becomes anything.
 	factor func(x []T, n int) (pivot int)
 	// columns stores the first of n columns of 8 rows of src, ss apart, as rows of dst, ds apart, and
 	// returns how many.

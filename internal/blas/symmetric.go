@@ -6,8 +6,8 @@ import "math"
 // vectors. A product reads the triangle once. It is not safe for concurrent use.
 type Symmetric struct {
 	n, pitch int
-	// Tiles as those of NewTiles, with rows that are an odd number of cache lines apart, and zeros
-	// after the columns. Those on the diagonal are whole.
+	// Tiles as NewTiles makes them, with rows that are an odd number of cache lines apart, and
+	// zeros after the columns. Those on the diagonal are whole.
 	tiles [][]float64
 
 	// Of some rows of a product: they as columns, and what each tile and its mirror add.

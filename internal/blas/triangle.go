@@ -61,8 +61,8 @@ func TriangleBytes(n int) int64 {
 	return 4 * int64(n) * triangleRows * (runs + 1) / 2
 }
 
-// Solve replaces each of the k rows of x (k×n) by (L·Lᵀ)⁻¹ of it. Products are
-// those of Scores and Gradient.
+// Solve replaces each of the k rows of x (k×n) by (L·Lᵀ)⁻¹ of it. Products are computed as in
+// Scores and Gradient.
 func (t *Triangle) Solve(x []float32, k, threads int) {
 	if k < 0 || len(x) < k*t.n {
 		panic("blas: right sides shorter than k×n")

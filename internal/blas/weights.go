@@ -121,8 +121,8 @@ func storeCosSin(p *Weights, l *level, e ending, b block, c []float32, s *scratc
 }
 
 // CosBytes stores round(127·cos 2π(x·w_j + b_j)), ties to even, for the
-// n ≤ MaxRows rows of x in dst, which has D = out. The cosine and its product
-// with 127 are those of Cos with scale 127. A NaN or infinite angle gives 0.
+// n ≤ MaxRows rows of x in dst, which has D = out. The cosine and its product with 127 are as in
+// Cos with scale 127. A NaN or infinite angle gives 0.
 func (p *Weights) CosBytes(dst *Bytes, x []float32, n, threads int) {
 	if dst.d != p.out {
 		panic("blas: Bytes of another width than the weights' output")

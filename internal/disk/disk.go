@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// FS is a file system. Names are absolute paths. Errors are those of package os.
+// FS is a file system. Names are absolute paths. Errors are as in package os.
 type FS interface {
 	// Open opens a file or directory for reading.
 	Open(name string) (File, error)

@@ -130,7 +130,7 @@ func groups(root fs.FS) []group {
 			continue
 		}
 		top := g.dir
-		// In a container the path may be that of the host, and its last group the root
+		// In a container the path may be the host's, and its last group the root
 		// of what is mounted.
 		for at := path.Join("/", parts[2]); ; at = path.Dir(at) {
 			g.dir = path.Join(top, at)

@@ -11,7 +11,7 @@
 // for one that no help shows. The other tags are:
 //
 //	help         what the option is, in a sentence; "{values}" stands for all its values
-//	values       all its values; those of a bool are the words for false and true
+//	values       all its values; for a bool, the words for false and true
 //	default      what an option is whose field has its zero value when it is listed
 //	placeholder  what the help calls its value, such as DIR or FILE
 //	group        the heading in the help, of an option or of all options of a struct
@@ -21,9 +21,10 @@
 //	omit         fields of this struct that are no options here
 //
 // A field that is a struct adds its options if it is embedded or has the tag group (group:"" is the group
-// of the struct around it), and a slice with that tag adds those of the structs in it. The default of an option is the value of its field when it
-// is listed. Where the tag help is missing, a type with a method Help() (help string, values []string)
-// has help and values for all its fields. A *Option is a value of a command-line flag (package pflag).
+// of the struct around it), and a slice with that tag adds the options of the structs in it. The
+// default of an option is the value of its field when it is listed. Where the tag help is missing,
+// a type with a method Help() (help string, values []string) has help and values for all its
+// fields. A *Option is a value of a command-line flag (package pflag).
 //
 // NearestName and DidYouMean find the name that a misspelt word most likely stands for.
 //
@@ -87,7 +88,7 @@ func (g *Group) Add(owner string, v any) {
 	g.add(owner, p.Elem(), "")
 }
 
-// add adds the options of a struct whose tags are those of the field that holds it.
+// add adds the options of a struct, given the tags of the field that holds it.
 func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag) {
 	omit := omitted(s.Type(), tags)
 	for i := range s.NumField() {

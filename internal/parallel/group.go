@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Group runs functions on goroutines of their own. A panic of one is that of Wait, in the
-// goroutine that waits: it does not end the process where somebody recovers there.
+// Group runs functions on goroutines of their own. If one panics, Wait panics in the goroutine that
+// waits: the panic does not end the process where somebody recovers there.
 type Group struct {
 	wg       sync.WaitGroup
 	mu       sync.Mutex

@@ -42,7 +42,7 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	return dataset.BeginStored(o, h.columns())
 }
 
-// join returns the columns of a file if they differ from those of the first one.
+// join returns the columns of a file if they differ from the first file's.
 func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	if len(head) == 0 {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 type Layout struct {
 	Comma  byte `json:"comma"`  // field separator, as a character code
 	Header bool `json:"header"` // the first record names the columns
-	// Encoding is that of the text.
+	// Encoding is the encoding of the text.
 	Encoding Encoding `json:"encoding,omitempty"`
 	dataset.TableLayout
 }

@@ -31,10 +31,10 @@ type IDs struct {
 // span is where an id is in the text.
 type span struct{ from, to uint32 }
 
-// ReadIDs reads a list of ids, one a line: text that is equal, byte for byte, to that of the rows. A
-// byte order mark at the beginning and a carriage return before the end of a line are removed.
-// Repeated ids count once. Errors are about lists without ids, empty lines, and the limits MaxIDs and
-// MaxIDBytes.
+// ReadIDs reads a list of ids, one a line: text that is equal, byte for byte, to the ids of the
+// rows. A byte order mark at the beginning and a carriage return before the end of a line are
+// removed. Repeated ids count once. Errors are about lists without ids, empty lines, and the limits
+// MaxIDs and MaxIDBytes.
 func ReadIDs(r io.Reader) (*IDs, error) { return readIDs(r, false) }
 
 // readIDs reads ids; they are the lines as they are if exact is set.

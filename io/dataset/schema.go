@@ -26,7 +26,7 @@ type Schema struct {
 	// LabelText says how the text of labels is changed; nil if it is not.
 	LabelText *LabelText `json:"label_text,omitempty"`
 	// Numbers says how labels and weights that are numbers are written in formats whose fields are
-	// all text (Traits.Written): as those of the Table. Nil is with a point and without thousands.
+	// all text (Traits.Written): as in the Table. Nil is with a point and without thousands.
 	Numbers *schema.Rules `json:"numbers,omitempty"`
 	// Layout is the layout of the first file; the format names its JSON member.
 	Layout Layout `json:"-"`

@@ -73,7 +73,7 @@ func (l *TableLayout) Stored() []string { return l.Columns[:len(l.Columns)-l.Pat
 // PathTexts returns the values of the columns that are in the path of a file.
 func (l *TableLayout) PathTexts(f *File) (texts [][]byte) {
 	if l.Path == 0 {
-		return nil // f may be nil, as that of rows in memory
+		return nil // f may be nil, as it is for rows in memory
 	}
 	values := pathValues(f.Name)
 	for _, name := range l.Columns[len(l.Columns)-l.Path:] {

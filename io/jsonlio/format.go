@@ -64,7 +64,7 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	return nil
 }
 
-// join returns the keys of another file, unless they are those of the first one.
+// join returns the keys of another file, unless they are the same as in the first one.
 func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	if i == o.First || len(bytes.TrimSpace(head)) == 0 {
 		return nil, nil

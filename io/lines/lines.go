@@ -92,7 +92,7 @@ func (r *Reader) Line() int64 { return r.line }
 
 // Lines returns the number of lines consumed, including blank ones and those inside
 // records. A last line without newline counts. Add it to the next shard's line numbers
-// to get those of the file.
+// to get line numbers in the file.
 func (r *Reader) Lines() int64 { return r.lines }
 
 // Blanks returns how many of the lines were blank and so not records.
@@ -104,8 +104,8 @@ func (r *Reader) Begin() int64 { return r.begin }
 
 // Offset returns the offset in the file after the last record and its line end, where
 // the next line begins. After io.EOF it equals Begin of the next shard, or the size of
-// the file. If not, a shard boundary fell inside a quoted field and the shards' records
-// are not those of the file.
+// the file. If not, a shard boundary fell inside a quoted field and the shards' records are not the
+// file's.
 func (r *Reader) Offset() int64 { return r.next }
 
 // Next returns the next record that is not blank, without its line end (\n, \r\n or

@@ -56,7 +56,8 @@ type Settings struct {
 	// Outstanding is the largest number of messages that are received and neither acknowledged nor
 	// given back, at least 1. The service holds the others back.
 	Outstanding int
-	// IDAttribute is the attribute with the identifier of a message; "" for that of the service.
+	// IDAttribute is the attribute with the identifier of a message; "" for the service's own
+	// identifier.
 	IDAttribute string
 	// TimeAttribute is the attribute with the time of a message, in RFC 3339 or as milliseconds since
 	// 1970; "" for the time at which it was published.
@@ -66,7 +67,7 @@ type Settings struct {
 // Service is a message service. The names that its methods get begin with its scheme. Its package
 // registers it in an init function.
 type Service interface {
-	// Check returns an error unless a name is that of a source, or of a sink.
+	// Check returns an error unless the name is a source's, or, if sink is set, a sink's.
 	Check(name string, sink bool) error
 	// Subscription returns the subscription of a source: itself, or of a topic one that is made for
 	// the reader unless it exists. It has what is published from then on, also while nothing reads.

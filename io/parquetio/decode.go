@@ -8,7 +8,7 @@ import (
 // batchRows is the largest number of values that are decoded at once.
 const batchRows = 1024
 
-// values are decoded values of a column: fixed holds the bits of those of up to 8 bytes,
+// values are decoded values of a column: fixed holds the bits of values of up to 8 bytes,
 // bytes all others.
 type values struct {
 	fixed []uint64

@@ -15,7 +15,7 @@ import (
 // Options says what to read of rows besides the columns of a schema.
 type Options struct {
 	// Label converts labels; nil leaves them unread. LabelColumns are the names of their columns:
-	// one, or those of several targets.
+	// one, or the columns of several targets.
 	Label        dataset.Label
 	LabelColumns []string
 	// Weighted says that rows have weights, in the column WeightColumn.
@@ -222,7 +222,7 @@ type bound struct {
 	field int   // of the record
 }
 
-// binding returns that of a type, or the error of a type that lacks a column.
+// binding returns the binding of a type, or the error of a type that lacks a column.
 func (r *Reader) binding(t reflect.Type) (*binding, error) {
 	if b, ok := r.types[t]; ok {
 		return b, nil

@@ -28,8 +28,8 @@ type Row struct {
 	// Label is the label of a row to train on: the name of its class, or a number. If it is empty,
 	// the column of the label is taken. Several targets are always in Numbers or Texts, by name.
 	Label string
-	// Weight is that of a row to train on, for recipes with weights, unless Numbers has the column
-	// of the weights.
+	// Weight is the weight of a row to train on, for recipes with weights, unless Numbers has the
+	// column of the weights.
 	Weight float64
 }
 
@@ -147,7 +147,7 @@ func checkRole(role string, t reflect.Type) error {
 	return fmt.Errorf("values of the type %s, want []float32 or []float64", t)
 }
 
-// scalar reports whether values of the type can be those of a column.
+// scalar reports whether a column can have values of the type.
 func scalar(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -102,9 +102,8 @@ type Tensor struct {
 	slice func(lo, hi int) any // []T of the values lo to hi
 }
 
-// Of returns a tensor of a row-major array, whose memory it shares. No shape at
-// all is that of a single number. Of panics if the length of data is not the
-// product of the shape.
+// Of returns a tensor of a row-major array, whose memory it shares. No shape at all means a single
+// number. Of panics if the length of data is not the product of the shape.
 func Of[T Value](name string, data []T, shape ...int) Tensor {
 	if n, ok := product(shape); !ok || n != len(data) {
 		panic("safetensors: shape does not fit the length of the data")

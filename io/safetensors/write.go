@@ -17,7 +17,7 @@ const (
 	chunkBytes  = 256 << 10
 )
 
-// order is the order of types in the data, that of the reference implementation.
+// order is the order of types in the data, as in the reference implementation.
 // Larger numbers come first, so that every array is aligned.
 var order = []DType{U64, I64, F64, F32, U32, I32, U16, I16, I8, U8}
 

@@ -51,7 +51,7 @@ type reader struct {
 	indent int    // of the line; −1 at the end
 	text   string // of the line, without the indentation
 	bad    error  // of the line
-	line   int    // of the last error, if it is not that of the line
+	line   int    // of the last error, if it is not number
 	d      *Description
 }
 

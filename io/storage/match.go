@@ -7,7 +7,7 @@ import (
 )
 
 // Matcher returns a function that reports whether a name matches a pattern: * and ?
-// match everything but slashes, ** everything; [a-z] and \ are those of path.Match. A name
+// match everything but slashes, ** everything; [a-z] and \ are as in path.Match. A name
 // with a part that begins with a dot matches only patterns that have such a part.
 func Matcher(pattern string) (func(name string) bool, error) {
 	if _, err := gopath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {

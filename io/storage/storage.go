@@ -96,7 +96,7 @@ func (e *Error) Writing() bool {
 // ErrBusy means that another run has a lock or claim.
 var ErrBusy = errors.New("in use by another run; wait for it, or name another directory")
 
-// Kinds of errors, in addition to those of io/fs.
+// Kinds of errors, in addition to the ones in io/fs.
 var (
 	ErrNoMatch = errors.New("no file matches the pattern; check it, and the directory it starts from")
 	ErrChanged = errors.New("the file has changed since it was listed; start again when no process writes to it")

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 )
 
-// chart draws the errors of three methods on each table, as shares of those of LightGBM, into a file.
-// The tables on which the defaults do best are on top.
+// chart draws the errors of three methods on each table, as shares of LightGBM's errors, into a
+// file. The tables on which the defaults do best are on top.
 func (a *accuracyTable) chart(file string) error {
 	type row struct {
 		table string

@@ -19,11 +19,11 @@ type dataset struct {
 	Name   string   `json:"-"`
 	Format string   `json:"format"` // csv, libsvm, idx, cifar10
 	Task   string   `json:"task"`
-	Train  []string `json:"train"` // files; of idx, those of the rows and of the labels
+	Train  []string `json:"train"` // files; for idx, of the rows and of the labels
 	Test   []string `json:"test"`
 	Label  string   `json:"label,omitempty"`
 	Header bool     `json:"header"`
-	flags  []string // of train, beside those of the files
+	flags  []string // of train, beside the ones that name files
 	images bool     // too many columns to tune trees
 	ours   bool     // for the program alone: trees do not have what the flags set
 }
@@ -33,7 +33,7 @@ const generated = 10_000
 
 // datasets returns the tables, and writes the files of those that come in one part or are generated
 // into work. Data sets that ship with a test part keep it; of the others every fifth row is a
-// test row. Rows of generated tables are those of seed 1, test rows those of seed 2.
+// test row. Rows of generated tables are drawn with seed 1, test rows with seed 2.
 func datasets(data, work string, wanted func(name string) bool) ([]dataset, error) {
 	in := func(parts ...string) string { return filepath.Join(append([]string{data}, parts...)...) }
 	tables := []dataset{

@@ -30,8 +30,8 @@ type candidate struct {
 }
 
 // stepsOf returns the least held-out loss of each step's trials, as a ratio to the loss of the
-// default candidate tried on as many rows; of what stands beside a kernel, to that of the same
-// candidate without. It is nil if the model has no search.
+// default candidate tried on as many rows; of what stands beside a kernel, to the loss of the same
+// candidate without it. It is nil if the model has no search.
 func stepsOf(model string) (map[string]float64, error) {
 	text, err := os.ReadFile(filepath.Join(model, "search.json"))
 	if os.IsNotExist(err) {

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command bench measures the kernels beside those of OpenBLAS, scikit-learn and
-// gonum, and training from end to end beside scikit-learn:
+// Command bench measures the kernels beside the kernels of OpenBLAS, scikit-learn and gonum, and
+// training from end to end beside scikit-learn:
 //
 //	go run ./local/bench -python build/bench/bin/python              the table
 //	go run ./local/bench -python build/bench/bin/python -only gram    some rows of it

@@ -21,8 +21,8 @@ type duel struct {
 	Certified bool    `json:"certified,omitempty"` // theirs is not below what ours proves to be the least
 }
 
-// outcome is what a learner came to. Theirs are the seconds of the fit alone; ours
-// are those of the whole training: reading, mapping, every round.
+// outcome is what a learner came to. Their seconds are of the fit alone, ours of the whole
+// training: reading, mapping, every round.
 type outcome struct {
 	Seconds   float64 `json:"seconds"`
 	Objective float64 `json:"objective"`

@@ -105,8 +105,8 @@ func rows() []row {
 			add(row{ours: "axpys", theirs: "gonum-axpys",
 				what: fmt.Sprintf("axpy, %d rows × %d, n =", batchRows, batchOutputs), n: n, threads: 1,
 				level: p.level, against: "gonum", work: 2e-9 * batchRows * batchOutputs * float64(n), unit: "GF/s"})
-			// Both read as many bytes, which is what takes their time: of vectors in a
-			// cache, that of the second level and of the third.
+			// Both read as many bytes, which is what takes their time: these vectors fit into the
+			// cache of the second level, or the third.
 			for _, name := range []string{"dot", "axpy"} {
 				add(row{ours: name, theirs: "read", what: name + " n =", n: n, threads: 1, level: p.level, against: "plain read",
 					work: 8e-9 * float64(n), unit: "GB/s"})

@@ -40,7 +40,7 @@ func (c *cluster) configure() error {
 		fmt.Sprintf("taskmanager.numberOfTaskSlots: %d", c.slots),
 		fmt.Sprintf("parallelism.default: %d", c.parallelism),
 		"cluster.evenly-spread-out-slots: true",
-		// The jars of a job are those of the cluster. Taken from there they are
+		// A job uses the jars of the cluster. Taken from there they are
 		// loaded once, and a worker lives from one stage of its job to the next.
 		"classloader.resolve-order: parent-first",
 		// Yet every task manager keeps a copy of 85 MB for each job, an hour by default.

@@ -86,7 +86,7 @@ func (d digests) changes(found digests) (lines []string) {
 	return lines
 }
 
-// replaced returns the digests with those of the jobs that ran.
+// replaced returns the digests, with new ones for the jobs that ran.
 func (d digests) replaced(found digests) digests {
 	merged := maps.Clone(d)
 	for job, outputs := range found {

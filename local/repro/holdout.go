@@ -131,8 +131,8 @@ type chosen struct {
 }
 
 // holdOut chooses λ by every fifth row of train, fits to all of them and returns
-// the errors on test: with the λ of the fewest held-out errors, and with that of the
-// least squared error, of values that are equal in it the greatest.
+// the errors on test: with the λ of the fewest held-out errors, and with the λ of the least squared
+// error, the greatest if several are equal in it.
 func holdOut(r features.Recipe, lambda []float64, train, test digits) (byErrors, bySquares chosen, err error) {
 	made, err := r.New()
 	if err != nil {

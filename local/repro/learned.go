@@ -41,8 +41,8 @@ var methods = []string{"RBF", "LKRF", "learned"}
 // game is what the flags say of the game, and of the machines that judge the features.
 type game struct {
 	parts                 string
-	rows                  []int   // of generated sets; empty for those of the part
-	chains, steps, sample int     // of the search, as rate 0 for those of the part
+	rows                  []int   // of generated sets; empty for the part's own
+	chains, steps, sample int     // of the search; 0, as for rate, for the part's own
 	rate                  float64 // of the dual weights
 	alternations          int     // of a projection; 0 for exact ones
 	c                     float64 // of the classifiers

@@ -32,8 +32,8 @@ type maxoutCell struct {
 	Dev      float64   `json:"dev"` // standard deviation over seeds
 	Paper    float64   `json:"paper"`
 	PaperDev float64   `json:"paper_dev"`
-	// Apart is the difference of the means in standard errors: those of both
-	// means over seeds, and of the two errors on the same 10,000 test rows.
+	// Apart is the difference of the means in standard errors: of both means over seeds, and of the
+	// two errors on the same 10,000 test rows.
 	Apart float64 `json:"apart"`
 	// BySquares is the mean of the errors with the λ of the least held-out
 	// squared error, which is what cross-validation from sums can choose by.

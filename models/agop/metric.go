@@ -15,8 +15,8 @@ type Metric struct {
 }
 
 // MetricOf returns the metrics that directly precede the features of a recipe, composed; nil if it has
-// none. Of a join they are those of the part with the most features, the first of several: other parts may
-// be features of some columns alone, whose weights say nothing about the others.
+// none. In a join they are taken from the part with the most features, the first of several: other
+// parts may be features of some columns alone, whose weights say nothing about the others.
 func MetricOf(r features.Recipe) (*Metric, error) {
 	steps := []features.Recipe{r}
 	if c, ok := r.(features.Chain); ok {
@@ -122,8 +122,8 @@ func (m *Metric) multiply(by *preprocess.MetricMatrix) {
 	m.Dim, m.A, m.D = d, a, nil
 }
 
-// Diagonal returns that of M = AᵀA: the squared length of what the metric makes of a unit in each
-// number.
+// Diagonal returns the diagonal of M = AᵀA: the squared length of what the metric makes of a unit
+// in each number.
 func (m *Metric) Diagonal() []float64 {
 	diagonal := make([]float64, m.Dim)
 	for j, v := range m.D {

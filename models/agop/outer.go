@@ -10,9 +10,9 @@ import (
 const strip = 16
 
 // Outer returns M (d×d, row-major) of a model with weights w (k×D, row-major, D the features of the sum)
-// on the rows of the sum, weighted if they have weights. Step and ranges are those of the grid of the
-// sum, as ridge.GridOf has them. Outputs count alike: targets in units of half their range, classes
-// from −1 to 1. It panics if lengths do not fit, and returns zeros for no rows.
+// on the rows of the sum, weighted if they have weights. Step and ranges are the step and ranges of
+// the sum's grid, as ridge.GridOf has them. Outputs count alike: targets in units of half their
+// range, classes from −1 to 1. It panics if lengths do not fit, and returns zeros for no rows.
 func (v *Waves) Outer(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ranges, threads int) []float64 {
 	d, m := v.In, v.Count
 	t := v.times(sum, w, step, ranges, threads)

@@ -39,8 +39,9 @@ func (r Root) Diagonal(diagonal []float64) (preprocess.DiagonalMetric, error) {
 	return preprocess.DiagonalMetric{A: a}, nil
 }
 
-// Full returns the metric of M (d×d), whose errors are those of Diagonal. With Power 1, A is the transpose
-// of the Cholesky factor, otherwise the symmetric root, which takes much longer for d in the hundreds.
+// Full returns the metric of M (d×d), with the same errors as Diagonal. With Power 1, A is the
+// transpose of the Cholesky factor, otherwise the symmetric root, which takes much longer for d in
+// the hundreds.
 func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, error) {
 	d := int(math.Round(math.Sqrt(float64(len(outer)))))
 	if d*d != len(outer) {

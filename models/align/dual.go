@@ -4,8 +4,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Dual holds the dual weights of some rows: for two classes those of class 1
-// (y = 1) against class 0, for more those of each class against all others.
+// Dual holds the dual weights of some rows: for two classes, the weights of class 1 (y = 1) against
+// class 0; for more, the weights of each class against all others.
 type Dual struct {
 	N, K  int       // rows, and dual weights of each row
 	Alpha []float64 // K×N, in [0, 1] after a projection

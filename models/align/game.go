@@ -51,7 +51,7 @@ func (o Options) Game(n int64, k int) *Game {
 }
 
 // Answer processes the kernel's play of a round: m atoms of equal weight with r features of a
-// row in all, those of atom j being features j, j+m, …; sums (K×r) are Σ_i α_i y_i φ(x_i) over
+// row in all, atom j having features j, j+m, …; sums (K×r) are Σ_i α_i y_i φ(x_i) over
 // all rows, and alpha is Dual.Mean of them. It returns the direction u (K×r) that Dual.Ascend
 // takes, and a report with the step Eta; both depend on nothing else.
 func (g *Game) Answer(sums []float64, r, m int, alpha float64) (u []float32, report Report) {
@@ -90,7 +90,7 @@ func (g *Game) Bracket(eta float64) Bracket {
 }
 
 // Finish ends the round that Answer began, with the sum of what Dual.Ascend returned for all
-// rows, and fills in the rest of its report. The bounds in it are those of the value
+// rows, and fills in the rest of its report. The bounds in it are for the value
 // min_q max_α F(α, q) of the game, and with it of how far the average q̂ of the measures played is
 // from the best one.
 //

@@ -20,8 +20,8 @@ import (
 //	narrow   twice more; then every worker knows the multipliers
 //
 // Before the first come begin, which reads the rows to learn their classes, and the
-// projection of the initial weights. A worker carries the dual weights of its partition's rows; those of the
-// sample's rows are in the state, and are updated in the same way.
+// projection of the initial weights. A worker carries the dual weights of its partition's rows; the
+// dual weights of the sample's rows are in the state, and are updated in the same way.
 //
 // Projections are exact and what the search sees is X: Options.Alternations and Options.Sample
 // must be 0.

@@ -39,7 +39,7 @@ type state struct {
 	report Report // of this round of the game, from score to ascend
 	last   Report // of the game's last whole round
 
-	w        []float32 // T×d: frequencies found, with those of this round from score on
+	w        []float32 // T×d: frequencies found, with this round's from score on
 	now      int       // how many of them are of this round
 	u        []float32 // K×2·now, for ascend
 	brackets []float64 // K×2

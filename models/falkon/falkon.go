@@ -3,7 +3,7 @@
 // preconditioners for random features (Avron, Clarkson and Woodruff 2017). No D×D matrix is
 // formed: a pass over the rows takes time and memory proportional to D.
 //
-// The objective is that of package ridge: for rows of features φ_i with codes t_i and weights
+// The objective is as in package ridge: for rows of features φ_i with codes t_i and weights
 // c_i of mean 1,
 //
 //	(1/2n) Σ c_i ‖t_i − Wφ_i − b‖² + (λ/2) ‖W‖²,

@@ -124,7 +124,7 @@ func (r *round) Reads() bool { return r.phase[0] != done }
 // Done implements iterative.Round.
 func (r *round) Done() bool { return r.phase[0] == done }
 
-// Model implements iterative.Fitted: that of the best λ.
+// Model implements iterative.Fitted: the model of the best λ.
 func (r *round) Model() *linear.Model { return r.model(r.best()*r.Outputs, r.Outputs) }
 
 // best is the index of the λ with the least error on held-out rows, the first of several.

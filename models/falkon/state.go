@@ -98,8 +98,8 @@ type partial struct {
 	// sums are vectors×D, then Σ of each vector's factors, then the rows, and of each λ and side
 	// rows and errors.
 	sums []int64
-	// exact are Σ c t², and of each λ and side the sums of the losses, of the weights, and of those
-	// of errors.
+	// exact are Σ c t², and of each λ and side the sums of the losses, of the weights, and of the
+	// errors' weights.
 	exact []exact.Sum
 }
 
@@ -111,7 +111,7 @@ func newPartial(r *round) *partial {
 	return f
 }
 
-// totals are the part of sums behind those of features; rows that of counts.
+// totals are the part of sums behind the sums of features; rows are the part with counts.
 func (f *partial) totals(r *round) []int64 { return f.sums[len(r.vectors)*r.Dim:] }
 func (f *partial) rows(r *round) []int64   { return f.totals(r)[len(r.vectors):] }
 

@@ -85,7 +85,7 @@ func (t *Training) Samples(features int) int {
 	return cmp.Or(t.Sample, max(1, min(sampleRows, features, sampleValues/features)))
 }
 
-// Resumes reports that the result is that of the equations, wherever a run began.
+// Resumes reports that the equations determine the result, wherever a run began.
 func (t *Training) Resumes() bool { return true }
 
 // Seal returns the Options of the problem. Values of λ are compared at ten times the tolerance.

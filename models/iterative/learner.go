@@ -74,9 +74,9 @@ type Setting struct {
 	Heaviest float64
 	Sample   Block // of rows to learn from, as many as Samples says
 
-	// The rest is for a Joint learner: all values of λ that are fitted together, that of the problem among
-	// them; whether they are only compared on held-out rows; and the file that has what EncodeSample returns
-	// of the sample, "" in the options of a manifest.
+	// The rest is for a Joint learner: all values of λ that are fitted together, the problem's
+	// among them; whether they are only compared on held-out rows; and the file that has what
+	// EncodeSample returns of the sample, "" in the options of a manifest.
 	Path       []float64
 	Trial      bool
 	SampleFile string

@@ -29,7 +29,7 @@ func Run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) 
 		history  []Report
 		own      []byte // of the partition, after the round before
 		best     []byte // the state that held-out rows like best,
-		bestAt   int    // which is that of this round
+		bestAt   int    // which comes from this round
 		finished bool
 		begun    = time.Now()
 	)

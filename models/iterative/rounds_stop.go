@@ -29,9 +29,9 @@ func BetterReport(a, b Report) bool {
 }
 
 // Reached tells whether the rounds that the history reports are enough, which state is
-// to be taken (that of the last round, or where patience counts that with the least
-// held-out error), and why there are to be no more. Done says that the learner itself
-// is at its end. It goes by the first report that says so, however many follow.
+// to be taken (the last round's, or, where patience counts, the one with the least held-out error),
+// and why there are to be no more. Done says that the learner itself is at its end. It goes by the
+// first report that says so, however many follow.
 func (s Stop) Reached(history []Report, done bool) (taken int, why string, reached bool) {
 	best := 0
 	for i, r := range history {

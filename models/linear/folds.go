@@ -9,8 +9,8 @@ import (
 )
 
 // FoldHashes returns the hash of each row that decides its fold, the hash modulo k: by content, or
-// by Groups. They are those of training on a file of the rows, unless that has few different rows.
-// It is an error if there are fewer groups than folds.
+// by Groups. They are the hashes that training on a file of the rows uses, unless that has few
+// different rows. It is an error if there are fewer groups than folds.
 func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 	in, _ := d.Map.Dims()
 	b := &rows.Block{N: d.Rows(), D: in, X: d.X}

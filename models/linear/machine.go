@@ -27,7 +27,7 @@ type Data struct {
 	Weights []float64
 
 	// Groups names what each row belongs to, or is nil if rows are independent: where rows are held
-	// out, those of a group are held out together.
+	// out, the rows of a group are held out together.
 	Groups []string
 }
 
@@ -164,7 +164,7 @@ func (d *Data) AppendLabel(dst []float64, i int) []float64 {
 	return append(dst, float64(d.Class[i]))
 }
 
-// Grids returns the grid over the range of each target, without those of rows of weight 0. It
+// Grids returns the grid over the range of each target, without the targets of rows of weight 0. It
 // is an error if a range does not fit in float64.
 func (d *Data) Grids() (Grids, error) {
 	all := make(Grids, d.targets())

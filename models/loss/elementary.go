@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// The functions here are those of package math, but give the same bits on every platform.
+// The functions here compute what package math's do, but give the same bits on every platform.
 
 // Exp is blas.Exp.
 func Exp(x float64) float64 { return blas.Exp(x) }

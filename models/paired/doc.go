@@ -6,7 +6,7 @@
 // their differences. Counts and sums are exact, so results do not depend on the order of the
 // rows or on how they were cut, and results of several workers can be merged.
 //
-// The two models are called the champion and the challenger. A difference is always that of
-// the challenger minus that of the champion, and all scores are losses: a difference above 0
-// means that the challenger is worse.
+// The two models are called the champion and the challenger. A difference is always the
+// challenger's score minus the champion's, and all scores are losses: a difference above 0 means
+// that the challenger is worse.
 package paired

@@ -76,7 +76,7 @@ func (c *clusters) losses(metric int) *Losses {
 }
 
 // Independent returns how many independent rows, whose losses of a metric have that variance, would
-// have a mean loss of the challenger as certain as that of the rows of a Grouped sum, with
+// have a mean loss of the challenger as certain as for the rows of a Grouped sum, with
 // quantiles of Student's t for few groups. If all groups have the same mean, it is the number of
 // groups.
 func (s *Sum) Independent(m Metric, variance float64) float64 {

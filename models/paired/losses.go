@@ -18,7 +18,7 @@ const MaxLoss = 1 << 24
 //
 // with the weight w of a row, its loss a of the champion, and its loss b of the challenger,
 // the products wa and wb rounded to float32. Mean, variance and skewness of every difference
-// b − ra follow from them. The zero value is that of no rows.
+// b − ra follow from them. The zero value has no rows.
 type Losses struct {
 	rows int64
 	sums [moments]exact.Sum
@@ -108,16 +108,16 @@ func (l *Losses) Means() (champion, challenger float64) {
 	return l.sums[1].Float64() / w, l.sums[2].Float64() / w
 }
 
-// Difference returns the mean, with its precision, of the challenger's losses minus those of the champion
-// times ratio: with ratio 1.01, of how much the challenger is worse than one percent more
-// than the champion.
+// Difference returns the mean, with its precision, of the challenger's losses minus the champion's
+// times ratio: with ratio 1.01, of how much the challenger is worse than one percent more than the
+// champion.
 func (l *Losses) Difference(ratio float64) score.Mean {
 	d := score.Mean{Effective: l.Effective()}
 	if l.rows == 0 {
 		return d
 	}
 	// Two models that are nearly the same have nearly equal moments, which cancel; so the
-	// arithmetic is that of numbers of 512 bits.
+	// arithmetic has numbers of 512 bits.
 	number := func(v float64) *big.Float { return new(big.Float).SetPrec(512).SetFloat64(v) }
 	of := func(e [3]int) *big.Float {
 		for i, m := range monomials {

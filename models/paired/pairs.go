@@ -44,7 +44,7 @@ func (p Pairs) of(rows float64) Pairs {
 	return Pairs{int64(rows), some(p.Both), some(p.Champion), some(p.Challenger)}
 }
 
-// Difference returns the error rate of the challenger minus that of the champion, 0 without
+// Difference returns the error rate of the challenger minus the champion's, 0 without
 // rows.
 func (p Pairs) Difference() float64 {
 	return share(p.Challenger-p.Champion, p.Rows)
@@ -60,8 +60,8 @@ func share(n, of int64) float64 {
 	return float64(n) / float64(of)
 }
 
-// PBelow returns the p-value of the hypothesis that the error rate of the challenger is at
-// least that of the champion plus margin, against its being less. The margin is from −1 to 1.
+// PBelow returns the p-value of the hypothesis that the error rate of the challenger is at least
+// the champion's plus margin, against its being less. The margin is from −1 to 1.
 //
 // For margin 0 it is the exact test of McNemar (1947): given N rows on which one model is
 // wrong, the challenger's are binomial with probability ½. For other margins it is the score
@@ -96,7 +96,7 @@ func (p Pairs) P() float64 { return min(1, 2*min(p.PBelow(0), p.PAbove(0))) }
 
 // Bounds returns the bounds below and above which the difference of the error rates is with
 // that confidence each, between 0.5 and 1: the margins at which PAbove and PBelow are
-// 1 − confidence. Both hold at once with confidence 2·confidence − 1. They are those of the
+// 1 − confidence. Both hold at once with confidence 2·confidence − 1. They are the bounds of the
 // score test at every margin, including 0.
 func (p Pairs) Bounds(confidence float64) (low, high float64) {
 	return -p.swapped().high(confidence), p.high(confidence)

@@ -16,8 +16,8 @@ type Trial struct {
 	// Margin is the difference that is to be refuted, above Difference: 0 to show that the
 	// challenger is better, above 0 that it is not worse by that much.
 	Margin float64
-	// Confidence is that of the test, such as 0.95; a false claim is made with probability
-	// 1 − Confidence.
+	// Confidence is the confidence of the test, such as 0.95; a false claim is made with
+	// probability 1 − Confidence.
 	Confidence float64
 	// Power is the probability that the test shows what is true, such as 0.8.
 	Power float64

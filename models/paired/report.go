@@ -23,13 +23,13 @@ type Comparison struct {
 	// P is the two-sided p-value of the hypothesis that the scores are equal, by the test; 1 for
 	// too few rows.
 	P    float64 `json:"p"`
-	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", that of sums of groups
+	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", on sums of groups
 	// TooFew says why there is no test and no interval; "" if there are enough rows.
 	TooFew string `json:"too_few,omitempty"`
 	// Rough says why p and the interval are only approximate, and Judge does not decide; "" if they
 	// are as exact as they say.
 	Rough string `json:"rough,omitempty"`
-	// Pairs are those of Error.
+	// Pairs are the pairs of the metric Error.
 	Pairs *Pairs `json:"pairs,omitempty"`
 	// Detectable is the improvement that "better at 95 %" shows with probability 80 % on as many
 	// rows, if the models differ as here; nil if no improvement is large enough.
@@ -130,7 +130,7 @@ func (m Metric) scale(unit float64) float64 {
 }
 
 // ratio returns the r for which the hypothesis that the root mean of the challenger's losses is
-// at least r times that of the champion's has the p-value 1 − confidence: a bound of their
+// at least r times the champion's has the p-value 1 − confidence: a bound of their
 // ratio. It is NaN for too few rows, and +Inf if there is none.
 func (l *Losses) ratio(confidence float64) float64 {
 	a, b := l.Means()

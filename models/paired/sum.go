@@ -14,7 +14,7 @@ type Sum struct {
 	rows      int64
 	notFinite int64
 	pairs     Pairs
-	losses    []Losses  // of each metric; that of Error is empty unless rows have weights
+	losses    []Losses  // of each metric; empty for Error unless rows have weights
 	clusters  *clusters // of groups of rows, which then count in place of rows; nil without groups
 }
 

@@ -47,7 +47,7 @@ func (t *Training) Validate() error {
 }
 
 // Fit finds the components of rows in memory, from the features that m makes of x,
-// row-major, on all cores. Nil options mean those of NewTraining. The scores of
+// row-major, on all cores. Nil options mean what NewTraining returns. The scores of
 // Result.Linear are the coordinates of features.
 func Fit(m features.Map, x []float32, t *Training) (*Result, error) {
 	return FitWeighted(m, x, nil, t)

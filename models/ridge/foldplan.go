@@ -11,7 +11,7 @@ type FoldPlan struct {
 	Cut int `json:"cut,omitempty"`
 	// Judge says which folds choose λ.
 	Judge Judge `json:"judge,omitempty"`
-	// HeldOut says to fit also to all rows except those of fold 0, with the chosen λ; it needs
+	// HeldOut says to fit also to all rows outside of fold 0, with the chosen λ; it needs
 	// Folds ≥ 2.
 	HeldOut bool `json:"held,omitempty"`
 }

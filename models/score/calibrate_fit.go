@@ -120,7 +120,7 @@ func platt(p []point, others, members float64) (a, b float64) {
 
 // priorRows is how many rows a pool of an isotonic curve has besides its own, with the
 // probabilities of the sigmoid. Without them pools at the ends are 0 and 1, and small ones follow
-// their noise: with 30 rows of a class among 1,000 the log loss was 13% above that of the sigmoid,
+// their noise: with 30 rows of a class among 1,000 the log loss was 13% above the sigmoid's,
 // with 20 it is 4%; where the truth is a step function it is 10% below, with 5 to 50 of them alike.
 const priorRows = 20
 
@@ -148,7 +148,7 @@ func pooled(all []pool) (pools []pool) {
 }
 
 // isotonic returns the corners of an ascending function, flat over each pool and straight between
-// pools: that of least squares, whose pools have priorRows more rows with the probabilities of a
+// pools: the one of least squares, whose pools have priorRows more rows with the probabilities of a
 // sigmoid. It never reaches 0 or 1.
 func isotonic(p []point, sigmoid func(score float64) float64) (score, probability []float64) {
 	var all []pool

@@ -44,7 +44,7 @@ type ReliabilityBin struct {
 type Reliability struct {
 	outputs        int
 	rows           []int64     // of each bin
-	weight, right  []int64     // of each bin: how often its rows count, and those of them that are right
+	weight, right  []int64     // of each bin: how often its rows count, and how often its right ones do
 	confidence     []exact.Sum // of each bin
 	logLoss, brier exact.Sum
 	powers         [2]exact.Sum // of the log losses' squares and cubes
@@ -189,7 +189,7 @@ func (r *Reliability) Merge(s *Reliability) {
 func (r *Reliability) Tests() Tests { return r.WeightedTests(1) }
 
 // WeightedTests is Tests where rows count as often as their weights on a grid say: means are by weight, and
-// intervals are those of the share effective of what was counted.
+// intervals are for the share effective of what was counted.
 func (r *Reliability) WeightedTests(effective float64) Tests {
 	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
 	n, all := len(r.rows), int64(0)

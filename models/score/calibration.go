@@ -101,8 +101,8 @@ func (c *Calibration) Apply(dst, scores []float32, n int) {
 
 // LogisticProbabilities is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs, of scores
 // that were fitted with these weights of the classes, all 1 if nil: it is divided by the weight, so
-// that probabilities are those of rows as they come (Saerens, Latinne and Decaestecker 2002, eq.
-// 2.4, with priors in the ratio of the weights).
+// that probabilities hold for rows as they come (Saerens, Latinne and Decaestecker 2002, eq. 2.4,
+// with priors in the ratio of the weights).
 func LogisticProbabilities(dst, scores []float32, weights []float64, n, k int) {
 	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
 		for o, s := range row {

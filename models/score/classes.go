@@ -4,8 +4,8 @@
 //
 // A Calibration turns scores into probabilities, using rows that the model was not trained on, and
 // Reliability measures how good they are. A Mean has a p-value and a confidence interval that hold for skewed
-// values, such as losses, of which a few are large. LogLosses are those of classifiers whose scores are not
-// yet probabilities.
+// values, such as losses, of which a few are large. LogLosses are the log losses of classifiers
+// whose scores are not yet probabilities.
 package score
 
 import (
@@ -110,7 +110,7 @@ func scaled(n int64, share float64) int64 { return int64(math.RoundToEven(float6
 
 // WeightedReport returns the scores of rows with weights. c counts the rows, and weighted
 // counts each as often as its weight on a grid says. Counts in the report are of rows, rates
-// are by weight, and intervals are those of that many rows of equal weights (see
+// are by weight, and intervals are for that many rows of equal weights (see
 // profile.Weights).
 func (c *Classes) WeightedReport(names []string, weighted *Classes, effective float64) ClassReport {
 	r, by := c.Report(names), weighted.Report(names)

@@ -8,7 +8,7 @@ import (
 )
 
 // AUC returns the area under the ROC curve, kind 1 against kind 0: the share of pairs, a
-// row of each kind, in which that of kind 1 has the larger value, equal values counting
+// row of each kind, in which the row of kind 1 has the larger value, equal values counting
 // half (Mann and Whitney 1947). It is 0 if a kind has no rows. The area is within slack of
 // the result; slack is 0, apart from the rounding of the last division, if r is Exact.
 func (r *Ranks) AUC() (area, slack float64) {
@@ -122,7 +122,7 @@ func (r *Ranks) AreaInterval(effective float64) (low, high float64) {
 	}
 	area, slack := r.AUC()
 	ones, zeros := float64(n[1]), float64(n[0])
-	var below, above, v1, v0 float64 // rows of kind 0 below, and those of kind 1 up to here
+	var below, above, v1, v0 float64 // rows of kind 0 below, and rows of kind 1 up to here
 	for _, c := range r.cells {
 		a, b := float64(c.n[1]), float64(c.n[0])
 		d1 := (below+b/2)/zeros - area

@@ -14,7 +14,7 @@ const LeastMeanRows = 30
 type Mean struct {
 	Mean  float64 // of the rows, by weight
 	Error float64 // its standard error; 0 if all rows have the same value
-	// Skew is the skewness of the mean: that of the rows over √rows.
+	// Skew is the skewness of the mean: the skewness of the rows over √rows.
 	Skew      float64
 	Effective float64 // rows, in rows of equal weights
 }
@@ -22,12 +22,12 @@ type Mean struct {
 // PBelow returns the p-value of the hypothesis that the mean of all possible rows
 // is at least margin, against its being less; 1 for fewer than LeastRows rows.
 //
-// It is that of a t test, corrected for skewness by the transformation of Hall (1992,
+// It is the p-value of a t test, corrected for skewness by the transformation of Hall (1992,
 // J. R. Statist. Soc. B 54:221)
 //
 //	g(t) = t + G(t²/3 + 1/6) + G²t³/27,    G the skewness of the mean,
 //
-// which makes its error fall as 1/n instead of 1/√n, as that of the BCa bootstrap does, without
+// which makes its error fall as 1/n instead of 1/√n, as with the BCa bootstrap, without
 // resampling. Losses and their differences are often very skewed, because a few rows have large ones.
 func (e Mean) PBelow(margin float64) float64 {
 	switch {

@@ -8,7 +8,7 @@ import (
 )
 
 // Far counts the rows whose predictions are far outside the range of the training targets: by more
-// than half of it. The zero value is that of no rows.
+// than half of it. The zero value counts no rows.
 type Far struct {
 	Rows     int64   `json:"rows"`
 	Furthest float64 `json:"furthest"` // the prediction that is furthest from the targets

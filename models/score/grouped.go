@@ -69,8 +69,8 @@ func (g *grouped) merge(h *grouped) {
 	}
 }
 
-// effective returns how many independent rows would give an error rate as certain as that of the
-// groups: as the variance of a ratio of sums of groups says (Kish 1965), with quantiles of
+// effective returns how many independent rows would give an error rate as certain as the error rate
+// of the groups: as the variance of a ratio of sums of groups says (Kish 1965), with quantiles of
 // Student's t for few groups. Without an error, or with nothing else, it is the number of groups.
 func (g *grouped) effective(fit int) float64 {
 	groups := float64(len(g.clusters))

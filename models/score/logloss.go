@@ -27,7 +27,7 @@ type LogLosses struct {
 	fits []lossSums
 }
 
-// lossSums are those of one fit.
+// lossSums are the sums of one fit.
 type lossSums struct {
 	finite int64 // rows whose scores are finite
 	sums   [len(factors)]exact.Sum

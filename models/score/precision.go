@@ -15,7 +15,7 @@ import (
 //	|r|³, r⁴, r⁶, y³, y⁴, r²y and r²y².
 //
 // Those of lower powers are in Targets.
-// The sums are exact, of factors rounded to float32. The zero value is that of no rows.
+// The sums are exact, of factors rounded to float32. The zero value has no rows.
 type Precision struct {
 	rows int64
 	sums [7]exact.Sum
@@ -67,7 +67,7 @@ func (p *Precision) SquareVariance(r *TargetReport, unit float64) float64 {
 // Bound sets the 95 % intervals of the scores of a report, of rows that are as precise as that many
 // of equal weights, added from the middle in the unit. Those of RMSE and MAE are of the means of r² and |r|
 // (score.MeanInterval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
-// to first order, that of the mean of r²/Var r − (y−ȳ)²/Var y.
+// to first order, the variance of the mean of r²/Var r − (y−ȳ)²/Var y.
 func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
 	if p.rows == 0 || effective < LeastMeanRows || r.MaxError > 0x1p31*unit { // beyond what the sums hold
 		return

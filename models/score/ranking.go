@@ -19,10 +19,10 @@ var topped = [...]int{3, 5}
 
 // Ranking counts how a classifier orders rows: for two classes the Margin,
 // and the probability of the positive class, if it is counted; for up to MaxRanked the
-// probability of each class, or its score if there are none, that of its rows against that
-// of the others. Scores would not do where there are probabilities: a softmax is the same
-// if a number is added to all scores of a row. Create it with NewRanking.
-// It is not safe for concurrent use.
+// probability of each class, or its score if there are none: the numbers of its rows against the
+// numbers of other rows. Scores would not do where there are probabilities: a softmax is the same
+// if a number is added to all scores of a row. Create it with NewRanking. It is not safe for
+// concurrent use.
 type Ranking struct {
 	k         int
 	positive  int                // of two classes
@@ -30,12 +30,12 @@ type Ranking struct {
 	of        []int64            // ranked rows of each class, if there are ranks
 	notFinite int64              // rows with scores that are not finite
 	weight    int64              // how often all rows count
-	top       [len(topped)]int64 // and those of them whose class is among the first few
+	top       [len(topped)]int64 // and how often the ones whose class is among the first few
 }
 
 // Margin is the score by which a row of two classes is assigned to one of them, 0 or 1: half
 // the difference of its score and the other, rounded once. It is the score of the class where
-// the other is its negative, as those of ridge are. The row is assigned to the class if it is
+// the other is its negative, as ridge's scores are. The row is assigned to the class if it is
 // above 0, unless probabilities decide.
 func Margin(scores []float32, class int) float32 {
 	return float32(float64(scores[class])/2 - float64(scores[1-class])/2)
@@ -67,10 +67,10 @@ func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 	return r
 }
 
-// Add counts a row of that class, or Unseen, by its scores. The first few classes are
-// those of the largest numbers in order; of equal ones, those with the larger score, then
-// the first: order is the probabilities of the row, or its scores if it has none. It
-// panics if truth is neither a class nor Unseen, or the lengths are not k.
+// Add counts a row of that class, or Unseen, by its scores. The first few classes are the ones with
+// the largest numbers in order; of equal ones, those with the larger score, then the first: order
+// is the probabilities of the row, or its scores if it has none. It panics if truth is neither a
+// class nor Unseen, or the lengths are not k.
 func (r *Ranking) Add(truth int, scores, order []float32) { r.AddRows(truth, scores, order, 1) }
 
 // AddRows counts a row that often, as Add counts it once.
@@ -200,7 +200,7 @@ func (r *Ranking) Report(names []string) *RankingReport {
 }
 
 // WeightedReport is Report where rows count as often as their weights on a grid say: intervals are
-// those of that many rows of equal weights.
+// for effective rows of equal weights.
 func (r *Ranking) WeightedReport(names []string, effective float64) *RankingReport {
 	if len(r.ranks) == 0 && r.k < MinTopped {
 		return nil

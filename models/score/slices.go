@@ -163,7 +163,7 @@ type SliceReport struct {
 	Others *SliceScore `json:"others,omitempty"`
 }
 
-// SliceScore is the score of the rows with a value. Ends are those of 95 % intervals; fields
+// SliceScore is the score of the rows with a value. Ends are the ends of 95 % intervals; fields
 // are nil where they are not defined.
 type SliceScore struct {
 	Value string `json:"value"` // of Others, empty
@@ -235,7 +235,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 		if t.Rows == 0 {
 			return r
 		}
-		// Of |r|: the mean of squares is that of r.
+		// Of |r|: its mean of squares is the same as r's.
 		spread := math.Sqrt(max(0, float64(t.RMSE*t.RMSE)-float64(t.MAE*t.MAE)) / float64(p.effective(p.errors.n)))
 		low, high := max(0, t.MAE-float64(1.959963984540054*spread)), t.MAE+float64(1.959963984540054*spread)
 		r.MAE, r.MAELow, r.MAEHigh, r.RMSE, r.P90, r.R2 = &t.MAE, &low, &high, &t.RMSE, &t.P90, t.R2

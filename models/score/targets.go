@@ -104,7 +104,7 @@ type TargetReport struct {
 	TargetMean float64  `json:"target_mean"`
 	TargetDev  float64  `json:"target_dev"` // population standard deviation
 	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. It is nil, in JSON
-	// null, if all targets are equal, as those of one row are.
+	// null, if all targets are equal, as they are for one row.
 	R2 *float64 `json:"r2"`
 	// The ends of 95 % intervals, for independent rows like these; nil for fewer than
 	// score.LeastMeanRows rows.

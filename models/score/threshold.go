@@ -109,7 +109,7 @@ func (r *Ranks) above(threshold float32) (n [2]int64) {
 // HalfCells is the number of different values that a half of Halves distinguishes.
 const HalfCells = 1 << 16
 
-// Halves counts values of two kinds, those of two halves of the rows apart, so that a threshold
+// Halves counts values of two kinds, separately in two halves of the rows, so that a threshold
 // that was chosen by one half can be judged by the other. It is a function of the rows, as Ranks
 // is. Create it with NewHalves.
 type Halves struct{ half [2]Ranks }

@@ -35,7 +35,7 @@ func (t *Trials) Grouped() *Trials {
 	return t
 }
 
-// Effective returns how many independent rows would give an error rate as certain as that of a fit,
+// Effective returns how many independent rows would give an error rate as certain as a fit's,
 // where rows belong to groups; 0 where they do not.
 func (t *Trials) Effective(fit int) float64 {
 	if t.groups == nil || t.rows == 0 {

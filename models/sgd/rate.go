@@ -28,7 +28,7 @@ const (
 // number of rows; options need no Rate. The result is the same on every machine.
 //
 // The scale of sgd is the rate at which a step on one row cannot overshoot, one over the
-// smoothness of the loss times the mean of ‖φ‖²; that of adagrad is the rate whose first
+// smoothness of the loss times the mean of ‖φ‖²; the scale of adagrad is the rate whose first
 // step changes scores by about 1, one over the mean of Σ|φ_j|.
 //
 // The sample has no weights of rows. heaviest is the largest, in units of their mean: a batch

@@ -16,11 +16,11 @@
 //
 // (Robbins and Monro 1951, with a proximal step for the regulariser, which is stable at
 // any rate; Nesterov 1983; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 +
-// e), where e is the number of completed epochs, with fractions; that of adagrad is Rate.
-// That of momentum is halved after each epoch that lowers the objective little; when it
-// has been halved often, training ends, and the last round measures the gradient, which
-// bounds the distance from the least objective. The intercept b moves as the weights do,
-// without λ unless it is penalised.
+// e), where e is the number of completed epochs, with fractions; the rate of adagrad is Rate. The
+// rate of momentum is halved after each epoch that lowers the objective little; when it has been
+// halved often, training ends, and the last round measures the gradient, which bounds the distance
+// from the least objective. The intercept b moves as the weights do, without λ unless it is
+// penalised.
 //
 // Rows are taken in order, and each sum is one chain over them: the result depends on the
 // partitions alone, and not on the blocks. Files sorted by label should be shuffled

@@ -72,7 +72,7 @@ type partial struct {
 	state
 	learn, heldOut loss.Tally
 
-	// At the end of momentum: Σ c ∂ℓ/∂W and that of the intercept, over the training
+	// At the end of momentum: Σ c ∂ℓ/∂W and Σ c ∂ℓ/∂b for the intercept b, over the training
 	// rows, at the weights with which the round began.
 	slope     []float32
 	biasSlope []float64

@@ -102,8 +102,8 @@ func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	return iterative.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
 }
 
-// Fit trains on rows in memory, like a job over files with one partition. Nil options
-// mean those of NewTraining.
+// Fit trains on rows in memory, like a job over files with one partition. Nil options mean what
+// NewTraining returns.
 func Fit(d *linear.Data, lambda float64, t *Training) (*iterative.FitResult, error) {
 	if t == nil {
 		t = NewTraining()

@@ -185,7 +185,7 @@ func NewReader() (*Reader, error) {
 // Close frees what the Reader holds.
 func (r *Reader) Close() { r.d.close() }
 
-// Read stores part i of the sum of a fold in dst, whose length is that of the part (see
+// Read stores part i of the sum of a fold in dst, which is as long as the part (see
 // ridge.Sum.Part).
 func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) error {
 	f := d.Folds[fold][i]

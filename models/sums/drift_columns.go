@@ -20,7 +20,7 @@ const (
 	DriftValues   = "values"   // the distribution of numbers: the largest difference of a share below or above a number
 	DriftRange    = "range"    // the share of numbers beyond the least and largest of before
 	DriftLevels   = "levels"   // the shares of the levels of a category: total variation
-	DriftMean     = "mean"     // the mean; the distance is that of two normal distributions so far apart
+	DriftMean     = "mean"     // the mean; the distance is between two normal distributions so far apart
 	DriftLabels   = "labels"   // the shares of the labels: total variation
 	DriftRepeated = "repeated" // the share of rows that are copies of others
 )
@@ -41,7 +41,7 @@ type DriftReport struct {
 	Compared  int   `json:"compared"` // columns
 	// Columns are those that have moved for certain, the farthest first.
 	Columns []ColumnDrift `json:"columns,omitempty"`
-	// Schema says how the columns of the files differ from those of before; nil if they do not.
+	// Schema says how the columns of the files differ from the ones before; nil if they do not.
 	Schema *SchemaChanges `json:"schema,omitempty"`
 	// Features compares rows in the features of a model; nil if that was not done.
 	Features *FeatureDrift `json:"features,omitempty"`
@@ -77,15 +77,16 @@ func DriftOfCounts(s *profile.Statistics, c *DriftCounts, cluster float64, names
 	return k.report()
 }
 
-// DriftOfSum compares the rows of a profile with those of the statistics: besides values, levels and
-// missing ones also means, labels, and how many rows are copies of others. It panics unless they
-// have the same columns. Of rows that belong to groups, cluster of them are as good as one; 0 is 1.
+// DriftOfSum compares the rows of a profile with the rows of the statistics: besides values, levels
+// and missing ones also means, labels, and how many rows are copies of others. It panics unless
+// they have the same columns. Of rows that belong to groups, cluster of them are as good as one; 0
+// is 1.
 func DriftOfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names DriftNames) *DriftReport {
 	t := sum.Statistics()
 	if len(t.Columns) != len(s.Columns) {
 		panic("drift: statistics of other columns")
 	}
-	// Values are those of a sample of all different rows, as in the statistics.
+	// Values come from a sample of all different rows, as in the statistics.
 	c := NewDriftCounts(s)
 	x, n, d := sum.Sample()
 	for i := range n {
@@ -112,7 +113,7 @@ type comparison struct {
 	sum    *profile.Statistics
 	names  DriftNames
 	log    float64 // of the number of figures that are compared, over the level
-	// cluster is how many rows count as one, because those of a group are alike.
+	// cluster is how many rows count as one, because the rows of a group are alike.
 	cluster float64
 	all     []ColumnDrift
 }
@@ -273,8 +274,8 @@ func (k *comparison) levels(j int) {
 	k.shares(k.names.column(j), DriftLevels, k.ref.Levels[j], counts, ref, n, func(v int) string { return k.names.level(j, v) })
 }
 
-// shares compares the shares of the values of something by their total variation. That of samples
-// is above that of what they are drawn from by at most ½Σ√(p(1/n₁ + 1/n₂)) in the mean.
+// shares compares the shares of the values of something by their total variation. Between samples
+// it is larger than between what they are drawn from by at most ½Σ√(p(1/n₁ + 1/n₂)) in the mean.
 func (k *comparison) shares(name, kind string, a, b []int64, n1, n2 int64, value func(v int) string) {
 	if n1 < leastRows || n2 < leastRows {
 		return

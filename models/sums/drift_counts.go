@@ -20,7 +20,7 @@ type DriftCounts struct {
 	columns []cells
 }
 
-// cells are those of one column.
+// cells are the cells of one column.
 type cells struct {
 	missing int64
 	edges   []float32 // ascending, at most mostEdges; of numbers

@@ -19,7 +19,7 @@ type distance struct {
 	squared, trace, frobenius float64
 }
 
-// between compares the features of a with those of b, a sum over other rows. Rows count by
+// between compares the features of a with the features of b, a sum over other rows. Rows count by
 // their weights. It panics if the shapes differ. Both sums need rows, at least three together.
 func between(a, b *ridge.Sum, threads int) distance {
 	if a.Shape() != b.Shape() {
@@ -28,9 +28,9 @@ func between(a, b *ridge.Sum, threads int) distance {
 	return distanceOf([2]float64{a.Weight(), b.Weight()}, a.Columns(), b.Columns(), a, b, threads)
 }
 
-// within compares the features of a part of the rows of a sum with those of the others. The
-// part has that many rows, by their weights, and features with those sums. Both need rows, at least
-// three together.
+// within compares the features of a part of the rows of a sum with the features of the other rows.
+// The part has that many rows, by their weights, and features with those sums. Both need rows, at
+// least three together.
 func within(all *ridge.Sum, rows float64, sums []float64, threads int) distance {
 	others := all.Columns()
 	for j, v := range sums {
@@ -40,7 +40,7 @@ func within(all *ridge.Sum, rows float64, sums []float64, threads int) distance 
 }
 
 // distanceOf compares rows with features of those sums, which it overwrites. The products of sum
-// and more add up to those of both; more may be nil.
+// and more add up to the products of both; more may be nil.
 func distanceOf(n [2]float64, meanA, meanB []float64, sum, more *ridge.Sum, threads int) distance {
 	d := len(meanA)
 	a, b := n[0], n[1]

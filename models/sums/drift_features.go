@@ -37,8 +37,9 @@ func FeatureDriftOfSums(a, b *ridge.Sum, effective float64, threads int) Feature
 	return f.of(between(a, b, threads), effective)
 }
 
-// FeatureDriftOfPart compares the features of a part of the rows of a sum with those of the others, as OfSums
-// does. The part has that many rows, with features of those sums; both are by weight.
+// FeatureDriftOfPart compares the features of a part of the rows of a sum with the features of the
+// other rows, as OfSums does. The part has that many rows, with features of those sums; both are by
+// weight.
 func FeatureDriftOfPart(all *ridge.Sum, rows float64, sums []float64, effective float64, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{int64(rows), all.Rows() - int64(rows)}, P: 1}
 	if f.Rows[0] < leastRows || f.Rows[1] < leastRows {

@@ -42,8 +42,8 @@ func (n DriftNames) level(j, v int) string {
 	return "other levels"
 }
 
-// SchemaChangesOf compares the columns of files, but for the label, with those of the training of a
-// model; nil where they have no names, or the same.
+// SchemaChangesOf compares the columns of files, but for the label, with the columns of a model's
+// training; nil where they have no names, or the same.
 func SchemaChangesOf(in models.Input, d *dataset.Dataset) *SchemaChanges {
 	like := new(dataset.Schema)
 	if err := json.Unmarshal(in.Options, like); err != nil {

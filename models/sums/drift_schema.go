@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SchemaChanges says how the columns of files differ from those of others. Columns are found by name, so
-// that their order changes nothing; a feature that is missing is an error before.
+// SchemaChanges says how the columns of files differ from the columns of others. Columns are found
+// by name, so that their order changes nothing; a feature that is missing is an error before.
 type SchemaChanges struct {
 	New       []string `json:"new,omitempty"`  // columns that were not there; they are not used
 	Gone      []string `json:"gone,omitempty"` // columns that are no longer there; they were not used

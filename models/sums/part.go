@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Files of a part, besides those of its recipe.
+// Files of a part, besides the files of its recipe.
 const (
 	PartFile   = "manifest.json" // a Part
 	CopiesFile = "copies.bin"    // rows counted apart, as folds.AppendContents encodes them
@@ -36,7 +36,7 @@ type Part struct {
 	Recipe  string `json:"recipe"`  // Recipe.Digest
 
 	Rows models.Rows `json:"rows"`
-	// Classes are those of the recipe and of the rows, ClassCounts the rows of each.
+	// Classes are the classes of the recipe and of the rows, ClassCounts the rows of each.
 	Classes     []string `json:"classes,omitempty"`
 	ClassCounts []int64  `json:"class_counts,omitempty"`
 
@@ -44,7 +44,7 @@ type Part struct {
 	Leaves []Leaf `json:"parts"`
 	// Forgotten are digests of rows that were subtracted from them.
 	Forgotten []string `json:"forgotten,omitempty"`
-	// Drift says how far the rows are from those of the recipe; nil if sums were added up.
+	// Drift says how far the rows are from the recipe's; nil if sums were added up.
 	Drift *DriftReport `json:"drift,omitempty"`
 
 	Folds [][]Frame `json:"folds"` // the frames of each FoldFile
@@ -87,7 +87,7 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 	return Leaf{Name: name, Digest: digestOf(append(texts, all...)...), Files: files}
 }
 
-// tail ends a manifest, as that of a model.
+// tail ends a manifest, as it ends a model's.
 const (
 	tailStart = "  \"sha256\": \""
 	tailEnd   = "\"\n}\n"
@@ -124,7 +124,7 @@ func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 	return append(append(files, r.Kept...), storage.File{Name: PartFile, Data: manifest}), nil
 }
 
-// digest is that of the sums.
+// digest returns the digest of the sums.
 func (p *Part) digest() string {
 	texts := []string{p.Recipe, strings.Join(p.Classes, "\x01"), fmt.Sprint(p.ClassCounts, p.Rows.Used)}
 	for _, frames := range p.Folds {

@@ -37,10 +37,10 @@ const Format = 1
 type Profile struct {
 	Format int    `json:"format"`
 	Kernel string `json:"kernel"` // in words
-	// Classes are those of the rows that the recipe was made from; a model trained by it may have
-	// more.
+	// Classes are the classes of the rows that the recipe was made from; a model trained by it may
+	// have more.
 	Classes []string `json:"classes,omitempty"`
-	// Positive is that of the manifest.
+	// Positive is as in the manifest.
 	Positive string `json:"positive,omitempty"`
 	// Rule says how sums are made and solved; nil for learners that are not trained by sums.
 	Rule *Rule `json:"rule,omitempty"`
@@ -159,7 +159,7 @@ func decodeProfile(data []byte) (*Profile, error) {
 }
 
 // ReadProfile returns the profile in a model directory, whose manifest is m. The error is a
-// models.ErrBadModel if the model has none, as those of older versions.
+// models.ErrBadModel if the model has none, as models of older versions.
 func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile, error) {
 	if _, ok := m.File(ProfileFile); !ok {
 		return nil, models.Bad(dir, fmt.Errorf("has no %s, because an older version of bochner trained it; train it again", ProfileFile))

@@ -22,8 +22,8 @@ import (
 // RecipeFile is the file of a part that holds its recipe.
 const RecipeFile = "recipe.json"
 
-// Recipe says how rows become sums, and sums a model, without looking at the rows again. It is
-// that of a model directory, and of all models that are trained by it. Parts hold a copy.
+// Recipe says how rows become sums, and sums a model, without looking at the rows again. It belongs
+// to a model directory, and to all models that are trained by it. Parts hold a copy.
 type Recipe struct {
 	Format  int             `json:"format"`
 	Task    models.Task     `json:"task"`
@@ -35,7 +35,7 @@ type Recipe struct {
 	Input   models.Input    `json:"input"`
 	// Classes of a classification; parts may have more.
 	Classes *schema.Vocabulary `json:"classes,omitempty"`
-	// TargetGrid is that of a regression. Targets beyond it cannot be used.
+	// TargetGrid is the grid of the targets of a regression. Targets beyond it cannot be used.
 	TargetGrid linear.Grids `json:"target_grid,omitempty"`
 	Rule       Rule         `json:"rule"`
 	// Files are those that models trained by the recipe have besides their manifest and weights.
@@ -216,7 +216,7 @@ func (r *Recipe) Shape(classes int) ridge.Shape {
 }
 
 // Union returns the classes of the recipe and others. The error says which others cannot be
-// classes beside those of the recipe.
+// classes beside the recipe's.
 func (r *Recipe) Union(others []string) (*schema.Vocabulary, error) {
 	var more []string
 	for _, name := range others {

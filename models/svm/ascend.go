@@ -14,7 +14,7 @@ type rowBlock struct {
 	n     int
 	phi   []float32 // n×d
 	y     []float32 // n
-	c     []float64 // n: weights, with those of classes
+	c     []float64 // n: weights, times the weights of classes
 	norms []float64 // n: ‖φ‖² with the constant feature
 	a     []float32 // n×p
 }

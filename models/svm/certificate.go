@@ -24,7 +24,7 @@ type Certificate struct {
 	// Drift is the largest difference between a weight of the state and the same weight
 	// recomputed from the dual variables, relative to the largest weight.
 	Drift float64 `json:"drift"`
-	// Same reports whether the weights are those of the state, bit for bit.
+	// Same reports whether the weights are the state's, bit for bit.
 	Same bool `json:"same"`
 }
 
@@ -45,10 +45,9 @@ type Verifier struct {
 	rows    int64
 }
 
-// Verify begins to verify weights, as read from a model, against a state, which must be
-// that after some round: before the first there is nothing to verify. Nil weights mean
-// those of the state. The objective is that of the weights as they are, whatever the
-// state says.
+// Verify begins to verify weights, as read from a model, against a state, which some round must
+// have left: before the first there is nothing to verify. Nil weights mean the state's. The
+// objective is computed from the weights as they are, whatever the state says.
 func (l *Learner) Verify(state []byte, m *linear.Model) (*Verifier, error) {
 	s, err := decodeState(l, state)
 	if err != nil {

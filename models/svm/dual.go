@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// dualVariables are those of a partition after a round, p for each row in the order of
+// dualVariables are the dual variables of a partition after a round, p for each row in the order of
 // the rows, and the previous ones where they differ: the share of the step to take is
 // decided after all partitions, and is stored in the next state.
 type dualVariables struct {

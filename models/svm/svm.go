@@ -178,9 +178,9 @@ func (l *Learner) copies() float64 {
 }
 
 // Start implements iterative.Learner. Dual variables do not follow from weights, so with
-// init the first round only finds some: those of the slopes at init's scores, a_i =
-// −∂ℓ/∂s, as at an optimum, scaled down by a common factor if that raises the dual, which
-// is then no worse than at zero. init must have the same outputs and features.
+// init the first round only finds some: the slopes at init's scores, a_i = −∂ℓ/∂s, as at an
+// optimum, scaled down by a common factor if that raises the dual, which is then no worse than at
+// zero. init must have the same outputs and features.
 //
 // These dual variables are in their domain whatever λ init was trained with, but w(a) is
 // not init: another λ scales it, and slopes at kinks are not unique. Its objective may be

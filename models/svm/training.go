@@ -92,9 +92,9 @@ func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	}
 }
 
-// Fit trains on rows in memory, like a job over files with one partition. Nil options
-// mean those of NewTraining. The last report of the result has the duality gap, which
-// proves how near the weights are to the optimum.
+// Fit trains on rows in memory, like a job over files with one partition. Nil options mean what
+// NewTraining returns. The last report of the result has the duality gap, which proves how near the
+// weights are to the optimum.
 func Fit(d *linear.Data, lambda float64, t *Training) (*iterative.FitResult, error) {
 	if t == nil {
 		t = NewTraining()

@@ -101,7 +101,7 @@ func (w *worker) account() {
 	}
 }
 
-// sum adds Σ c_i δ_i φ_i over the window to delta, and that of the constant feature to
+// sum adds Σ c_i δ_i φ_i over the window to delta, and the same sum for the constant feature to
 // bias. δ is a function of the index, and is 0 at most rows.
 func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 	p, d, k := w.problems(), w.Dim, &w.window

@@ -27,14 +27,15 @@ type printFlags struct {
 	JSON bool `flag:"json,common" group:"Job" help:"Print the result as JSON."`
 }
 
-// jobFlags are the flags of every command that runs pipelines, besides those of job.Options.
+// jobFlags are the flags of every command that runs pipelines, besides the flags of job.Options.
 type jobFlags struct {
 	Quiet  bool   `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
 	Config string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
 }
 
-// newCommand returns the command that help/NAME.txt describes. Its flags are more options, those
-// of the struct that options points to, and, if the struct holds a job.Options, those of jobs.
+// newCommand returns the command that help/NAME.txt describes. Its flags are the options in more,
+// the flags of the struct that options points to, and, if the struct holds a job.Options, the flags
+// of jobs.
 func newCommand(name string, options any, run runFunc, more ...*option.Option) *cobra.Command {
 	cmd := described(name)
 	fs := cmd.Flags()

@@ -25,7 +25,7 @@ func (e Engine) withLog(ctx context.Context) context.Context {
 	return context.WithValue(ctx, logKey{}, func(line string) { e.Say("beam: %s", line) })
 }
 
-// jobLogger sorts Beam's log lines: those of jobs of this package go to the job's log, others
+// jobLogger sorts Beam's log lines: lines of this package's jobs go to the job's log, others
 // to slog, as Beam does by default.
 type jobLogger struct{ beamlog.Structural }
 

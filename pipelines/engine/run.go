@@ -1,6 +1,7 @@
-// Package engine runs Beam pipelines. It has a registry of runners: that of this process is here,
-// those for a job server such as Flink's and for Dataflow are in package remote. The choice of an
-// engine changes no result, but for the default number of partitions of an iterative learner.
+// Package engine runs Beam pipelines. It has a registry of runners: the one in this process is
+// here, the ones for a job server such as Flink's and for Dataflow are in package remote. The
+// choice of an engine changes no result, but for the default number of partitions of an iterative
+// learner.
 package engine
 
 import (
@@ -32,7 +33,7 @@ type Engine struct {
 	Checkpoint time.Duration `flag:"checkpoint,hidden" help:"Least time between two checkpoints of a parallel reader; 0 is a minute, a negative one is after every shard. Does not change results."`
 
 	// WorkerBytes is the memory that a worker with one lane may take, from which follows in how many
-	// stripes sums are added up; 0 is that of the machine in this process, and no limit elsewhere.
+	// stripes sums are added up; 0 is the machine's memory in this process, and no limit elsewhere.
 	WorkerBytes int64 `flag:"worker_bytes" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Larger sums, or rows that are stored instead of them, are split into stripes, and the data is read once for each stripe. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results."`
 
 	Note func(format string, args ...any)
@@ -55,7 +56,7 @@ func (e Engine) About() About {
 // InProcess tells whether the workers are goroutines of this process.
 func (e Engine) InProcess() bool { return e.About().InProcess }
 
-// Here tells whether the workers are in this process, as those of a job server may be, too.
+// Here tells whether the workers are in this process, as the workers of a job server may be, too.
 func (e Engine) Here() bool { return e.InProcess() || jobopts.IsLoopback() }
 
 // WithDefaults fills in the defaults.

@@ -61,7 +61,7 @@ var runners = option.NewRegistry[Runner]("runner")
 // the name is taken.
 func Register(r Runner) { runners.Add(r, nil, r.About().Name) }
 
-// Runners returns the names of all runners, those of this process first.
+// Runners returns the names of all runners, the runners of this process first.
 func Runners() []string {
 	names := runners.Names()
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })

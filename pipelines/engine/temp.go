@@ -25,8 +25,8 @@ const (
 // also deletes the directories of killed processes, which it recognises by a lock that nobody
 // holds.
 //
-// The directory has its name once its lock is held: another process would take it for that of
-// a killed one before.
+// The directory has its name once its lock is held: another process would take it for the directory
+// of a killed one before.
 func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 	removeDead(ctx)
 	made, err := os.MkdirTemp("", newTempPrefix)
@@ -60,7 +60,8 @@ func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 }
 
 // removeAll removes a directory. A process that looks for the dead makes its lock again when
-// it comes between the removal of the lock and that of the directory, which is not empty then.
+// it comes between the removal of the lock and the removal of the directory, which is not empty
+// then.
 func removeAll(dir string) (err error) {
 	for range 100 {
 		if err = os.RemoveAll(dir); !errors.Is(err, fs.ErrExist) {
@@ -95,11 +96,12 @@ type privateTemp struct {
 var tempDir privateTemp
 
 // BorrowTemp gives jobs whose workers are this process a directory of their own for temporary files:
-// TMPDIR names it until the returned function, and those of all concurrent borrowers, have been called.
+// TMPDIR names it until the returned function, and the functions of all concurrent borrowers, have
+// been called.
 func BorrowTemp(ctx context.Context) (giveBack func(), err error) { return tempDir.borrow(ctx) }
 
-// borrow makes the directory the temporary one until the returned function, and those of all
-// concurrent borrowers, have been called.
+// borrow makes the directory the temporary one until the returned function, and the functions of
+// all concurrent borrowers, have been called.
 func (t *privateTemp) borrow(ctx context.Context) (giveBack func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,7 +6,7 @@ import "os"
 // Whole tells whether tests are to run as a whole, which make test-long asks for.
 func Whole() bool { return os.Getenv("BOCHNER_LONG") != "" }
 
-// Of returns the size of a test: short, or that of the whole.
+// Of returns the size of a test: short, or whole if tests run as a whole.
 func Of(short, whole int) int {
 	if Whole() {
 		return whole

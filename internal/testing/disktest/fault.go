@@ -14,7 +14,7 @@ type Fault struct {
 	At int
 	// When, if there is one, tells by the call instead, such as "rename /a/b".
 	When func(call string) bool
-	// Do is called for it. An error becomes that of the call.
+	// Do is called for it. If it returns an error, so does the call.
 	Do func() error
 	// On makes all later calls fail with the same error: the process or the disk is
 	// gone.
@@ -80,7 +80,7 @@ func (f *Fault) Create(name string, private bool) (disk.File, error) {
 	return f.file(f.FS.Create(name, private))(name)
 }
 
-// file makes the calls of a file those of f.
+// file makes the calls of a file count as calls of f.
 func (f *Fault) file(opened disk.File, err error) func(name string) (disk.File, error) {
 	return func(name string) (disk.File, error) {
 		if err != nil {

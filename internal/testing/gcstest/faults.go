@@ -32,8 +32,8 @@ type Faults struct {
 
 // Rules says which requests fail.
 type Rules struct {
-	// Share is that of the requests, 0 to 1. If it is less than 1, a request is served after
-	// mostInARow faults, so that no job fails by chance.
+	// Share is the share of the requests that fail, 0 to 1. If it is less than 1, a request is
+	// served after mostInARow faults, so that no job fails by chance.
 	Share float64 `json:"share"`
 	Seed  uint64  `json:"seed"`
 	// Kinds are the kinds of requests that may fail, as in Server.Requests; none are

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 )
 
-// Runners are those of this process.
+// Runners are the runners of this process.
 var Runners = map[string]func(context.Context, *beam.Pipeline) (beam.PipelineResult, error){
 	"direct": direct.Execute,
 	"prism":  Execute,

@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package prismtest is Beam's prism for tests: a runner whose workers are goroutines
-// of this process and exchange encoded data, as those of a cluster do.
+// of this process and exchange encoded data, as the workers of a cluster do.
 //
 // Prism's job server listens on every interface, asks nobody who they are, and
 // starts the programs that a job names. Beam offers no way to have it listen

@@ -109,9 +109,9 @@ func (s *Server) Cut() {
 }
 
 // Expire ends the leases of messages that are not acknowledged, which are delivered again. A client
-// that takes one renews a lease for some seconds, but that of one sent to a client that has ended
-// is a minute. The server forgets messages of ten minutes, so Expire can be called nine times while
-// a message is there: who waits calls it at intervals that double.
+// that takes one renews a lease for some seconds, but a message sent to a client that has ended is
+// leased for a minute. The server forgets messages of ten minutes, so Expire can be called nine
+// times while a message is there: who waits calls it at intervals that double.
 func (s *Server) Expire() { s.ahead.Add(int64(61 * time.Second)) }
 
 // Topic makes a topic and returns its name.
@@ -124,8 +124,8 @@ func (s *Server) Topic(name string) string {
 	return "pubsub://" + path
 }
 
-// Subscription makes a topic and a subscription of it, of the same name, and returns that of the
-// subscription.
+// Subscription makes a topic and a subscription of it, of the same name, and returns the
+// subscription's name.
 func (s *Server) Subscription(name string) string {
 	s.t.Helper()
 	s.Topic(name)

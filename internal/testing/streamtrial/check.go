@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// suffix is that of files of predictions.
+// suffix ends the names of files of predictions.
 const suffix = ".predictions.csv"
 
 // check counts the rows of the output and prints the figures.
@@ -116,7 +116,7 @@ func (t *Trial) count(i int) (digest string, n int, err error) {
 	return digest, n, lines.Err()
 }
 
-// same compares the predictions for a file with those of a batch with the model.
+// same compares the predictions for a file with the predictions of a batch with the model.
 func (t *Trial) same(ctx context.Context, i int, model string) error {
 	batch := t.path("batch")
 	err := t.command(ctx, "predict", "--model", t.path("models", model), "--data", t.path("in", name(i)), "--out", batch,

@@ -134,7 +134,7 @@ func (t *Trial) prepare(ctx context.Context) error {
 	if err := os.CopyFS(t.path("models", "broken"), os.DirFS(t.path("models", "m0"))); err != nil {
 		return err
 	}
-	// The manifest is that of another model than the weights, and of one that is not in use when
+	// The manifest belongs to another model than the weights, and to one that is not in use when
 	// this one is promoted: a digest that is in use is not loaded again.
 	if err := os.Remove(t.path("models", "broken", models.ManifestFile)); err != nil {
 		return err

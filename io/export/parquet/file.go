@@ -54,7 +54,7 @@ type rowGroup struct {
 	chunks []columnChunk
 }
 
-// columnChunk is a column in a row group. Sizes are those of its pages with their headers.
+// columnChunk is a column in a row group. Sizes count its pages with their headers.
 type columnChunk struct {
 	dictionary int64 // where its page begins; 0 if there is none
 	data       int64
@@ -121,7 +121,7 @@ func (f *file) chunk(c *column, rows int, present []byte) {
 	group.chunks = append(group.chunks, k)
 }
 
-// writePage writes a page and adds its size to that of the chunk. All pages are compressed: some
+// writePage writes a page and adds its size to the chunk's. All pages are compressed: some
 // readers take the codec of a column from its first row group.
 func (f *file) writePage(k *columnChunk, kind int64, page []byte, about func(*thrift)) {
 	f.packed = zstdEncoder().EncodeAll(page, f.packed[:0])

@@ -25,7 +25,7 @@ func (service) Publisher(ctx context.Context, topic string) (messages.Sink, erro
 		return nil, err
 	}
 	p := c.Publisher(r.Path())
-	p.PublishSettings.DelayThreshold = time.Millisecond // those of a call come at once
+	p.PublishSettings.DelayThreshold = time.Millisecond // the messages of a call come at once
 	return &sink{topic, p, release}, nil
 }
 

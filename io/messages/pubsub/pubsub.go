@@ -38,7 +38,7 @@ type service struct{}
 
 var _ messages.Service = service{}
 
-// kinds are those of what names stand for.
+// The kinds of what names stand for.
 const (
 	subscriptions = "subscriptions"
 	topics        = "topics"
@@ -85,7 +85,7 @@ func (service) Check(name string, sink bool) error {
 // emulatorVariable names a server to ask instead of Google's.
 const emulatorVariable = "PUBSUB_EMULATOR_HOST"
 
-// clients are those of this process, by project and emulator.
+// clients are the clients of this process, by project and emulator.
 var clients = struct {
 	sync.Mutex
 	of map[string]*client
@@ -183,8 +183,8 @@ func TimeOf(text string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// MessageOf returns a message that Pub/Sub has delivered. One without the attribute of the identifier
-// has that of Pub/Sub, and likewise the time.
+// MessageOf returns a message that Pub/Sub has delivered. One without the attribute of the
+// identifier has Pub/Sub's identifier, and likewise the time.
 func MessageOf(id string, data []byte, attributes map[string]string, published time.Time,
 	s messages.Settings) messages.Message {
 	m := messages.Message{ID: id, Data: data, Attributes: attributes, Published: published}

@@ -21,8 +21,8 @@ type drifting struct {
 	cluster    float64 // rows that are as good as one
 }
 
-// driftOf begins a comparison of rows with those of the model. A model of an older version has no
-// statistics, which is an error only with a bound.
+// driftOf begins a comparison of rows with the model's training rows. A model of an older version
+// has no statistics, which is an error only with a bound.
 func driftOf(ctx context.Context, model string, m *models.Manifest, d *dataset.Dataset, bound float64) (*drifting, error) {
 	if err := prepare.ValidDrift(bound); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type ModelReport struct {
 	*models.Manifest
 	// Importance is what the metric of the recipe attends to; nil if it has none.
 	Importance *models.Importance `json:"importance,omitempty"`
-	// Effects are those of columns on the predictions for rows of data; nil without data.
+	// Effects are the effects of columns on the predictions for rows of data; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
 
 	table *schema.Table // nil for rows of plain numbers

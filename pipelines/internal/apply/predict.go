@@ -55,7 +55,7 @@ type PredictResult struct {
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
 	Threshold *Threshold `json:"threshold,omitempty"` // if one was given
-	// Drift says how far the rows have moved from those of the training; nil if the model does not
+	// Drift says how far the rows have moved from the training rows; nil if the model does not
 	// know these.
 	Drift *sums.DriftReport `json:"drift,omitempty"`
 }

@@ -25,7 +25,7 @@ import (
 // subscription or topic, Out and Dead are directories or topics, and what is said of files holds of
 // messages.
 type StreamOptions struct {
-	// PredictOptions are those of a batch. Model is looked up again while the stream runs. Out may
+	// PredictOptions are as for a batch. Model is looked up again while the stream runs. Out may
 	// exist, with the predictions of an earlier run. There is no Join and no MaxDrift.
 	PredictOptions
 
@@ -150,7 +150,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 			return nil, err
 		}
 	}
-	var threshold *float32 // nil for that of each model
+	var threshold *float32 // nil for each model's own
 	if o.Threshold != nil {
 		t, err := ThresholdOf(o.Threshold, o.Model, manifest)
 		if err != nil {

@@ -22,7 +22,7 @@ func WithWeights(ctx context.Context, model string, o dataset.Options) (dataset.
 	if with.Weight = m.Weights.Column; with.Label == "" {
 		with.Label = labelsOf(m)
 	}
-	// The error of data that cannot be read is that of opening it for the model.
+	// Where data cannot be read, opening it for the model returns the error.
 	if d, err := dataset.Open(ctx, with); err == nil && slices.Contains(d.Fields, m.Weights.Column) {
 		return with, nil
 	}

@@ -17,10 +17,9 @@ import (
 const cooccurFeatures = 500_000
 
 // cooccurrence draws which pixels occur together in the features of an image
-// skeleton: for four pixels, the correlation of their occurrence with that of
-// every other pixel's, as in Daniely, Frostig, Gupta and Singer ("Random Features
-// for Compositional Kernels", 2017, Fig. 4). The first channel stands for a pixel.
-// It returns no files unless the skeleton is of images.
+// skeleton: for four pixels, the correlation of their occurrence with every other pixel's, as in
+// Daniely, Frostig, Gupta and Singer ("Random Features for Compositional Kernels", 2017, Fig. 4).
+// The first channel stands for a pixel. It returns no files unless the skeleton is of images.
 func cooccurrence(r prepare.Recipe, features int) ([]storage.File, error) {
 	recipe, ok := r.Choice.Recipe.(skeleton.Compositional)
 	s := &recipe.Skeleton

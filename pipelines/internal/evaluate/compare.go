@@ -35,8 +35,8 @@ type CompareModelsOptions struct {
 	// Slices are columns, by name or 1-based position, by whose values rows are compared apart.
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns by whose values rows are compared apart, as for evaluate; columns of the champion."`
 	// Group has columns that together name what a row belongs to: rows of a group depend on each
-	// other, and tests count groups. Without any it is that of the folds of the models, if the data
-	// has it.
+	// other, and tests count groups. Without any they are the columns that group the models' folds,
+	// if the data has them.
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
@@ -44,8 +44,8 @@ type CompareModelsOptions struct {
 	Job job.Options `group:"Job"`
 }
 
-// ModelComparison compares two models on the same rows. Differences are those of the challenger
-// minus the champion; above 0, the challenger is worse.
+// ModelComparison compares two models on the same rows. Differences are the challenger's figures
+// minus the champion's; above 0, the challenger is worse.
 type ModelComparison struct {
 	Champion   ComparedModel      `json:"champion"`
 	Challenger ComparedModel      `json:"challenger"`
@@ -241,8 +241,8 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 	return p, err
 }
 
-// groupsOf returns the columns that name the groups of rows: those given, or those of the folds of
-// a model, if the data has them.
+// groupsOf returns the columns that name the groups of rows: those given, or the columns of a
+// model's folds, if the data has them.
 func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.Manifest) []string {
 	if len(given) > 0 {
 		return given
@@ -264,7 +264,7 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.M
 }
 
 // withGroups opens the data once more, if these columns name groups, so that the keys of its rows
-// are those of the groups.
+// are the keys of the groups.
 func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options, d *dataset.Dataset) (*dataset.Dataset, error) {
 	if len(columns) == 0 {
 		return d, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// metricNames are those of tables; shares are in percent.
+// metricNames are the names of metrics in tables; shares are in percent.
 var metricNames = map[paired.Metric]string{
 	paired.Error: "error %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
 	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",

@@ -8,8 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// ParseConditions reads conditions on the difference of two models, separated by commas, which are
-// those of a flag.
+// ParseConditions reads a flag's conditions on the difference of two models, separated by commas.
 func ParseConditions(flag, text string) (all []paired.Condition, err error) {
 	if text == "" {
 		return nil, nil

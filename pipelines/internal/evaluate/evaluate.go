@@ -28,13 +28,13 @@ type EvaluateOptions struct {
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see the command models)."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
 	Gate  string          `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score, such as accuracy>=0.95, auc>=0.9, rmse<=3 or rmse:TARGET<=3. Several are separated by commas, or given one by one; all must hold."`
-	// Threshold, unless nil, is that of models.Applier.
+	// Threshold, unless nil, is the Threshold of a models.Applier.
 	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability is at least this number, or, for a model without probabilities, if half the difference of its score and the other is. The default predicts the more probable class, or the one with the larger score."`
 	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns by whose values rows are scored apart, by name or position, separated by commas: categories, times by their months, or numbers with up to 512 values. One of them can be a column that is not a feature of the model."`
 	// Group has columns that together name what a row belongs to: rows of a group depend on each
-	// other, and intervals count that. Without any it is that of the model's folds, if the data has
-	// it.
+	// other, and intervals count that. Without any they are the columns that group the model's
+	// folds, if the data has them.
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: intervals then count groups instead of rows. The default is the --group_column of the model, if the data has it."`
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
@@ -52,7 +52,7 @@ type EvaluateResult struct {
 	// TrainingRows counts the used rows that are known to be of the training data.
 	TrainingRows int64 `json:"training_rows,omitempty"`
 	// Weights is set if rows have weights. Rates and means are weighted then, counts are of rows,
-	// and intervals are those of Weights.Effective rows.
+	// and intervals are for Weights.Effective rows.
 	Weights *models.RowWeights  `json:"weights,omitempty"`
 	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
 	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression of one target

@@ -42,7 +42,7 @@ type gateScore struct {
 	known bool
 }
 
-// gateScores are the scores by name, which is that of JSON.
+// gateScores are the scores by name, as in JSON.
 var gateScores = map[string]gateScore{
 	"accuracy":          ofClasses(func(c *score.ClassReport) float64 { return c.Accuracy }),
 	"error":             ofClasses(func(c *score.ClassReport) float64 { return c.Error }),

@@ -52,7 +52,7 @@ func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manife
 	r.MeanR2 = &mean
 }
 
-// of returns the result as that of one of several targets.
+// of returns the result for one of several targets.
 func (r *EvaluateResult) of(target int) *EvaluateResult {
 	one := *r
 	one.Targets, one.ByTarget, one.MeanR2 = &r.ByTarget[target].TargetReport, nil, nil

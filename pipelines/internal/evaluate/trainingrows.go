@@ -29,7 +29,7 @@ func trainingRows(ctx context.Context, j *job.Job, dir string, m *models.Manifes
 	return rowsOfTrainingFiles(ctx, dir, d, reports)
 }
 
-// sameFingerprint reports whether the rows of the data are those of the training.
+// sameFingerprint reports whether the rows of the data are the training rows.
 func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Manifest, d *dataset.Dataset) (bool, error) {
 	schema, err := apply.SchemaOf(dir, m)
 	if err != nil {

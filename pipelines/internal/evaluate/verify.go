@@ -222,7 +222,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	return json.Unmarshal(data, &result.Certificate)
 }
 
-// Tolerances for the rounding of float32 scores, relative to the objective, and for that of
+// Tolerances for the rounding of float32 scores, relative to the objective, and for the rounding of
 // float64 sums in weights.
 const (
 	scoreRounding  = 1e-6

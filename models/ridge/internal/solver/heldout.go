@@ -105,7 +105,7 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 }
 
 // form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV of each V, with the factors
-// of the outputs. The scratch has room for some rows of the tile, for those of V as columns, and
+// of the outputs. The scratch has room for some rows of the tile, for the rows of V as columns, and
 // for their product.
 func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n float64) {
 	d, k := h.dim, h.outputs
