@@ -5,7 +5,9 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -69,7 +71,7 @@ func (a *accuracyTable) chart(file string) error {
 	}
 	line.Width = vg.Points(1)
 	p.Add(line)
-	data, err := picture.Encode(p, 17, 9, "svg")
+	data, err := picture.Encode(p, 17, 9, strings.TrimPrefix(filepath.Ext(file), "."))
 	if err != nil {
 		return err
 	}

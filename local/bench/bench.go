@@ -60,7 +60,7 @@ func run() error {
 	flag.StringVar(&work, "work", "build/accuracy", "With -accuracy: folder for files and for figures, which are kept.")
 	flag.StringVar(&sets, "sets", "", "With -accuracy: tables, separated by commas; all if empty.")
 	flag.BoolVar(&steps, "steps", false, "With -accuracy: measure each step of the search alone too.")
-	flag.StringVar(&chart, "chart", "", "With -accuracy: SVG file for a chart of the errors.")
+	flag.StringVar(&chart, "chart", "", "With -accuracy: SVG or PNG file for a chart of the errors.")
 	flag.IntVar(&threads, "serve", 0, "Run cases on request, with that many threads; for this program's own use.")
 	flag.Parse()
 	if flag.NArg() > 0 {
