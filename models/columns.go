@@ -29,7 +29,7 @@ func (c *Column) len() int {
 var ErrNoColumns = errors.New("models: the columns of the model have no names; give whole rows")
 
 // ColumnError reports a column that does not fit the model: it is unknown, duplicate or
-// missing, its number of rows differs from that of the first column, or it has a value that
+// missing, its number of rows differs from the first column's, or it has a value that
 // the column of the model cannot have.
 type ColumnError struct {
 	Name string

@@ -21,7 +21,8 @@ type Parts = days.Parts
 // FitOptions says which sums to fit a model to.
 type FitOptions = days.FitOptions
 
-// Fit fits a model to sums and publishes its directory: that of TrainOptions.Recipe on their rows.
+// Fit fits a model to sums and publishes its directory, as training on their rows with
+// TrainOptions.Recipe does.
 func Fit(ctx context.Context, o FitOptions) (*TrainResult, error) { return days.Fit(ctx, o) }
 
 // AddSums adds and subtracts sums and publishes the result as a directory of sums, o.SaveSums.

@@ -43,7 +43,7 @@ type RowsOptions struct {
 	Lambda []float64 // values of λ to choose from; none is auto
 	// Features is the number of Gaussian features; 0 lets the training choose kernel and number.
 	Features int
-	Room     float64 // how far targets may be beyond those of the sample, as a multiple of their range; 0 is 1
+	Room     float64 // how far targets may be beyond the sample's, as a multiple of their range; 0 is 1
 	Seed     uint64
 	Classes  []string // that rows may have besides those in the sample
 	Shards   int      // as rows.Recipe.Shards

@@ -84,7 +84,7 @@ func ownNames(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// wrongFlag adds to the error of an unknown flag the name of a similar one, and to that of an
+// wrongFlag adds to the error of an unknown flag the name of a similar one, and to the error of an
 // invalid value the explanation of its type.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {

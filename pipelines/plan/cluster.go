@@ -111,12 +111,12 @@ type passesOver struct {
 // several solutions are compared by Cluster.cost.
 type solution struct {
 	needs  func(engine.Engine) (spec.Memory, work)
-	shards int // that readers share: those of the data, or partitions of them
+	shards int // that readers share: of the data, or partitions of these
 }
 
 // solution returns how the training o is solved by its learner.
 func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) solution {
-	s, own := solution{shards: p.Shards}, len(d.Shards(job.ShardBytes)) // those of rounds
+	s, own := solution{shards: p.Shards}, len(d.Shards(job.ShardBytes)) // the shards of rounds
 	if o.Iterative() != nil {
 		all := o
 		all.Job.Engine.Lanes = own

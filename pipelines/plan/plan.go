@@ -230,7 +230,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	} else {
 		p.Stored, p.Shuffle = int64(p.Lanes)*int64(p.sumsHeld)*p.shape().Bytes(), p.lines()*lineBytes
 		if p.Carried > 0 {
-			p.Stored = 3 * p.Carried // those of the last two checkpoints, and all
+			p.Stored = 3 * p.Carried // the bytes of the last two checkpoints, and all
 		}
 	}
 	p.Objects = p.objects()
@@ -241,7 +241,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 // file and their places.
 const lineBytes = 150
 
-// shape is that of the sums.
+// shape returns the shape of the sums.
 func (p *Plan) shape() ridge.Shape {
 	return ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
 }
@@ -430,7 +430,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// learning adds the passes of feature learning: one for a sample of the rows, and those of the
+// learning adds the passes of feature learning: one for a sample of the rows, and the passes of the
 // rounds of the game.
 func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned

@@ -61,7 +61,8 @@ type Parent struct {
 type Part struct {
 	Name string `json:"name,omitempty"`
 	Sums string `json:"sums,omitempty"` // the directory of its sums
-	// Digest is that of the part as its sums have it (sums.Leaf), or of the list of its files.
+	// Digest is the digest of the part as its sums have it (sums.Leaf), or of the list of its
+	// files.
 	Digest string `json:"digest,omitempty"`
 	Files  []File `json:"files"`
 }

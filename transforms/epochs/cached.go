@@ -16,7 +16,7 @@ type cachedBlock struct {
 // not change results: what is not cached is computed again.
 type featureCache struct {
 	mu    sync.Mutex
-	name  string // of the features; those of another name are evicted
+	name  string // of the features; features of another name are evicted
 	used  int64  // bytes
 	parts map[int][]cachedBlock
 }

@@ -15,8 +15,8 @@ import (
 
 // A pass over few rows stores them as they would be summed, in files of some rows of a fold;
 // nothing is added up. The order of rows and files does not matter, because ridge.JoinRows has one
-// of its own. A lane stores the rows of a file as soon as it has them, so it holds no more than
-// that of each fold.
+// of its own. A lane stores the rows of a file as soon as it has them, so it holds no more than one
+// file of each fold.
 
 // fullFiles stores the rows that fill files.
 func (s *laneSums) fullFiles(ctx context.Context) error {

@@ -40,7 +40,7 @@ type Sums struct {
 
 // Sum sums rows by a recipe, each window separately. The rows are as for Predict, with
 // labels, and with weights if the recipe has any. Sums of all rows at once and of windows that are
-// added up later (bochner fit --sums) are the same, bit for bit, as those of the rows in files. It
+// added up later (bochner fit --sums) are the same, bit for bit, as sums of the rows in files. It
 // panics if elements cannot be rows.
 //
 // Rows of any number of windows may come in any order. A bundle holds the sums of several windows

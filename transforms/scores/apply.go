@@ -15,7 +15,7 @@ import (
 type Model struct {
 	Dir    string `json:"model"`
 	SHA256 string `json:"sha256"` // of its manifest
-	// Threshold is that of models.Applier; nil to assign rows as the model does.
+	// Threshold is the Threshold of models.Applier; nil to assign rows as the model does.
 	Threshold *float32 `json:"threshold,omitempty"`
 }
 

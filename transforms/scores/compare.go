@@ -31,11 +31,11 @@ type Compare struct {
 	// Other is the data as the challenger takes it, of the same files; nil if it takes rows as the
 	// champion does.
 	Other *dataset.Dataset `json:"other,omitempty"`
-	// Metrics are those of paired.NewSum: of classes if the first is paired.Error.
+	// Metrics are as for paired.NewSum: of classes if the first is paired.Error.
 	Metrics []paired.Metric `json:"metrics"`
 	// Unit is what errors of predicted numbers are divided by; unused for classes.
 	Unit float64 `json:"unit,omitempty"`
-	// Grid is that of the weights of rows, by which rows count; nil if they have none.
+	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid   *profile.WeightGrid `json:"grid,omitempty"`
 	Slices []Slice             `json:"slices,omitempty"` // columns of the champion's rows
 }
@@ -249,7 +249,7 @@ type rowsOf interface {
 type sameRows struct {
 	from, to *side
 	block    rows.Block
-	classes  map[float64]float64 // of the challenger, by those of the champion
+	classes  map[float64]float64 // of the challenger, by the champion's
 }
 
 func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error) {

@@ -139,7 +139,7 @@ const (
 	badRows   = ".rows.json"
 )
 
-// Suffix returns what is added to the path of a file to name that of its predictions.
+// Suffix returns what is added to the path of a file to name the file of its predictions.
 func (f *Files) Suffix() (string, error) {
 	formats, err := export.Files(f.Format, nil)
 	if err != nil {

@@ -20,7 +20,7 @@ type HeldOut struct {
 	Fits    int             `json:"fits,omitempty"` // whose weights are in the file, one after the other; 0 is 1
 	Weights string          `json:"weights"`        // file, as transforms.StoreWeights writes it
 	SHA256  string          `json:"sha256"`         // of it
-	// Grid is that of the weights of rows, by which rows count; nil if they have none.
+	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }
 

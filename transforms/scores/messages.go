@@ -34,8 +34,8 @@ const mostBytes = 9 << 20
 // takes, less what it needs besides.
 const largest = 10_000_000 - 2_000
 
-// content is that of a message which is being written. What is too large for one is refused when it is
-// written: a compressed message of a few kilobytes can have rows for gigabytes.
+// content is the content of a message which is being written. What is too large for one is refused
+// when it is written: a compressed message of a few kilobytes can have rows for gigabytes.
 type content struct{ data bytes.Buffer }
 
 func (c *content) Write(p []byte) (int, error) {
@@ -91,9 +91,9 @@ func (m Messages) given(x *messages.Message) (all []Given) {
 	return all
 }
 
-// letterOf returns a dead letter as a message: the content is that of the message that it is about, so
-// that it can be sent again, and an attribute says what is wrong. If both are larger than a message can
-// be, the end of the content is cut off, and another attribute says so.
+// letterOf returns a dead letter as a message: the content is copied from the message that it is
+// about, so that it can be sent again, and an attribute says what is wrong. If both are larger than
+// a message can be, the end of the content is cut off, and another attribute says so.
 func letterOf(file Arrival, l DeadLetter) *messages.Message {
 	why := l.Error
 	if why == "" {

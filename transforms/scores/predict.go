@@ -33,8 +33,8 @@ type Predict struct {
 	// Probabilities has a column for each class's probability.
 	Probabilities bool `json:"probabilities,omitempty"`
 	Lines         bool `json:"lines,omitempty"` // the line of each row; shards are whole files then
-	// Statistics, unless nil, are those of the rows that the model was made from; the rows are
-	// counted in their cells, or only those with a content hash that has no bit of Skip.
+	// Statistics, unless nil, are the statistics of the rows that the model was made from; the rows
+	// are counted in their cells, or only those with a content hash that has no bit of Skip.
 	Statistics *profile.Statistics `json:"statistics,omitempty"`
 	Skip       uint64              `json:"skip,string,omitempty"`
 	// ID is the name of a first column with the identifiers of the rows; "" if they have none.

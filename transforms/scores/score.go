@@ -23,7 +23,7 @@ type Score struct {
 	transforms.Pass
 	Model
 	Classifies bool `json:"classifies"` // the model does
-	// Grid is that of the weights of rows, by which rows count; nil if they have none.
+	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid   *profile.WeightGrid `json:"grid,omitempty"`
 	Slices []Slice             `json:"slices,omitempty"`
 }

@@ -21,7 +21,8 @@ type Slice struct {
 	// Column describes a column of a typed table; nil for a plain number.
 	Column *schema.Column `json:"column,omitempty"`
 	Centre float64        `json:"centre,omitempty"` // what is subtracted from a plain number
-	// Layout, unless empty, is that of times: identifiers count as the month that they are in.
+	// Layout, unless empty, is the layout of times: identifiers count as the month that they are
+	// in.
 	Layout string `json:"layout,omitempty"`
 }
 

@@ -155,7 +155,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 // lost, and is not done, is found again then.
 const recheck = 2 * time.Minute
 
-// watches are those of the streams in this process, by what they watch.
+// watches are the watches of the streams in this process, by what they watch.
 var watches = struct {
 	sync.Mutex
 	by map[string]*watched

@@ -16,7 +16,7 @@ func init() { transforms.RegisterSum[profile.Sum]("survey", sampled) }
 type Survey struct {
 	transforms.Pass
 	Folds  int `json:"folds,omitempty"`  // the first of them is held out; with 0 nothing is
-	Sample int `json:"sample,omitempty"` // rows of the sample, however long; 0 is that of a profile
+	Sample int `json:"sample,omitempty"` // rows of the sample, however long; 0 is as many as in a profile
 	// Weigh appends to the label of a row its weight, or 1, and its part among Parts that follows
 	// from what assigns rows to folds, or -1 if that is their content.
 	Weigh bool `json:"weigh,omitempty"`

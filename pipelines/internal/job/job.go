@@ -59,8 +59,8 @@ type Job struct {
 	Seconds   map[string]float64 // wall time by part of the job
 	peak      int64              // that LimitMemory was told last
 	unlimited int64              // the process's memory limit before the job set one; 0 if it set none
-	// bytes that the process had in use before the job set a limit, beyond those of a program that
-	// has just begun
+	// bytes that the process had in use before the job set a limit, beyond what a program that has
+	// just begun has in use
 	held    int64
 	percent int // GOGC before the job set it
 
@@ -235,7 +235,7 @@ func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
 	return err
 }
 
-// ShareFiles shares those of the files that recipes name.
+// ShareFiles shares the given files that recipes name.
 func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 	for _, f := range files {
 		if !slices.Contains(features.Files(), f.Name) {

@@ -303,7 +303,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 // mostNamed is how many ids an error names.
 const mostNamed = 5
 
-// AllNamed returns an error unless all ids by which d chooses rows are those of rows that were used.
+// AllNamed returns an error unless all ids by which d chooses rows belong to rows that were used.
 func AllNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
 	n, first, err := d.Only.Missing(ctx, reports, mostNamed)
 	if err != nil || n == 0 {

@@ -19,9 +19,9 @@ import (
 )
 
 // WorkDir is the directory in which a job stores its finished work, so that it can continue after it
-// was stopped. Files in it are named by a hash of everything that they depend on, so those of
-// other data or other flags are never used. The job also claims its output from the start: of
-// two runs with the same output the second ends before it has done any work.
+// was stopped. Files in it are named by a hash of everything that they depend on, so files of other
+// data or other flags are never used. The job also claims its output from the start: of two runs
+// with the same output the second ends before it has done any work.
 type WorkDir struct {
 	root   string // the directory
 	Dir    string // of the state files, inside root

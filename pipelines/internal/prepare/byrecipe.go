@@ -181,6 +181,6 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept,
 		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
-	l.counted = true // frequent rows are those of the recipe, which sums count apart
+	l.counted = true // frequent rows are the recipe's, which sums count apart
 	return nil
 }

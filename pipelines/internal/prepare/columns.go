@@ -11,7 +11,7 @@ import (
 )
 
 // SurveyColumns runs the pass that surveys the columns of data whose format has columns. The
-// columns of the survey are those of dataset.DescribedBy.
+// columns of the survey are the ones that dataset.DescribedBy returns.
 func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
 	rules schema.Rules) (*schema.Survey, job.Counts, error) {
 	pass := &survey.Columns{

@@ -75,8 +75,8 @@ func (l *Prepared) repeated() string {
 	return note + "; equal rows are held out together, so held-out figures are those of rows that training has not seen"
 }
 
-// Dependent reports whether held-out rows depend on each other: those of a group, or equal rows
-// that are held out together.
+// Dependent reports whether held-out rows depend on each other: rows of a group, or equal rows that
+// are held out together.
 func (l *Prepared) Dependent() bool {
 	switch {
 	case l.Rule != nil:

@@ -44,7 +44,7 @@ func (l *Prepared) choose(o Spec) (err error) {
 }
 
 // RechooseRecipe makes the recipe once more, after the encodings of columns were changed.
-// Categories that are encoded by counts have those of the rows that are not in the first of held
+// For categories that are encoded by counts it counts the rows that are not in the first of held
 // folds, in one pass over the data: of new rows nothing is counted either. With held 0 all rows
 // count.
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {

@@ -150,7 +150,7 @@ type Prepared struct {
 	Target *transforms.Target // nil for data without labels
 	Recipe Recipe
 	Doubts []string // notes on the types of columns
-	// Drift says how far the rows are from those of the recipe by which they are trained on; nil
+	// Drift says how far the rows are from the rows of the recipe by which they are trained on; nil
 	// without one, and if it has no statistics of columns, because there are too many.
 	Drift  *sums.DriftReport
 	Rule   *profile.FoldRule // that assigns rows to folds; nil if their content does
@@ -162,7 +162,7 @@ type Prepared struct {
 type Profiles struct {
 	Profile profile.Profile
 	Sum     *profile.Sum
-	// Statistics are those of the profile.
+	// Statistics are the statistics of the profile.
 	Statistics *profile.Statistics
 	Distinct   *profile.DistinctRows // rows
 	Digest     string                // of the profile: the fingerprint of the data

@@ -15,7 +15,7 @@ type Encoding struct {
 	Counts *preprocess.Targets // of the rows that are not held out, as preprocess.ChooseColumns has them
 }
 
-// encode makes the encoding of a table's columns the first step. The statistics are those of the
+// encode makes the encoding of a table's columns the first step. The statistics describe the
 // numbers that it makes.
 func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum *profile.Sum) error {
 	t, slots := s.Table, make([]preprocess.ColumnStatistics, len(p.Columns))

@@ -76,7 +76,7 @@ func (sc *Scaling) imageStep(name, args string) error {
 		sc.image = r.Result()
 		return nil
 	}
-	// The directions are those of the sample's patches.
+	// The directions come from the sample's patches.
 	x, n, err := sc.Sample()
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ type Scaling struct {
 	Sample  func() (x []float32, n int, err error) // sample of rows after the chain so far
 }
 
-// statistics are those of the columns so far.
+// statistics are the statistics of the columns so far.
 type statistics struct {
 	mean, variance []float64
 	low, high      []float64
@@ -85,7 +85,7 @@ func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *prof
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {
-			n = min(n, SampleRows(sc.Dim)) // rows are longer than those of the profile
+			n = min(n, SampleRows(sc.Dim)) // rows are longer than the profile's
 		}
 		x, err := sc.Apply(x[:n*d], n)
 		return x, n, err

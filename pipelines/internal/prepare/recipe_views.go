@@ -20,9 +20,9 @@ const (
 	knots = preprocess.MaxKnots
 )
 
-// Views returns the ways to see the columns of a recipe's rows, that of the recipe first. Unless
-// the scalings were given or are those of images, columns can also be standardised, clipped after
-// that, or replaced by normal scores, whose quantiles are those of the n encoded rows of x.
+// Views returns the ways to see the columns of a recipe's rows, the recipe's own first. Unless the
+// scalings were given or are for images, columns can also be standardised, clipped after that, or
+// replaced by normal scores, whose quantiles come from the n encoded rows of x.
 func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int) []search.View {
 	sc := r.Scaling
 	auto := len(chain) == 0 || chain[0] == "auto"
@@ -34,7 +34,7 @@ func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int)
 		return views
 	}
 	standard := sc.Steps[sc.encoded:]
-	if chain[0] == "none" { // the statistics are still those of the numbers
+	if chain[0] == "none" { // the statistics still describe the numbers
 		standard = []features.Recipe{preprocess.NewStandard(sc.toScale(sc.mean, 0), sc.toScale(sc.variance, 1))}
 		views = append(views, search.View{Name: "standard", Steps: standard})
 	}

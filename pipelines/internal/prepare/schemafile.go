@@ -123,8 +123,8 @@ func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Descript
 	return found, notes, nil
 }
 
-// WriteSchema creates a schema file of the columns of the files, in their order: those of
-// dataset.DescribedBy as found, and others as not used.
+// WriteSchema creates a schema file of the columns of the files, in their order: the ones that
+// dataset.DescribedBy returns as found, and others as not used.
 func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, found *schema.Description) error {
 	l := d.Schema.Layout.(dataset.Tabular).Table()
 	all := &schema.Description{Rules: found.Rules, Fields: make([]schema.Field, len(l.Columns))}

@@ -214,7 +214,8 @@ func alike(l *schema.LabelSummary) string {
 	return note
 }
 
-// named reports whether whole numbers surely name classes: those of images, and two neighbours, or two signs.
+// named reports whether whole numbers surely name classes: labels of images do, and two neighbours,
+// or two signs.
 func named(d *dataset.Dataset, l *schema.LabelSummary) bool {
 	traits := d.Schema.Traits()
 	two := len(l.Vocabulary.Classes) == 2 && (l.Max-l.Min == 1 || l.Min == -l.Max)

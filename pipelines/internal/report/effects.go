@@ -36,7 +36,8 @@ type EffectsReport struct {
 }
 
 const (
-	// MaxEffectRows is the largest number of rows that are predicted, and MaxColumns that of columns.
+	// MaxEffectRows is the largest number of rows that are predicted, and MaxEffectColumns the
+	// largest number of columns.
 	MaxEffectRows    = 1000
 	MaxEffectColumns = 4096
 	// least is the number of rows that are predicted at least.

@@ -87,8 +87,8 @@ func (o Options) Solved(rows int64, features, outputs int, regression bool) Opti
 	return o
 }
 
-// unsupported stands for a one-pass learner that a training cannot fit: its sums and its
-// solver are not those of ridge.
+// unsupported stands for a one-pass learner that a training cannot fit: its sums and its solver are
+// not ridge's.
 type unsupported struct {
 	bySums
 	given iterative.Options

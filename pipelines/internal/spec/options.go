@@ -31,7 +31,7 @@ type Options struct {
 	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
 	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive one: --threshold is for it, and so are precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent ones, the second in order."`
-	// Threshold is what decides between two classes: a number, as that of models.Applier; or a
+	// Threshold is what decides between two classes: a number, as in models.Applier; or a
 	// score.Criterion, which held-out rows make best. "" is none.
 	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one from this threshold on, instead of the class with the larger score or probability: a number, as for predict, or error, f1 (of the positive class) or balanced (accuracy) for the best one on held-out rows. These rows are those of the first fold, scored by a model that was not trained on them; the summary says what to expect on other rows."`
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
@@ -40,9 +40,9 @@ type Options struct {
 	// Search says whether the view of the columns, kernel, width, metric and features beside the kernel
 	// are searched on a pilot of the rows: auto or none; "" is auto. What the other options set is not
 	// searched: neither a kernel, which is kept, nor a width, which leaves nothing to search. Where a
-	// search does not apply the model is that of none, and a note says why.
+	// search does not apply the model is as with none, and a note says why.
 	Search string `flag:"search,common" group:"Features" default:"auto" values:"auto,none" help:"How to choose what flags do not set: auto (searches the view of the columns, kernel, width, metric and extra features by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048 features, unless --features is given."`
-	// Size says how the number of features is chosen, up to that of the kernel.
+	// Size says how the number of features is chosen, up to the kernel's.
 	Size tuning.SizeOptions `group:"Features"`
 	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
 	// it is tuning.Families; with a kernel alone, that one.

@@ -7,8 +7,9 @@ import (
 )
 
 // MemoryOfSums bounds the memory of a job that adds sums of a recipe on that many threads and fits a
-// model to them: a part of the sums in each thread (Worker is all of them), and then the solve. Classes
-// are those of the sums; of other tasks they are ignored. The hashes of listed rows are in memory.
+// model to them: a part of the sums in each thread (Worker is all of them), and then the solve.
+// Classes are the classes of the sums; of other tasks they are ignored. The hashes of listed rows
+// are in memory.
 func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) (m Memory) {
 	shape, threads64 := r.Shape(classes), int64(max(1, threads))
 	part := min(ridge.MaxPartBytes, shape.Bytes())

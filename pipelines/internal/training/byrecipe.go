@@ -29,7 +29,7 @@ type ByRecipe struct {
 	Recipe *sums.Recipe
 	Parent string // the name of the model that the recipe is of, for the lineage; "" if it is not known
 	Data   dataset.Options
-	// Lambda is that of the recipe where it has none; folds are always those of the recipe.
+	// Lambda is the recipe's where it has none; folds are always the recipe's.
 	Lambda         LambdaOptions
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	Job            job.Options
@@ -42,7 +42,7 @@ func (a ByRecipe) lists(rows int64) bool {
 	return a.Positions || a.Contents && rows <= sums.MostContents
 }
 
-// options returns the options of a training that is like that of the recipe.
+// options returns the options of a training that is like the recipe's.
 func (a ByRecipe) options(model string) Options {
 	l := a.Lambda
 	if l.Auto() {
@@ -289,7 +289,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 }
 
 // weighed describes the weights of the rows of a training by a recipe; nil if they have none. What
-// sums do not tell is that of the rows of the recipe.
+// sums do not tell is taken from the rows of the recipe.
 func (t *Training) weighed() *models.RowWeights {
 	r, was := &t.given.Recipe.Rule, t.given.Recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {

@@ -88,7 +88,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			start = t.linear
 		}
 		total.Least = time.Duration(needed(start, init)+1) * c.Each
-		for j, r := range reports { // the weights are those of the best
+		for j, r := range reports { // the weights are the best one's
 			if len(path) == 0 || iterative.BetterReport(r,
 				iterative.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors,
 					HeldOutError: path[chosen].HeldOutError}) {

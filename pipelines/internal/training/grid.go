@@ -29,7 +29,7 @@ func products(rows int64, dim int) float64 {
 }
 
 // fine is the number of steps of a 16-bit grid, fewer if there are so many rows that their sums
-// would not be exact, or if features exceed those of the sample by far.
+// would not be exact, or if features exceed the sample's by far.
 func (t *Training) fine() int {
 	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: 1, Regression: t.Target != nil && t.Target.Grid != nil}
 	_, total := t.sizes()

@@ -33,7 +33,7 @@ func (t *Training) checkOrigin() error {
 const mostJudged = 3000
 
 // allJudge tells that all folds choose λ though the search has seen the rows of all but the first.
-// Few rows of one fold choose a worse one; held-out figures are still those of the first fold. A
+// Few rows of one fold choose a worse one; held-out figures are still the first fold's. A
 // first night leaves λ to the first fold, as later ones do.
 func (t *Training) allJudge() bool {
 	// nothing else has seen the rows

@@ -57,8 +57,8 @@ func (t *Training) judgeByLogLoss() {
 	}
 }
 
-// choose takes the λ that Select chooses for that of the learner, whose weights are still those
-// of another; nothing if Select leaves the choice to the solve.
+// choose gives the learner the λ that Select chooses, while the weights are still another λ's; it
+// does nothing if Select leaves the choice to the solve.
 func (t *Training) choose(ctx context.Context) error {
 	by := t.opts.Lambda.Select
 	if !t.opts.Lambda.Selects() {
@@ -98,8 +98,8 @@ func (t *Training) choose(ctx context.Context) error {
 	return nil
 }
 
-// finishChoice makes the weights those of the learner's λ, and scores the trials if that is not
-// yet done.
+// finishChoice sets the weights to the ones of the learner's λ, and scores the trials if that is
+// not yet done.
 func (t *Training) finishChoice(ctx context.Context) error {
 	if !t.opts.Lambda.Selects() {
 		_, err := t.scoreTrials(ctx)

@@ -75,7 +75,7 @@ type ResultFit struct {
 	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
 	// of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
 	Steps int `json:"steps,omitempty"`
-	// Components are those of an embedding that was fitted to sums.
+	// Components are the components of an embedding that was fitted to sums.
 	Components []models.Component `json:"components,omitempty"`
 	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was
 	// trained on rows.

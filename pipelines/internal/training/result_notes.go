@@ -96,7 +96,8 @@ func GridNotes(l models.Learner, floor float64, copies, regression bool) (notes 
 		}
 	}
 	for _, row := range l.Table {
-		// With weights of classes, errors of sums are not those of the rows that were scored.
+		// With weights of classes, errors from sums differ from the errors of the rows that were
+		// scored.
 		if row.Lambda == l.Lambda && row.Failed == "" && l.ClassWeights == nil {
 			notes = append(notes, RoundingNote(row, regression)...)
 		}

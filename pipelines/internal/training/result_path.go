@@ -44,7 +44,7 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	return ""
 }
 
-// OnFirst makes the held-out figures of each λ those of the rows of the first fold, where targets
+// OnFirst takes the held-out figures of each λ from the rows of the first fold, where targets
 // have these variances.
 func OnFirst(path []ridge.Row, variance []float64) {
 	for i := range path {
@@ -82,7 +82,7 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	lost := slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutLogLoss > 0 })
 	none, extra, first := "-\t-\t-\t-", "", ""
 	// A λ that was ruled out after a fold or two has errors of other rows than the chosen; all have
-	// those of the first.
+	// errors of the first.
 	most := 0
 	for _, row := range path {
 		most = max(most, row.Folds)

@@ -232,7 +232,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		reports[i] = line.Report
 		saturated += line.Saturated
 	}
-	// Errors in reading rows come before those of the solve.
+	// Errors in reading rows come before errors of the solve.
 	if err := transforms.FaultOfReports(reports); err != nil {
 		return counts, nil, err
 	}

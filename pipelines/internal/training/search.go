@@ -52,7 +52,7 @@ func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
 	return s, err
 }
 
-// length is the larger of the row length in the files and that of encodings.
+// length is the larger of the row lengths in the files and of encodings.
 func (t *Training) length() int { return max(t.Profile.Dim, t.Recipe.Scaling.Dim) }
 
 // notSearched makes the training one without a search, for that reason, if there is one.

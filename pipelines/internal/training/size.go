@@ -68,7 +68,7 @@ type sizes struct {
 	notes []string       // from before
 }
 
-// resize makes the recipe that of some number of features.
+// resize changes the recipe to that number of features.
 func (s *sizes) resize(features int) (err error) {
 	s.Recipe, err = s.all.Resized(features)
 	return err
@@ -117,7 +117,7 @@ func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 }
 
 // likelyFloor is the λ up to which rounding features of norm 1 to 8 bits matters, as atFloor has it: of a
-// training that was measured, and ten times that of another, which may choose a smaller λ.
+// training that was measured, and ten times the λ of another, which may choose a smaller λ.
 func likelyFloor(t tuning.SizeTrial) float64 {
 	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/blas.MostByte)
 	if t.Cost == (tuning.Cost{}) {

@@ -31,7 +31,7 @@ type Game struct {
 	Game   []align.Report       // reports of the game, one per round
 }
 
-// Learn learns the features of the kernel learned or harmonic, which replace those of the
+// Learn learns the features of the kernel learned or harmonic, which replace the features of the
 // Gaussian kernel that the profile chose.
 func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, error) {
 	if s.Target == nil || s.Target.Classes == nil {
@@ -207,7 +207,7 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 	return n
 }
 
-// weighFrequencies draws frequencies of the Gaussian kernel and keeps those of large weight.
+// weighFrequencies draws frequencies of the Gaussian kernel and keeps the ones with large weights.
 func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options,
 	x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
@@ -282,7 +282,7 @@ func (s *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 	return r, s.Job.Share(ctx, s.Recipe.Files[0], r.SHA256)
 }
 
-// adopt makes the learned features those of the job.
+// adopt makes the job use the learned features.
 func (s *Game) adopt(f *prepare.Learned) error {
 	recipe, err := f.Recipe.Open()
 	if err != nil {

@@ -46,12 +46,12 @@ type SizeTrial struct {
 	// because there is no time for that.
 	Once   bool    `json:"once,omitempty"`
 	Lambda float64 `json:"lambda"`
-	// Loss is the held-out mean squared error, and Folds has that of each fold; 0 and nil without
-	// held-out rows, of which there are Rows.
+	// Loss is the held-out mean squared error, and Folds has the error of each fold; 0 and nil
+	// without held-out rows, of which there are Rows.
 	Loss  float64   `json:"loss,omitempty"`
 	Folds []float64 `json:"fold_losses,omitempty"`
 	Rows  int64     `json:"held_rows,omitempty"`
-	// Gain is the share by which the loss is smaller than that of the size before, and StdErr its
+	// Gain is the share by which the loss is smaller than at the size before, and StdErr its
 	// standard error.
 	Gain    float64 `json:"gain,omitempty"`
 	StdErr  float64 `json:"gain_std_err,omitempty"`
@@ -160,7 +160,7 @@ func (r *SizeResult) choose(why string) {
 // take makes a trial the chosen one.
 func (r *SizeResult) take(t *SizeTrial) { r.Features, r.Once = t.Features, t.Once }
 
-// gain returns by which share the loss of b is smaller than that of a on the same rows, and the
+// gain returns by which share the loss of b is smaller than the loss of a on the same rows, and the
 // standard error of that.
 func gain(a, b *SizeTrial) (share, stdErr float64) {
 	if !(a.Loss > 0) {

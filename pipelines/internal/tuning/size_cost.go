@@ -52,7 +52,7 @@ func (s *SizeSearch) scaled(t SizeTrial, features int, once bool) float64 {
 }
 
 // affordable returns the largest size, up to Most, for which the time that is left is enough, in
-// whole units; that of the last trial if there is none.
+// whole units; the last trial's size if there is none.
 func (s *SizeSearch) affordable(trials []SizeTrial, once bool) int {
 	left := (s.Time - s.Clock()).Seconds()
 	low := trials[len(trials)-1].Features

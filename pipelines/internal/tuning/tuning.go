@@ -116,8 +116,8 @@ func Features(kernels []kernel.Options, rows int64, size int) int {
 }
 
 // Up to fewRows, fewFeatures are enough: on samples of 100 rows of California houses, Adult and
-// letter, test errors are those of twice as many but for chance, and a training takes a quarter of
-// the time. With 300 rows they are 1 % larger.
+// letter, test errors are the same as with twice as many but for chance, and a training takes a
+// quarter of the time. With 300 rows they are 1 % larger.
 const (
 	fewRows     = 128
 	fewFeatures = 2048
@@ -129,12 +129,13 @@ type Result struct {
 	Pilot   int    `json:"pilot"`   // rows
 	Classes bool   `json:"classes"` // losses are log losses, not squared errors as a share of the variance
 	Kernel  string `json:"kernel"`  // in words
-	// Categories are the columns of numbers whose values are levels, as those of categories are.
+	// Categories are the columns of numbers whose values are levels, as the values of categories
+	// are.
 	Categories []string `json:"categories,omitempty"`
 }
 
 // Unsearchable says why the features of that many rows are not searched, whose length is the larger
-// of that in the files and that of encodings; "" if they can be. Few is the number of different
+// of the lengths in the files and of encodings; "" if they can be. Few is the number of different
 // rows, 0 if there are many. Recoded rows have categories that are encoded by labels.
 func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	switch n := PilotRows(rows, length); {
@@ -284,7 +285,8 @@ func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
 	return func(column int) bool { return !slices.Contains(kept, categories(s, []int{column})[0]) }, nil
 }
 
-// categories returns the names of those of the numbers that kernels take; positions where columns have none.
+// categories returns the names of the numbers that kernels take, at the indices in of; positions
+// where columns have none.
 func categories(s *prepare.Session, of []int) (names []string) {
 	all := s.Data.Schema.Columns
 	if t := s.Data.Schema.Table; t != nil {
