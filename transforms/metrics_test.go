@@ -65,7 +65,7 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	common := transforms.Pass{
-		Data: *d, Shards: d.Shards(40_000), Mode: dataset.SkipRow, Seed: 1, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})},
+		Data: *d, Shards: d.Shards(40_000), Mode: dataset.SkipRow, Seed: 1, Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})},
 	}
 	for name, execute := range prismtest.Runners {
 		lanes := 3

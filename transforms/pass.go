@@ -42,7 +42,7 @@ type Pass struct {
 	// Seed for the choice of folds and samples by content.
 	Seed uint64 `json:"seed,string"`
 
-	Target *Target `json:"target,omitempty"` // how labels become numbers; nil if they are not read
+	Target *Labeling `json:"target,omitempty"` // how labels become numbers; nil if they are not read
 	// EqualWeights says that all rows have the same weight, or none, so that blocks are without.
 	EqualWeights bool `json:"equal_weights,omitempty"`
 	// Rule says which columns assign rows to folds; nil if their content does.
@@ -67,9 +67,9 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Target says how a label becomes a number: the index of its class, or, without classes,
+// Labeling says how a label becomes a number: the index of its class, or, without classes,
 // the number itself.
-type Target struct {
+type Labeling struct {
 	Classes *schema.Vocabulary `json:"classes,omitempty"`
 	Grid    linear.Grids       `json:"grid,omitempty"` // that a pass of sums puts numbers on
 	// Within says that numbers beyond the grid cannot be used; otherwise there are none.
@@ -207,7 +207,7 @@ func (f *File) provide(ctx context.Context) error {
 }
 
 // Labels returns the part of labels that enters the choice of folds.
-func (t *Target) Labels() profile.FoldLabels {
+func (t *Labeling) Labels() profile.FoldLabels {
 	if t == nil || t.Classes == nil {
 		return profile.FoldLabels{}
 	}
@@ -221,7 +221,7 @@ func (p *Pass) Assigner() *profile.Assigner {
 
 // Label returns the function that turns a label token into its number, or into the reason
 // why it cannot. Without a target it is nil: labels are not read.
-func (t *Target) Label() dataset.Label {
+func (t *Labeling) Label() dataset.Label {
 	switch {
 	case t == nil:
 		return nil
@@ -240,7 +240,7 @@ func (t *Target) Label() dataset.Label {
 }
 
 // within is schema.ParseTarget for numbers that the grid must contain.
-func (t *Target) within(token []byte) (float64, string) {
+func (t *Labeling) within(token []byte) (float64, string) {
 	y, reason := schema.ParseTarget(token)
 	if g := t.Grid[0]; reason == "" && !g.Contains(y) {
 		reason = fmt.Sprintf("the label %g is beyond the grid of targets of the recipe, %g to %g; a recipe with more room "+

@@ -115,7 +115,7 @@ func (d *decoder) skipItems(n *node, depth int) {
 }
 
 // value passes a value to its target and returns the reason why it cannot be used.
-func (d *decoder) value(n *node, to *dataset.Target, row []float32) (reason string) {
+func (d *decoder) value(n *node, to *dataset.FieldSink, row []float32) (reason string) {
 	for range maxDepth {
 		if n.kind != union {
 			break
@@ -173,7 +173,7 @@ var perSecond = map[string]int64{
 }
 
 // passInteger passes an integer, or the date or time that it stands for.
-func passInteger(n *node, to *dataset.Target, row []float32, v int64) string {
+func passInteger(n *node, to *dataset.FieldSink, row []float32, v int64) string {
 	if n.logical == "" {
 		return to.Int(row, v)
 	}
@@ -192,7 +192,7 @@ func passInteger(n *node, to *dataset.Target, row []float32, v int64) string {
 }
 
 // passBytes passes a text, or the number that bytes stand for.
-func passBytes(n *node, to *dataset.Target, row []float32, b []byte) string {
+func passBytes(n *node, to *dataset.FieldSink, row []float32, b []byte) string {
 	switch {
 	case n.logical == "decimal" && n.kind != text:
 		return to.Decimal(row, b, n.scale)

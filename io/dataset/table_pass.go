@@ -15,13 +15,13 @@ const (
 )
 
 // Time passes a time in UTC as text, in one of the ways above.
-func (t *Target) Time(row []float32, at time.Time, layout string) (reason string) {
+func (t *FieldSink) Time(row []float32, at time.Time, layout string) (reason string) {
 	var text [48]byte
 	return t.Sink.Text(row, t.Column, at.UTC().AppendFormat(text[:0], layout))
 }
 
 // UUID passes an identifier of 16 bytes as text.
-func (t *Target) UUID(row []float32, b []byte) (reason string) {
+func (t *FieldSink) UUID(row []float32, b []byte) (reason string) {
 	text := make([]byte, 0, 36)
 	for i, c := range b {
 		if i == 4 || i == 6 || i == 8 || i == 10 {
@@ -39,7 +39,7 @@ const (
 )
 
 // Decimal passes a decimal number as text: a big-endian integer divided by 10^scale.
-func (t *Target) Decimal(row []float32, b []byte, scale int64) (reason string) {
+func (t *FieldSink) Decimal(row []float32, b []byte, scale int64) (reason string) {
 	if len(b) > maxDecimal || scale < 0 || scale > maxScale {
 		return fmt.Sprintf("is a decimal number of %d bytes and scale %d; at most %d and %d are supported", len(b), scale,
 			maxDecimal, maxScale)

@@ -9,10 +9,10 @@ import (
 
 // Fields says where the fields of a shard's records go.
 type Fields struct {
-	To    []Target // of each field
-	Used  []int    // fields that are read, ascending
-	Width int      // values of a row
-	Plain bool     // rows are plain numbers: missing values and texts cannot be used
+	To    []FieldSink // of each field
+	Used  []int       // fields that are read, ascending
+	Width int         // values of a row
+	Plain bool        // rows are plain numbers: missing values and texts cannot be used
 
 	Labels       []*Texts // of the labels; nil if they are not read
 	Weights, IDs *Texts   // of the columns with these roles; likewise
@@ -24,7 +24,7 @@ type Fields struct {
 
 // NewFields returns where the fields of a layout go.
 func NewFields(in *Input, l *TableLayout) *Fields {
-	f := &Fields{To: make([]Target, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
+	f := &Fields{To: make([]FieldSink, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
 	sink, describes := in.Sink()
 	switch {
 	case describes:
@@ -40,17 +40,17 @@ func NewFields(in *Input, l *TableLayout) *Fields {
 		t, shared := f.To[at].Sink.(*Texts)
 		if !shared {
 			t = &Texts{next: f.To[at]}
-			f.To[at] = Target{Sink: t}
+			f.To[at] = FieldSink{Sink: t}
 		}
 		return t
 	}
 	if describes {
 		for i, at := range l.Described() {
-			f.To[at] = Target{Sink: sink, Column: i}
+			f.To[at] = FieldSink{Sink: sink, Column: i}
 		}
 	} else {
 		for i, at := range l.Features {
-			f.To[at] = Target{Sink: sink, Column: i}
+			f.To[at] = FieldSink{Sink: sink, Column: i}
 		}
 		if in.Labels {
 			for _, at := range l.Labels() {
@@ -132,7 +132,7 @@ func (r *Record) Begin(x []float32) {
 
 // Field starts a field that is used and returns where it goes and its row. Not ok means that
 // the record has had it.
-func (r *Record) Field(field int) (to *Target, row []float32, ok bool) {
+func (r *Record) Field(field int) (to *FieldSink, row []float32, ok bool) {
 	ok = r.marks[field] != r.number
 	r.marks[field] = r.number
 	return &r.To[field], r.row, ok

@@ -14,7 +14,7 @@ import (
 type columnReader struct {
 	*column
 	field    int // of the layout
-	to       *dataset.Target
+	to       *dataset.FieldSink
 	put      put
 	codecs   *compress.Blocks
 	scratch  *scratch
@@ -301,7 +301,7 @@ type dictionary struct {
 }
 
 // remember makes the dictionary remember what its entries store.
-func (d *dictionary) remember(to *dataset.Target) {
+func (d *dictionary) remember(to *dataset.FieldSink) {
 	if d.decoder = to.Decoder(); d.decoder != nil {
 		d.from = d.decoder.Slot(to.Column)
 		d.width = d.decoder.SlotWidth(to.Column)

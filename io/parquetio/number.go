@@ -22,7 +22,7 @@ const (
 )
 
 // set finds out whether the numbers of a column can be stored so.
-func (n *number) set(e *element, to *dataset.Target) {
+func (n *number) set(e *element, to *dataset.FieldSink) {
 	d := to.Decoder()
 	if d == nil {
 		return

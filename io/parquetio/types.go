@@ -51,7 +51,7 @@ var logicalOf = map[int64]element{
 
 // put passes a value to its target: fixed holds the bits of values of up to 8 bytes, b
 // the others.
-type put func(to *dataset.Target, row []float32, fixed uint64, b []byte) (reason string)
+type put func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) (reason string)
 
 // put returns how the values of a column are passed, or the reason why they cannot be.
 func (c *column) put() (put, error) {
@@ -89,7 +89,7 @@ func (e *element) what() string {
 func (e *element) put() put {
 	switch e.physical {
 	case boolean:
-		return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string {
+		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			return to.Bool(row, fixed != 0)
 		}
 	case int32s, int64s:
@@ -97,11 +97,11 @@ func (e *element) put() put {
 	case int96s:
 		return putInt96
 	case floats:
-		return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string {
+		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			return to.Float32(row, math.Float32frombits(uint32(fixed)))
 		}
 	case doubles:
-		return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string {
+		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			return to.Float(row, math.Float64frombits(fixed))
 		}
 	case byteArray:
@@ -117,9 +117,9 @@ func (e *element) put() put {
 		case e.logical == logicalDecimal:
 			return putDecimal(e.scale)
 		case e.logical == logicalUUID && e.length == 16:
-			return func(to *dataset.Target, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
+			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
 		case e.logical == logicalFloat16 && e.length == 2:
-			return func(to *dataset.Target, row []float32, _ uint64, b []byte) string {
+			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
 				return to.Float(row, float64(half(binary.LittleEndian.Uint16(b))))
 			}
 		}
@@ -136,21 +136,21 @@ func (e *element) putInteger() put {
 	switch e.logical {
 	case logicalInteger:
 		if e.unsigned && e.physical == int32s {
-			return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string {
+			return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 				return to.Uint(row, uint64(uint32(fixed)))
 			}
 		} else if e.unsigned {
-			return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string { return to.Uint(row, fixed) }
+			return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string { return to.Uint(row, fixed) }
 		}
 	case logicalDecimal:
 		scale := e.scale
-		return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string {
+		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			var b [8]byte
 			binary.BigEndian.PutUint64(b[:], uint64(signed(fixed)))
 			return to.Decimal(row, b[:], scale)
 		}
 	case logicalDate:
-		return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string {
+		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			return to.Time(row, time.Unix(signed(fixed)*86400, 0), dataset.DateLayout)
 		}
 	case logicalTime, logicalTimestamp:
@@ -162,7 +162,7 @@ func (e *element) putInteger() put {
 		if perSecond == 0 {
 			return nil
 		}
-		return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string {
+		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			n := signed(fixed)
 			return to.Time(row, time.Unix(n/perSecond, n%perSecond*(1e9/perSecond)), layout)
 		}
@@ -170,23 +170,25 @@ func (e *element) putInteger() put {
 	default:
 		return nil
 	}
-	return func(to *dataset.Target, row []float32, fixed uint64, _ []byte) string {
+	return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 		return to.Int(row, signed(fixed))
 	}
 }
 
 // putInt96 passes a time of the oldest kind: nanoseconds of a Julian day.
-func putInt96(to *dataset.Target, row []float32, _ uint64, b []byte) string {
+func putInt96(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
 	nanos, day := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint32(b[8:]))
 	const day1970 = 2440588
 	return to.Time(row, time.Unix((day-day1970)*86400+nanos/1e9, nanos%1e9), dataset.StampLayout)
 }
 
-func putText(to *dataset.Target, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
+func putText(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
 
 // putDecimal passes a decimal number.
 func putDecimal(scale int64) put {
-	return func(to *dataset.Target, row []float32, _ uint64, b []byte) string { return to.Decimal(row, b, scale) }
+	return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
+		return to.Decimal(row, b, scale)
+	}
 }
 
 // maxFixed is the largest number of bytes of a value of fixed length.

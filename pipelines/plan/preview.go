@@ -169,7 +169,7 @@ func (g *preview) target(o training.Options, d *dataset.Dataset, seen schema.Lab
 		g.Outputs, g.Regression = n, true
 		return nil
 	}
-	t, err := prepare.Target(o.Task, d, &seen)
+	t, err := prepare.DecideTask(o.Task, d, &seen)
 	if err == nil && g.whole {
 		err = prepare.NotIdentifiers(o.Task, d, t, &seen)
 	}

@@ -124,7 +124,7 @@ func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, ro
 	}
 	p := &Pass{
 		Pass: transforms.Pass{
-			Data: *d, Mode: dataset.FailFast, Seed: 3, Target: &transforms.Target{Classes: &schema.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
+			Data: *d, Mode: dataset.FailFast, Seed: 3, Target: &transforms.Labeling{Classes: &schema.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
 		},
 		Learner: Learner{Kind: "witness", Options: json.RawMessage(learner)}, Recipe: recipe,
 		Assignments: d.Assign(d.Shards(shardBytes), partitions), Rows: rowsThere, Folds: 4,

@@ -64,11 +64,11 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 		t.Fatal(err)
 	}
 	p := &Pass{
-		Pass: transforms.Pass{Data: *d, Mode: dataset.FailFast, Seed: 11, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
+		Pass: transforms.Pass{Data: *d, Mode: dataset.FailFast, Seed: 11, Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
 		Fold: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 4}, Steps: 127, Choice: Choice{Lambda: []float64{1e-3, 1e-2}}},
 	}
 	if regression {
-		p.Target, p.Fold.Outputs = &transforms.Target{Grid: linear.Grids{{Low: -2, High: 2}}}, 1
+		p.Target, p.Fold.Outputs = &transforms.Labeling{Grid: linear.Grids{{Low: -2, High: 2}}}, 1
 	}
 	return p
 }

@@ -66,7 +66,7 @@ func TestLanesCutALargeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Pass{
-		Pass: transforms.Pass{Data: *d, Shards: d.Shards(32 << 20), Seed: 11, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
+		Pass: transforms.Pass{Data: *d, Shards: d.Shards(32 << 20), Seed: 11, Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
 		Fold: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 2}, Steps: 127},
 	}
 	if want := n * row / (32 << 20); len(p.Shards) < want || len(p.Shards) > want+1+want/100 {

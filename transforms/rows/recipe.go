@@ -87,10 +87,10 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 				return nil, transforms.NewFault(transforms.DataFault, err)
 			}
 			classes = len(v.Classes)
-			c.pass.Target = &transforms.Target{Classes: v}
+			c.pass.Target = &transforms.Labeling{Classes: v}
 		case models.Regression:
 			// Which of several targets a number is of is known only when the row is read.
-			c.pass.Target = &transforms.Target{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
+			c.pass.Target = &transforms.Labeling{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
 		}
 		c.pass.Fold = gram.SpecOf(read, classes)
 		c.pass.Fold.Contents = true

@@ -33,7 +33,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 		Task: models.Classification, Recipe: sealed, Dim: 16, Input: models.Input{Dim: 2, Label: "l"}, Classes: schema.NewVocabulary([]string{"a", "b"}),
 		Rule: sums.Rule{Folds: 3, Steps: 127}, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}},
 	}}
-	r.pass.Target = &transforms.Target{Classes: r.Classes}
+	r.pass.Target = &transforms.Labeling{Classes: r.Classes}
 	r.pass.Fold = gram.SpecOf(r.Recipe, 2)
 	r.pass.Fold.Contents = true
 	f := &sumFn{Fn: fn("test", 1)}

@@ -64,7 +64,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	count := func(size int64, lanes int, sum string) (*score.CalibrationCounts, error) {
 		p := &Calibration{
 			Pass: transforms.Pass{
-				Data: *d, Shards: d.Shards(size), Mode: dataset.FailFast, Seed: seed, Target: &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})},
+				Data: *d, Shards: d.Shards(size), Mode: dataset.FailFast, Seed: seed, Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})},
 			},
 			HeldOut: HeldOut{Folds: k, Recipe: recipe, Outputs: 2, Weights: weights, SHA256: sum},
 		}

@@ -59,12 +59,12 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	for _, c := range []struct {
 		want          *score.Trials
 		fits, outputs int
-		target        *transforms.Target
+		target        *transforms.Labeling
 		losses        *score.LogLosses
 	}{
-		{classes, 2, 2, &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})}, nil},
-		{classes, 2, 2, &transforms.Target{Classes: schema.NewVocabulary([]string{"0", "1"})}, losses},
-		{targets, 3, 1, &transforms.Target{Grid: grid}, nil},
+		{classes, 2, 2, &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})}, nil},
+		{classes, 2, 2, &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})}, losses},
+		{targets, 3, 1, &transforms.Labeling{Grid: grid}, nil},
 	} {
 		weights := filepath.Join(dir, fmt.Sprint("weights", c.fits))
 		rows := c.fits * c.outputs

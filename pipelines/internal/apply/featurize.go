@@ -97,7 +97,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 			return nil, err
 		}
 		if d.Labeled {
-			pass.Target = &transforms.Target{Classes: manifest.Vocabulary}
+			pass.Target = &transforms.Labeling{Classes: manifest.Vocabulary}
 		}
 	} else {
 		l, err := prepare.Data(ctx, j, d, o.Spec)

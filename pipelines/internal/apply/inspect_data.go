@@ -102,7 +102,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 		}
 	}
 	j.Progress.Phase("reading", 0)
-	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, &transforms.Target{Open: true})
+	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, &transforms.Labeling{Open: true})
 	if err != nil {
 		return nil, prepare.Explained(err, doubts)
 	}

@@ -124,7 +124,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	pass := &scores.Compare{
-		Pass:     transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.KeepPlace, Target: &transforms.Target{}},
+		Pass:     transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.KeepPlace, Target: &transforms.Labeling{}},
 		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit, Slices: p.slices,
 	}
 	weights, err := weigh(ctx, j, p.champion.data, pass.Pass)

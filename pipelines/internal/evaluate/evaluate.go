@@ -132,7 +132,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	pass := &scores.Score{
-		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
+		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Labeling{}},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns,
 	}
 	weights, err := weigh(ctx, j, d, pass.Pass)

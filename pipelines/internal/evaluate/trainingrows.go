@@ -40,7 +40,7 @@ func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Mani
 	as.Schema.Table = schema.Table
 	j.Progress.Phase("looking for rows of the training", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.Seed, &transforms.Target{Open: m.Task == models.Classification})
+	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.Seed, &transforms.Labeling{Open: m.Task == models.Classification})
 	if exit.Code(err) == exit.CodeData { // the training could not have used them
 		return false, nil
 	}

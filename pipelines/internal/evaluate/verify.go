@@ -122,7 +122,7 @@ func certified(dir string, m *models.Manifest) error {
 func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*prepare.Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed, &transforms.Target{Open: m.Task != models.Regression})
+	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed, &transforms.Labeling{Open: m.Task != models.Regression})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 	}
 	return &prepare.Prepared{
 		Data: d, Shards: found.Shards, Counts: found.Counts, Profiles: prepare.Profiles{Profile: found.Sum.Result(), Distinct: &found.Distinct}, Rule: m.Learner.Split,
-		Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
+		Target: &transforms.Labeling{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }
 

@@ -32,7 +32,7 @@ func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 		return &gram.Pass{Fold: gram.Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 5}, Choice: gram.Choice{Lambda: []float64{1e-3}}}, Pass: transforms.Pass{
 			Data:   dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2}, Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
 			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.FailFast, Seed: 1,
-			Target: &transforms.Target{Open: true},
+			Target: &transforms.Labeling{Open: true},
 		}}
 	}
 	name := w.File("sum.bin", "v1", base())

@@ -65,7 +65,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	r *sums.Recipe) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	target := &transforms.Target{Open: true}
+	target := &transforms.Labeling{Open: true}
 	if r.Task == models.Regression {
 		target = within(r)
 	}
@@ -117,8 +117,8 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 
 // within is the target of a regression by a recipe. Of several targets the profile tells whether
 // they are within their grids.
-func within(r *sums.Recipe) *transforms.Target {
-	return &transforms.Target{Grid: r.TargetGrid, Within: len(r.TargetGrid) == 1}
+func within(r *sums.Recipe) *transforms.Labeling {
+	return &transforms.Labeling{Grid: r.TargetGrid, Within: len(r.TargetGrid) == 1}
 }
 
 // inRange returns an error unless several targets with these ranges are within their grids.
@@ -165,7 +165,7 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		if err != nil {
 			return err
 		}
-		l.Target = &transforms.Target{Classes: v}
+		l.Target = &transforms.Labeling{Classes: v}
 	case models.Regression:
 		l.Target = within(r)
 	}

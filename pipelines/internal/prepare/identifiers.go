@@ -15,7 +15,7 @@ const fewRows = 10
 
 // NotIdentifiers refuses classes of one row each, as a column of identifiers has them, unless the
 // user asked for classes: none of them can be judged by rows that training has not seen.
-func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Target, l *schema.LabelSummary) error {
+func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Labeling, l *schema.LabelSummary) error {
 	if t.Classes == nil || task == string(models.Classification) || l.Rows <= fewRows ||
 		int64(len(t.Classes.Classes)) < l.Rows {
 		return nil

@@ -147,7 +147,7 @@ type Prepared struct {
 	Shards []dataset.Shard  // exact
 	Counts job.Counts
 	Profiles
-	Target *transforms.Target // nil for data without labels
+	Target *transforms.Labeling // nil for data without labels
 	Recipe Recipe
 	Doubts []string // notes on the types of columns
 	// Drift says how far the rows are from the rows of the recipe by which they are trained on; nil
@@ -219,7 +219,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		runtime.GC() // what the pass has left would double the memory of the decisions
 	}
 	if d.Labeled {
-		t, err := Target(o.Task, d, l.Profile.Labels)
+		t, err := DecideTask(o.Task, d, l.Profile.Labels)
 		if len(d.Targets) > 0 {
 			t, err = Targets(o.Task, d, l.Profile.Targets)
 		}
@@ -288,7 +288,7 @@ func Explained(err error, notes []schema.Note) error {
 
 // profileRows runs a profile pass.
 func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, numbers bool, err error) {
-	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, &transforms.Target{Open: o.Task != string(models.Regression)})
+	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, &transforms.Labeling{Open: o.Task != string(models.Regression)})
 }
 
 // Profiled has the results of the profile pass.
@@ -304,7 +304,7 @@ type Profiled struct {
 // ProfileRows runs the profile pass. If rows have labels, target says which are accepted: any if it
 // is open. Unless numbers is set, the rows were read as plain numbers and a field is none.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
-	target *transforms.Target) (p *Profiled, numbers bool, err error) {
+	target *transforms.Labeling) (p *Profiled, numbers bool, err error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = target

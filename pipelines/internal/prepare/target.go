@@ -35,11 +35,11 @@ func AreClasses(l *schema.LabelSummary) bool {
 	return n <= fewClasses || n <= autoClasses && numbered
 }
 
-// Target decides from the labels what is learned. Without a task, they are classes if AreClasses
+// DecideTask decides from the labels what is learned. Without a task, they are classes if AreClasses
 // says so, and otherwise targets of a regression.
-func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Target, error) {
-	fail := func(format string, args ...any) (transforms.Target, error) {
-		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
+func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Labeling, error) {
+	fail := func(format string, args ...any) (transforms.Labeling, error) {
+		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
 			Err: fmt.Errorf(format, args...)}
 	}
 	if l == nil || l.Rows == 0 {
@@ -69,7 +69,7 @@ func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms
 		if l.Min == l.Max {
 			return fail("every row has the target %g, so there is nothing to learn%s", l.Min, elsewhere(d))
 		}
-		return transforms.Target{Grid: linear.Grids{{Low: float64(l.Min), High: float64(l.Max)}}}, nil
+		return transforms.Labeling{Grid: linear.Grids{{Low: float64(l.Min), High: float64(l.Max)}}}, nil
 	}
 	switch {
 	case l.Vocabulary == nil:
@@ -87,7 +87,7 @@ func Target(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms
 	if err := l.Vocabulary.Check(); err != nil {
 		return fail("%w", err)
 	}
-	return transforms.Target{Classes: l.Vocabulary}, nil
+	return transforms.Labeling{Classes: l.Vocabulary}, nil
 }
 
 // normal returns an error if targets in that range, which are not all 0, are too small to be

@@ -87,7 +87,7 @@ func TestTheFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
 		"jsonl": {`{"a": 1, "y": 2}` + "\n", "write them as numbers"},
 	} {
 		d := jobtest.Opened(t, c.text, dataset.Options{Label: "y", Format: format})
-		_, err := Target("", d, l)
+		_, err := DecideTask("", d, l)
 		jobtest.WantError(t, format, err, exit.CodeData, `labels such as "0,5" seem to be numbers; `+c.want+"; with --task classification every label is a class")
 		if note, want := Doubt("classification", d, l), `labels such as "0,5" seem to be numbers; `+c.want; note != want {
 			t.Errorf("%s: %q, want %q", format, note, want)
@@ -111,7 +111,7 @@ func TestClassesOfOneRowAreRefused(t *testing.T) {
 	} {
 		d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
 		l := summary(c.labels...)
-		target, err := Target(c.task, d, l)
+		target, err := DecideTask(c.task, d, l)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -163,7 +163,7 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 		{"none", "", summary(), "error: no labels"},
 		{"nil", "", nil, "error: no labels"},
 	} {
-		got, err := Target(c.task, d, c.labels)
+		got, err := DecideTask(c.task, d, c.labels)
 		if word, bad := strings.CutPrefix(c.want, "error: "); bad {
 			jobtest.WantError(t, c.name, err, exit.CodeData, word, d.Files[0].Name)
 			continue

@@ -11,21 +11,21 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Targets is Target for several labels, whose ranges are given: they are the targets of a
+// Targets is DecideTask for several labels, whose ranges are given: they are the targets of a
 // regression.
-func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Target, error) {
-	fail := func(format string, args ...any) (transforms.Target, error) {
-		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
+func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
+	fail := func(format string, args ...any) (transforms.Labeling, error) {
+		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
 			Err: fmt.Errorf(format, args...)}
 	}
 	if task == string(models.Classification) {
-		return transforms.Target{}, exit.Usage("--task classification takes one label; the %d columns %s are the targets "+
+		return transforms.Labeling{}, exit.Usage("--task classification takes one label; the %d columns %s are the targets "+
 			"of a regression", len(d.Targets), SomeOf(d.Targets))
 	}
 	if len(ranges) != len(d.Targets) {
 		return fail("rows have no labels")
 	}
-	var t transforms.Target
+	var t transforms.Labeling
 	for c, r := range ranges {
 		if r.Min == r.Max {
 			return fail("every row has the target %g in column %q, so there is nothing to learn; leave it out of --label",

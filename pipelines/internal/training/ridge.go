@@ -144,7 +144,7 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 
 // FitSums computes the sums of the folds and the solve; the weights become the model's. What the folding says
 // of the fold is set here.
-func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Spec,
+func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fold gram.Spec,
 	folding spec.Folding) (fit gram.FitReport, err error) {
 	fold.FoldPlan, fold.Lambda, fold.Components = folding.FoldPlan, folding.Lambda, folding.Components
 	parts := fold.Parts()

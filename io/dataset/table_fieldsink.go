@@ -7,15 +7,15 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Target is where the values of a column go; a nil Sink means that they are not read.
-type Target struct {
+// FieldSink is where the values of a column go; a nil Sink means that they are not read.
+type FieldSink struct {
 	Sink   schema.Sink
 	Column int
 	whole  bool // texts keep the spaces around them
 }
 
 // Decoder returns what stores the values in rows; nil if something else takes them.
-func (t *Target) Decoder() *schema.Decoder {
+func (t *FieldSink) Decoder() *schema.Decoder {
 	switch s := t.Sink.(type) {
 	case *schema.Decoder:
 		return s
@@ -29,7 +29,7 @@ func (t *Target) Decoder() *schema.Decoder {
 const exactInteger = 1 << 53
 
 // Text passes a text, from which spaces are cut unless it is an identifier.
-func (t *Target) Text(row []float32, text []byte) (reason string) {
+func (t *FieldSink) Text(row []float32, text []byte) (reason string) {
 	if !t.whole {
 		text = trim(text)
 	}
@@ -37,16 +37,16 @@ func (t *Target) Text(row []float32, text []byte) (reason string) {
 }
 
 // Null passes a missing value.
-func (t *Target) Null(row []float32) (reason string) { return t.Sink.Null(row, t.Column) }
+func (t *FieldSink) Null(row []float32) (reason string) { return t.Sink.Null(row, t.Column) }
 
 // Float passes a number.
-func (t *Target) Float(row []float32, v float64) (reason string) {
+func (t *FieldSink) Float(row []float32, v float64) (reason string) {
 	return t.Sink.Float(row, t.Column, v)
 }
 
 // Float32 passes a number that is stored as float32: the one with the shortest decimal
 // digits that are rounded to it.
-func (t *Target) Float32(row []float32, v float32) (reason string) {
+func (t *FieldSink) Float32(row []float32, v float32) (reason string) {
 	wide := float64(v)
 	if wide != math.Trunc(wide) || math.Abs(wide) >= 1<<24 {
 		var text [32]byte
@@ -56,7 +56,7 @@ func (t *Target) Float32(row []float32, v float32) (reason string) {
 }
 
 // Int passes an integer: as a number if float64 can hold it exactly, otherwise as text.
-func (t *Target) Int(row []float32, v int64) (reason string) {
+func (t *FieldSink) Int(row []float32, v int64) (reason string) {
 	if -exactInteger <= v && v <= exactInteger {
 		return t.Sink.Float(row, t.Column, float64(v))
 	}
@@ -65,7 +65,7 @@ func (t *Target) Int(row []float32, v int64) (reason string) {
 }
 
 // Uint passes an integer like Int.
-func (t *Target) Uint(row []float32, v uint64) (reason string) {
+func (t *FieldSink) Uint(row []float32, v uint64) (reason string) {
 	if v <= exactInteger {
 		return t.Sink.Float(row, t.Column, float64(v))
 	}
@@ -76,7 +76,7 @@ func (t *Target) Uint(row []float32, v uint64) (reason string) {
 var truth = [2][]byte{[]byte("false"), []byte("true")}
 
 // Bool passes true or false as text.
-func (t *Target) Bool(row []float32, v bool) (reason string) {
+func (t *FieldSink) Bool(row []float32, v bool) (reason string) {
 	if v {
 		return t.Sink.Text(row, t.Column, truth[1])
 	}
@@ -100,7 +100,7 @@ type Texts struct {
 	null string // in place of a missing text
 	text []byte
 	ends []int
-	next Target
+	next FieldSink
 }
 
 var _ schema.Sink = (*Texts)(nil)
