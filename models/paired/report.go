@@ -181,7 +181,8 @@ func (s *Sum) Fit(c Condition) (Condition, error) {
 		for _, m := range have {
 			names = append(names, string(m))
 		}
-		return c, fmt.Errorf("paired: %q: these models are not compared by %s; have %s", c, c.Metric, strings.Join(names, ", "))
+		return c, fmt.Errorf("paired: %q: these models are not compared by %s; have %s", c, c.Metric,
+			strings.Join(names, ", "))
 	}
 	if err := c.check(); err != nil {
 		return c, fmt.Errorf("paired: %q: %w", c, err)

@@ -138,7 +138,8 @@ func (s *Slices) Code(c *wire.Coder) {
 	}
 	wire.Texts(c, s.parts, score.MaxSlices, score.MaxSliceText, func() *Sum { return new(Sum) }, func(p *Sum) {
 		p.Code(c)
-		c.Check(!s.many && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) && slices.Equal(p.metrics, s.empty.metrics) && p.rows > 0)
+		c.Check(!s.many && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) &&
+			slices.Equal(p.metrics, s.empty.metrics) && p.rows > 0)
 	})
 	if s.many {
 		s.parts = nil

@@ -127,5 +127,6 @@ func (s *Sum) Code(c *wire.Coder) {
 		c.Check(l.rows <= s.rows && (l.rows == 0 || !l.sums[0].IsZero() && !l.sums[3].IsZero()))
 	}
 	wire.Optional(c, &s.clusters, func(k *clusters) { k.code(c, len(s.metrics)) })
-	c.Check(s.notFinite <= s.rows && p.Rows <= s.rows && p.Both <= p.Rows && p.Champion <= p.Rows-p.Both && p.Challenger <= p.Rows-p.Both-p.Champion)
+	c.Check(s.notFinite <= s.rows && p.Rows <= s.rows && p.Both <= p.Rows && p.Champion <= p.Rows-p.Both &&
+		p.Challenger <= p.Rows-p.Both-p.Champion)
 }

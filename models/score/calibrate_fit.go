@@ -28,7 +28,8 @@ func CheckCalibration(rows []int64, names []string) error {
 	}
 	for c, m := range rows {
 		if m == 0 || m == n {
-			return fmt.Errorf("calibrate: class %.80q: %d of the %d held-out rows are of it; a curve or a threshold needs rows of the class and of others: use more rows, or fewer folds", names[c], m, n)
+			return fmt.Errorf("calibrate: class %.80q: %d of the %d held-out rows are of it; a curve or a threshold needs "+
+				"rows of the class and of others: use more rows, or fewer folds", names[c], m, n)
 		}
 	}
 	return nil
@@ -39,19 +40,23 @@ func CheckCalibration(rows []int64, names []string) error {
 func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
 	if method != Platt && method != Isotonic {
 		methods := []string{Platt, Isotonic}
-		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, option.DidYouMean(method, methods), strings.Join(methods, ", "))
+		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, option.DidYouMean(method, methods),
+			strings.Join(methods, ", "))
 	}
 	all := &Calibration{Method: method}
 	for o := range c.outputs {
 		p, others, members := c.points(o)
 		if others == 0 || members == 0 {
-			return nil, fmt.Errorf("calibrate: output %d: %.0f rows of its class and %.0f of others; both are needed", o, members, others)
+			return nil, fmt.Errorf("calibrate: output %d: %.0f rows of its class and %.0f of others; both are needed", o,
+				members, others)
 		}
 		slope, offset := platt(p, others, members)
 		curve := CalibrationCurve{Slope: slope, Offset: offset}
 		if method == Isotonic {
 			curve = CalibrationCurve{}
-			curve.Score, curve.Probability = isotonic(p, func(score float64) float64 { return loss.Sigmoid(float64(slope*score) + offset) })
+			curve.Score, curve.Probability = isotonic(p, func(score float64) float64 {
+				return loss.Sigmoid(float64(slope*score) + offset)
+			})
 		}
 		all.Curves = append(all.Curves, curve)
 	}

@@ -64,7 +64,8 @@ func NewReliability(outputs, bins int) *Reliability {
 		panic("calibrate: reliability without outputs or bins")
 	}
 	counts := func() []int64 { return make([]int64, bins) }
-	return &Reliability{outputs: outputs, rows: counts(), weight: counts(), right: counts(), confidence: make([]exact.Sum, bins)}
+	return &Reliability{outputs: outputs, rows: counts(), weight: counts(), right: counts(),
+		confidence: make([]exact.Sum, bins)}
 }
 
 // NoMethod is the class of a row that is of none of the outputs' classes: the
@@ -82,7 +83,8 @@ func (r *Reliability) Add(p []float32, class, predicted []int32) error {
 // AddRows is Add for rows that count as often as repeats says, once each if it is nil.
 func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []int64) error {
 	k := r.outputs
-	if len(p) != len(class)*k || repeats != nil && len(repeats) != len(class) || predicted != nil && len(predicted) != len(class) {
+	if len(p) != len(class)*k || repeats != nil && len(repeats) != len(class) ||
+		predicted != nil && len(predicted) != len(class) {
 		panic("calibrate: probabilities and classes do not fit")
 	}
 	for i, v := range p {
@@ -97,7 +99,8 @@ func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []i
 	}
 	for i, c := range predicted {
 		if row := p[i*k : (i+1)*k]; row[c] != slices.Max(row) {
-			return fmt.Errorf("calibrate: row %d: class %d is predicted with the probability %g, another has %g", i, c, row[c], slices.Max(row))
+			return fmt.Errorf("calibrate: row %d: class %d is predicted with the probability %g, another has %g", i, c, row[c],
+				slices.Max(row))
 		}
 	}
 	for i, y := range class {

@@ -59,7 +59,8 @@ func (v *CalibrationCurve) validate(method string) error {
 	}
 	for i, s := range v.Score {
 		p := v.Probability[i]
-		if !(p >= 0 && p <= 1) || math.IsNaN(s) || math.IsInf(s, 0) || i > 0 && !(s > v.Score[i-1] && p >= v.Probability[i-1]) {
+		if !(p >= 0 && p <= 1) || math.IsNaN(s) || math.IsInf(s, 0) ||
+			i > 0 && !(s > v.Score[i-1] && p >= v.Probability[i-1]) {
 			return fmt.Errorf("point %d is (%g, %g): scores must ascend, and probabilities, within 0 and 1", i, s, p)
 		}
 	}

@@ -51,5 +51,6 @@ func (f Far) On(low, high float64) *Far {
 
 // Text describes the result of On, of that many rows, for people.
 func (f *Far) Text(rows int64) string {
-	return fmt.Sprintf("%d of %d predictions are far outside the range of the training targets, %.6g to %.6g; the furthest is %.6g", f.Rows, rows, f.Low, f.High, f.Furthest)
+	return fmt.Sprintf("%d of %d predictions are far outside the range of the training targets, %.6g to %.6g; the "+
+		"furthest is %.6g", f.Rows, rows, f.Low, f.High, f.Furthest)
 }

@@ -89,6 +89,7 @@ func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
 	both := uv - 2*y*uy + y*y*u                            // the mean of r²(y−ȳ)²
 	fourth := vv - 4*y*vy + 6*y*y*(spread+y*y) - 3*y*y*y*y // the mean of (y−ȳ)⁴
 	variance := uu/(u*u) - 2*both/(u*spread) + fourth/(spread*spread)
-	width := math.Exp(distuv.StudentsT{Sigma: 1, Nu: effective - 1}.Quantile(0.975) * math.Sqrt(max(variance, 0)/(effective-1)))
+	width := math.Exp(distuv.StudentsT{Sigma: 1, Nu: effective - 1}.Quantile(0.975) * math.Sqrt(max(variance,
+		0)/(effective-1)))
 	r.R2Interval = &[2]float64{1 - (1-*r.R2)*width, 1 - (1-*r.R2)/width}
 }

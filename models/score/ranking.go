@@ -114,7 +114,8 @@ func (r *Ranking) AddRows(truth int, scores, order []float32, often int64) {
 	}
 	before := 0
 	for c, v := range order {
-		if own := order[truth]; v > own || v == own && (scores[c] > scores[truth] || scores[c] == scores[truth] && c < truth) {
+		if own := order[truth]; v > own || v == own &&
+			(scores[c] > scores[truth] || scores[c] == scores[truth] && c < truth) {
 			before++
 		}
 	}
@@ -270,7 +271,8 @@ func (r *Ranking) Code(c *wire.Coder) {
 	r.k = c.Int(r.k, schema.MaxClasses)
 	r.positive = c.Int(r.positive, 1)
 	ranks := c.Int(len(r.ranks), MaxRanked)
-	c.Check(r.k == 2 && (ranks == 1 || ranks == 2) || r.k > 2 && r.k <= MaxRanked && ranks == r.k || r.k > MaxRanked && ranks == 0)
+	c.Check(r.k == 2 && (ranks == 1 || ranks == 2) || r.k > 2 && r.k <= MaxRanked && ranks == r.k ||
+		r.k > MaxRanked && ranks == 0)
 	c.Counts(&r.weight, &r.notFinite, &r.top[0], &r.top[1])
 	c.Check(max(r.top[0], r.top[1]) <= r.weight)
 	if c.Reading() {

@@ -296,7 +296,9 @@ func (s *Slices) Code(c *wire.Coder) {
 		c.Part(&p.loss)
 		p.ranks.Code(c)
 		p.errors.Code(c)
-		c.Check(p.rows >= 1 && (p.by == 0) == (p.square == wide{}) && p.scored <= p.by && p.loss.Sign() >= 0 && (p.scored > 0 || p.loss.IsZero()) &&
-			p.ranks.most() == sliceCells && p.errors.errors.most() == sliceCells && p.ranks.ranked() <= p.by && p.errors.n <= p.by)
+		c.Check(p.rows >= 1 && (p.by == 0) == (p.square == wide{}) && p.scored <= p.by && p.loss.Sign() >= 0 &&
+			(p.scored > 0 || p.loss.IsZero()) &&
+			p.ranks.most() == sliceCells && p.errors.errors.most() == sliceCells && p.ranks.ranked() <= p.by &&
+			p.errors.n <= p.by)
 	})
 }

@@ -21,8 +21,10 @@ func (r ClassReport) String() string {
 	if r.Unseen > 0 {
 		fmt.Fprintf(&b, " (%d of classes unknown to the model)", r.Unseen)
 	}
-	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s to %s)\n", percent(r.Accuracy), percent(r.Error), percent(r.ErrorLow), percent(r.ErrorHigh))
-	fmt.Fprintf(&b, "balanced accuracy %s %% (%s to %s)\n", percent(r.BalancedAccuracy), percent(r.BalancedLow), percent(r.BalancedHigh))
+	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s to %s)\n", percent(r.Accuracy), percent(r.Error),
+		percent(r.ErrorLow), percent(r.ErrorHigh))
+	fmt.Fprintf(&b, "balanced accuracy %s %% (%s to %s)\n", percent(r.BalancedAccuracy), percent(r.BalancedLow),
+		percent(r.BalancedHigh))
 	if r.Ranking != nil {
 		r.Ranking.write(&b)
 	}
@@ -38,9 +40,11 @@ func (r ClassReport) String() string {
 	w := newTable(&b)
 	fmt.Fprintln(w, "class\tprecision\trecall\tF1\trows\t")
 	for _, c := range shown {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t\n", Name(c.Class), percent(c.Precision), percent(c.Recall), percent(c.F1), c.Rows)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t\n", Name(c.Class), percent(c.Precision), percent(c.Recall),
+			percent(c.F1), c.Rows)
 	}
-	fmt.Fprintf(w, "macro average\t%s\t%s\t%s\t%d\t\n", percent(r.MacroPrecision), percent(r.MacroRecall), percent(r.MacroF1), r.Rows-r.Unseen)
+	fmt.Fprintf(w, "macro average\t%s\t%s\t%s\t%d\t\n", percent(r.MacroPrecision), percent(r.MacroRecall),
+		percent(r.MacroF1), r.Rows-r.Unseen)
 	w.Flush()
 
 	if len(r.Confusion) > 0 {
@@ -120,7 +124,8 @@ func (r *RankingReport) write(w io.Writer) {
 	if r.AUC != nil {
 		fmt.Fprintf(w, "AUC %s", area(*r.AUC, r.Slack))
 		if r.AUCLow != nil {
-			fmt.Fprintf(w, " (%.4f to %.4f), average precision %.4f of class %s\n", *r.AUCLow, *r.AUCHigh, *r.AveragePrecision, Name(r.Positive))
+			fmt.Fprintf(w, " (%.4f to %.4f), average precision %.4f of class %s\n", *r.AUCLow, *r.AUCHigh, *r.AveragePrecision,
+				Name(r.Positive))
 		} else {
 			least := slices.MinFunc(r.Classes, func(a, b RankedClass) int { return cmp.Compare(a.AUC, b.AUC) })
 			fmt.Fprintf(w, ", average precision %.4f: means of %d classes, each against the others (least AUC %.4f, class %s)\n",
@@ -128,7 +133,8 @@ func (r *RankingReport) write(w io.Writer) {
 		}
 	}
 	if r.Threshold != nil {
-		fmt.Fprintf(w, "best balanced accuracy on these rows %s %%, with threshold %s of class %s\n", percent(*r.BestBalanced), strconv.FormatFloat(*r.Threshold, 'g', -1, 32), Name(r.Positive))
+		fmt.Fprintf(w, "best balanced accuracy on these rows %s %%, with threshold %s of class %s\n",
+			percent(*r.BestBalanced), strconv.FormatFloat(*r.Threshold, 'g', -1, 32), Name(r.Positive))
 	}
 	if len(r.Top) > 0 {
 		b := "class among the first "

@@ -164,6 +164,7 @@ func (t *Targets) Code(c *wire.Coder) {
 	c.Check(t.noRatio <= t.rows && (t.rows > 0 || t.n == 0) && t.errors.Rows() == [2]int64{t.n, 0})
 	c.Check(len(t.errors.cells) == 0 || t.errors.cells[0].key<<t.errors.shift|(1<<t.errors.shift-1) >= order(0))
 	c.Check(t.max >= 0 && t.max <= math.MaxFloat32 && !math.Signbit(t.max))
-	c.Check(t.y2.Sign() >= 0 && t.r2.Sign() >= 0 && t.abs.Sign() >= 0 && t.ratio.Sign() >= 0 && (t.noRatio < t.rows || t.ratio.IsZero()))
+	c.Check(t.y2.Sign() >= 0 && t.r2.Sign() >= 0 && t.abs.Sign() >= 0 && t.ratio.Sign() >= 0 &&
+		(t.noRatio < t.rows || t.ratio.IsZero()))
 	c.Check(t.n > 0 || t.max == 0 && t.y.IsZero() && t.y2.IsZero() && t.r2.IsZero() && t.abs.IsZero())
 }

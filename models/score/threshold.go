@@ -29,7 +29,8 @@ func (c Criterion) Validate() error {
 	case ByError, ByF1, ByBalanced:
 		return nil
 	}
-	return fmt.Errorf("score: unknown criterion %.40q%s; have %s", string(c), option.DidYouMean(string(c), Criteria), strings.Join(Criteria, ", "))
+	return fmt.Errorf("score: unknown criterion %.40q%s; have %s", string(c), option.DidYouMean(string(c), Criteria),
+		strings.Join(Criteria, ", "))
 }
 
 // of returns the criterion for n rows of each kind, of which above are at or above a threshold.
@@ -155,7 +156,8 @@ func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expecte
 	for i := range h.half {
 		if n := h.half[i].Rows(); n[0] == 0 || n[1] == 0 {
 			rows := h.Rows()
-			return 0, 0, 0, fmt.Errorf("score: %d and %d held-out rows of the two classes are too few to choose a threshold; use more rows, fewer folds, or give a number", rows[0], rows[1])
+			return 0, 0, 0, fmt.Errorf("score: %d and %d held-out rows of the two classes are too few to choose a threshold; "+
+				"use more rows, fewer folds, or give a number", rows[0], rows[1])
 		}
 		all.Merge(&h.half[i])
 		place, _ := h.half[i].best(by)

@@ -176,7 +176,8 @@ func (t *Trials) Code(c *wire.Coder) {
 		c.Counts(&f.errors, &f.wrong, &f.finite)
 		c.Part(&f.squares, &f.fourth)
 		f.far.Code(c)
-		c.Check(f.fourth.Sign() >= 0 && f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 && (f.finite > 0 || f.squares.IsZero()))
+		c.Check(f.fourth.Sign() >= 0 && f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 &&
+			(f.finite > 0 || f.squares.IsZero()))
 	})
 	wire.Optional(c, &t.groups, func(g *grouped) { g.code(c, len(t.fits)) })
 }

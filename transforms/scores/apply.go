@@ -54,13 +54,15 @@ func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error
 
 // applierFrom is applier with the cache of models. The checksum detects a model that was
 // replaced.
-func (m Model) applierFrom(ctx context.Context, l *transforms.Lane, cache *transforms.Cache[*models.Model]) (*applier, error) {
+func (m Model) applierFrom(ctx context.Context, l *transforms.Lane,
+	cache *transforms.Cache[*models.Model]) (*applier, error) {
 	model, err := cache.Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {
 		return nil, transforms.NewFault(transforms.ModelFault, err)
 	}
 	if model.Manifest.SHA256 != m.SHA256 {
-		return nil, transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
+		return nil, transforms.NewFault(transforms.ModelFault,
+			fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
 	}
 	a := newApplier(l, model)
 	a.Threshold = m.Threshold

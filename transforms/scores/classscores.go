@@ -56,7 +56,8 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Probabilities.AddRows(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1], repeats[i:i+1]); err != nil {
+		if err := c.Probabilities.AddRows(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1],
+			repeats[i:i+1]); err != nil {
 			return err
 		}
 	}
@@ -74,7 +75,8 @@ func (c *ClassScores) slice(column int, b *rows.Block, said models.Applied, by *
 		if said.Probabilities != nil {
 			probabilities = said.Probabilities[i*k : (i+1)*k]
 		}
-		c.Slices[column].AddClass(by.text(column, b, i), truth, int(said.Classes[i]), said.Scores[i*k:(i+1)*k], probabilities, repeats[i])
+		c.Slices[column].AddClass(by.text(column, b, i), truth, int(said.Classes[i]), said.Scores[i*k:(i+1)*k],
+			probabilities, repeats[i])
 	}
 }
 

@@ -96,7 +96,8 @@ func beginCompare(ctx context.Context, l *transforms.Lane, p *Compare) (transfor
 			sum.Slices[i].Grouped()
 		}
 	}
-	c := &comparing{p: p, sum: sum, by: newSliced(p.Slices), champion: newSide(champion, p, &p.Data), challenger: newSide(challenger, p, p.Other)}
+	c := &comparing{p: p, sum: sum, by: newSliced(p.Slices), champion: newSide(champion, p, &p.Data),
+		challenger: newSide(challenger, p, p.Other)}
 	if p.Other != nil {
 		c.challenger.rows = &otherRows{ctx: ctx, data: p.Other, shards: p.Shards, label: c.challenger.label()}
 	} else {

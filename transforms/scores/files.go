@@ -209,7 +209,8 @@ func listed(ctx context.Context, file Arrival) error {
 
 // do does one file with the model. The error is for what no other file would do better: a place that
 // cannot be written to.
-func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model, file Arrival) (r FileResult, err error) {
+func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model,
+	file Arrival) (r FileResult, err error) {
 	r = FileResult{Path: file.Path, Model: m.Manifest.SHA256}
 	err = transforms.Guard(func() error { return f.predict(ctx, lane, m, file, &r) })
 	if err != nil {
@@ -273,7 +274,8 @@ func (f *Files) letter(ctx context.Context, file Arrival, suffix string, l DeadL
 }
 
 // create writes the predictions for a file, or has them published.
-func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *FileResult, write func(io.Writer) error) error {
+func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *FileResult,
+	write func(io.Writer) error) error {
 	if !messages.Is(f.Out) {
 		return storage.Create(ctx, storage.Join(f.Out, file.Path+predicted+suffix), write)
 	}
@@ -286,13 +288,16 @@ func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *File
 }
 
 // predict writes the predictions for a file.
-func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Model, file Arrival, r *FileResult) error {
+func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Model, file Arrival,
+	r *FileResult) error {
 	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
-		return transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
+		return transforms.NewFault(transforms.ModelFault,
+			fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
 	}
 	like := new(dataset.Schema)
 	if err := json.Unmarshal(m.Manifest.Input.Options, like); err != nil {
-		return transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
+		return transforms.NewFault(transforms.ModelFault,
+			fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
 	}
 	o, err := f.Data.of(file.URI, like)
 	if err != nil {
@@ -344,10 +349,12 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 			first = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
 		}
 		if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
-			return transforms.NewFault(transforms.DataFault, fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, first))
+			return transforms.NewFault(transforms.DataFault,
+				fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, first))
 		}
 		// Before the predictions are whole, after which the file is not done again.
-		return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad, Model: m.Manifest.SHA256}, r)
+		return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad,
+			Model: m.Manifest.SHA256}, r)
 	})
 }
 

@@ -40,7 +40,9 @@ type content struct{ data bytes.Buffer }
 
 func (c *content) Write(p []byte) (int, error) {
 	if c.data.Len()+len(p) > mostBytes {
-		return 0, transforms.NewFault(transforms.DataFault, fmt.Errorf("scores: the predictions have more than %d bytes, which no message can have: send fewer rows in one, or leave out --scores", mostBytes))
+		return 0, transforms.NewFault(transforms.DataFault,
+			fmt.Errorf("scores: the predictions have more than %d bytes, which no message can have: send fewer rows in one, "+
+				"or leave out --scores", mostBytes))
 	}
 	return c.data.Write(p)
 }

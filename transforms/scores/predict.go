@@ -65,13 +65,15 @@ func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, la
 		if err != nil {
 			return err
 		}
-		return transforms.WriteShards(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *transforms.ShardFiles) (transforms.Written, error) {
-			return p.write(a, s, source, files)
-		}, emit)
+		return transforms.WriteShards(ctx, l, &p.Pass, p.Out,
+			func(s dataset.Shard, source *dataset.Source, files *transforms.ShardFiles) (transforms.Written, error) {
+				return p.write(a, s, source, files)
+			}, emit)
 	})
 }
 
-func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source, files *transforms.ShardFiles) (w transforms.Written, err error) {
+func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
+	files *transforms.ShardFiles) (w transforms.Written, err error) {
 	table, format, err := p.table(a)
 	if err != nil {
 		return w, err
@@ -112,7 +114,8 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 }
 
 // rows writes the predictions for a shard's rows. Before a block is applied, see gets it.
-func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shard dataset.Shard, source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
+func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shard dataset.Shard,
+	source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
 	report, err := a.lane.Read(ctx, &p.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
 		see(b)
 		return out.Write(table.block(b, a))
@@ -139,14 +142,16 @@ type predictions struct {
 }
 
 func newPredictions(m *models.Model, p *Predict) *predictions {
-	return &predictions{columns: p.Columns(m), given: len(p.Given), ids: p.ID != "", lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, digest: p.Digest, model: m}
+	return &predictions{columns: p.Columns(m), given: len(p.Given), ids: p.ID != "", lines: p.Lines, scores: p.Scores &&
+		!m.Embeds(), probabilities: p.Probabilities, digest: p.Digest, model: m}
 }
 
 // Columns returns the columns of the predictions of a model, of which only the manifest is needed.
 func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	names := m.Outputs()
 	for _, g := range p.Given {
-		columns = append(columns, export.Column{Name: g.Name, Header: []string{g.Name}, Levels: []string{g.Value}, Always: true})
+		columns = append(columns, export.Column{Name: g.Name, Header: []string{g.Name}, Levels: []string{g.Value},
+			Always: true})
 	}
 	if p.ID != "" {
 		columns = append(columns, export.Column{Name: p.ID, Header: []string{p.ID}, Always: true})
@@ -181,7 +186,8 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 		columns = append(columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
 	}
 	if p.Digest {
-		columns = append(columns, export.Column{Name: "model", Header: []string{"model"}, Levels: []string{m.Manifest.SHA256}, Always: true})
+		columns = append(columns, export.Column{Name: "model", Header: []string{"model"},
+			Levels: []string{m.Manifest.SHA256}, Always: true})
 	}
 	return columns
 }

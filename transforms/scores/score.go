@@ -98,7 +98,8 @@ func (p *Score) grouped(outputs int) (sums []paired.Sum) {
 // scoreTargets sums the errors of predicted numbers.
 func (a *applier) scoreTargets(p *Score) transforms.Summing {
 	k := a.Model.Linear.K
-	sum, by := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k), Far: make([]score.Far, k)}, newSliced(p.Slices)
+	sum, by := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k),
+		Far: make([]score.Far, k)}, newSliced(p.Slices)
 	grids := a.Model.Manifest.TargetGrid
 	for range k {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
@@ -135,7 +136,8 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 // newClassScores returns the scores of no rows.
 func (a *applier) newClassScores() *ClassScores {
 	k := a.Model.Linear.K
-	s := &ClassScores{Hits: *score.NewClasses(k), Ranking: *score.NewRanking(k, a.Model.Manifest.PositiveClass(), score.MaxCells, a.Model.Manifest.Probabilities != nil)}
+	s := &ClassScores{Hits: *score.NewClasses(k), Ranking: *score.NewRanking(k, a.Model.Manifest.PositiveClass(),
+		score.MaxCells, a.Model.Manifest.Probabilities != nil)}
 	if a.Model.Manifest.Probabilities != nil {
 		s.Probabilities = score.NewReliability(k, reliabilityBins)
 	}

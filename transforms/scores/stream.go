@@ -137,7 +137,8 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	case r.Retry != "":
 		filesRetried.Inc(ctx, 1)
 		if f.Repeat {
-			return transforms.NewFault(transforms.StorageFault, fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
+			return transforms.NewFault(transforms.StorageFault,
+				fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
 		}
 	case r.Bad != "":
 		filesBad.Inc(ctx, 1)
@@ -183,7 +184,8 @@ func (f *listFn) Setup() error {
 	watches.Lock()
 	defer watches.Unlock()
 	if f.bundle = watches.by[key]; f.bundle == nil {
-		f.bundle = &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done, Recheck: recheck}}
+		f.bundle = &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done,
+			Recheck: recheck}}
 		watches.by[key] = f.bundle
 	}
 	return nil

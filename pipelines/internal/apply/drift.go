@@ -23,7 +23,8 @@ type drifting struct {
 
 // driftOf begins a comparison of rows with the model's training rows. A model of an older version
 // has no statistics, which is an error only with a bound.
-func driftOf(ctx context.Context, model string, m *models.Manifest, d *dataset.Dataset, bound float64) (*drifting, error) {
+func driftOf(ctx context.Context, model string, m *models.Manifest, d *dataset.Dataset,
+	bound float64) (*drifting, error) {
 	if err := prepare.ValidDrift(bound); err != nil {
 		return nil, err
 	}

@@ -66,7 +66,8 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	if err := o.Job.Vacant(ctx, o.Out); err != nil {
@@ -121,7 +122,8 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 }
 
 // publish creates the directory of features and completes the result.
-func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, result *FeaturizeResult, written []transforms.Written, dir string) (err error) {
+func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, result *FeaturizeResult,
+	written []transforms.Written, dir string) (err error) {
 	if result.Rows, err = job.Count(d, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 		return err
 	}
@@ -142,7 +144,8 @@ func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Da
 // WriteTo prints the result for people.
 func (r *FeaturizeResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "features  %d of %s, in %s of %s below %s\n", r.Features, r.Kernel, report.Counted(len(r.Parts), "file"), r.Format, r.Out)
+	fmt.Fprintf(&b, "features  %d of %s, in %s of %s below %s\n", r.Features, r.Kernel,
+		report.Counted(len(r.Parts), "file"), r.Format, r.Out)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -93,7 +93,8 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	report = &DataReport{Targets: d.Targets, DataFiles: DataFiles{Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size()}}
+	report = &DataReport{Targets: d.Targets, DataFiles: DataFiles{Format: d.Schema.Format, Files: len(d.Files),
+		Bytes: d.Size()}}
 	var doubts []schema.Note
 	if d.Schema.Traits().Columns {
 		j.Progress.Phase("reading columns", 0)
@@ -107,7 +108,8 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 		return nil, prepare.Explained(err, doubts)
 	}
 	j.Progress.Done()
-	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed, p.Sum.Result()
+	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed,
+		p.Sum.Result()
 	if note := prepare.Doubt("", d, report.Profile.Labels); note != "" {
 		note = strings.ReplaceAll(note, "; --task", "; train --task") // inspect has no tasks
 		report.Notes = append([]string{note}, report.Notes...)
@@ -120,7 +122,8 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 
 // describe finds the types of the columns, writes the schema file, and makes rows of the data
 // have these types.
-func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Dataset, o InspectOptions) (doubts []schema.Note, err error) {
+func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Dataset,
+	o InspectOptions) (doubts []schema.Note, err error) {
 	found, doubts, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
@@ -128,7 +131,8 @@ func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Datase
 	r.description, r.Notes = found, schema.Sentences(doubts)
 	for i := range found.Fields {
 		f := &found.Fields[i]
-		r.Columns = append(r.Columns, ColumnReport{f.Name, f.Role, f.Type, f.Layout, schema.SortedLevels(f), f.Buckets, f.Summary})
+		r.Columns = append(r.Columns, ColumnReport{f.Name, f.Role, f.Type, f.Layout, schema.SortedLevels(f), f.Buckets,
+			f.Summary})
 	}
 	if o.WriteSchema != "" {
 		r.Schema = o.WriteSchema
@@ -149,7 +153,8 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	if r.Rows.SetAside == 0 {
 		fmt.Fprintf(&b, "rows      %s of %s%s\n", report.Groups(r.Rows.Used), r.what(), r.Rows.Without())
 	} else {
-		fmt.Fprintf(&b, "rows      %s read = %s used + %s set aside\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside)+r.Rows.Without())
+		fmt.Fprintf(&b, "rows      %s read = %s used + %s set aside\n", report.Groups(r.Rows.Read),
+			report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside)+r.Rows.Without())
 	}
 	report.WriteSetAside(&b, r.SetAside)
 	writeLabels(&b, p, r.Targets)
@@ -161,7 +166,8 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	if d := r.description; d != nil && (r.table != nil || len(d.With(schema.Ignore)) > 0) {
 		if r.Rows.SetAside > 0 {
-			fmt.Fprintf(&b, "columns   the first table is of all %s rows read, the table of numbers of the %s used\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used))
+			fmt.Fprintf(&b, "columns   the first table is of all %s rows read, the table of numbers of the %s used\n",
+				report.Groups(r.Rows.Read), report.Groups(r.Rows.Used))
 		}
 		report.WriteColumns(&b, d)
 	}

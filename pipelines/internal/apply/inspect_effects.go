@@ -67,7 +67,8 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (result
 
 // sample returns n rows of the data, of so many, as a model takes them. They are those with the
 // least hashes, so that their order is random, and does not depend on the order of the rows.
-func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model, maxBad float64) (x []float32, n int, of int64, err error) {
+func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,
+	maxBad float64) (x []float32, n int, of int64, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Labeling{Open: true})
 	if err != nil {
 		return nil, 0, 0, err

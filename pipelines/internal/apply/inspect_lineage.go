@@ -24,7 +24,8 @@ func writeLineage(b *strings.Builder, l *registry.Lineage) {
 	if len(parts) == 1 {
 		fmt.Fprintf(b, "made of   %s\n", prepare.SomeOf(files))
 	} else if len(parts) > 1 {
-		fmt.Fprintf(b, "made of   %s of the data with %s: %s\n", report.Counted(len(parts), "part"), report.Counted(len(files), "file"), prepare.SomeOf(parts))
+		fmt.Fprintf(b, "made of   %s of the data with %s: %s\n", report.Counted(len(parts), "part"),
+			report.Counted(len(files), "file"), prepare.SomeOf(parts))
 	}
 	if n := len(l.Forgotten); n > 0 {
 		fmt.Fprintf(b, "forgotten %s of rows, whose sums were subtracted\n", report.Counted(n, "set"))

@@ -76,7 +76,8 @@ func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
 	case r.Importance != nil:
 		bars = report.ImportancePicture(r.Importance)
 	default:
-		return exit.Usage("--importance: the model in %s has no learned metric; give rows with --data, on whose predictions the effects of columns are measured", r.Directory)
+		return exit.Usage("--importance: the model in %s has no learned metric; give rows with --data, on whose "+
+			"predictions the effects of columns are measured", r.Directory)
 	}
 	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
 }
@@ -102,7 +103,8 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	if len(m.Input.Labels) > 0 {
-		fmt.Fprintf(&b, "targets   %s; errors by lambda are in standard deviations of each, averaged\n", prepare.SomeOf(m.Input.Labels))
+		fmt.Fprintf(&b, "targets   %s; errors by lambda are in standard deviations of each, averaged\n",
+			prepare.SomeOf(m.Input.Labels))
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)

@@ -26,13 +26,15 @@ func (o PredictOptions) canJoin() error {
 		return err
 	}
 	if !o.Job.Engine.About().InProcess {
-		return exit.Usage("--out - writes to the standard output of this process, which the workers of --runner %s do not share; use --runner direct, or give a directory with --out", o.Job.Engine.Runner)
+		return exit.Usage("--out - writes to the standard output of this process, which the workers of --runner %s do not "+
+			"share; use --runner direct, or give a directory with --out", o.Job.Engine.Runner)
 	}
 	return nil
 }
 
 // join makes all predictions and then writes them to o.Join, with one header.
-func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column, threshold *Threshold, moved *drifting) (*PredictResult, error) {
+func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column,
+	threshold *Threshold, moved *drifting) (*PredictResult, error) {
 	formats, err := export.Files(o.Format, columns)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,8 @@ func (o StreamOptions) checkMessages() error {
 			continue
 		}
 		if source == "" {
-			return exit.Usage("--%s %s: predictions for files go to files: give a directory, or messages with --data", to.Flag, to.Name)
+			return exit.Usage("--%s %s: predictions for files go to files: give a directory, or messages with --data",
+				to.Flag, to.Name)
 		}
 		if err := checkName(to.Flag, to.Name, true); err != nil {
 			return err
@@ -57,7 +58,8 @@ func (o StreamOptions) checkMessages() error {
 	switch about := o.Job.Engine.About(); {
 	case source == "":
 		if m.IDAttribute != "" || m.TimeAttribute != "" || len(m.Columns)+len(m.Copy) > 0 {
-			return exit.Usage("--id_attribute, --time_attribute, --message_columns and --copy_attributes are for messages: name a subscription with --data")
+			return exit.Usage("--id_attribute, --time_attribute, --message_columns and --copy_attributes are for messages: " +
+				"name a subscription with --data")
 		}
 		return nil
 	case len(o.Data.Data) > 1:
@@ -67,11 +69,14 @@ func (o StreamOptions) checkMessages() error {
 	case messages.Is(o.Out) && o.Dead == "":
 		return exit.Usage("--out %s: name a topic or a directory for messages without predictions with --dead_letters", o.Out)
 	case messages.Is(o.Out) && o.Dead == o.Out:
-		return exit.Usage("--dead_letters %s is the topic of --out, whose readers would take dead letters for predictions: name another topic, or a directory", o.Dead)
+		return exit.Usage("--dead_letters %s is the topic of --out, whose readers would take dead letters for predictions: "+
+			"name another topic, or a directory", o.Dead)
 	case o.MaxAge != 0:
-		return exit.Usage("--max_age is for files; messages that a subscription keeps too long are removed by its own setting: leave out --max_age")
+		return exit.Usage("--max_age is for files; messages that a subscription keeps too long are removed by its own " +
+			"setting: leave out --max_age")
 	case (about.Spread || about.Machines) && o.Job.Engine.Runner != engine.Dataflow:
-		return exit.Usage("--runner %s does not read messages by itself; use --runner dataflow, or direct, of which several processes can share a subscription", o.Job.Engine.Runner)
+		return exit.Usage("--runner %s does not read messages by itself; use --runner dataflow, or direct, of which "+
+			"several processes can share a subscription", o.Job.Engine.Runner)
 	}
 	return checkName("data", source, false)
 }
@@ -248,7 +253,8 @@ func (f *received) done(ctx context.Context, results []scores.FileResult) ([]sco
 		if r.Retry != "" {
 			continue
 		}
-		if copies := f.open[r.Path]; (r.Output != nil || r.Letter != nil) && len(copies) > 0 && !copies[0].Published.IsZero() {
+		if copies := f.open[r.Path]; (r.Output != nil || r.Letter != nil) && len(copies) > 0 &&
+			!copies[0].Published.IsZero() {
 			r.Latency = max(0, time.Since(copies[0].Published))
 		}
 		f.end(r.Path, true)
@@ -258,7 +264,8 @@ func (f *received) done(ctx context.Context, results []scores.FileResult) ([]sco
 
 // publish publishes to a topic what the results have for it. The error is for what only a person can
 // change, or if all results are to be tried again.
-func (f *received) publish(ctx context.Context, topic string, results []scores.FileResult, of func(scores.FileResult) *messages.Message) error {
+func (f *received) publish(ctx context.Context, topic string, results []scores.FileResult,
+	of func(scores.FileResult) *messages.Message) error {
 	var all []messages.Message
 	var at []int // of them, in results
 	for i, r := range results {

@@ -16,7 +16,8 @@ import (
 
 // OpenForModel loads the manifest of a model and opens data that matches it. It checks the
 // weights too, so that a damaged model is reported before any work.
-func OpenForModel(ctx context.Context, model string, o dataset.Options, log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
+func OpenForModel(ctx context.Context, model string, o dataset.Options,
+	log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
 	if model == "" {
 		return nil, nil, exit.Usage("no model: name its directory with --model")
 	}
@@ -57,9 +58,11 @@ func sameTargets(dir string, m *models.Manifest, d *dataset.Dataset) error {
 	case labels == want, !d.Labeled, m.Task == models.Embedding:
 		return nil
 	case want == 1:
-		return exit.Usage("--label gives %d columns (%s); the model %s takes one label", labels, prepare.SomeOf(d.Targets), dir)
+		return exit.Usage("--label gives %d columns (%s); the model %s takes one label", labels,
+			prepare.SomeOf(d.Targets), dir)
 	case len(m.Input.Labels) > 0:
-		return exit.Usage("the model %s predicts %d targets (%s), and the data has %s; give as many with --label, in this order, or none if the columns have these names",
+		return exit.Usage("the model %s predicts %d targets (%s), and the data has %s; give as many with --label, in this "+
+			"order, or none if the columns have these names",
 			dir, want, prepare.SomeOf(m.Input.Labels), report.Counted(labels, "label"))
 	}
 	return exit.Usage("the model %s predicts %d targets, and the data has %s", dir, want, report.Counted(labels, "label"))

@@ -87,7 +87,8 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	if o.Join == nil {
@@ -121,7 +122,8 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	pass := &scores.Predict{
 		Statistics: moved.statistics, Skip: moved.skip(d),
 		Pass:  transforms.Pass{Data: *d, Mode: dataset.FailFast},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Format: o.Format,
+		Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
 		ID: scores.IDColumn(d), Digest: o.Digest,
 	}
 	if o.MaxBadFraction > 0 {
@@ -154,7 +156,8 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 }
 
 // publish creates the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *Threshold, moved *drifting, written []transforms.Written, dir string) (*PredictResult, error) {
+func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest,
+	threshold *Threshold, moved *drifting, written []transforms.Written, dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
@@ -193,7 +196,8 @@ func (o PredictOptions) noteBlank(j *job.Job, counts job.Counts) {
 		} else {
 			were = " was"
 		}
-		j.Progress.Note("note: %s %s%s skipped, so the n-th prediction is not for the n-th line; --lines writes the line of each row", report.Groups(n), what, were)
+		j.Progress.Note("note: %s %s%s skipped, so the n-th prediction is not for the n-th line; --lines writes the line "+
+			"of each row", report.Groups(n), what, were)
 	}
 }
 

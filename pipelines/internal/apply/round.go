@@ -132,7 +132,8 @@ func (r StreamRound) String() string {
 	if r.Waiting > 0 {
 		text += fmt.Sprintf(" (%d cannot be read yet)", r.Waiting)
 	}
-	text += fmt.Sprintf("; %s rows/s; latency p50 %.3g s, p99 %.3g s; model %.8s", report.Groups(int64(r.RowsPerSecond)), r.P50, r.P99, r.Model)
+	text += fmt.Sprintf("; %s rows/s; latency p50 %.3g s, p99 %.3g s; model %.8s", report.Groups(int64(r.RowsPerSecond)),
+		r.P50, r.P99, r.Model)
 	if r.Reloads > 0 {
 		text += fmt.Sprintf(", reloaded %d times", r.Reloads)
 	}
@@ -141,6 +142,7 @@ func (r StreamRound) String() string {
 
 // WriteTo prints the totals for people.
 func (r *StreamRound) WriteTo(w io.Writer) (int64, error) {
-	n, err := fmt.Fprintf(w, "stopped      after %v\npredictions  %s\n", (time.Duration(r.Seconds * float64(time.Second))).Round(time.Second/10), r)
+	n, err := fmt.Fprintf(w, "stopped      after %v\npredictions  %s\n",
+		(time.Duration(r.Seconds * float64(time.Second))).Round(time.Second/10), r)
 	return int64(n), err
 }

@@ -93,7 +93,8 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	case len(o.Data.Data) == 0:
 		return nil, exit.Usage("no data: give a pattern with --data")
 	case o.Poll < time.Millisecond || o.Reload < 0 || o.Settle < 0 || o.MaxAge < 0 || o.PerRound < 1:
-		return nil, exit.Usage("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and --reload, --settle and --max_age at least 0", o.Poll, o.PerRound)
+		return nil, exit.Usage("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and "+
+			"--reload, --settle and --max_age at least 0", o.Poll, o.PerRound)
 	case o.Data.Strict:
 		return nil, exit.Usage("--strict compares files with one another; with --stream each is read alone")
 	}
@@ -166,8 +167,9 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	}
 	s.files = &scores.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
-		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Digest: o.Digest, Threshold: threshold,
-		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
+		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Digest: o.Digest,
+		Threshold: threshold,
+		Messages:  scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
 	s.work, err = workBeside(out)
 	return s, err
@@ -185,7 +187,8 @@ func (o StreamOptions) apart(dirs ...string) error {
 			return err
 		}
 		for _, dir := range dirs {
-			if matches(storage.Join(dir, "x.csv.predictions.csv")) || matches(storage.Join(dir, "x", "x.csv.predictions.csv")) || matches(storage.Join(dir, "x.csv.file.json")) {
+			if matches(storage.Join(dir, "x.csv.predictions.csv")) ||
+				matches(storage.Join(dir, "x", "x.csv.predictions.csv")) || matches(storage.Join(dir, "x.csv.file.json")) {
 				return exit.Usage("--data %s matches files in %s, where the stream writes: give another directory", pattern, dir)
 			}
 		}
@@ -219,11 +222,13 @@ func (s *streaming) note(format string, args ...any) {
 
 // unbounded runs one pipeline that finds and does files until it is cancelled.
 func (s *streaming) unbounded(ctx context.Context) error {
-	w := scores.Arriving{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Most: s.o.PerRound}
+	w := scores.Arriving{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
+		Most: s.o.PerRound}
 	if s.o.UntilIdle {
 		return exit.Usage("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
 	}
-	s.note("one pipeline on %s predicts %ss as they appear; its counters are on the pages of the runner", s.engine.Runner, s.unit())
+	s.note("one pipeline on %s predicts %ss as they appear; its counters are on the pages of the runner",
+		s.engine.Runner, s.unit())
 	var err error
 	if s.o.receives() {
 		err = s.receiveUnbounded(ctx)
@@ -390,7 +395,8 @@ func (s *streaming) run(ctx context.Context, tasks []scores.Arrival) ([]scores.F
 		return nil, err
 	}
 	if len(results) != len(tasks) {
-		return nil, &exit.RunnerError{Runner: s.engine.Runner, Err: fmt.Errorf("%d results for %d files", len(results), len(tasks))}
+		return nil, &exit.RunnerError{Runner: s.engine.Runner,
+			Err: fmt.Errorf("%d results for %d files", len(results), len(tasks))}
 	}
 	return results, storage.Remove(ctx, list)
 }

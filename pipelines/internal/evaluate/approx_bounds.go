@@ -47,7 +47,8 @@ type fourierRecipe interface {
 
 // bounds returns the bounds for a curve; nil unless features are Fourier features with
 // independent frequencies.
-func (o KernelOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int, curve ErrorCurve) (*ErrorBounds, error) {
+func (o KernelOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int,
+	curve ErrorCurve) (*ErrorBounds, error) {
 	r, ok := l.Recipe.Choice.Recipe.(fourierRecipe)
 	if !ok {
 		return nil, nil
@@ -111,7 +112,8 @@ func (b *ErrorBounds) write(w io.Writer) {
 	}
 	tw.Flush()
 	if b.PairsFeatures > 0 {
-		fmt.Fprintf(w, "for %g at most: %s for the pairs of the sample", b.Epsilon, report.Counted64(int64(b.PairsFeatures), "feature"))
+		fmt.Fprintf(w, "for %g at most: %s for the pairs of the sample", b.Epsilon,
+			report.Counted64(int64(b.PairsFeatures), "feature"))
 		if b.UniformFeatures > 0 {
 			fmt.Fprintf(w, ", %s for the whole region", report.Groups(int64(b.UniformFeatures)))
 		}

@@ -167,7 +167,9 @@ func compare(ctx context.Context, j *job.Job, o KernelOptions, l *prepare.Prepar
 		curve := ErrorCurve{Name: strings.TrimSuffix(kernel.FamilyOf(o.Kernel).Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
 			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
-			point, err := measure(ctx, j, o, dim, exact, x, n, func(seed uint64) features.Recipe { return l.Recipe.Scaled(choice.Draw(dim, seed)) })
+			point, err := measure(ctx, j, o, dim, exact, x, n, func(seed uint64) features.Recipe {
+				return l.Recipe.Scaled(choice.Draw(dim, seed))
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -181,7 +183,8 @@ func compare(ctx context.Context, j *job.Job, o KernelOptions, l *prepare.Prepar
 }
 
 // measure draws one map with several seeds.
-func measure(ctx context.Context, j *job.Job, o KernelOptions, dim int, exact []float64, x []float32, n int, draw func(seed uint64) features.Recipe) (ErrorSummary, error) {
+func measure(ctx context.Context, j *job.Job, o KernelOptions, dim int, exact []float64, x []float32, n int,
+	draw func(seed uint64) features.Recipe) (ErrorSummary, error) {
 	var runs []ApproximationErrors
 	for s := range o.Seeds {
 		if err := ctx.Err(); err != nil {
@@ -211,7 +214,8 @@ func (r *KernelResult) files() ([]storage.File, error) {
 func (r *KernelResult) chart() picture.Lines {
 	chart := picture.Lines{
 		Title: fmt.Sprintf("Approximation of the %s", r.Kernel),
-		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95 %%)", report.Groups(int64(r.Pairs))),
+		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95 %%)",
+			report.Groups(int64(r.Pairs))),
 		LogX: true, LogY: true,
 	}
 	for _, c := range r.Curves {
@@ -230,7 +234,8 @@ func (r *KernelResult) chart() picture.Lines {
 func (r *KernelResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
-	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95 %% interval\n", r.Rows, report.Groups(int64(r.Pairs)))
+	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95 %% interval\n", r.Rows,
+		report.Groups(int64(r.Pairs)))
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "map\tfeatures\tseeds\tMAE\tRMSE\tmax\tcorrelation\t\n")
 	for _, c := range r.Curves {

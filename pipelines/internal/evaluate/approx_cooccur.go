@@ -48,7 +48,8 @@ func cooccurrence(r prepare.Recipe, features int) ([]storage.File, error) {
 		}
 		return pixel * s.Image.Channels
 	}
-	pixels := [4][2]int{{height / 4, width / 4}, {height / 4, 3 * width / 4}, {3 * height / 4, width / 4}, {3 * height / 4, 3 * width / 4}}
+	pixels := [4][2]int{{height / 4, width / 4}, {height / 4, 3 * width / 4}, {3 * height / 4, width / 4},
+		{3 * height / 4, 3 * width / 4}}
 	var columns []int
 	for _, p := range pixels {
 		columns = append(columns, column(p[0], p[1]))
@@ -69,7 +70,8 @@ func cooccurrence(r prepare.Recipe, features int) ([]storage.File, error) {
 				c := column(y, x)
 				at := (y+(i/2)*(height+1))*heat.Cols + x + (i%2)*(width+1)
 				if [2]int{y, x} != p {
-					heat.Values[at] = correlation(float64(pairs[i*in+c])/draws, float64(single[columns[i]])/draws, float64(single[c])/draws)
+					heat.Values[at] = correlation(float64(pairs[i*in+c])/draws, float64(single[columns[i]])/draws,
+						float64(single[c])/draws)
 				}
 			}
 		}

@@ -107,7 +107,8 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 			return nil, err
 		}
 	}
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "champion", Name: o.Champion}, job.Place{Flag: "challenger", Name: o.Challenger}); err != nil {
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "champion", Name: o.Champion},
+		job.Place{Flag: "challenger", Name: o.Challenger}); err != nil {
 		return nil, err
 	}
 	p, err := o.open(ctx)
@@ -124,8 +125,10 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	pass := &scores.Compare{
-		Pass:     transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.KeepPlace, Target: &transforms.Labeling{}},
-		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit, Slices: p.slices,
+		Pass: transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.KeepPlace,
+			Target: &transforms.Labeling{}},
+		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit,
+		Slices: p.slices,
 	}
 	weights, err := weigh(ctx, j, p.champion.data, pass.Pass)
 	if err != nil {
@@ -143,7 +146,8 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 		Champion: p.champion.described(o.Champion), Challenger: p.challenger.described(o.Challenger),
 		NotFinite: sum.NotFinite(), Comparisons: sum.Report(p.unit),
 	}
-	result.Champion.UnseenLabels, result.Challenger.UnseenLabels = unseenLabels(&sum.Champion), unseenLabels(&sum.Challenger)
+	result.Champion.UnseenLabels, result.Challenger.UnseenLabels = unseenLabels(&sum.Champion),
+		unseenLabels(&sum.Challenger)
 	if result.Rows, err = job.Count(p.champion.data, reports, o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -210,14 +214,16 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 	}
 	a, b := p.champion.manifest, p.challenger.manifest
 	if a.Task != b.Task {
-		return nil, exit.Usage("%s is a model of %s, %s one of %s: they have no score in common", o.Champion, a.Task, o.Challenger, b.Task)
+		return nil, exit.Usage("%s is a model of %s, %s one of %s: they have no score in common", o.Champion, a.Task,
+			o.Challenger, b.Task)
 	}
 	if a.Task == models.Embedding {
 		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be compared", o.Champion)
 	}
 	switch {
 	case a.Task == models.Regression && (a.Outputs > 1 || b.Outputs > 1):
-		return nil, exit.Usage("%s predicts %d numbers, %s predicts %d; models of one number can be compared", o.Champion, a.Outputs, o.Challenger, b.Outputs)
+		return nil, exit.Usage("%s predicts %d numbers, %s predicts %d; models of one number can be compared", o.Champion,
+			a.Outputs, o.Challenger, b.Outputs)
 	case a.Task == models.Regression:
 		if half := a.TargetGrid[0].Half(); half > 0 {
 			p.unit = half
@@ -257,7 +263,8 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.M
 			return split.Columns
 		}
 		if log != nil {
-			fmt.Fprintf(log, "note: the data has no column %q, by which the rows of a model were grouped, so rows are taken as independent; name another column with --group_column\n", split.Columns[missing])
+			fmt.Fprintf(log, "note: the data has no column %q, by which the rows of a model were grouped, so rows are taken "+
+				"as independent; name another column with --group_column\n", split.Columns[missing])
 		}
 	}
 	return nil
@@ -265,7 +272,8 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.M
 
 // withGroups opens the data once more, if these columns name groups, so that the keys of its rows
 // are the keys of the groups.
-func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options, d *dataset.Dataset) (*dataset.Dataset, error) {
+func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options,
+	d *dataset.Dataset) (*dataset.Dataset, error) {
 	if len(columns) == 0 {
 		return d, nil
 	}
@@ -340,9 +348,11 @@ func (p *pair) unseen(ctx context.Context, j *job.Job, used int64, reports []dat
 			return err
 		case seen == 0:
 		case seen == used:
-			return exit.Refuse("pipelines: %s was trained on these rows, so they do not tell how good it is on others; compare on rows that neither model has seen", m.name)
+			return exit.Refuse("pipelines: %s was trained on these rows, so they do not tell how good it is on others; "+
+				"compare on rows that neither model has seen", m.name)
 		default:
-			return exit.Refuse("pipelines: %s of %s rows are of files that %s was trained on, so they do not tell how good it is on others; compare on rows that neither model has seen",
+			return exit.Refuse("pipelines: %s of %s rows are of files that %s was trained on, so they do not tell how good it "+
+				"is on others; compare on rows that neither model has seen",
 				report.Groups(seen), report.Groups(used), m.name)
 		}
 	}

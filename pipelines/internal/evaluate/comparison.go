@@ -44,7 +44,8 @@ func writeComparison(w io.Writer, c paired.Comparison) {
 	if c.TooFew == "" {
 		p = fmt.Sprintf("%.2g", c.P)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t", metricText(c.Metric, c.Champion, false), metricText(c.Metric, c.Challenger, false),
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t", metricText(c.Metric, c.Champion, false),
+		metricText(c.Metric, c.Challenger, false),
 		metricText(c.Metric, c.Difference, true), interval, p)
 }
 
@@ -125,7 +126,8 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 
 // writeRowsNeeded prints how many rows show differences.
 func (r *ModelComparison) writeRowsNeeded(w io.Writer) {
-	fmt.Fprintf(w, "\nrows needed for that, for models that differ on %.3g %% of the rows:\n", 100*r.Comparisons[0].Pairs.Discordance())
+	fmt.Fprintf(w, "\nrows needed for that, for models that differ on %.3g %% of the rows:\n",
+		100*r.Comparisons[0].Pairs.Discordance())
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "percentage points\tto show better\tto show not worse by that\t")
 	for _, n := range r.RowsNeeded {
@@ -144,7 +146,8 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to compare each\n", r.Column, score.MaxSlices)
 		return
 	}
-	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", metricNames[r.Metric], r.Column, report.Counted(r.Values, "value"))
+	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", metricNames[r.Metric], r.Column,
+		report.Counted(r.Values, "value"))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, r.Column+"\trows\t"+comparedColumns)
 	few := false
@@ -157,6 +160,7 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 	}
 	tw.Flush()
 	if few {
-		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n", score.LeastMeanRows)
+		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n",
+			score.LeastMeanRows)
 	}
 }

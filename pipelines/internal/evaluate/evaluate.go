@@ -132,8 +132,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	pass := &scores.Score{
-		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Labeling{}},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns,
+		Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction),
+			Target: &transforms.Labeling{}},
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes,
+		Slices: columns,
 	}
 	weights, err := weigh(ctx, j, d, pass.Pass)
 	if err != nil {
@@ -210,7 +212,8 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 
 // open opens a model, whose alias it resolves, and data for it, with the column of weights with which
 // the model was trained.
-func open(ctx context.Context, model *string, data *dataset.Options, j job.Options) (_ *models.Manifest, _ *dataset.Dataset, err error) {
+func open(ctx context.Context, model *string, data *dataset.Options,
+	j job.Options) (_ *models.Manifest, _ *dataset.Dataset, err error) {
 	if *model, err = job.FindModel(ctx, *model, j.Log); err != nil {
 		return nil, nil, err
 	}
@@ -242,7 +245,8 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 		writeWeights(&b, r.Weights)
 	}
 	if r.Groups != nil {
-		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s\n", strings.Join(r.Groups, ", "), report.Counted64(int64(r.Independent), "independent row"))
+		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s\n", strings.Join(r.Groups, ", "),
+			report.Counted64(int64(r.Independent), "independent row"))
 	}
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "%s\n", r.Threshold)
@@ -251,7 +255,8 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	case r.Classes != nil:
 		r.Classes.WriteTo(&b)
 		if len(r.UnseenLabels) > 0 {
-			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", someUnseen(r.UnseenLabels), prefixedBy("; ", r.UnseenHint))
+			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", someUnseen(r.UnseenLabels),
+				prefixedBy("; ", r.UnseenHint))
 		}
 	case r.Targets != nil:
 		r.Targets.WriteTo(&b)

@@ -142,7 +142,8 @@ func ofClasses(of func(*score.ClassReport) float64) gateScore {
 // the rows that it is a share of.
 func ofPositive(of func(score.ClassScore) (float64, int64)) gateScore {
 	g := ofClasses(func(c *score.ClassReport) float64 {
-		rate, rows := of(c.Classes[slices.IndexFunc(c.Classes, func(s score.ClassScore) bool { return s.Class == c.Ranking.Positive })])
+		rate, rows := of(c.Classes[slices.IndexFunc(c.Classes,
+			func(s score.ClassScore) bool { return s.Class == c.Ranking.Positive })])
 		if rows == 0 {
 			return math.NaN()
 		}
@@ -229,7 +230,8 @@ func parseGate(text string) (g gate, err error) {
 		name, target, _ := strings.Cut(strings.TrimSpace(name), ":")
 		g = gate{score: name, target: target, least: op == ">="}
 		if _, ok := gateScores[g.score]; !ok {
-			return g, exit.Usage("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, GateScores()), strings.Join(GateScores(), ", "))
+			return g, exit.Usage("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, GateScores()),
+				strings.Join(GateScores(), ", "))
 		}
 		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || math.IsNaN(g.bound) {
 			return g, exit.Usage("--gate: %q is not a number", bound)
@@ -265,7 +267,8 @@ func (g gate) fitTarget(m *models.Manifest) error {
 	case !regresses(m) || g.score == meanR2:
 		return exit.Usage("--gate: %s is not of one target; leave out :%s", g.score, g.target)
 	case !slices.Contains(names, g.target):
-		return exit.Usage("--gate: the model has no target %q%s; it has %s", g.target, option.DidYouMean(g.target, names), strings.Join(names, ", "))
+		return exit.Usage("--gate: the model has no target %q%s; it has %s", g.target, option.DidYouMean(g.target, names),
+			strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -340,7 +343,8 @@ func (g gate) result(r *EvaluateResult) string {
 
 // named returns the score, with the class that it is of if it is of the positive one of two.
 func (g gate) named(r *EvaluateResult) string {
-	if r.Classes == nil || r.Classes.Ranking == nil || r.Classes.Ranking.Positive == "" || !slices.Contains(ofOneClass, g.score) {
+	if r.Classes == nil || r.Classes.Ranking == nil || r.Classes.Ranking.Positive == "" ||
+		!slices.Contains(ofOneClass, g.score) {
 		return g.score
 	}
 	return g.score + " of class " + score.Name(r.Classes.Ranking.Positive)
@@ -360,9 +364,11 @@ func (g gate) check(r *EvaluateResult) string {
 	}
 	switch {
 	case excluded > 0:
-		return fmt.Sprintf("%s does not judge %s whose predictions are not finite", g.named(r), report.Counted64(excluded, "row"))
+		return fmt.Sprintf("%s does not judge %s whose predictions are not finite", g.named(r),
+			report.Counted64(excluded, "row"))
 	case gateScores[g.score].known && r.Classes.Unseen > 0:
-		return fmt.Sprintf("%s excludes %s whose labels are not classes of the model: correct these labels, or put the gate on accuracy, which counts the rows as errors",
+		return fmt.Sprintf("%s excludes %s whose labels are not classes of the model: correct these labels, or put the "+
+			"gate on accuracy, which counts the rows as errors",
 			g.named(r), report.Counted64(r.Classes.Unseen, "row"))
 	case math.IsNaN(value):
 		return fmt.Sprintf("%s is not defined for these rows%s", g.named(r), prefixedBy(": ", gateScores[g.score].undefined))

@@ -23,9 +23,11 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	if ends := r.LogLossInterval; ends != nil {
 		interval = fmt.Sprintf(" (95 %% interval %.4f to %.4f)", ends[0], ends[1])
 	}
-	fmt.Fprintf(w, "\nprobabilities: log loss %.4f%s, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss, interval, r.Brier, r.ECE)
+	fmt.Fprintf(w, "\nprobabilities: log loss %.4f%s, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss,
+		interval, r.Brier, r.ECE)
 	if r.Floored > 0 {
-		fmt.Fprintf(w, "the classes of %s have a probability below %g, which counts as %[2]g in the log loss\n", report.Counted64(r.Floored, "row"), r.Floor)
+		fmt.Fprintf(w, "the classes of %s have a probability below %g, which counts as %[2]g in the log loss\n",
+			report.Counted64(r.Floored, "row"), r.Floor)
 	}
 	if r.NotFinite > 0 {
 		fmt.Fprintf(w, "%s rows without finite scores are excluded\n", report.Groups(r.NotFinite))
@@ -35,7 +37,8 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	fmt.Fprintf(tw, "probability\trows\tmean\tright\t95 %% interval\t\n")
 	for _, b := range r.Bins {
 		if b.Rows > 0 {
-			fmt.Fprintf(tw, "%g to %g\t%d\t%.4f\t%.4f\t%.4f to %.4f\t\n", b.Low, b.High, b.Rows, b.Confidence, b.Accuracy, b.AccuracyLow, b.AccuracyHigh)
+			fmt.Fprintf(tw, "%g to %g\t%d\t%.4f\t%.4f\t%.4f to %.4f\t\n", b.Low, b.High, b.Rows, b.Confidence, b.Accuracy,
+				b.AccuracyLow, b.AccuracyHigh)
 		}
 	}
 	tw.Flush()

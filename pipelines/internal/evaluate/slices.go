@@ -24,7 +24,8 @@ const sliceFlag = "--slices"
 // slicesOf returns the columns of the data, opened with these options for a model, with these names
 // or 1-based positions, which a flag gives. Features are read from the rows; one other column can
 // be read as the identifier of a row, for which the data is opened again.
-func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
+func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options,
+	d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
 	var all []scores.Slice
 	other := ""
 	for i, given := range columns {
@@ -34,7 +35,8 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 		if len(d.Fields) == 0 { // a position
 			s, found := featureSlice(d, given)
 			if !found {
-				return nil, nil, exit.Usage("%s: rows have no column %q; give a position from 1 to %d", sliceFlag, given, d.Schema.Dim)
+				return nil, nil, exit.Usage("%s: rows have no column %q; give a position from 1 to %d", sliceFlag, given,
+					d.Schema.Dim)
 			}
 			all = append(all, s)
 			continue
@@ -49,7 +51,8 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 			all = append(all, s)
 			continue
 		case other != "" && other != name:
-			return nil, nil, exit.Usage("%s: %q and %q are not features of the model; only one such column can be read", sliceFlag, other, name)
+			return nil, nil, exit.Usage("%s: %q and %q are not features of the model; only one such column can be read",
+				sliceFlag, other, name)
 		}
 		other = name
 		all = append(all, scores.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})
@@ -69,7 +72,8 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 	}
 	n, err := strconv.Atoi(given)
 	if err != nil {
-		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given, option.DidYouMean(given, d.Fields), prepare.SomeOf(d.Fields))
+		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given,
+			option.DidYouMean(given, d.Fields), prepare.SomeOf(d.Fields))
 	}
 	if n < 0 {
 		n += len(d.Fields) + 1
@@ -171,11 +175,27 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 		low, high    func(*score.SliceScore) *float64 // nil without an interval
 	}
 	columns := slices.DeleteFunc([]column{
-		{"error %", "%.2f", 100, func(s *score.SliceScore) *float64 { return s.Error }, func(s *score.SliceScore) *float64 { return s.ErrorLow }, func(s *score.SliceScore) *float64 { return s.ErrorHigh }},
-		{"balanced accuracy %", "%.2f", 100, func(s *score.SliceScore) *float64 { return s.BalancedAccuracy }, func(s *score.SliceScore) *float64 { return s.BalancedLow }, func(s *score.SliceScore) *float64 { return s.BalancedHigh }},
-		{"AUC", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.AUC }, func(s *score.SliceScore) *float64 { return s.AUCLow }, func(s *score.SliceScore) *float64 { return s.AUCHigh }},
+		{"error %", "%.2f", 100, func(s *score.SliceScore) *float64 {
+			return s.Error
+		}, func(s *score.SliceScore) *float64 {
+			return s.ErrorLow
+		}, func(s *score.SliceScore) *float64 { return s.ErrorHigh }},
+		{"balanced accuracy %", "%.2f", 100, func(s *score.SliceScore) *float64 {
+			return s.BalancedAccuracy
+		}, func(s *score.SliceScore) *float64 {
+			return s.BalancedLow
+		}, func(s *score.SliceScore) *float64 { return s.BalancedHigh }},
+		{"AUC", "%.4f", 1, func(s *score.SliceScore) *float64 {
+			return s.AUC
+		}, func(s *score.SliceScore) *float64 {
+			return s.AUCLow
+		}, func(s *score.SliceScore) *float64 { return s.AUCHigh }},
 		{"log loss", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.LogLoss }, nil, nil},
-		{"MAE", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.MAE }, func(s *score.SliceScore) *float64 { return s.MAELow }, func(s *score.SliceScore) *float64 { return s.MAEHigh }},
+		{"MAE", "%.6g", 1, func(s *score.SliceScore) *float64 {
+			return s.MAE
+		}, func(s *score.SliceScore) *float64 {
+			return s.MAELow
+		}, func(s *score.SliceScore) *float64 { return s.MAEHigh }},
 		{"RMSE", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.RMSE }, nil, nil},
 		{"90 % within", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.P90 }, nil, nil},
 		{"R²", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.R2 }, nil, nil},

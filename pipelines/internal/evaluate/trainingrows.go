@@ -19,7 +19,8 @@ import (
 // trainingRows returns how many of the used rows a model is known to have been trained on: all of
 // them if they have its fingerprint, whatever their order and files, and otherwise the rows of whole
 // files of the training. Other data is not read again.
-func trainingRows(ctx context.Context, j *job.Job, dir string, m *models.Manifest, d *dataset.Dataset, used int64, reports []dataset.Report) (int64, error) {
+func trainingRows(ctx context.Context, j *job.Job, dir string, m *models.Manifest, d *dataset.Dataset, used int64,
+	reports []dataset.Report) (int64, error) {
 	if m.Rows.Used == used {
 		same, err := sameFingerprint(ctx, j, dir, m, d)
 		if same || err != nil {
@@ -30,7 +31,8 @@ func trainingRows(ctx context.Context, j *job.Job, dir string, m *models.Manifes
 }
 
 // sameFingerprint reports whether the rows of the data are the training rows.
-func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Manifest, d *dataset.Dataset) (bool, error) {
+func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Manifest,
+	d *dataset.Dataset) (bool, error) {
 	schema, err := apply.SchemaOf(dir, m)
 	if err != nil {
 		return false, err
@@ -40,7 +42,8 @@ func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Mani
 	as.Schema.Table = schema.Table
 	j.Progress.Phase("looking for rows of the training", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.Seed, &transforms.Labeling{Open: m.Task == models.Classification})
+	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.Seed,
+		&transforms.Labeling{Open: m.Task == models.Classification})
 	if exit.Code(err) == exit.CodeData { // the training could not have used them
 		return false, nil
 	}
@@ -52,7 +55,8 @@ func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Mani
 }
 
 // rowsOfTrainingFiles counts the rows of files that the lineage of the model names.
-func rowsOfTrainingFiles(ctx context.Context, dir string, d *dataset.Dataset, reports []dataset.Report) (rows int64, err error) {
+func rowsOfTrainingFiles(ctx context.Context, dir string, d *dataset.Dataset,
+	reports []dataset.Report) (rows int64, err error) {
 	l, err := registry.ReadLineage(ctx, dir)
 	if err != nil || l == nil || len(l.Forgotten) > 0 {
 		return 0, nil // a lineage is not part of the model: a damaged one tells nothing
@@ -71,7 +75,10 @@ func rowsOfTrainingFiles(ctx context.Context, dir string, d *dataset.Dataset, re
 		if err != nil {
 			return 0, err
 		}
-		if !slices.ContainsFunc(trained, func(t registry.File) bool { return t.Bytes == one[0].Bytes && t.Version == one[0].Version }) {
+		if !slices.ContainsFunc(trained, func(t registry.File) bool {
+			return t.Bytes == one[0].Bytes &&
+				t.Version == one[0].Version
+		}) {
 			continue
 		}
 		for _, r := range reports {

@@ -29,7 +29,8 @@ func unseenLabels(c *schema.LabelCounts) []UnseenLabel {
 		return nil
 	}
 	if s.Vocabulary == nil {
-		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", schema.MaxClasses, schema.MaxLabel), Rows: s.Rows}}
+		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", schema.MaxClasses,
+			schema.MaxLabel), Rows: s.Rows}}
 	}
 	var list []UnseenLabel
 	for i, label := range s.Vocabulary.Classes {
@@ -105,7 +106,8 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	for _, class := range classes {
 		lower[strings.ToLower(class)] = true
 	}
-	if len(lower) == len(classes) && !merges(all, strings.ToLower) && !slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
+	if len(lower) == len(classes) && !merges(all, strings.ToLower) &&
+		!slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
 		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"
 	}
 	looks := map[string]string{}

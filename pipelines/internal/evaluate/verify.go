@@ -108,7 +108,8 @@ func certified(dir string, m *models.Manifest) error {
 	_, kept := m.File(training.StateFile)
 	switch c := m.Learner.Log; {
 	case m.Learner.Kind+".verify" != svm.VerifyKind:
-		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
+		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir,
+			m.Learner.Kind)
 	case c == nil || c.Gap == nil:
 		return exit.Usage("%s has the initial weights of --init, for which there are no dual variables; train for at least one round", dir)
 	case !kept:
@@ -119,32 +120,39 @@ func certified(dir string, m *models.Manifest) error {
 
 // sameRows profiles the data and returns an error unless the rows are those that the model was
 // trained on.
-func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*prepare.Prepared, error) {
+func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset,
+	o VerifyOptions) (*prepare.Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed, &transforms.Labeling{Open: m.Task != models.Regression})
+	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed,
+		&transforms.Labeling{Open: m.Task != models.Regression})
 	if err != nil {
 		return nil, err
 	}
 	if sum := sha256.Sum256(found.Encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
 		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint differs", o.Model)
 	}
-	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used || have.SetAside != said.SetAside {
-		return nil, exit.Refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read, have.Used, o.Model, said.Read, said.Used)
+	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used ||
+		have.SetAside != said.SetAside {
+		return nil, exit.Refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
+			have.Used, o.Model, said.Read, said.Used)
 	}
 	if m.Task == models.Classification {
 		if have := found.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
-			return nil, exit.Refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model, m.Profile.ClassCounts)
+			return nil, exit.Refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model,
+				m.Profile.ClassCounts)
 		}
 	}
 	return &prepare.Prepared{
-		Data: d, Shards: found.Shards, Counts: found.Counts, Profiles: prepare.Profiles{Profile: found.Sum.Result(), Distinct: &found.Distinct}, Rule: m.Learner.Split,
+		Data: d, Shards: found.Shards, Counts: found.Counts,
+		Profiles: prepare.Profiles{Profile: found.Sum.Result(), Distinct: &found.Distinct}, Rule: m.Learner.Split,
 		Target: &transforms.Labeling{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }
 
 // certify runs the verification's pass.
-func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o VerifyOptions, result *VerifyResult) error {
+func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o VerifyOptions,
+	result *VerifyResult) error {
 	c, d := m.Learner.Log, l.Data
 	d.Schema.Dim = m.Input.Dim
 	folds := 0
@@ -166,12 +174,14 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	mean := 0.0
 	if w := l.Profile.Weights; w != nil && !w.Equal() {
 		if folds > 0 {
-			return exit.Refuse("pipelines: %s was trained on rows with weights, and others were held out of it: its certificate is on the mean of the former, which verify does not compute; train without a time limit", o.Model)
+			return exit.Refuse("pipelines: %s was trained on rows with weights, and others were held out of it: its "+
+				"certificate is on the mean of the former, which verify does not compute; train without a time limit", o.Model)
 		}
 		mean = w.Mean()
 	}
 	pass := &epochs.Pass{
-		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Rule: l.Rule, Copies: l.Copies, EqualWeights: l.EqualWeights()},
+		Pass: transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target,
+			Rule: l.Rule, Copies: l.Copies, EqualWeights: l.EqualWeights()},
 		Learner: epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, Recipe: m.Recipe,
 		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
 	}
@@ -211,7 +221,8 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
 		var reported *transforms.Fault
 		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
-			return exit.Refuse("%s\ndual variables belong to rows by position: give the files of the training, all of them and in the same order", reported.Message)
+			return exit.Refuse("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
+				"and in the same order", reported.Message)
 		}
 		return err
 	}
@@ -256,7 +267,8 @@ func (r *VerifyResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model      %s\n", r.Model)
 	p := r.Problem
-	fmt.Fprintf(&b, "problem    %s loss, lambda %g, %s rows, ", strings.ReplaceAll(p.Loss, "_", " "), p.Lambda, report.Groups(p.Rows))
+	fmt.Fprintf(&b, "problem    %s loss, lambda %g, %s rows, ", strings.ReplaceAll(p.Loss, "_", " "), p.Lambda,
+		report.Groups(p.Rows))
 	if !p.Regression {
 		fmt.Fprintf(&b, "%d classes, ", p.Outputs)
 	}

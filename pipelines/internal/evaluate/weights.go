@@ -20,7 +20,8 @@ func writeWeights(b io.Writer, w *models.RowWeights) {
 		fmt.Fprintf(b, "weights of column %q are all %.4g: they change nothing\n", w.Column, w.Max)
 		return
 	}
-	fmt.Fprintf(b, "weights of column %q from %.4g to %.4g: rates and means are weighted, counts are of rows, intervals are those of %s of equal weights\n",
+	fmt.Fprintf(b, "weights of column %q from %.4g to %.4g: rates and means are weighted, counts are of rows, intervals "+
+		"are those of %s of equal weights\n",
 		w.Column, w.Min, w.Max, report.Counted64(int64(w.Effective), "row"))
 }
 

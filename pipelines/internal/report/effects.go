@@ -82,7 +82,8 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 	columns := columnsOf(m)
 	d, _ := m.Map.Dims()
 	if len(columns) > MaxEffectColumns {
-		return nil, fmt.Errorf("effects: rows have %d columns; effects are measured of at most %d", len(columns), MaxEffectColumns)
+		return nil, fmt.Errorf("effects: rows have %d columns; effects are measured of at most %d", len(columns),
+			MaxEffectColumns)
 	}
 	n = min(n, MaxEffectRows, max(least, predictions/len(columns)))
 	if n < 2 {

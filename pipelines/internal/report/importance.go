@@ -65,10 +65,11 @@ func WriteEffects(w io.Writer, r *EffectsReport) {
 	if r == nil {
 		return
 	}
-	fmt.Fprintf(w, "effects   on predictions for %s: %s\n", Counted64(int64(r.Rows), "row"), first(len(r.Columns), func(k int) string {
-		e := r.Columns[k]
-		return fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr)
-	}))
+	fmt.Fprintf(w, "effects   on predictions for %s: %s\n", Counted64(int64(r.Rows), "row"),
+		first(len(r.Columns), func(k int) string {
+			e := r.Columns[k]
+			return fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr)
+		}))
 	fmt.Fprintf(w, "          (share of their variance that changes with a column alone, if it gets the values of other rows)\n")
 }
 
