@@ -46,36 +46,51 @@ type EvaluateOptions struct {
 
 // EvaluateResult has the scores of a model.
 type EvaluateResult struct {
-	Model    string             `json:"model"`
-	Rows     job.Counts         `json:"rows"`
-	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
-	// TrainingRows counts the used rows that are known to be of the training data.
-	TrainingRows int64 `json:"training_rows,omitempty"`
-	// Weights is set if rows have weights. Rates and means are weighted then, counts are of rows,
-	// and intervals are for Weights.Effective rows.
-	Weights *models.RowWeights  `json:"weights,omitempty"`
-	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
-	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression of one target
-	// ByTarget has the scores of several targets, in the order of the model's outputs, and MeanR2
-	// the mean of their R², nil if one is not defined.
-	ByTarget []TargetReport `json:"by_target,omitempty"`
-	MeanR2   *float64       `json:"mean_r2,omitempty"`
+	Model string `json:"model"`
+	ScoredRows
+	Scores
 	// Groups are the columns that name the groups of rows, which intervals count; Independent is
 	// for the error, or the squared error of the first target, how many independent rows would be
 	// as certain.
 	Groups      []string `json:"groups,omitempty"`
 	Independent float64  `json:"independent_rows,omitempty"`
-	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
-	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
-	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
-	// is clear.
-	UnseenHint string `json:"unseen_hint,omitempty"`
+	UnseenLabelsReport
 	// Slices are the scores by the values of columns.
 	Slices []score.SliceReport `json:"slices,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
 	Threshold     *apply.Threshold   `json:"threshold,omitempty"` // if one was given
 	Gate          string             `json:"gate,omitempty"`      // the conditions that were met
+}
+
+// ScoredRows describes the rows that were scored.
+type ScoredRows struct {
+	Rows     job.Counts         `json:"rows"`
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
+	// TrainingRows counts the used rows that are known to be of the training data.
+	TrainingRows int64 `json:"training_rows,omitempty"`
+	// Weights is set if rows have weights. Rates and means are weighted then, counts are of rows,
+	// and intervals are for Weights.Effective rows.
+	Weights *models.RowWeights `json:"weights,omitempty"`
+}
+
+// Scores are the scores of the rows.
+type Scores struct {
+	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
+	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression of one target
+	// ByTarget has the scores of several targets, in the order of the model's outputs, and MeanR2
+	// the mean of their R², nil if one is not defined.
+	ByTarget []TargetReport `json:"by_target,omitempty"`
+	MeanR2   *float64       `json:"mean_r2,omitempty"`
+}
+
+// UnseenLabelsReport describes labels that the model does not have.
+type UnseenLabelsReport struct {
+	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
+	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
+	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
+	// is clear.
+	UnseenHint string `json:"unseen_hint,omitempty"`
 }
 
 // Evaluate applies a model to labelled data and scores it. If a gate is not passed, the

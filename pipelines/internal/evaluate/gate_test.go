@@ -14,23 +14,24 @@ import (
 func TestGates(t *testing.T) {
 	area, precision, low, mape := 0.75, 0.6, 0.55, 0.25
 	two := &EvaluateResult{
-		Classes: &score.ClassReport{
+		Scores: Scores{Classes: &score.ClassReport{
 			Accuracy: 0.9, Error: 0.1, MacroF1: 0.8, BalancedAccuracy: 0.7, MacroPrecision: 0.35, MacroRecall: 0.45,
 			Classes: []score.ClassScore{{Class: "a", Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24}, {Class: "b"}},
 			Ranking: &score.RankingReport{Positive: "a", AUC: &area, Slack: 0.05, AveragePrecision: &precision, PrecisionLow: &low, PrecisionHigh: &precision},
-		},
+		}},
 		Probabilities: &ProbabilityReport{Tests: score.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
-	many := &EvaluateResult{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}
-	targets := &EvaluateResult{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}
-	undefined := &EvaluateResult{Targets: &score.TargetReport{NoMAPE: 1}}
+	many := &EvaluateResult{Scores: Scores{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}}
+	targets := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}}
+	undefined := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{NoMAPE: 1}}}
 	regression := &models.Manifest{Task: models.Regression, Outputs: 1}
 	mean := 0.6
-	several := &EvaluateResult{MeanR2: &mean, ByTarget: []TargetReport{
+	several := &EvaluateResult{Scores: Scores{MeanR2: &mean, ByTarget: []TargetReport{
 		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
-	}}
-	partly := &EvaluateResult{ByTarget: []TargetReport{{Target: "a", TargetReport: score.TargetReport{R2: &mean}}, {Target: "b"}}}
-	none := &EvaluateResult{Classes: &score.ClassReport{Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}, {Class: "b"}}, Ranking: &score.RankingReport{Positive: "b"}}}
+	}},
+	}
+	partly := &EvaluateResult{Scores: Scores{ByTarget: []TargetReport{{Target: "a", TargetReport: score.TargetReport{R2: &mean}}, {Target: "b"}}}}
+	none := &EvaluateResult{Scores: Scores{Classes: &score.ClassReport{Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}, {Class: "b"}}, Ranking: &score.RankingReport{Positive: "b"}}}}
 	both := &models.Manifest{Task: models.Regression, Outputs: 2, Input: models.Input{Labels: []string{"a", "b"}}}
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -129,12 +130,11 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 	half, mape := 0.5, 0.5
 	result := func(unseen, notFinite int64) *EvaluateResult {
 		return &EvaluateResult{
-			MeanR2: &half, Targets: &score.TargetReport{R2: &half, MAPE: &mape, NotFinite: notFinite},
-			Probabilities: &ProbabilityReport{NotFinite: notFinite},
-			Classes: &score.ClassReport{
+			Scores: Scores{MeanR2: &half, Targets: &score.TargetReport{R2: &half, MAPE: &mape, NotFinite: notFinite}, Classes: &score.ClassReport{
 				Unseen: unseen, Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}},
 				Ranking: &score.RankingReport{Positive: "a", AUC: &half, AveragePrecision: &half, NotFinite: notFinite, Top: []score.TopScore{{K: 3}, {K: 5}}},
-			},
+			}},
+			Probabilities: &ProbabilityReport{NotFinite: notFinite},
 		}
 	}
 	for _, name := range GateScores() {
@@ -181,10 +181,11 @@ func TestGateRefusals(t *testing.T) {
 // The report of a retraining says of each condition how the result fares, and reads as a gate again.
 func TestVerdictsSayWhatGatesSaw(t *testing.T) {
 	mean := 0.6
-	several := &EvaluateResult{MeanR2: &mean, ByTarget: []TargetReport{
+	several := &EvaluateResult{Scores: Scores{MeanR2: &mean, ByTarget: []TargetReport{
 		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
-	}}
-	one := &EvaluateResult{Targets: &score.TargetReport{RMSE: 2}}
+	}},
+	}
+	one := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{RMSE: 2}}}
 	for _, c := range []struct {
 		text   string
 		r      *EvaluateResult
