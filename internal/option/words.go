@@ -39,6 +39,9 @@ func (w words) Append(word string) error { return w.Replace([]string{word}) }
 
 // Replace sets the words, instead of the default.
 func (w words) Replace(list []string) error {
+	if len(list) == 1 && list[0] == "" {
+		return w.Option.Set(`""`) // which package csv does not quote, and reads as no word
+	}
 	var b strings.Builder
 	c := csv.NewWriter(&b)
 	if err := c.Write(list); err != nil {
