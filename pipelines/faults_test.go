@@ -128,6 +128,10 @@ func faultJobs(t *testing.T) []*faultJob {
 			_, err := Featurize(jobtest.Ctx, FeaturizeOptions{Model: root + "/applied", Spec: prepare.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
 			return err
 		}},
+		{name: "sum", out: "out", run: func(root string, o job.Options) error {
+			_, err := Sum(jobtest.Ctx, SumOptions{Recipe: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
+			return err
+		}},
 		{name: "embed", out: "model", run: func(root string, o job.Options) error {
 			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Training: pca.Training{Components: 2}, Model: root + "/model"})
 			return err

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -29,6 +31,19 @@ func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Sto
 	}
 	runs, err := readIndex(index, folds*ridge.NumParts(shape))
 	return &Stored{st.Dir, runs}, err
+}
+
+// Check reads all parts, and returns storage.ErrDamaged if one is damaged or missing.
+func (s *Stored) Check(ctx context.Context) error {
+	for key := range s.runs[len(s.runs)-1].end() {
+		switch _, err := s.Load(ctx, key); {
+		case errors.Is(err, fs.ErrNotExist):
+			return storage.Damaged(s.dir)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }
 
 // Load returns the numbers of a part, in the order of the folds and of ridge.Sum.Part.

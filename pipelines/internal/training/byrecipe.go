@@ -201,8 +201,17 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 		return err
 	}
 	if summed {
-		t.Progress.Note("found the sums of all rows in the work directory")
-		return nil
+		stored, err := gram.OpenSums(ctx, st, pass.Fold.Folds, pass.Shape(t.Recipe.Dim))
+		if err == nil {
+			err = stored.Check(ctx)
+		}
+		if err == nil {
+			t.Progress.Note("found the sums of all rows in the work directory")
+		}
+		if !exit.Damaged(err) {
+			return err
+		}
+		t.Damage(err)
 	}
 	sc, err := t.Store(ctx, pass)
 	if err != nil {
