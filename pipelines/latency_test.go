@@ -47,17 +47,12 @@ type meeting struct {
 
 func newManyFiles(t *testing.T, n int) *manyFiles {
 	t.Helper()
-	server, err := gcstest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &manyFiles{server: server, n: n, out: "gs://" + gcstest.Many + "/out", requests: map[string]int{}, done: map[string]int{}, gates: map[string]*meeting{}}
+	server := gcstest.New()
+	m := &manyFiles{server: server, n: n, out: "gs://" + gcstest.Bucket + "/out", requests: map[string]int{}, done: map[string]int{}, gates: map[string]*meeting{}}
 	server.Faults.Before(m.before)
-	tables := map[string][]byte{}
 	for i := range n {
-		tables[fmt.Sprintf("part-%05d.csv", i)] = fmt.Appendf(nil, "a,b,y\n%d,0.5,p\n0.25,%d,q\n", i, i)
+		server.Fill(fmt.Sprintf("part-%05d.csv", i), fmt.Appendf(nil, "a,b,y\n%d,0.5,p\n0.25,%d,q\n", i, i))
 	}
-	server.FillMany(tables)
 	web := httptest.NewServer(http.HandlerFunc(server.ServeHTTP))
 	t.Cleanup(web.Close)
 	gcs.UseEmulator(func() string { return strings.TrimPrefix(web.URL, "http://") })
@@ -65,7 +60,7 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 
 	train := jobtest.Write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")
-	_, err = trainPlain(t.Context(), TrainOptions{
+	_, err := trainPlain(t.Context(), TrainOptions{
 		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: m.model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	})
@@ -103,7 +98,7 @@ func (m *manyFiles) before(kind, name string) {
 
 func (m *manyFiles) predict(ctx context.Context, resume bool) error {
 	_, err := Predict(ctx, PredictOptions{
-		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Many + "/part-*.csv"}}, Out: m.out, Job: job.Options{Resume: resume},
+		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Bucket + "/part-*.csv"}}, Out: m.out, Job: job.Options{Resume: resume},
 	})
 	return err
 }

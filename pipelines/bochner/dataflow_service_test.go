@@ -22,16 +22,18 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
-	"github.com/fsouza/fake-gcs-server/fakestorage"
 	df "google.golang.org/api/dataflow/v1b3"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 )
 
 // cloud stands in for what a job on Dataflow meets: storage with one bucket, a
 // server that hands out tokens for a service account's key, and the service,
 // which notes what it is asked for.
 type cloud struct {
-	storage *fakestorage.Server
+	storage *gcstest.Server
+	address string // of the storage
 	api     *httptest.Server
 	key     string // file with the service account's key
 
@@ -46,7 +48,7 @@ type cloud struct {
 const (
 	testProject = "bochner-test"
 	testRegion  = "europe-west4"
-	testBucket  = "bochner-bucket"
+	testBucket  = gcstest.Bucket
 )
 
 // newCloud starts a cloud that ends with the test, and leads clients of storage
@@ -55,14 +57,7 @@ func newCloud(t *testing.T) *cloud {
 	t.Helper()
 	c := &cloud{says: map[string][]string{}}
 	c.run = func(*df.Job) (string, []string) { return "JOB_STATE_DONE", nil }
-	var err error
-	c.storage, err = fakestorage.NewServerWithOptions(fakestorage.Options{Scheme: "http", Host: "127.0.0.1", Port: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.storage.Stop)
-	host := strings.TrimPrefix(c.storage.URL(), "http://")
-	c.storage.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: testBucket})
+	c.storage, c.address = gcstest.Start(t)
 
 	mux := http.NewServeMux()
 	jobs := "/v1b3/projects/" + testProject + "/locations/" + testRegion + "/jobs"
@@ -111,7 +106,7 @@ func newCloud(t *testing.T) *cloud {
 
 	c.key = serviceAccount(t, c.api.URL+"/token")
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", c.key)
-	t.Setenv("STORAGE_EMULATOR_HOST", host)
+	t.Setenv("STORAGE_EMULATOR_HOST", c.address)
 	return c
 }
 
@@ -177,31 +172,23 @@ func (c *cloud) withJob(w http.ResponseWriter, r *http.Request, f func(*df.Job))
 
 // put stores a file in the bucket and returns its name.
 func (c *cloud) put(name, content string) string {
-	c.storage.CreateObject(fakestorage.Object{ObjectAttrs: fakestorage.ObjectAttrs{BucketName: testBucket, Name: name}, Content: []byte(content)})
+	c.storage.Fill(name, []byte(content))
 	return "gs://" + testBucket + "/" + name
 }
 
 // get returns what the storage holds under a name.
 func (c *cloud) get(t *testing.T, uri string) []byte {
 	t.Helper()
-	o, err := c.storage.GetObject(testBucket, strings.TrimPrefix(uri, "gs://"+testBucket+"/"))
-	if err != nil {
-		t.Errorf("%s: %v", uri, err)
+	content := c.storage.Content(strings.TrimPrefix(uri, "gs://"+testBucket+"/"))
+	if content == nil {
+		t.Errorf("%s is missing", uri)
 	}
-	return o.Content
+	return content
 }
 
 // names lists what the bucket holds below a directory.
-func (c *cloud) names(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	list, err := c.storage.ListObjectsWithOptionsPaginated(testBucket, fakestorage.ListOptions{Prefix: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range list.Objects {
-		names = append(names, o.Name)
-	}
-	return names
+func (c *cloud) names(dir string) []string {
+	return slices.DeleteFunc(c.storage.Names(), func(name string) bool { return !strings.HasPrefix(name, dir) })
 }
 
 // flags are those of a job on this cloud, with more behind them.
@@ -209,7 +196,7 @@ func (c *cloud) flags(more ...string) []string {
 	return append([]string{
 		"--runner", "dataflow", "--project", testProject, "--region", testRegion, "--dataflow_endpoint", c.api.URL + "/",
 		"--staging_location", "gs://" + testBucket + "/staging", "--temp_location", "gs://" + testBucket + "/temp",
-		"--storage_emulator", strings.TrimPrefix(c.storage.URL(), "http://"),
+		"--storage_emulator", c.address,
 	}, more...)
 }
 
@@ -257,7 +244,7 @@ func (c *cloud) runOn(t *testing.T, workers *cluster) {
 			t.Error(err)
 		}
 		defer os.Remove(worker)
-		beam.PipelineOptions.Set("storage_emulator", strings.TrimPrefix(c.storage.URL(), "http://"))
+		beam.PipelineOptions.Set("storage_emulator", c.address)
 		if _, err := runnerlib.Execute(context.Background(), p, workers.endpoint, &runnerlib.JobOptions{Name: j.Name, Worker: worker}, false); err != nil {
 			return "JOB_STATE_FAILED", []string{"Workflow failed.", err.Error()}
 		}

@@ -54,7 +54,7 @@ func TestTrainingOnDataflow(t *testing.T) {
 			t.Errorf("%s is another than that of the direct runner", name)
 		}
 	}
-	for _, name := range c.names(t, "") {
+	for _, name := range c.names("") {
 		if strings.Contains(name, ".bochner-") {
 			t.Errorf("left in the bucket: %s", name)
 		}
@@ -148,7 +148,7 @@ func TestGraphsAreSmall(t *testing.T) {
 		t.Fatalf("%d jobs", len(c.jobs))
 	}
 	most := 0
-	for _, name := range c.names(t, ".bochner-model/") {
+	for _, name := range c.names(".bochner-model/") {
 		if strings.Contains(name, "/pass-") {
 			var file struct {
 				Pass struct{ Shards []json.RawMessage }
@@ -165,7 +165,7 @@ func TestGraphsAreSmall(t *testing.T) {
 	for _, j := range c.jobs {
 		c.smallGraph(t, j)
 	}
-	if names := c.names(t, "model/"); len(names) > 0 {
+	if names := c.names("model/"); len(names) > 0 {
 		t.Errorf("a job that failed made %v", names)
 	}
 }
@@ -182,7 +182,7 @@ func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
 	data := c.put("train.csv", read(t, dir, "train.csv"))
 	args := []string{"--job=train", "--data=" + data, "--label=y", "--search=none", "--features=64", "--lambda=1e-6", "--model=gs://" + testBucket + "/model"}
 	r := run(t, dir, append(args, c.flags("--template_location", "gs://"+testBucket+"/staging/job_object", "--worker_machine_type", "n2-highmem-8")...)...)
-	if r.code != 0 || len(c.jobs) != 0 || len(c.names(t, "model/")) != 0 {
+	if r.code != 0 || len(c.jobs) != 0 || len(c.names("model/")) != 0 {
 		t.Fatalf("exit code %d, %d jobs\n%s", r.code, len(c.jobs), r.stderr)
 	}
 	j := new(df.Job)
@@ -289,7 +289,7 @@ func TestRefusalsOfDataflow(t *testing.T) {
 			t.Errorf("%v: exit code %d, want 2 and %q\n%s", test.args, r.code, test.says, r.stderr)
 		}
 	}
-	if names := c.names(t, "staging/"); len(names) > 0 || len(c.jobs) > 0 {
+	if names := c.names("staging/"); len(names) > 0 || len(c.jobs) > 0 {
 		t.Errorf("staged %v, %d jobs", names, len(c.jobs))
 	}
 }

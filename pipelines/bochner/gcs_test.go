@@ -502,9 +502,9 @@ func TestThousandsOfFiles(t *testing.T) {
 		}
 	}
 	plan(filepath.Join(tables, "part-*.csv"))
-	plan("gs://" + gcstest.Many + "/part-*.csv")
+	plan("gs://" + gcstest.Bucket + "/part-*.csv")
 	s.rules(t, gcstest.Rules{Delay: 20 * time.Millisecond}) // as far as a data centre is
-	plan("gs://" + gcstest.Many + "/part-*.csv")
+	plan("gs://" + gcstest.Bucket + "/part-*.csv")
 
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "full.csv")
 	write(t, empty, fmt.Sprintf("part-%05dx.csv", n/2), read(t, dir, "full.csv"))

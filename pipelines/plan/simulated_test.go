@@ -131,7 +131,7 @@ func TestPlansSayWhatASimulatedClusterDoes(t *testing.T) {
 				continue // the largest is enough
 			}
 			name := fmt.Sprintf("%s, %d readers", c.name, readers)
-			o := training.Options{Model: "gs://many/" + strings.ReplaceAll(name, " ", "-"), Search: tuning.NoSearch}
+			o := training.Options{Model: "gs://bucket/" + strings.ReplaceAll(name, " ", "-"), Search: tuning.NoSearch}
 			o.Data.Data, o.Data.Label = []string{dir + "/*.csv"}, "y"
 			o.Job.Engine.Runner, o.Job.Engine.Lanes = "simulated", readers
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda

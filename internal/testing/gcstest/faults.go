@@ -2,6 +2,7 @@ package gcstest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -174,10 +175,7 @@ func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request,
 	f.mu.Lock()
 	before := f.before
 	f.mu.Unlock()
-	name := q.from.name
-	if q.to.name != "" {
-		name = q.to.name
-	}
+	name := cmp.Or(q.to, q.name)
 	if before != nil {
 		before(q.kind, name)
 	}

@@ -18,11 +18,12 @@ func Main(args []string) {
 		"`address` to serve on; with port 0 a free one is taken and printed")
 	share := flags.Float64("faults", 0, "`share` of the requests that fail, 0 to 1")
 	from := flags.String("fill", "", "`directory` whose files are in the bucket from the beginning")
-	many := flags.Int("many", 0, "`number` of the tables in the bucket many, part-*.csv")
+	many := flags.Int("many", 0, "`number` of small tables in the bucket, part-*.csv")
 	seed := flags.Uint64("seed", 1, "`seed` of the choice which fail")
 	flags.Parse(args)
-	s, err := New()
-	if err == nil && *from != "" {
+	s := New()
+	var err error
+	if *from != "" {
 		err = fill(s, *from)
 	}
 	if err == nil {
@@ -63,15 +64,13 @@ func fill(s *Server, dir string) error {
 	})
 }
 
-// fillMany puts tables of ten rows into the bucket many.
+// fillMany puts tables of ten rows into the bucket.
 func fillMany(s *Server, n int) {
-	tables := map[string][]byte{}
 	for i := range n {
 		text := []byte("x,z,y\n")
 		for j := range 10 {
 			text = fmt.Appendf(text, "%d,%d,%d\n", i%97, (i+7*j)%101, (i+j)%2)
 		}
-		tables[fmt.Sprintf("part-%05d.csv", i)] = text
+		s.Fill(fmt.Sprintf("part-%05d.csv", i), text)
 	}
-	s.FillMany(tables)
 }

@@ -389,12 +389,12 @@ func TestDirectoriesOfObjects(t *testing.T) {
 func TestPagesOfObjects(t *testing.T) {
 	s := server(t)
 	const n = 12_345
-	objects := map[string][]byte{"part-none/x": nil, "other": nil}
+	s.Fill("part-none/x", nil)
+	s.Fill("other", nil)
 	for i := range n {
-		objects[fmt.Sprintf("part-%d", i)] = nil
+		s.Fill(fmt.Sprintf("part-%d", i), nil)
 	}
-	s.FillMany(objects)
-	got, err := storage.List(ctx, "gs://"+gcstest.Many+"/part-*")
+	got, err := storage.List(ctx, "gs://"+gcstest.Bucket+"/part-*")
 	if err != nil || len(got) != n {
 		t.Fatalf("%d objects of %d: %v", len(got), n, err)
 	}
