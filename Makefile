@@ -3,7 +3,7 @@
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME    = 60s
-GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacedInMidRun|StorageHasFailed|ThousandsOf
+GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacingData|StorageHasFailed|ThousandsOf
 
 # All but the race detector goes without cgo, so that tests and the binary share what is compiled.
 export CGO_ENABLED = 0
@@ -51,7 +51,7 @@ test-honest: ## held-out figures of coin flips by row, group, fold and time for 
 	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'Group|Interval|AsCertain|GatesKeep' ./models/paired ./models/score
 
 test-faults: ## fail, kill and cut off jobs at every call to the file system, and race runs over one name (about half an hour)
-	BOCHNER_FAULTS=all go test -count 1 -timeout 120m -v -run 'WhateverFails|DamagedState' ./pipelines
+	BOCHNER_FAULTS=all go test -count 1 -timeout 120m -v -run 'AnyFaultLeaves|DamagedState' ./pipelines
 	BOCHNER_TRIES=50 go test -count 1 -timeout 60m -v -run 'OneName|StoppedRun' ./pipelines/bochner
 
 .PHONY: test-faults
@@ -94,10 +94,10 @@ test-flink: build ## run jobs on a Flink cluster of this machine (takes Java 17 
 	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'Flink$$|FlinkGoesOnWithout|StreamOnFlink|CountersOfFlink' -v ./pipelines/bochner
 
 bench-runners: build ## measure what a job costs by runner, Flink among them (takes Java 17 and Maven; DATA=DIR adds MNIST)
-	BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 60m -v -run WhatAJobCosts ./pipelines/bochner
+	BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 60m -v -run CostOfJobs ./pipelines/bochner
 	for managers in 1 2 4; do \
 		BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -task_managers $$managers -slots 1 -program build/bochner \
-			go test -count 1 -timeout 60m -v -run WhatAJobCosts ./pipelines/bochner || exit 1; \
+			go test -count 1 -timeout 60m -v -run CostOfJobs ./pipelines/bochner || exit 1; \
 	done
 
 .PHONY: test-flink test-latency bench-runners

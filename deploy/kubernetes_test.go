@@ -260,7 +260,7 @@ var (
 	stateReasons = []string{"BackoffLimitExceeded", "DeadlineExceeded", "Evicted"}
 )
 
-func TestAlertsAskForWhatKubeStateMetricsExports(t *testing.T) {
+func TestAlertsUseExportedMetrics(t *testing.T) {
 	rule := find[prometheusRule](t, manifests(t, "k8s/alerts.yaml"), "bochner-retrain")
 	metric, label := regexp.MustCompile(`\bkube_\w+(\{[^}]*\})?`), regexp.MustCompile(`(\w+)=~?"([^"]*)"`)
 	for _, r := range rule.Spec.Groups[0].Rules {

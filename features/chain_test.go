@@ -133,7 +133,7 @@ func TestChainIsSafeForConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-func TestChainKernelIsThatOfTheLastStepOnScaledRows(t *testing.T) {
+func TestChainKernelMatchesTheLastStepOnScaledRows(t *testing.T) {
 	x := sample(2)
 	y := oneByOne(t, steps[:3], x, 2)
 	want := steps[3].Kernel(y[:in], y[in:])

@@ -31,7 +31,7 @@ func save(t *testing.T, m *Model) (dir string) {
 	return dir
 }
 
-func TestLoadReturnsWhatWasSaved(t *testing.T) {
+func TestSaveLoadRoundTrips(t *testing.T) {
 	for _, m := range []*Model{classifier(t), regressor(t)} {
 		dir := save(t, m)
 		if err := os.WriteFile(filepath.Join(dir, "report.html"), []byte("of a later version"), 0o666); err != nil {
@@ -228,7 +228,7 @@ func TestAFaultOfStorageIsNoBadModel(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoModelDirectoryIsABadModel(t *testing.T) {
+func TestOtherDirectoriesAreBadModels(t *testing.T) {
 	dir := t.TempDir()
 	inPlace := filepath.Join(dir, "in place")
 	if err := os.MkdirAll(filepath.Join(inPlace, ManifestFile), 0o777); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
-func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
+func TestBoundsAccompanyMeasurements(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
 	compare := func(k kernel.Options, all bool) (*evaluate.KernelResult, error) {
 		return evaluate.CompareKernel(jobtest.Ctx, evaluate.KernelOptions{

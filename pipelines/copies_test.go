@@ -128,7 +128,7 @@ func TestRegressionOnTenLevels(t *testing.T) {
 
 // Copies in several folds share the rounding of their features, by which weights could
 // tell levels apart that the features of a prediction hardly do. So λ stays above that.
-func TestHeldOutErrorsOfCopiesAreThoseOfPredictions(t *testing.T) {
+func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var level [10]float64
 	for k := range level {

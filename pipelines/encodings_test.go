@@ -63,7 +63,7 @@ func errorOn(t *testing.T, r *TrainResult, lines []string) float64 {
 }
 
 // Labels that a coin has tossed stay unknown, however few rows of a level there are.
-func TestTargetStatisticsOfCoinFlipsAreThoseOfChance(t *testing.T) {
+func TestTargetStatisticsOfCoinFlipsMatchChance(t *testing.T) {
 	const n, levels, others = 4000, 1000, 2000
 	test := levelRows(others, levels, 0.5, 2)
 	for _, name := range []string{"ridge", "ridge, one λ", "svm", "svm, patience", "sgd, platt"} {
@@ -78,7 +78,7 @@ func TestTargetStatisticsOfCoinFlipsAreThoseOfChance(t *testing.T) {
 }
 
 // With four rows of a level, a number for each level says little, and the labels of the others much.
-func TestTargetStatisticsFindWhatLevelsCannot(t *testing.T) {
+func TestTargetStatisticsFindMoreThanLevels(t *testing.T) {
 	const n, levels = 4000, 1000
 	test := levelRows(2000, levels, 0.02, 2)
 	for _, name := range []string{"ridge", "svm"} {

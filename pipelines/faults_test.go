@@ -195,7 +195,7 @@ type outcomes struct{ faults, absent, whole, hidden, resumed int }
 // Whatever call to the file system fails, and wherever a job is killed or loses its
 // power: what it makes is whole and right, or absent and the job has failed; and the
 // same job, run again, makes it whole. `make test-faults` tries every call.
-func TestWhateverFailsTheOutputIsWholeOrAbsent(t *testing.T) {
+func TestAnyFaultLeavesTheOutputWholeOrAbsent(t *testing.T) {
 	for _, j := range faultJobs(t) {
 		t.Run(j.name, func(t *testing.T) {
 			for i, w := range ways {

@@ -323,7 +323,7 @@ func TestAForgetThatWasStoppedForgetsOnce(t *testing.T) {
 
 // Whoever has the sums and the rows can verify a certificate. Whoever has the certificate and the recipe alone cannot
 // tell whether a row was forgotten. The certificate does not hold for sums without the rows.
-func TestACertificateTellsOnlyThoseWhoHaveTheSumsWhichRowsItIsOf(t *testing.T) {
+func TestACertificateDoesNotRevealItsRows(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate, o.SaveSums = dir+"/proof", dir+"/less"

@@ -57,7 +57,7 @@ func trainedModel(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *
 
 // The held-out error that one pass finds for every fold at once is that of a model
 // trained on the rows of the other folds, on the rows of the fold.
-func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
+func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	const folds, seed = 5, 3
 	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
@@ -131,7 +131,7 @@ func scored(t *testing.T, m *models.Model, lines []string) (wrong int64, mse flo
 // The errors of rows held out in the table are those of a model that was trained without
 // them and predicts them: of classes exactly, of numbers as far as their grid, which is
 // that of other rows, rounds them alike.
-func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
+func TestScoredErrorsMatchPredictions(t *testing.T) {
 	const folds, seed = 4, 3
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
 		lines := jobtest.Made(t, set, 300, 1)

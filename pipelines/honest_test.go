@@ -96,7 +96,7 @@ var fewHonest = []string{
 
 // Whatever kernel and learner: each held-out error on labels of a coin is 50 %, and
 // calibrated probabilities know no more than chance, nor do they claim to.
-func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
+func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 	const d = 12
 	test := coins(2000, d, 2)
 	all := os.Getenv("BOCHNER_HONEST") != ""

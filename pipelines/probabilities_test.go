@@ -54,7 +54,7 @@ func scoresOf(t *testing.T, m *models.Model, lines []string) (scores []float32, 
 
 // The curves are those of a model that was trained without the rows of the first
 // fold, by its scores of these rows; the weights are what they are without them.
-func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
+func TestCalibrationUsesHeldOutRows(t *testing.T) {
 	const seed = 3
 	lines := jobtest.Made(t, "moons", 400, 1)
 	train, held := []string{lines[0]}, []string(nil)

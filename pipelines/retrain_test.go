@@ -19,7 +19,7 @@ import (
 )
 
 // What models that are fitted to sums cannot have is refused on the first night, whose model could.
-func TestRetrainingRefusesWhatSumsDoNotHave(t *testing.T) {
+func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	dir := t.TempDir()
 	for flag, set := range map[string]func(*TrainOptions){
 		"--calibrate": func(o *TrainOptions) { o.Calibrate = "platt" },

@@ -114,7 +114,7 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 }
 
 // What is set is not searched.
-func TestWhatIsSetIsNotSearched(t *testing.T) {
+func TestSetFlagsAreNotSearched(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 100, 3)
 	for name, set := range map[string]func(o *TrainOptions){
 		"width":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Width: 2}, nil },
@@ -201,7 +201,7 @@ func TestASearchEndsWithTheTime(t *testing.T) {
 }
 
 // Where a search does not apply the model is that of a training without one, and a note says why.
-func TestWithoutASearchTheModelIsThatOfNone(t *testing.T) {
+func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 	friedman := jobtest.Made(t, "friedman", 100, 3)
 	var two, wide, few []string
 	for i, line := range friedman {

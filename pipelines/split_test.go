@@ -65,7 +65,7 @@ var fewSplits = []string{
 }
 
 // Coin flips of groups cannot be learned, whatever is held out with its group: by rows each figure would be near 0.
-func TestHeldOutFiguresOfGroupsAreThoseOfChance(t *testing.T) {
+func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 	const groups, each, d = 150, 6, 6
 	all := os.Getenv("BOCHNER_HONEST") != ""
 	for split, set := range splits {
@@ -166,7 +166,7 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 }
 
 // The rule is part of the recipe: sums of parts of the data, in any cut, lead to the model that training by the recipe has.
-func TestSumsKeepWhatAssignsRowsToFolds(t *testing.T) {
+func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	lines := patients(40, 5, 3, 2)
 	for name, set := range splits {
 		dir := t.TempDir()

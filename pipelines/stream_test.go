@@ -215,7 +215,7 @@ func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
 	b.counted()
 }
 
-func TestAStreamNamesWhatHasNoPredictions(t *testing.T) {
+func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)
 	jobtest.Write(t, b.path("in"), "rows.csv", "id,a,b\nx,1,2\ny,oops,3\n")
@@ -307,7 +307,7 @@ func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
 }
 
 // Names that are gone for a while come back with other names and another model: what has predictions is not done again.
-func TestAStreamKnowsByItsOutputsWhatIsDone(t *testing.T) {
+func TestAStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
@@ -387,7 +387,7 @@ func (o *opening) Open(name string) (disk.File, error) {
 
 // Neither its absence nor what is there in its place says anything about a file that was listed: it has no dead letter,
 // and predictions when it is back.
-func TestAFileThatIsMovedAwayBeforeItIsReadHasNoDeadLetter(t *testing.T) {
+func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 	for what, place := range map[string]func(name string) error{
 		"nothing":      func(string) error { return nil },
 		"a directory":  func(name string) error { return os.Mkdir(name, 0o777) },
@@ -416,7 +416,7 @@ func TestAFileThatIsMovedAwayBeforeItIsReadHasNoDeadLetter(t *testing.T) {
 }
 
 // Entries that cannot be read are counted and noted; files are predicted, and nothing of a file outside is shown.
-func TestWhatAStreamCannotReadWaits(t *testing.T) {
+func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)
 	jobtest.Write(t, b.dir, "secret.csv", "id,a,b\nsecret,1,2\n")

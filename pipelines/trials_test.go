@@ -53,7 +53,7 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 }
 
 // The rows that end the rounds choose the best of them, which is better on these rows than on others.
-func TestTheHeldOutErrorOfPatienceIsCalledTheSmallestOfItsRounds(t *testing.T) {
+func TestPatienceReportsTheSmallestErrorAsSuch(t *testing.T) {
 	const caveat = "%d rounds on these rows, so the error on new rows may be larger"
 	for perJob := range 3 {
 		for patience := range 3 {

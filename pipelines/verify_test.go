@@ -112,7 +112,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 	}
 }
 
-func TestAModelThatGoesOnFromAnotherHasACertificateOfItsOwn(t *testing.T) {
+func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
 	train := func(model string, change func(*TrainOptions)) {

@@ -63,7 +63,7 @@ func TestFailuresAndPanicsAreNotCached(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotAskedForLongestGoesFirst(t *testing.T) {
+func TestLeastRecentlyUsedGoesFirst(t *testing.T) {
 	loads := map[string]int{}
 	c := Cache[string]{Size: 2}
 	for _, name := range []string{"a", "b", "a", "c", "a", "b"} { // c drives b out, b drives c out

@@ -30,7 +30,7 @@ var hardTexts = []string{
 	strings.Repeat("long ", 3000) + "end",
 }
 
-func TestFaultsSurviveWhatRunnersDoToText(t *testing.T) {
+func TestFaultsSurviveRunnersText(t *testing.T) {
 	for _, text := range hardTexts {
 		for _, kind := range []FaultKind{DataFault, StorageFault, ModelFault, InternalFault} {
 			err := NewFault(kind, errors.New(text))

@@ -47,7 +47,7 @@ func (l *logged) Log(_ context.Context, _ beamlog.Severity, _ int, message strin
 	l.lines = append(l.lines, message)
 }
 
-func TestWorkersLogWhatTheyReadWithFields(t *testing.T) {
+func TestWorkersLogReadFilesWithFields(t *testing.T) {
 	var heard logged
 	beamlog.SetLogger(&heard)
 	defer beamlog.SetLogger(&logged{})

@@ -56,7 +56,7 @@ func committed(r beam.PipelineResult) map[string]int64 {
 
 // Runners show what became of the rows: what their counters say is what is in the files, also where
 // stripes read them several times.
-func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
+func TestCountersAccountForRows(t *testing.T) {
 	const n, bad = 20_000, 37
 	ctx := context.Background()
 	d, size := tableWithBadRows(t, n, bad)

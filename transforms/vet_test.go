@@ -129,7 +129,7 @@ type strangerFn struct{}
 
 func (strangerFn) ProcessElement([]byte) {}
 
-func TestVetSeesWhatIsNotRegistered(t *testing.T) {
+func TestVetFindsUnregisteredTypes(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	beam.ParDo0(s, strangerFn{}, beam.Impulse(s))
 	if e, err := vet.Evaluate(context.Background(), p); err != nil || !e.RequiresRegistrations() {

@@ -270,7 +270,7 @@ func TestPointwiseBoundHolds(t *testing.T) {
 
 // σ_p² = E[ωᵀω] of each kernel that has it. The fourth moment is finite too where ν > 2,
 // so that the mean has a standard error.
-func TestSecondMomentsAreThoseOfTheFrequencies(t *testing.T) {
+func TestSecondMomentsMatchTheFrequencies(t *testing.T) {
 	const d, n, width = 3, 100000, 0.5
 	for _, r := range []interface {
 		features.Recipe

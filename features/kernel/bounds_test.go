@@ -29,7 +29,7 @@ func TestBoundsAreTheFormulas(t *testing.T) {
 
 // Sutherland and Schneider (2015), Propositions 1 and 2: exp(−Dε²/(8(d+2))) with D paired
 // features, exp(−Dε²/(32(d+1))) with D of the offset form.
-func TestExponentsAreThoseOfThePropositions(t *testing.T) {
+func TestExponentsMatchThePropositions(t *testing.T) {
 	const epsilon = 0.125
 	for _, d := range []int{1, 10, 784} {
 		for paired, want := range map[bool]float64{true: 8 * float64(d+2), false: 32 * float64(d+1)} {

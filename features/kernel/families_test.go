@@ -87,7 +87,7 @@ func TestAllFamiliesAreRegistered(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreThoseOfTheZeroValue(t *testing.T) {
+func TestDefaultsMatchTheZeroValue(t *testing.T) {
 	for name, zero := range families(t) {
 		f, err := kernel.Lookup(name)
 		if err != nil {

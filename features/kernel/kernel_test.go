@@ -24,7 +24,7 @@ func TestFamiliesAreFoundByNameAndAlias(t *testing.T) {
 	}
 }
 
-func TestWidthsReadWhatTheyWrite(t *testing.T) {
+func TestWidthsRoundTrip(t *testing.T) {
 	for text, want := range map[string]kernel.Width{"median": kernel.Median, "scale": kernel.Scale, "7": 7, "1e-05": 1e-5} {
 		var w kernel.Width = 99
 		if err := w.UnmarshalText([]byte(text)); err != nil || w != want {

@@ -52,7 +52,7 @@ func TestKernelIsTheInnerProductOfFeatures(t *testing.T) {
 	}
 }
 
-func TestGridIsWithinHalfAStepAndCountsWhatIsFarBeyond(t *testing.T) {
+func TestGridIsWithinHalfAStepAndCountsFarValues(t *testing.T) {
 	const n, d = 37, 19
 	x := normals(n * d)
 	x[5], x[60] = 1e9, float32(math.NaN())

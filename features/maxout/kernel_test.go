@@ -18,7 +18,7 @@ func hermite(i, q int) float64 {
 }
 
 // Values known in closed form (David & Nagaraja, Order Statistics, 3rd ed., §3.2 and exercises).
-func TestMomentsAreThoseOfTheTables(t *testing.T) {
+func TestMomentsMatchTheTables(t *testing.T) {
 	third := math.Asin(1.0 / 3)
 	for _, c := range []struct {
 		name       string

@@ -86,7 +86,7 @@ func describe(x []float32) (mean, variance float64, low, high float32) {
 	return mean, variance, slices.Min(x), slices.Max(x)
 }
 
-func TestStatisticsAreThoseOfTheNumbers(t *testing.T) {
+func TestStatisticsMatchTheNumbers(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
 	for _, o := range []ColumnOptions{{}, {Encode: Indicators, Weight: DefaultTextWeight}, {Weight: 0.3}, {Encode: Counts}} {

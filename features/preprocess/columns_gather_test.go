@@ -72,7 +72,7 @@ func kernels(t *testing.T, d int) map[string]features.Recipe {
 }
 
 // Gathering rows of weights gives the features of the whole rows, bit for bit.
-func TestGatheredFeaturesAreThoseOfWholeRows(t *testing.T) {
+func TestGatheredFeaturesMatchWholeRows(t *testing.T) {
 	const n = 150
 	for _, levels := range []int{3, 40} {
 		x := wideRows(rand.New(rand.NewPCG(1, uint64(levels))), n, levels)

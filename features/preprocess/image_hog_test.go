@@ -123,7 +123,7 @@ func TestHoGEqualsItsDefinition(t *testing.T) {
 	}
 }
 
-func TestHoGOfColourIsThatOfTheGrayImage(t *testing.T) {
+func TestHoGOfColourMatchesTheGrayImage(t *testing.T) {
 	s := ImageShape{Height: 12, Width: 9, Channels: 3, Planar: true}
 	x := pixels(s, 2)
 	g := Gray{Shape: s}

@@ -317,7 +317,7 @@ func TestBudgetBeyondTheFeaturesIsAnError(t *testing.T) {
 	}
 }
 
-func TestCanonicalFormsJoinWhatIsEqual(t *testing.T) {
+func TestCanonicalFormsJoinEqualNodes(t *testing.T) {
 	book, err := newCodebook(mustCompile(t, goldenMixed), RFS)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhoIsListedKeepsTheEnvironmentAndOthersGetWhatIsMissing(t *testing.T) {
+func TestEmulatorKeepsSetVariables(t *testing.T) {
 	const users = "root:x:0:0:root:/root:/bin/sh\n+::::::\nann:x:1000:1000::/home/ann:\n"
 	for _, test := range []struct{ uid, user, home, wantUser, wantHome string }{
 		{"1000", "", "", "", ""},

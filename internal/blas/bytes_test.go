@@ -49,7 +49,7 @@ func TestQuantizeRoundsToEvenAndCounts(t *testing.T) {
 	})
 }
 
-func TestQuantizeIsThatOfTheTwin(t *testing.T) {
+func TestQuantizeMatchesTheTwin(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, s := range []struct{ n, d int }{{0, 4}, {1, 1}, {3, 16}, {4, 16}, {5, 17}, {7, 48}, {8, 47}, {1023, 33}, {1024, 16}} {
 			const bound = 2.7
@@ -130,7 +130,7 @@ func TestResetClears(t *testing.T) {
 	mustPanic(t, "column 5", func() { b.At(0, 5) })
 }
 
-func TestDotAndAxpyAreThoseOfTheTwin(t *testing.T) {
+func TestDotAndAxpyMatchTheTwin(t *testing.T) {
 	for n := range 300 {
 		r := random(uint64(n))
 		x, checkX := guarded[float32](t, n)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDistancesAreThoseOfTheirDefinition(t *testing.T) {
+func TestDistancesMatchTheirDefinition(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, n := range []int{0, 1, 3, 4, 5, 33, 70} {

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestAssemblyIsWhatTheGeneratorWrites runs when the generator's own modules are
+// TestAssemblyMatchesTheGenerator runs when the generator's own modules are
 // at hand; it does not download them. BLAS_GENERATE=1 makes that a failure.
-func TestAssemblyIsWhatTheGeneratorWrites(t *testing.T) {
+func TestAssemblyMatchesTheGenerator(t *testing.T) {
 	goTool := func(env string, args ...string) ([]byte, error) {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = "_asm"

@@ -175,7 +175,7 @@ func TestTargetsAreExact(t *testing.T) {
 	})
 }
 
-func TestSumsRefuseWhatIsOutOfRange(t *testing.T) {
+func TestSumsRefuseValuesOutOfRange(t *testing.T) {
 	b := NewBytes(3)
 	b.Reset(2)
 	r := make([]float64, 6)

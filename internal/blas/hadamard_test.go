@@ -33,7 +33,7 @@ func TestHadamardIsTheMatrixOfSigns(t *testing.T) {
 	})
 }
 
-func TestHadamardIsThatOfTheTwin(t *testing.T) {
+func TestHadamardMatchesTheTwin(t *testing.T) {
 	for d := 1; d <= 1<<14; d *= 2 {
 		n := 1 + 3*1024/d
 		was := normals[float32](random(uint64(d)), n*d)
@@ -98,7 +98,7 @@ func TestAffineRoundsOnce(t *testing.T) {
 	}
 }
 
-func TestTurnsOfVectorsAreThoseOfTheTwin(t *testing.T) {
+func TestTurnsOfVectorsMatchTheTwin(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 15, 16, 17, 31, 32, 33, 255, 256, 257, 272, 511, 700} {
 		was := normals[float32](random(uint64(n)), n)
 		wantCos, wantSin := make([]float32, n), make([]float32, n)

@@ -40,7 +40,7 @@ func TestTheEnvironmentForcesALevel(t *testing.T) {
 	}
 }
 
-func TestSetLevelTellsWhatThereIs(t *testing.T) {
+func TestSetLevelListsLevels(t *testing.T) {
 	was := Level()
 	err := SetLevel("mmx")
 	if err == nil || !strings.Contains(err.Error(), `"mmx"`) || !strings.Contains(err.Error(), "go") {

@@ -22,7 +22,7 @@ func TestMakeGivesZerosFromALineOn(t *testing.T) {
 	}
 }
 
-func TestMakeEachGivesWhatMakeGives(t *testing.T) {
+func TestMakeEachMatchesMake(t *testing.T) {
 	for range 2 { // the second time in memory that the first has had
 		lengths := []int{1, 0, large/8 - 1, large / 8, 3*large + 5}
 		for i, s := range MakeEach[float64](lengths) {

@@ -73,7 +73,7 @@ func TestRunsAreTheLowerTriangle(t *testing.T) {
 	}
 }
 
-func TestSymmetricBytesIsWhatItHolds(t *testing.T) {
+func TestSymmetricBytesMatchesTheAllocation(t *testing.T) {
 	for _, n := range []int{100, TileDim, 2*TileDim + 77} {
 		for _, k := range []int{1, atOnce, 3 * atOnce} {
 			s := NewSymmetric(n)

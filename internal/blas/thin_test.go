@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestScoresAreThoseOfTheTwin(t *testing.T) {
+func TestScoresMatchTheTwin(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 5, 7, 23, 24, 31} {
 		for _, d := range []int{0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100} {
 			for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 10} {
@@ -31,7 +31,7 @@ func TestScoresAreThoseOfTheTwin(t *testing.T) {
 	}
 }
 
-func TestGradientsAreThoseOfTheTwin(t *testing.T) {
+func TestGradientsMatchTheTwin(t *testing.T) {
 	for _, n := range []int{1, 3, 31, 32, 33, 70} {
 		for _, d := range []int{1, 15, 16, 17, 63, 64, 65, 100, thinCols - 1, thinCols + 37} {
 			for _, k := range []int{1, 2, 3, 4, 7, 10} {

@@ -8,7 +8,7 @@ import (
 )
 
 // A factor in tiles is that of the square, bit for bit, and so are solutions; a bad pivot is the same: on any number of threads.
-func TestAFactorInTilesIsThatOfTheSquare(t *testing.T) {
+func TestAFactorInTilesMatchesTheSquare(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for _, d := range []int{1, 31, TileDim - 1, TileDim, TileDim + 1, 2*TileDim + 200, 3*TileDim + 65} {
 		const k = 3

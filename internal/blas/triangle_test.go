@@ -73,7 +73,7 @@ func TestTriangleSolves(t *testing.T) {
 	}
 }
 
-func TestTriangleBytesIsWhatItHolds(t *testing.T) {
+func TestTriangleBytesMatchesTheAllocation(t *testing.T) {
 	const n = 2*triangleRows + 77
 	a, _ := definite32(n)
 	var have int64

@@ -105,7 +105,7 @@ func mustBePadded(t *testing.T, b *Bytes) {
 	}
 }
 
-func TestEndingsAreThoseOfTheTwin(t *testing.T) {
+func TestEndingsMatchTheTwin(t *testing.T) {
 	for _, s := range mulSizes {
 		r := random(uint64(s.n + 1000*s.in))
 		w, bias := normals[float32](r, s.out*s.in), normals[float32](r, s.out)

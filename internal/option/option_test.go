@@ -218,7 +218,7 @@ func TestBytesAreNumbersOrSizes(t *testing.T) {
 	}
 }
 
-func TestWrongSaysWhatIsWrong(t *testing.T) {
+func TestWrongNamesTheFault(t *testing.T) {
 	for _, c := range []struct{ kind, text, want string }{
 		{"int", "x", `"x" is not a whole number`},
 		{"uint64", "-1", `"-1" is not a whole number from 0 up`},

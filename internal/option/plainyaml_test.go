@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsDeepOrLargeTakesLittleMemory(t *testing.T) {
+func TestDeepOrLargeInputTakesLittleMemory(t *testing.T) {
 	for _, deep := range []string{"[", "- ", "{a: ", "? ", "a: ", "[{a: ", "- a:\n  ", "? [] : ", "a: &a [", "*a,"} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -33,7 +33,7 @@ func TestThingsAreFoundByNameAliasAndOptions(t *testing.T) {
 	}
 }
 
-func TestWhatIsTakenOrUnknownPanics(t *testing.T) {
+func TestTakenAndUnknownNamesPanic(t *testing.T) {
 	r := NewRegistry[int]("number")
 	r.Add(1, &small{}, "one", "un")
 	for want, f := range map[string]func(){

@@ -40,7 +40,7 @@ func packed(t *testing.T, content []byte) map[Block][]byte {
 	return out
 }
 
-func TestBlocksHoldWhatWasCompressed(t *testing.T) {
+func TestBlocksRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var z Blocks
 	seen := 0

@@ -101,7 +101,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-func TestReadsWhatTheToolsWrite(t *testing.T) {
+func TestReadsFilesOfTheTools(t *testing.T) {
 	for want, s := range map[Kind]string{Gzip: goldenGzip, Zstd: goldenZstd} {
 		b, kind, err := readAll(bytes.NewReader(unhex(t, s)))
 		if string(b) != "bochner\n" || kind != want || err != nil {

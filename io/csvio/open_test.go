@@ -71,7 +71,7 @@ func TestReadLayoutFindsSeparatorHeaderAndLabel(t *testing.T) {
 	}
 }
 
-func TestReadLayoutErrorsSayWhatToDo(t *testing.T) {
+func TestReadLayoutErrorsSuggestAFix(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		opts Hints

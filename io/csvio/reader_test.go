@@ -97,7 +97,7 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 	}
 }
 
-func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
+func TestBadRowsNameFaultAndPosition(t *testing.T) {
 	l := Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"age", "work class", "y"}, Label: 2, Features: []int{0, 1}}}
 	for _, c := range []struct{ rec, want string }{
 		{"1,1.2.3,y", `1:2: column "work class": "1.2.3" is not a number`},

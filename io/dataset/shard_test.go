@@ -187,7 +187,7 @@ func TestABadRowBeforeACutIsNotReadAgain(t *testing.T) {
 	}
 }
 
-func TestLinesOfBadRowsAreThoseOfTheFile(t *testing.T) {
+func TestLinesOfBadRowsMatchTheFile(t *testing.T) {
 	var text strings.Builder
 	var want []int64
 	text.WriteString("x,y\n")

@@ -38,7 +38,7 @@ func TestChoiceFindsFeaturesAndRoles(t *testing.T) {
 	}
 }
 
-func TestChoiceErrorsSayWhatToDo(t *testing.T) {
+func TestChoiceErrorsSuggestAFix(t *testing.T) {
 	names := strings.Split("age,height,age,y", ",")
 	for _, c := range []struct {
 		choice Choice

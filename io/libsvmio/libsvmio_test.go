@@ -64,7 +64,7 @@ func TestAppendReadsPairs(t *testing.T) {
 	}
 }
 
-func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
+func TestBadRowsNameFaultAndPosition(t *testing.T) {
 	for _, c := range []struct {
 		rec  string
 		dim  int

@@ -25,7 +25,7 @@ func encode[T Number](t *testing.T, v []T, shape ...int) []byte {
 }
 
 // NumPy 2 writes these bytes for numpy.save(np.array([[1, 2.5]], '<f4')).
-func TestBytesAreThoseOfNumPy(t *testing.T) {
+func TestBytesMatchNumPy(t *testing.T) {
 	want := "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" +
 		strings.Repeat(" ", 118-len("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }")-1) + "\n" + "\x00\x00\x80?\x00\x00 @"
 	if got := encode(t, []float32{1, 2.5}, 1, 2); string(got) != want {
@@ -33,7 +33,7 @@ func TestBytesAreThoseOfNumPy(t *testing.T) {
 	}
 }
 
-func TestReadReturnsWhatWasWritten(t *testing.T) {
+func TestWriteReadRoundTrips(t *testing.T) {
 	for rows := range 5 {
 		v := make([]float32, rows*3000)
 		for i := range v {

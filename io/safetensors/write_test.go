@@ -67,7 +67,7 @@ func file(header string, data int) []byte {
 
 func read(b []byte) (*File, error) { return Read(bytes.NewReader(b), int64(len(b))) }
 
-func TestBytesAreThoseOfTheReferenceImplementation(t *testing.T) {
+func TestBytesMatchTheReferenceImplementation(t *testing.T) {
 	want := golden(t)
 	tensors := goldenTensors()
 	for range 20 {
@@ -180,7 +180,7 @@ func TestNamesAndMetadataMakeTheRoundTrip(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
+func TestWriteRefusesUnreadableContent(t *testing.T) {
 	for want, c := range map[string]struct {
 		meta    map[string]string
 		tensors []Tensor

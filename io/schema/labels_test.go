@@ -53,7 +53,7 @@ func TestVocabularyDecidesByAllLabels(t *testing.T) {
 	}
 }
 
-func TestIndexRefusesWhatIsNotThere(t *testing.T) {
+func TestIndexRefusesMissingTensors(t *testing.T) {
 	v := NewVocabulary([]string{"1", "3"})
 	for _, l := range []string{"", "2", "one", "1 3", "nan", "1.0000001"} {
 		if i, ok := v.Index([]byte(l)); ok {

@@ -24,7 +24,7 @@ var packageTime = map[string][]string{
 	"y-m-d": {"06-1-2", "2006-1-2", "2006-1-2 15:04"},
 }
 
-func TestTimesAreThoseOfPackageTime(t *testing.T) {
+func TestTimesMatchPackageTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	parsed := 0
 	for i := range 20000 {

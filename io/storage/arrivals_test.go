@@ -149,7 +149,7 @@ func TestAFileThatIsWrittenToAfterItWasDoneIsNotedOnce(t *testing.T) {
 }
 
 // What cannot be read is counted as long as it is there, and noted when it or its reason is new; many share notes.
-func TestWhatCannotBeReadWaitsAndIsNotedOnce(t *testing.T) {
+func TestUnreadableFilesWaitAndAreNotedOnce(t *testing.T) {
 	w := watch(t, "in/*", "in/x*")
 	w.want(9, "[] 0 0 0")
 	w.noted(2, 0, "waiting for "+w.dir+"/in/*: no such file", "in/x*")
@@ -186,7 +186,7 @@ func TestWhatCannotBeReadWaitsAndIsNotedOnce(t *testing.T) {
 }
 
 // A stream that begins while its directory is replaced does not ask of each file whether it is done.
-func TestWhatIsDoneIsKnownAfterBrokenFirstListings(t *testing.T) {
+func TestFinishedFilesAreKnownAfterBrokenListings(t *testing.T) {
 	w := watch(t, "*")
 	w.Done = func(context.Context) (map[string]int64, error) {
 		return map[string]int64{"a": 1 << 62, "b": 1 << 62}, nil
@@ -236,7 +236,7 @@ func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 }
 
 // Files that were returned and are not done after a while are returned again.
-func TestWhatIsNotDoneIsReturnedAgain(t *testing.T) {
+func TestUnfinishedFilesAreReturnedAgain(t *testing.T) {
 	w := watch(t, "*")
 	w.Recheck = time.Minute
 	done := map[string]int64{}

@@ -69,7 +69,7 @@ func TestPatternsMatchByParts(t *testing.T) {
 }
 
 // The standard library's matches are ours, where it can read everything.
-func TestGlobIsThatOfTheStandardLibraryButForHiddenParts(t *testing.T) {
+func TestGlobMatchesTheStandardLibraryExceptHiddenParts(t *testing.T) {
 	below(t, "a/b/c.csv", "a/b/d.csv", "a/c.csv", "e/b/c.csv", "e/f", "c.csv", "g[1]/b/c.csv")
 	for _, pattern := range []string{"*", "*/*", "*/*/*", "a/*", "*/b", "*/b/*.csv", "?/b/[c-d].csv", "a/[^b]*", "*/none/*", "g[[]1]/*/c*", "*.csv", "e/f/*x", "e/*/c.csv"} {
 		want, err := filepath.Glob(pattern)

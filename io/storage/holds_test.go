@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestHoldsTellsWhatWasPublishedFromAllElse(t *testing.T) {
+func TestHoldsRecognisesPublishedContent(t *testing.T) {
 	root := t.TempDir()
 	long := bytes.Repeat([]byte("0123456789abcdef"), 1<<13) // of two whole buffers
 	from := write(t, filepath.Join(root, "from"), string(long))

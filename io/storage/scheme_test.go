@@ -80,7 +80,7 @@ func TestErrorsHaveFields(t *testing.T) {
 	}
 }
 
-func TestAnUnknownSchemeNamesWhatThereIs(t *testing.T) {
+func TestAnUnknownSchemeListsTheSchemes(t *testing.T) {
 	for name, want := range map[string]string{
 		"gs://b/f":  "storage: stat gs://b/f: unknown scheme gs://; have paths of the local disk, archive://; a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it",
 		"ftp://h/f": "storage: stat ftp://h/f: unknown scheme ftp://; have paths of the local disk, archive://; a program knows a scheme if it imports the package that registers it",

@@ -132,7 +132,7 @@ func TestAnObjectThatChangedIsNotRead(t *testing.T) {
 
 // Size and time of modification can be made what they were; the time of change
 // cannot.
-func TestAnObjectThatWasReplacedUnderItsSizeAndTimeIsNotRead(t *testing.T) {
+func TestAReplacedObjectOfEqualSizeAndTimeIsNotRead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time of change is asked on Linux only")
 	}
@@ -223,7 +223,7 @@ func TestAnObjectThatChangesIsNotReadOn(t *testing.T) {
 	}
 }
 
-func TestReadFileRefusesWhatIsTooLarge(t *testing.T) {
+func TestReadFileRefusesLargeFiles(t *testing.T) {
 	name := write(t, filepath.Join(t.TempDir(), "f"), "12345")
 	if got, err := ReadFile(ctx, name, 5); string(got) != "12345" || err != nil {
 		t.Errorf("ReadFile = %q, %v", got, err)

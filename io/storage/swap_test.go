@@ -61,7 +61,7 @@ func TestSwapsOfManyAreNotLost(t *testing.T) {
 	}
 }
 
-func TestSwapRefusesWhatHasChanged(t *testing.T) {
+func TestSwapRefusesChangedObjects(t *testing.T) {
 	name := t.TempDir() + "/f"
 	for i, c := range []struct {
 		old, new string

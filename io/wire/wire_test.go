@@ -79,7 +79,7 @@ func filled() *sum {
 	}
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestFilesRoundTrip(t *testing.T) {
 	for _, want := range []*sum{filled(), {ByName: map[string]*int64{}}} {
 		data := Marshal(want)
 		var got sum
@@ -97,7 +97,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAllowedIsRefused(t *testing.T) {
+func TestForbiddenRequestsAreRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*sum){
 		"a count below 0":     func(s *sum) { s.Count = -1 },
 		"what Check refuses":  func(s *sum) { s.Count = 100 },

@@ -35,7 +35,7 @@ func TestSplitHoldsOutEveryFifthRow(t *testing.T) {
 }
 
 // One fit scores 1 for the class and −1 for others, one gives all rows to class 3.
-func TestLossesAreThoseOfEachFit(t *testing.T) {
+func TestLossesMatchEachFit(t *testing.T) {
 	const n = 600 // more than two blocks, and a part of one
 	right := &ridge.Solution{Weights: make([]float32, classes*classes), Intercept: make([]float32, classes)}
 	third := &ridge.Solution{Weights: make([]float32, classes*classes), Intercept: make([]float32, classes)}

@@ -29,7 +29,7 @@ func TestEveryRowIsHeldOutInOneOfFiveTrials(t *testing.T) {
 	}
 }
 
-func TestHarmonicsAndFrequenciesThatWereLearnedTellClassesApart(t *testing.T) {
+func TestLearnedHarmonicsSeparateClasses(t *testing.T) {
 	g := game{chains: 20, steps: 20, rate: 1, gameC: 1, width: 1}
 	train, test, err := sets(t.Context(), "checkerboard", 800, 1)
 	if err != nil {

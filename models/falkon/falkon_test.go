@@ -119,7 +119,7 @@ func equations(d *linear.Data, fit *iterative.FitResult, lambda float64) (a, rig
 	return a, right, mean, codes
 }
 
-func TestScoresEqualThoseOfADirectSolve(t *testing.T) {
+func TestScoresMatchADirectSolve(t *testing.T) {
 	const n, d = 600, 3
 	weighted := waves(gaussian(t, d, 128), n, d, 3)
 	r := rand.New(rand.NewPCG(5, 5))
@@ -166,7 +166,7 @@ func TestScoresEqualThoseOfADirectSolve(t *testing.T) {
 }
 
 // The residual of the last report is that of the published weights, in equations made without this package.
-func TestTheResidualIsThatOfAnIndependentComputation(t *testing.T) {
+func TestTheResidualMatchesAnIndependentComputation(t *testing.T) {
 	const n, lambda = 600, 1e-4
 	data := waves(gaussian(t, 3, 128), n, 3, 0)
 	o := falkon.NewTraining()

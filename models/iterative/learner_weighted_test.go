@@ -49,7 +49,7 @@ func distance(a, b *iterative.FitResult) float64 {
 
 // The optimum for weighted rows is that for repeated rows: the objectives are equal within
 // both duality gaps, and so are the weights nearly, because the objective is strongly convex.
-func TestTheOptimumOfWeightedRowsIsThatOfRepeatedRows(t *testing.T) {
+func TestTheOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
 	for _, lossName := range []string{"hinge", "logistic", "squared_hinge"} {
 		for _, classWeights := range [][]string{nil, {"balanced"}, {"1=3"}} {
@@ -81,7 +81,7 @@ func TestTheOptimumOfWeightedRowsIsThatOfRepeatedRows(t *testing.T) {
 }
 
 // Batches are other rows, so the paths differ, and not where they lead to.
-func TestStepsOfWeightedRowsEndNearThoseOfRepeatedRows(t *testing.T) {
+func TestStepsOfWeightedRowsEndNearRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
 	for _, method := range []string{sgd.Momentum, sgd.AdaGrad, sgd.SGD} {
 		o := sgd.NewTraining()
@@ -100,7 +100,7 @@ func TestStepsOfWeightedRowsEndNearThoseOfRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestComponentsOfWeightedRowsAreThoseOfRepeatedRows(t *testing.T) {
+func TestComponentsOfWeightedRowsMatchRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
 	a, err := pca.FitWeighted(weighted.Map, weighted.X, weighted.Weights, nil)
 	if err != nil {

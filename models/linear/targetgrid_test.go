@@ -64,7 +64,7 @@ func TestGridRefusesBoundsOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestTheSpreadIsThatOfTheQuartiles(t *testing.T) {
+func TestTheSpreadMatchesTheQuartiles(t *testing.T) {
 	span := TargetGrid{Low: 0, High: 2000}
 	scaled := []float32{1}
 	for i := range 1000 {

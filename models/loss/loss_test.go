@@ -253,7 +253,7 @@ func TestLossesOfScoresTooLargeForExpAreFinite(t *testing.T) {
 	}
 }
 
-func TestNamesAndWhatTheyAreFor(t *testing.T) {
+func TestNamesAndTheirTasks(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		classes bool
@@ -279,7 +279,7 @@ func TestNamesAndWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-func TestElementaryFunctionsAreThoseOfMath(t *testing.T) {
+func TestElementaryFunctionsMatchMath(t *testing.T) {
 	ulps := func(a, b float64) float64 {
 		if a == b {
 			return 0

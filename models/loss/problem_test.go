@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestProblemNamesWhatIsWrong(t *testing.T) {
+func TestProblemNamesTheFault(t *testing.T) {
 	for want, edit := range map[string]func(*Problem){
 		"unknown loss":        func(p *Problem) { p.Loss = "hing" },
 		"0 features":          func(p *Problem) { p.Dim = 0 },

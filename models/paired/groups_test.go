@@ -132,7 +132,7 @@ func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 	}
 }
 
-func TestTooFewRowsOrGroupsAreNamedAsWhatTheyAre(t *testing.T) {
+func TestTooFewRowsAndTooFewGroupsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		sizes   []int
 		weights []int64 // of the rows; nil is 1

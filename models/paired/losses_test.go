@@ -33,7 +33,7 @@ func drawn(r *rand.Rand, n int, weighted bool) (t night) {
 	return t
 }
 
-func TestMomentsAreThoseOfTheRows(t *testing.T) {
+func TestMomentsMatchTheRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, weighted := range []bool{false, true} {
 		for _, ratio := range []float64{1, 1.01, 0.5} {

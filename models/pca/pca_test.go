@@ -74,7 +74,7 @@ func sumOf(t testing.TB, x []float32, n, d int, regression bool) (*ridge.Sum, fl
 	return s, g.Step(), grid
 }
 
-func TestComponentsAreThoseOfADenseEigensolver(t *testing.T) {
+func TestComponentsMatchADenseEigensolver(t *testing.T) {
 	for _, c := range []struct{ n, d, k int }{{50, 1, 1}, {60, 5, 5}, {300, 40, 7}, {700, 400, 12}, {30, 50, 10}} {
 		for _, regression := range []bool{false, true} {
 			x := rowsOf(c.n, c.d)
@@ -260,7 +260,7 @@ func TestJacobiTakesAMatrixApart(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeFitIsAnError(t *testing.T) {
+func TestUnfittableDataIsAnError(t *testing.T) {
 	x := rowsOf(40, 8)
 	sum, step, _ := sumOf(t, x, 40, 8, false)
 	two, _, _ := sumOf(t, x, 2, 8, false)

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-func TestDecilesAreThoseOfTheValues(t *testing.T) {
+func TestDecilesMatchTheValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := New(Options{Sample: 1000})
 	var b rows.Block

@@ -35,7 +35,7 @@ func weighedBlocks(n int) (weighted, repeated rows.Block, labels []string) {
 
 // Means and deviations of weighted rows are those of repeated rows, to the last bit, and an
 // encoding is one, however rows were cut.
-func TestMomentsOfWholeWeightsAreThoseOfRepeatedRows(t *testing.T) {
+func TestMomentsOfWholeWeightsMatchRepeatedRows(t *testing.T) {
 	weighted, repeated, labels := weighedBlocks(700)
 	add := func(s *Sum, lo, hi int) {
 		b := rows.Block{N: hi - lo, D: 4, X: weighted.X[4*lo : 4*hi], Weights: weighted.Weights[lo:hi]}

@@ -88,7 +88,7 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 
 // What float32 cannot factor is factored in float64, and what that cannot is not
 // tried.
-func TestWhatDescentCannotSolveIsFactored(t *testing.T) {
+func TestSystemsBeyondDescentAreFactored(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 90, 3, 4) // fewer rows than features
 	want, _ := table(t, s, solver.Exactly, 2, 0, 1e-12, 1e-3)
 	for _, by := range []solver.By{solver.Shared, solver.Alone} {

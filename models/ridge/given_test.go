@@ -41,7 +41,7 @@ func (s *sample) rows(order []int) *Rows {
 
 // Rows lead to the λ of their sums, to its weights bit for bit, and to its errors but for rounding; and to
 // the same bits whatever their order, the threads and the processor.
-func TestRowsLeadToWhatTheirSumsLeadTo(t *testing.T) {
+func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 	for _, c := range []struct {
 		rows              int
 		regression, first bool

@@ -63,7 +63,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
+func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 	s := draw(Shape{Dim: 5, Outputs: 2}, 60, 2, 1)
 	all := s.sum(s.all())
 	for _, c := range []struct {

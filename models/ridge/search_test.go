@@ -34,7 +34,7 @@ func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*
 
 // Trying all values on all folds chooses the same, and the errors of the chosen are the same
 // bytes.
-func TestSearchChoosesWhatTryingAllChooses(t *testing.T) {
+func TestSearchMatchesTryingAll(t *testing.T) {
 	fewer := 0
 	for _, shape := range []Shape{{Dim: 70, Outputs: 3}, {Dim: 130, Outputs: 1, Regression: true}, {Dim: 200, Outputs: 2}} {
 		for _, rows := range []int{60, 250, 900} {

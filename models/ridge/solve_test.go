@@ -368,7 +368,7 @@ func TestProgressTellsOfEverySystem(t *testing.T) {
 // The figure is for people who plan a run: what Solve holds must not pass it,
 // nor stay far below. Descents hold more between the lines than at them, and few rows need no matrix if none of the values
 // is too small for their dual problem.
-func TestMemoryIsWhatSolveHolds(t *testing.T) {
+func TestMemoryMatchesSolve(t *testing.T) {
 	const threads = 2
 	for _, c := range []struct {
 		dim, rows int

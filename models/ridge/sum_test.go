@@ -52,7 +52,7 @@ func TestMergeIsAssociative(t *testing.T) {
 	}
 }
 
-func TestSumHoldsWhatItSays(t *testing.T) {
+func TestSumMatchesItsHeader(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 60, 1, 23)
 		sum := s.sum(s.all())

@@ -81,7 +81,7 @@ func TestSeveralTargetsHaveTheWeightsOfEachAlone(t *testing.T) {
 	}
 }
 
-func TestLambdaOfSeveralTargetsIsThatOfTheMeanR2(t *testing.T) {
+func TestLambdaOfSeveralTargetsMatchesTheMeanR2(t *testing.T) {
 	const k = 3
 	d := severalTargets(t, 100, 500, k)
 	all, err := ridge.Fit(d, nil, nil)

@@ -149,7 +149,7 @@ func TestEqualWeightsAreNone(t *testing.T) {
 }
 
 // Weights of classes multiply those of rows, which are what a caller could have given.
-func TestWeightsOfClassesMultiplyThoseOfRows(t *testing.T) {
+func TestClassWeightsMultiplyRowWeights(t *testing.T) {
 	d := weighted(t, 700, 50, false, upToFive)
 	got := mustFit(t, d, []float64{1e-3}, &ridge.Training{Weights: []string{"0=4", "1=2", "2=2"}})
 	for i, c := range d.Class {

@@ -399,7 +399,7 @@ func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeFittedIsAnError(t *testing.T) {
+func TestUnfittableTargetsAreAnError(t *testing.T) {
 	scores, class := sample(1, 50, 2)
 	if _, err := FitCalibration(counted(t, scores, class, 2), "plat"); err == nil || !strings.Contains(err.Error(), `did you mean "platt"`) {
 		t.Error(err)

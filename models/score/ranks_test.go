@@ -46,7 +46,7 @@ func ranksOf(limit int, x []ranked) *Ranks {
 	return r
 }
 
-func TestOrderIsThatOfValues(t *testing.T) {
+func TestOrderMatchesValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
 		a, b := math.Float32frombits(r.Uint32()), math.Float32frombits(r.Uint32())

@@ -37,7 +37,7 @@ func trialsOf(rows []trialRow) *Trials {
 	return t
 }
 
-func TestTrialsCountWhatEachFitDoes(t *testing.T) {
+func TestTrialsCountEachFit(t *testing.T) {
 	rows := trialRows(200)
 	got := trialsOf(rows)
 	for fit := range 3 {

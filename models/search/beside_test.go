@@ -13,7 +13,7 @@ import (
 
 // Steps of single columns are found by hats, and a rough function of two of several columns by a narrow
 // kernel of these alone.
-func TestASearchFindsWhatStandsBesideAKernel(t *testing.T) {
+func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 	step := func(x float32) float64 {
 		if x > 0.3 {
 			return 1
@@ -45,7 +45,7 @@ func TestASearchFindsWhatStandsBesideAKernel(t *testing.T) {
 
 // What a search returns is what it tried: the matrix of the kernels without features is that of the recipe
 // with features.
-func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
+func TestMatricesMatchJoinedKernels(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
 	o := options(p)
 	r := &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{"gaussian": {o.Kernels[0], kernel.Euclidean}}}

@@ -19,7 +19,7 @@ func table(n int, label func(place int, x float64) float64) (rows []float32, cod
 }
 
 // A linear fit leaves the noise of a line, and all of what is not a line.
-func TestResidualsAreThoseOfLeastSquares(t *testing.T) {
+func TestResidualsMatchLeastSquares(t *testing.T) {
 	rows, codes := table(600, func(place int, x float64) float64 { return 3 + float64(place)/8 - 2*x })
 	left, share := JumpResiduals(codes, rows, 2, 2)
 	if want := 0.01 * 600 / squares(codes[0]); math.Abs(share-want) > 0.2*want || math.Abs(squares(left[0])-6) > 1.2 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestLossesOfClassesAreThoseOfTheBestFactor(t *testing.T) {
+func TestLossesOfClassesMatchTheBestFactor(t *testing.T) {
 	l := &labels{y: []float64{0, 1, 1, 2}, outputs: 3, weights: []float64{1, 2, 1, 0.5}}
 	scores := []float32{0.9, -1, -1, -0.8, 0.7, -0.9, 0.2, 0.1, -1, -1, -0.5, 0.4}
 	j := l.judge([]int{0, 1, 2, 3}, scores)

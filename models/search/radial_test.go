@@ -11,7 +11,7 @@ import (
 )
 
 // Matrices of some rows are those of the kernels of recipes, plus inner products.
-func TestKernelsOfDistancesAreThoseOfTheRecipes(t *testing.T) {
+func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 	const n, d = 30, 3
 	random := rand.New(rand.NewPCG(1, n))
 	x := make([]float32, n*d)

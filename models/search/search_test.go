@@ -74,7 +74,7 @@ func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
 
 // Labels of a coin: no candidate does better than chance on rows that it was not fitted to, by more
 // than what choosing among many explains.
-func TestLossesOfCoinFlipsAreThoseOfChance(t *testing.T) {
+func TestLossesOfCoinFlipsMatchChance(t *testing.T) {
 	p := made(400, 4, 1, true, func([]float32) float64 { return 0 })
 	r := run(t, p, options(p))
 	for _, trial := range r.Trials {

@@ -372,7 +372,7 @@ func TestRateTooLargeIsAnError(t *testing.T) {
 	}
 }
 
-func TestOptionsNameWhatIsWrong(t *testing.T) {
+func TestOptionErrorsNameTheField(t *testing.T) {
 	for want, edit := range map[string]func(*Options){
 		"unknown method":    func(o *Options) { o.Method = "adam" },
 		"rate is 0":         func(o *Options) { o.Rate = 0 },

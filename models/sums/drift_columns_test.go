@@ -105,7 +105,7 @@ var caught = []struct {
 	}},
 }
 
-func TestWhatHasMovedIsNamed(t *testing.T) {
+func TestMovedColumnsAreNamed(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	for _, c := range caught {

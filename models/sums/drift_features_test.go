@@ -92,7 +92,7 @@ func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 }
 
 // What features see that columns do not: two columns that are swapped, or no longer related.
-func TestFeaturesSeeWhatColumnsDoNot(t *testing.T) {
+func TestFeaturesSeeJointDrift(t *testing.T) {
 	w := newDrawing(t, 4, 256, 2)
 	before := w.sum(4000, func(row []float32) { row[1] = 2*row[0] + row[1]*0.2 })
 	for _, c := range []struct { // in this order, because all draw from one generator

@@ -45,7 +45,7 @@ func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
 	}
 }
 
-func TestWeightsOfAnotherLambdaArePublishedUntilADualPointHasRisen(t *testing.T) {
+func TestWeightsAreUnchangedUntilADualPointImproves(t *testing.T) {
 	for name, c := range cases(200, 12) {
 		for _, parts := range []int{1, 3} {
 			for _, factor := range []float64{0.01, 1, 10} {
@@ -105,7 +105,7 @@ func TestModelScoresAsTheRoundDid(t *testing.T) {
 	}
 }
 
-func TestOptionsNameWhatIsWrong(t *testing.T) {
+func TestOptionErrorsNameTheField(t *testing.T) {
 	for want, edit := range map[string]func(*Options){
 		"softmax takes all outputs": func(o *Options) { o.Loss = "softmax" },
 		"unknown loss":              func(o *Options) { o.Loss = "x" },

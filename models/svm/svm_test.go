@@ -43,7 +43,7 @@ func TestGapClosesForEveryLossAndNumberOfPartitions(t *testing.T) {
 }
 
 // The report of a round is the certificate of the state that it began with.
-func TestReportIsWhatTheVerifierFinds(t *testing.T) {
+func TestReportMatchesTheVerifier(t *testing.T) {
 	for name, c := range cases(200, 15) {
 		o, s := c(3)
 		r := start(t, o, s.blocks(3, 50))

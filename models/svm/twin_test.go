@@ -91,7 +91,7 @@ func descend(r *run, b iterative.Block) float64 {
 	return l.copies() * total
 }
 
-func TestOptimumIsThatOfThePrimal(t *testing.T) {
+func TestOptimumMatchesThePrimal(t *testing.T) {
 	for name, c := range cases(120, 10) {
 		o, s := c(2)
 		l, err := loss.New(o.Loss, !o.Regression, 0)

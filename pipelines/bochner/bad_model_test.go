@@ -128,7 +128,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoModelIsRefused(t *testing.T) {
+func TestOtherFilesAreRefusedAsModels(t *testing.T) {
 	t.Parallel()
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "inner", models.ManifestFile), 0o777); err != nil {

@@ -57,7 +57,7 @@ func TestAFileNamedTwiceIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatStandsAtThePlaceOfTheResultIsKept(t *testing.T) {
+func TestExistingFilesAtTheOutputAreKept(t *testing.T) {
 	t.Parallel()
 	dir := trained(t)
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o777); err != nil {

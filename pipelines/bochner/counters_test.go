@@ -101,14 +101,14 @@ func (s summaryCounts) check(t *testing.T, who string, got map[string]int64) {
 // replaces others.
 func counted() string { return fmt.Sprint("counted", time.Now().UnixNano()) }
 
-func TestTheCountersOfPrismAreThoseOfTheSummary(t *testing.T) {
+func TestCountersOfPrismMatchTheSummary(t *testing.T) {
 	c := newCluster(t)
 	dir, name := t.TempDir(), counted()
 	said := predictsWithBadRows(t, dir, name, func(args ...string) result { return runCommand(t, c.job(dir, args...)) })
 	said.check(t, "prism", ofJobServer(t, c.endpoint, name))
 }
 
-func TestTheCountersOfFlinkAreThoseOfTheSummary(t *testing.T) {
+func TestCountersOfFlinkMatchTheSummary(t *testing.T) {
 	c, dir, name := newFlink(t), t.TempDir(), counted()
 	said := predictsWithBadRows(t, dir, name, func(args ...string) result { return c.run(t, dir, nil, args...) })
 	at := slices.Index(c.flags, "--endpoint")

@@ -58,7 +58,7 @@ func TestACrashHasItsOwnCodeAndSentence(t *testing.T) {
 	}
 }
 
-func TestATerminalThatIsClosedInterruptsUnlessItIsToBeIgnored(t *testing.T) {
+func TestAClosedTerminalInterruptsUnlessIgnored(t *testing.T) {
 	o := newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "data.csv")

@@ -165,7 +165,7 @@ func prints(got string, want []string) bool {
 	return regexp.MustCompile(`^` + pattern.String() + `$`).MatchString(got)
 }
 
-func TestWhatADocumentShowsIsCompared(t *testing.T) {
+func TestDocumentedOutputIsCompared(t *testing.T) {
 	for _, c := range []struct {
 		got  string
 		want []string

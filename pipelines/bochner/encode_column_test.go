@@ -9,7 +9,7 @@ import (
 )
 
 // A table with identifiers and a column that is encoded by labels is not searched, and trains.
-func TestIdentifiersBesideAColumnEncodedByLabelsAreTrainedOn(t *testing.T) {
+func TestIdentifiersNextToTargetEncodingAreUsed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var table strings.Builder

@@ -378,7 +378,7 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 	}
 }
 
-func TestDataThatAreReplacedInMidRunAreAnError(t *testing.T) {
+func TestReplacingDataDuringARunIsAnError(t *testing.T) {
 	inRounds := []string{"--learner", "svm", "--lambda", "1e-6", "--rounds", "15", "--gap", "1e-12", "--keep_bytes", "0"} // reads in every round
 	for name, test := range map[string]struct {
 		remote bool

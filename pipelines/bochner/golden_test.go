@@ -58,10 +58,10 @@ var goldens = []struct{ name, data, command string }{
 	{"searched, regression", "friedman", "train --search auto --lambda 1e-6"},
 }
 
-// TestModelsAreThoseOfTheRecord holds what models are, over changes of the code: the
+// TestModelsMatchTheRecord holds what models are, over changes of the code: the
 // same data, flags and seed give the same bytes on every processor, so the digests are
 // the same everywhere, too.
-func TestModelsAreThoseOfTheRecord(t *testing.T) {
+func TestModelsMatchTheRecord(t *testing.T) {
 	dir := t.TempDir()
 	for _, set := range []string{"moons", "friedman", "windmill", "checkerboard"} {
 		must(t, dir, "generate", set, "--rows", "500", "--out", set+".csv")

@@ -158,7 +158,7 @@ var memoryCases = map[string][2]string{
 }
 
 // Both directions: what the plan says is enough, and not much more than what is taken.
-func TestThePlanBoundsWhatATrainingTakes(t *testing.T) {
+func TestThePlanBoundsTraining(t *testing.T) {
 	if n := len(memoryCases) - len(memoryMore); n != 14 {
 		t.Errorf("the short form has %d trainings, want 14", n)
 	}
@@ -247,7 +247,7 @@ func runMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 	return r, peak
 }
 
-func TestThePlanOfAnEmbeddingBoundsWhatItTakes(t *testing.T) {
+func TestThePlanBoundsEmbedding(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "d.csv"))
 	if err != nil {
@@ -280,7 +280,7 @@ func TestThePlanOfAnEmbeddingBoundsWhatItTakes(t *testing.T) {
 	}
 }
 
-func TestThePlanOfAFitBoundsWhatItTakes(t *testing.T) {
+func TestThePlanBoundsFit(t *testing.T) {
 	dir := t.TempDir()
 	rows := 0
 	for i := range 3 {

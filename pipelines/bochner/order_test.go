@@ -47,7 +47,7 @@ func outputOf(t *testing.T, dir string, args ...string) (lines map[string]string
 
 // What is written of a row does not depend on the files that are read beside its own, nor
 // on their order, and the parts are in the order of the files and their rows.
-func TestTheOrderOfOutputIsThatOfTheFilesWhichChangesNoLine(t *testing.T) {
+func TestOutputFollowsTheOrderOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "a.csv")
 	must(t, dir, "generate", "moons", "--rows", "200", "--seed", "2", "--out", "b.csv")

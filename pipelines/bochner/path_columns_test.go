@@ -79,7 +79,7 @@ func TestColumnsOfPathsAreColumnsOfTheTable(t *testing.T) {
 	}
 }
 
-func TestColumnsOfFilesWinOverThoseOfPaths(t *testing.T) {
+func TestFileColumnsWinOverPathColumns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	hive(t, dir, "csv")

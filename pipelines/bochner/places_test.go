@@ -66,7 +66,7 @@ func openDir(t *testing.T) string {
 
 // A job that cannot remove what a worker of another user has left says so, and the
 // next one tells the command that helps.
-func TestWhatAnotherUserHasLeftIsTold(t *testing.T) {
+func TestFilesOfAnotherUserAreReported(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
 	job := trainOn("table.csv", "--label", "y", "--resume")

@@ -63,7 +63,7 @@ func TestACalibratedModelIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
-func TestWhatIsFoundOutAboutProbabilitiesIsTheSameByteForByte(t *testing.T) {
+func TestCalibrationIsReproducible(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "900", "--out", "train.csv")
 	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-5", "--calibrate", "platt", "--model", "model")

@@ -118,7 +118,7 @@ func TestTextsThatLookTheSameAreNoted(t *testing.T) {
 	}
 }
 
-func TestTheEncodingOfTrainingIsThatOfPredictions(t *testing.T) {
+func TestTheEncodingOfTrainingMatchesPredictions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	row := func(i int) string {

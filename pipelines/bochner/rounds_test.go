@@ -165,7 +165,7 @@ func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
 	}
 }
 
-func TestTheGapIsWhatTheCurveSays(t *testing.T) {
+func TestTheGapMatchesTheCurve(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "data.csv")
 	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "64", "--learner", "svm", "--lambda", "1e-2", "--gap", "1e-6", "--model", "m")

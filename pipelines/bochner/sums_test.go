@@ -75,7 +75,7 @@ var sumsCases = []sumsCase{
 
 // Whatever is summed, in parts or at once, added, subtracted or forgotten: the model is that of a
 // training by the recipe on the rows that are left, byte for byte.
-func TestModelsOfSumsAreThoseOfTheRows(t *testing.T) {
+func TestModelsOfSumsMatchTheRows(t *testing.T) {
 	for i, c := range sumsCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

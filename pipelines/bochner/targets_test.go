@@ -181,7 +181,7 @@ func TestSeveralTargetsArePredictedAsEachAlone(t *testing.T) {
 	}
 }
 
-func TestWhatTakesOneLabelSaysSo(t *testing.T) {
+func TestOneLabelJobsRefuseSeveral(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "data.csv", targetFiles(t, targetRows(100, 0))["csv"])

@@ -9,7 +9,7 @@ import (
 
 // --decimal and --thousands are of labels and weights, too: a table with commas gives the weights and the
 // scores of the same table with points, also by a schema file and where the features are plain numbers.
-func TestNumbersOfLabelsAndWeightsAreWrittenLikeThoseOfColumns(t *testing.T) {
+func TestLabelsAndWeightsUseTheNumberFormatOfColumns(t *testing.T) {
 	dir := t.TempDir()
 	points, commas, half := "a,b,w,y,z\n", "a;b;w;y;z\n", "a;b;w;y;z\n"
 	for i := range 300 {

@@ -85,7 +85,7 @@ func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
 	}
 }
 
-func TestFlagsOfOneNameAreAlike(t *testing.T) {
+func TestFlagsOfOneNameAgree(t *testing.T) {
 	type key struct{ name, typ string }
 	seen := map[string]key{}
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {

@@ -119,7 +119,7 @@ func predictedRows(t *testing.T, runner string, all beam.PCollection, p *beam.Pi
 
 // Rows of a pipeline get the predictions that the command makes of the same rows in a file, bit for
 // bit; and those that the command sets aside are rejected.
-func TestRowsOfAPipelineArePredictedAsThoseOfFiles(t *testing.T) {
+func TestRowsOfAPipelineMatchRowsOfFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	if !beam.Initialized() {
 		beam.Init()

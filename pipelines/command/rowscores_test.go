@@ -33,7 +33,7 @@ func scoreRow(w beam.Window, s rows.Score) rows.Row {
 }
 
 // The scores of windows are those of evaluate on the rows of each window, bit for bit.
-func TestScoresOfWindowsAreThoseOfEvaluate(t *testing.T) {
+func TestScoresOfWindowsMatchEvaluate(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
 	}

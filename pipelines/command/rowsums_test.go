@@ -64,7 +64,7 @@ func directory(t *testing.T, name string) map[string]string {
 
 // The sums of rows of a pipeline, of each window by themselves, give the model of a training by the
 // recipe on the same rows in a file, byte for byte.
-func TestModelsOfSumsOfWindowsAreThoseOfFiles(t *testing.T) {
+func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
 	}

@@ -50,7 +50,7 @@ func TestJobsShareATemporaryDirectoryAndLeaveNone(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledProcessHasLeftIsRemovedAndWhatALivingOneHasIsNot(t *testing.T) {
+func TestStaleFilesRemovedLiveFilesKept(t *testing.T) {
 	outer := t.TempDir()
 	t.Setenv("TMPDIR", outer)
 	dead := filepath.Join(outer, tempPrefix+"dead")

@@ -31,7 +31,7 @@ func (p *Plan) cluster(e engine.Engine) *Cluster {
 }
 
 // The machines have the memory for what runs on them, and there are enough.
-func TestPlannedMachinesHoldWhatRunsOnThem(t *testing.T) {
+func TestPlannedMachinesAreLargeEnough(t *testing.T) {
 	for _, test := range []struct {
 		plan    *Plan
 		lanes   int
@@ -87,7 +87,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	}
 }
 
-func TestPlansForClustersSayWhatToPass(t *testing.T) {
+func TestPlansForClustersListFlags(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
 	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
 	if p := plan(t, o); p.Cluster != nil || strings.Contains(jobtest.Text(t, p), "cluster") {

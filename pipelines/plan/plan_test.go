@@ -43,7 +43,7 @@ func planned(t *testing.T, lines int, features int) *Plan {
 	}})
 }
 
-func TestPlansSayWhatTrainingTakes(t *testing.T) {
+func TestPlansMatchTraining(t *testing.T) {
 	p := planned(t, 2000, 512)
 	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != "csv" || p.Passes != 3 || p.Lanes != 1 {
 		t.Errorf("%+v", p)
@@ -66,7 +66,7 @@ func TestPlansSayWhatTrainingTakes(t *testing.T) {
 }
 
 // A search reads the rows once more, and its memory is in the plan.
-func TestPlansSayWhatIsSearched(t *testing.T) {
+func TestPlansListTheSearch(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 9000, 1), ""))
 	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 64}}}
 	o.Lambda.Path = []float64{1e-3}
@@ -184,7 +184,7 @@ func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
 	}
 }
 
-func TestPlansRefuseWhatTrainingRefuses(t *testing.T) {
+func TestPlansRefuseLikeTraining(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", "a,y\n1,2\n")
 	_, err := Training(jobtest.Ctx, training.Options{Model: "m"})
 	jobtest.WantError(t, "no data", err, exit.CodeUsage, "--data")

@@ -111,7 +111,7 @@ var simulations = []struct {
 
 // What a plan says of objects, pipelines and CPU hours is what a job of as many readers comes to. `make test-long` has
 // clusters of up to 400 readers.
-func TestPlansSayWhatASimulatedClusterDoes(t *testing.T) {
+func TestPlansMatchASimulatedCluster(t *testing.T) {
 	s, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })

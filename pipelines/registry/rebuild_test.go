@@ -41,7 +41,7 @@ func places(t *testing.T) map[string]string {
 	return map[string]string{"disk": t.TempDir(), "bucket": inBucket}
 }
 
-func TestLostAliasesAreThoseOfTheHistory(t *testing.T) {
+func TestLostAliasesMatchTheHistory(t *testing.T) {
 	for where, dir := range places(t) {
 		r, whole := sevenEvents(t, dir)
 		file := storage.Join(dir, models.AliasFile)

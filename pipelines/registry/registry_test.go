@@ -341,7 +341,7 @@ func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 	}
 }
 
-func TestLineageIsBesideTheManifest(t *testing.T) {
+func TestLineageIsNextToTheManifest(t *testing.T) {
 	r := with(t, t.TempDir(), "a")
 	if l, err := r.ReadLineage(ctx, "a"); l != nil || err != nil {
 		t.Error(l, err)

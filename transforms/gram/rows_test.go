@@ -14,7 +14,7 @@ import (
 
 // A lane that carries rows and is lost has the same rows in the end as an undisturbed one, which are those of the
 // sums, and keeps two checkpoints.
-func TestRowsOfALostLaneAreThoseOfAnUndisturbedOne(t *testing.T) {
+func TestALostReaderLosesNoRows(t *testing.T) {
 	const n = 3000
 	p := passOf(t, table(n, false), 1, false)
 	p.Shards = p.Data.Shards(9_000)

@@ -69,7 +69,7 @@ func intervals(size, period int64) func(point) []string {
 	}
 }
 
-func TestPredictionsAreThoseOfTheModelInTheWindowsOfTheirRows(t *testing.T) {
+func TestPredictionsUseTheModelOfTheirWindow(t *testing.T) {
 	dir := classifier(t, t.TempDir(), 0)
 	id := func(p point) string { return p.ID }
 	for _, c := range []struct {
@@ -176,7 +176,7 @@ func keyAndScores(p rows.Prediction) string { return fmt.Sprint(p.Key, p.Scores)
 
 func keyAndFeatures(f rows.Features) string { return fmt.Sprint(f.Key, f.Values) }
 
-func TestFeaturesAreThoseOfTheMap(t *testing.T) {
+func TestFeaturesMatchTheMap(t *testing.T) {
 	dir := classifier(t, t.TempDir(), 0)
 	m, err := models.LoadURI(t.Context(), dir)
 	if err != nil {

@@ -23,7 +23,7 @@ func scored(t testing.TB, m *models.Model, y []float64, scores []float32) *Class
 	return s
 }
 
-func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
+func TestScoresOfClassesMergeToScoresOfAllRows(t *testing.T) {
 	nan := float32(math.NaN())
 	y := []float64{0, 1, 1, score.Unseen, 0}
 	scores := []float32{2, 0, 0, 1, 3, 0, nan, 0, 0.5, 0.5}

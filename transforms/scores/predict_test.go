@@ -109,7 +109,7 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	}
 }
 
-func TestProbabilitiesStandBesideThePrediction(t *testing.T) {
+func TestProbabilitiesAccompanyThePrediction(t *testing.T) {
 	m := modelOf("-1", "x,y")
 	m.Manifest.Probabilities = &models.Probabilities{Kind: models.Softmax}
 	nan := float32(math.NaN())

@@ -44,7 +44,7 @@ func declarations(t *testing.T) map[string]bool {
 	return names
 }
 
-func TestDocumentsNameWhatExists(t *testing.T) {
+func TestNamesInDocumentsExist(t *testing.T) {
 	pages, err := filepath.Glob(root + "docs/decisions/*.md")
 	if err != nil || len(pages) < 30 {
 		t.Fatalf("%d decisions: %v", len(pages), err)

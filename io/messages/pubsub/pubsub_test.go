@@ -186,7 +186,7 @@ func TestAReaderOfATopicHasItsOwnSubscription(t *testing.T) {
 	}
 }
 
-func TestWhatIsPublishedIsInTheTopic(t *testing.T) {
+func TestPublishedMessagesAreInTheTopic(t *testing.T) {
 	s := pubsubtest.Start(t)
 	topic := s.Topic("said")
 	service, err := messages.ServiceOf(topic)

@@ -155,7 +155,7 @@ func TestPatternsOfObjects(t *testing.T) {
 	}
 }
 
-func TestMissingObjectsAndRightsAreRefusedAndOtherAnswersAreNot(t *testing.T) {
+func TestOnlyMissingObjectsAndRightsAreRefused(t *testing.T) {
 	s := server(t)
 	s.Fill("f", nil)
 	for what, c := range map[string]struct {

@@ -241,7 +241,7 @@ func dead(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-func TestWhatAKilledPublisherHasLeftIsClearedAway(t *testing.T) {
+func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 	for _, gone := range []bool{true, false} {
 		s := server(t)
 		d, err := parse(bucket + "model")

@@ -34,7 +34,7 @@ func program(t *testing.T, segment elf.ProgType) string {
 }
 
 // go install makes such a program on a machine with a C compiler.
-func TestAProgramWithSharedLibrariesIsRefusedBeforeTheJobServerIsAsked(t *testing.T) {
+func TestADynamicBinaryIsRefusedForWorkers(t *testing.T) {
 	*jobopts.Endpoint = "127.0.0.1:1" // nobody listens there
 	defer func() {
 		*jobopts.Endpoint, *jobopts.WorkerBinary, *jobopts.EnvironmentType, self = "", "", "", os.Executable

@@ -12,7 +12,7 @@ import (
 
 // The first night compares the days of the window among themselves: it trains on those that are alike, names the others,
 // and they block no later night.
-func TestTheFirstNightTrainsOnDaysThatAreAlike(t *testing.T) {
+func TestTheFirstNightTrainsOnSimilarDays(t *testing.T) {
 	for _, rounds := range []bool{false, true} {
 		s := newShop(t)
 		s.jobs.rounds, s.o.MaxDrift = rounds, 0.5

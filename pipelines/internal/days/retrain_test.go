@@ -496,7 +496,7 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 }
 
 // A night whose model could not be judged ends before it sums or trains anything.
-func TestWhatCannotBeJudgedIsNotTrained(t *testing.T) {
+func TestRefusesUnjudgeableOptions(t *testing.T) {
 	s := newShop(t)
 	s.put(1, "a1 b1")
 	s.put(2, "a2 b2")

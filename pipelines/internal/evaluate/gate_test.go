@@ -179,7 +179,7 @@ func TestGateRefusals(t *testing.T) {
 }
 
 // The report of a retraining says of each condition how the result fares, and reads as a gate again.
-func TestVerdictsSayWhatGatesSaw(t *testing.T) {
+func TestVerdictsReportGateScores(t *testing.T) {
 	mean := 0.6
 	several := &EvaluateResult{Scores: Scores{MeanR2: &mean, ByTarget: []TargetReport{
 		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},

@@ -26,7 +26,7 @@ func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 }
 
 // A state file's name holds all that its content follows from.
-func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
+func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
 		return &gram.Pass{Fold: gram.Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 5}, Choice: gram.Choice{Lambda: []float64{1e-3}}}, Pass: transforms.Pass{

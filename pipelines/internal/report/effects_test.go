@@ -44,7 +44,7 @@ func normal(n int) []float32 {
 }
 
 // Scores are 2x₀ + 5 and 3x₁x₂ + x₃ − 7, whose variance is 4 + 9 + 1; nobody can tell x₁x₂ without x₁, nor without x₂.
-func TestEffectsAreThoseOfTheDefinition(t *testing.T) {
+func TestEffectsMatchTheDefinition(t *testing.T) {
 	x := normal(MaxEffectRows + 100)
 	r, err := EffectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, MaxEffectRows+100, 1)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestEffectsOfAllPairs(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoEffects(t *testing.T) {
+func TestModelsWithoutEffects(t *testing.T) {
 	x := normal(10)
 	for i := range 10 {
 		x[5*i], x[5*i+1], x[5*i+3] = 1, 0, 2

@@ -49,7 +49,7 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 	}
 }
 
-func TestFiguresOfTheFirstFoldTakeThePlaceOfThoseOfAll(t *testing.T) {
+func TestFirstFoldFiguresReplaceFiguresOfAllFolds(t *testing.T) {
 	path := []ridge.Row{{MSE: 2, FoldMSE: 3, StdErr: 1, Folds: 5, R2: 0.5}, {Failed: "singular"}}
 	for _, c := range []struct {
 		variance []float64

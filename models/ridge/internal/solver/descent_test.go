@@ -114,7 +114,7 @@ func TestAFoldThatDiffersDoesNotDecide(t *testing.T) {
 }
 
 // The margin after some folds is three standard deviations of what the mean over all of them may differ by.
-func TestMarginIsThatOfDrawsWithoutReplacement(t *testing.T) {
+func TestMarginMatchesDrawsWithoutReplacement(t *testing.T) {
 	b := bowl(2, 0, 1, 0)
 	b.errors[1] = []float64{1.1, 1.6, 1.2, 1.1, 1.5} // less those of 0: of deviations with a variance to compute below
 	s := b.search([]float64{1, 2}, 0)
@@ -159,7 +159,7 @@ func TestAValueFailsOnALaterFold(t *testing.T) {
 }
 
 // What fails on the last fold leaves what was tried on the first alone, even if nothing larger is there.
-func TestWhatWasGivenUpIsTriedAtLast(t *testing.T) {
+func TestSkippedCandidatesAreTriedLast(t *testing.T) {
 	b := bowl(4, 1, 1.5, 0)
 	s := b.search([]float64{1, 2, 3, 4}, 0)
 	s.Before = bowl(4, 1, 1.5, 0).before(1)

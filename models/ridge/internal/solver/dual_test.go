@@ -96,7 +96,7 @@ func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
 
 // The weights of the dual problem solve the normal equations of the rows of the other folds, and the held-out
 // errors are theirs, also with a fold of no rows, whether all features are penalised alike or not.
-func TestTheSolutionIsThatOfTheNormalEquations(t *testing.T) {
+func TestTheSolutionMatchesTheNormalEquations(t *testing.T) {
 	for _, each := range []bool{false, true} {
 		t.Run(fmt.Sprintf("each=%v", each), func(t *testing.T) { testSolution(t, each) })
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // The errors are those of a loop over the rows, and threads change no bit.
-func TestErrorsAreThoseOfTheRows(t *testing.T) {
+func TestErrorsMatchTheRows(t *testing.T) {
 	const n, k, width = 30, 2, 3
 	for _, d := range []int{1, 5, blas.TileDim + 3} {
 		r := rand.New(rand.NewPCG(uint64(d), 1))

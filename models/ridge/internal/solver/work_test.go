@@ -49,7 +49,7 @@ func TestWorkOfSolversMeets(t *testing.T) {
 }
 
 // Work is about what Solve took on one thread, in seconds of a busy machine: between the half and the double.
-func TestWorkIsThatOfSolve(t *testing.T) {
+func TestWorkMatchesSolve(t *testing.T) {
 	for _, c := range []struct {
 		dim, outputs int
 		rows         int64
