@@ -161,22 +161,22 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 		}
 	}
 	// A gate that the challenger does not pass, and one that it passes.
-	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "better at 95 %, log_loss better at 95%"})
-	jobtest.WantError(t, "gate", err, exit.CodeGate, "error better at 95 %: the rows do not show it", "log_loss better")
-	if r == nil || len(r.Gate) != 2 || r.Gate[0].Holds || !strings.Contains(jobtest.Text(t, r), "not passed  error better at 95 %") {
+	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "better at 95%, log_loss better at 95%"})
+	jobtest.WantError(t, "gate", err, exit.CodeGate, "error better at 95%: the rows do not show it", "log_loss better")
+	if r == nil || len(r.Gate) != 2 || r.Gate[0].Holds || !strings.Contains(jobtest.Text(t, r), "not passed  error better at 95%") {
 		t.Errorf("%+v", r)
 	}
-	r, err = compare(CompareModelsOptions{Champion: challenger, Challenger: champion, Gate: "better at 95 %"})
-	if err != nil || !r.Gate[0].Holds || !strings.Contains(jobtest.Text(t, r), "passed      error better at 95 % (p ") {
+	r, err = compare(CompareModelsOptions{Champion: challenger, Challenger: champion, Gate: "better at 95%"})
+	if err != nil || !r.Gate[0].Holds || !strings.Contains(jobtest.Text(t, r), "passed      error better at 95% (p ") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// A model is no better than itself, and no worse.
-	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: champion, Gate: "not worse by 1 % at 99 %"})
+	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: champion, Gate: "not worse by 1% at 99%"})
 	if err != nil || r.Comparisons[1].P != 1 || r.Comparisons[1].Difference != 0 || !strings.Contains(jobtest.Text(t, r), "the two models are the same") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	_, err = compare(CompareModelsOptions{Champion: champion, Challenger: champion, Gate: "better at 60 %"})
-	jobtest.WantError(t, "same model", err, exit.CodeGate, "error better at 60 %")
+	_, err = compare(CompareModelsOptions{Champion: champion, Challenger: champion, Gate: "better at 60%"})
+	jobtest.WantError(t, "same model", err, exit.CodeGate, "error better at 60%")
 }
 
 func TestNumbersAreComparedByTheirErrors(t *testing.T) {
@@ -184,7 +184,7 @@ func TestNumbersAreComparedByTheirErrors(t *testing.T) {
 	champion, challenger := comparable(t, dir, "target")
 	for _, weight := range []string{"", "w"} {
 		data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))}, Weight: weight}
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data, Gate: "rmse not worse by 900 % at 95 %", Slices: []string{"site"}})
+		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data, Gate: "rmse not worse by 900% at 95%", Slices: []string{"site"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 		{CompareModelsOptions{Champion: champion}, exit.CodeUsage, []string{"--champion and --challenger"}},
 		{CompareModelsOptions{Champion: champion, Challenger: numbers}, exit.CodeUsage, []string{"no score in common"}},
 		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "not better"}, exit.CodeUsage, []string{"--gate", "conditions read like"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "rmse better at 95 %"}, exit.CodeUsage, []string{"--gate", "not compared by rmse", "have error, log_loss, brier"}},
+		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "rmse better at 95%"}, exit.CodeUsage, []string{"--gate", "not compared by rmse", "have error, log_loss, brier"}},
 		{CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"nothing"}}, exit.CodeUsage, []string{"--slices", "nothing"}},
 		{CompareModelsOptions{Champion: champion, Challenger: filepath.Join(dir, "none")}, exit.CodeModel, []string{"does not exist"}},
 		{CompareModelsOptions{Champion: champion, Challenger: challenger, Data: dataset.Options{Label: "site"}}, exit.CodeData, []string{"site"}},

@@ -86,7 +86,7 @@ func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 			r, e := evaluated(t, lines, o)
 			held := float64(r.Probabilities.Rows) / float64(r.Rows.Used)
 			if math.Abs(held-0.2) > 0.01 {
-				t.Errorf("%.1f %% of the rows were held out", 100*held)
+				t.Errorf("%.1f%% of the rows were held out", 100*held)
 			}
 			loss := e.Probabilities.LogLoss
 			if math.Abs(loss/lookup-1) > 0.02 {

@@ -71,7 +71,7 @@ func TestTargetStatisticsOfCoinFlipsMatchChance(t *testing.T) {
 			r, m := trainedModel(t, levelRows(n, levels, 0.5, 1), encodedBy(honestLearners[name], preprocess.Means))
 			judge(t, r, m, n)
 			if e, se := errorOn(t, r, test), 0.5/math.Sqrt(others); math.Abs(e-0.5) > 4*se {
-				t.Errorf("error %.2f ± %.2f %% on other rows", 100*e, 100*se)
+				t.Errorf("error %.2f ± %.2f%% on other rows", 100*e, 100*se)
 			}
 		})
 	}

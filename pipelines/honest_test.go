@@ -94,7 +94,7 @@ var fewHonest = []string{
 	"lkrf/ridge, one λ", "lkrf/svm", "gaussian/sgd", "maxout/sgd, platt", "searched/ridge, platt", "searched/svm",
 }
 
-// Whatever kernel and learner: each held-out error on labels of a coin is 50 %, and
+// Whatever kernel and learner: each held-out error on labels of a coin is 50%, and
 // calibrated probabilities know no more than chance, nor do they claim to.
 func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 	const d = 12
@@ -153,7 +153,7 @@ func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
 		if row.HeldOutRows > 0 {
 			e := float64(row.HeldOutErrors) / float64(row.HeldOutRows)
 			if se := 0.5 / math.Sqrt(float64(row.HeldOutRows)); math.Abs(e-0.5) > 4*se {
-				t.Errorf("lambda %g: held-out error %.2f ± %.2f %% of labels that nobody can know", row.Lambda, 100*e, 100*se)
+				t.Errorf("lambda %g: held-out error %.2f ± %.2f%% of labels that nobody can know", row.Lambda, 100*e, 100*se)
 			}
 		} else {
 			t.Errorf("lambda %g: no row held out was scored", row.Lambda)
@@ -173,7 +173,7 @@ func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
 		judged++
 		e := float64(errors) / float64(rows)
 		if se := 0.5 / math.Sqrt(float64(rows)); math.Abs(e-0.5) > 4*se {
-			t.Errorf("%s: held-out error %.2f ± %.2f %% of labels that nobody can know", what, 100*e, 100*se)
+			t.Errorf("%s: held-out error %.2f ± %.2f%% of labels that nobody can know", what, 100*e, 100*se)
 		}
 	}
 	if c := r.Log; c != nil {

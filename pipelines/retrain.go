@@ -20,7 +20,7 @@ type RetrainOptions struct {
 	// commas.
 	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are separated by commas, or given one by one."`
 	// PairedGate has conditions on its difference from the champion, in words.
-	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1 % at 95 %" placeholder:"CONDITION" help:"Condition on the difference from the champion, in words (see compare). Several are separated by commas, or given one by one."`
+	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION" help:"Condition on the difference from the champion, in words (see compare). Several are separated by commas, or given one by one."`
 }
 
 // Retrain works for a day: it sums the partitions of the data that changed, fits a model to the

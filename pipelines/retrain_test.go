@@ -59,12 +59,12 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 			set                func(*TrainOptions)
 			want               string // "" where the gates fit
 		}{
-			{"numbers, of classes", "", "rmse better at 90 %", nil, `--paired_gate: paired: "rmse better at 90 %": these models are not compared by rmse; have error`},
-			{"probabilities, of a ridge", "", "log_loss better at 90 %", nil, "--paired_gate: paired: "},
+			{"numbers, of classes", "", "rmse better at 90%", nil, `--paired_gate: paired: "rmse better at 90%": these models are not compared by rmse; have error`},
+			{"probabilities, of a ridge", "", "log_loss better at 90%", nil, "--paired_gate: paired: "},
 			{"a score of numbers, of classes", "rmse<=1", "", nil, "--gate: this model has no rmse; it has accuracy"},
 			{"a score of probabilities, of a ridge", "log_loss<=1", "", nil, "--gate: this model has no log_loss"},
-			{"classes, of numbers", "", "error better at 90 %", func(o *TrainOptions) { o.Data.Label, o.Task, o.Data.Drop = "a", "regression", []string{"y"} }, `--paired_gate: paired: "error better at 90 %": these models are not compared by error; have mse, rmse, mae`},
-			{"probabilities, of a softmax", "log_loss<=100", "log_loss not worse by 99 % at 50 %", func(o *TrainOptions) { o.Learner = softmax }, ""},
+			{"classes, of numbers", "", "error better at 90%", func(o *TrainOptions) { o.Data.Label, o.Task, o.Data.Drop = "a", "regression", []string{"y"} }, `--paired_gate: paired: "error better at 90%": these models are not compared by error; have mse, rmse, mae`},
+			{"probabilities, of a softmax", "log_loss<=100", "log_loss not worse by 99% at 50%", func(o *TrainOptions) { o.Learner = softmax }, ""},
 		} {
 			if day == 3 && c.set != nil {
 				continue // the champion has classes
@@ -121,7 +121,7 @@ func modelsIn(t *testing.T, dir string) (names []string) {
 func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
-	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = tuning.AutoSearch, spec.LambdaOptions{}, "", "not worse by 99 % at 50 %"
+	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = tuning.AutoSearch, spec.LambdaOptions{}, "", "not worse by 99% at 50%"
 	n.arrive(t, 1)
 	for day := 2; day <= 3; day++ {
 		n.arrive(t, day)

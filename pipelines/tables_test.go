@@ -65,7 +65,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	}
 	printed = jobtest.Text(t, r)
 	for _, row := range r.Path {
-		rate := fmt.Sprintf("%.2f %%", 100*float64(row.HeldOutErrors)/float64(row.HeldOutRows))
+		rate := fmt.Sprintf("%.2f%%", 100*float64(row.HeldOutErrors)/float64(row.HeldOutRows))
 		if !strings.Contains(printed, rate) || !strings.Contains(printed, score.PercentInterval(row.HeldOutErrors, row.HeldOutRows)) || row.HeldOutRows == 0 {
 			t.Errorf("lambda %g: %s is not in\n%s", row.Lambda, rate, printed)
 		}
@@ -74,7 +74,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	for i := range r.Path {
 		r.Path[i].HeldOutRows, r.Path[i].HeldOutErrors, r.Path[i].HeldOutMSE = 0, 0, 0
 	}
-	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error\t") || strings.Contains(printed, "95 % interval") {
+	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error\t") || strings.Contains(printed, "95% interval") {
 		t.Error(printed)
 	}
 }

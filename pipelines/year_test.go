@@ -131,7 +131,7 @@ func newNights(c calendar, s stops, models, data, disk string) *nights {
 		Train: TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
-		Gate: "accuracy>=0.8", PairedGate: "not worse by 10 % at 80 %",
+		Gate: "accuracy>=0.8", PairedGate: "not worse by 10% at 80%",
 	}
 	return n
 }

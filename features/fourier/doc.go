@@ -61,8 +61,8 @@
 // 1½ times that: at most 0.013 at d' = 64, which implies 0.0008 at 1,024. The proven bound is
 // |E[φ(x)·φ(z)] − K| ≤ 6s/√d' (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, "Orthogonal random
 // features", NIPS 2016, Theorem 3). The squared error of one estimate is nevertheless smaller than
-// with independent frequencies at the same D: at d = 64, D = 128, paired, it is 0.4 % as large at s
-// = ½, 7 % at 1 and 80 % at 2 (orthogonal draws: 5 %, 9 % and 72 %).
+// with independent frequencies at the same D: at d = 64, D = 128, paired, it is 0.4% as large at s
+// = ½, 7% at 1 and 80% at 2 (orthogonal draws: 5%, 9% and 72%).
 //
 // # Heavy tails
 //

@@ -328,7 +328,7 @@ func TestPairedSpreadsLessThanOffset(t *testing.T) {
 				return dot(dst[:out], dst[out:])
 			}).Variance()
 		}
-		// The variance of 1,000 values is known to about 4.5 %: 20 % below is significant.
+		// The variance of 1,000 values is known to about 4.5%: 20% below is significant.
 		if !(spread[Paired] < 0.8*spread[Offset]) {
 			t.Errorf("%s: variance %.3g paired, %.3g offset", pair.name, spread[Paired], spread[Offset])
 		}

@@ -278,7 +278,7 @@ func TestDistancesSaturateEarlierWithLargerQ(t *testing.T) {
 		sin, cos := math.Sincos(math.Pi * float64(i) / (points - 1))
 		x[2*i], x[2*i+1] = float32(cos), float32(sin)
 	}
-	half := map[int]float64{} // the angle at which distances reach 90 % of the last
+	half := map[int]float64{} // the angle at which distances reach 90% of the last
 	for _, q := range []int{8, 32} {
 		mean := make([]float64, points)
 		for seed := range uint64(20) {
@@ -296,7 +296,7 @@ func TestDistancesSaturateEarlierWithLargerQ(t *testing.T) {
 		for i := range points {
 			want := 2 * (Sigma2(q) - UnitKernel(q, math.Cos(math.Pi*float64(i)/(points-1))))
 			if math.Abs(mean[i]-want) > 0.05*want+1e-5 {
-				t.Errorf("q = %d, angle %d %%: squared distance %v, want %v", q, i, mean[i], want)
+				t.Errorf("q = %d, angle %d%%: squared distance %v, want %v", q, i, mean[i], want)
 			}
 			if half[q] == 0 && mean[i] > 0.81*mean[points-1] {
 				half[q] = float64(i) / (points - 1)
@@ -309,7 +309,7 @@ func TestDistancesSaturateEarlierWithLargerQ(t *testing.T) {
 		}
 	}
 	if !(half[32] < 0.9*half[8]) {
-		t.Errorf("distances are at 90 %% of the last at %v of the half circle for q = 8, %v for q = 32", half[8], half[32])
+		t.Errorf("distances are at 90%% of the last at %v of the half circle for q = 8, %v for q = 32", half[8], half[32])
 	}
 }
 

@@ -189,7 +189,7 @@ func TestCropsAndFlipsAreUniform(t *testing.T) {
 	for _, c := range count {
 		chi += (c - 1000) * (c - 1000) / 1000
 	}
-	if len(count) != 12 || chi > 31.3 { // 2·3 places and 2 senses; the 99.9 % point for 11 degrees of freedom
+	if len(count) != 12 || chi > 31.3 { // 2·3 places and 2 senses; the 99.9% point for 11 degrees of freedom
 		t.Errorf("χ² = %.1f, counts %v", chi, count)
 	}
 }

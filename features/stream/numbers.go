@@ -35,7 +35,7 @@ func (s *Stream) Laplace() float64 {
 // density x^(shape−1)·exp(−x)/Γ(shape). It panics unless shape ≥ ½.
 //
 // The accepted set is the same for every shape above 1/3; the share of accepted draws
-// falls only below 1, to 76 % at ½, so the usual detour through shape+1 and a power is not needed.
+// falls only below 1, to 76% at ½, so the usual detour through shape+1 and a power is not needed.
 func (s *Stream) Gamma(shape float64) float64 {
 	if !(shape >= 0.5) {
 		panic("stream: Gamma of a shape below 1/2")

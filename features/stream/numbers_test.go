@@ -79,7 +79,7 @@ func TestBelowIsUniform(t *testing.T) {
 	for _, c := range count {
 		chi += (c - draws/n) * (c - draws/n) / (draws / n)
 	}
-	if chi > 22.5 { // the 99.9 % point for 6 degrees of freedom
+	if chi > 22.5 { // the 99.9% point for 6 degrees of freedom
 		t.Errorf("χ² = %.1f, counts %v", chi, count)
 	}
 }

@@ -312,7 +312,7 @@ func (in *inference) decideLevels(i int, asked bool) {
 		in.note(i, doubtBuckets, "%s different texts, %d buckets", s.Different(), f.Buckets)
 		levels = nil
 	case s.Distinct > int64(most):
-		in.note(i, doubtLevels, "%d of %d, which cover %.1f %% of the rows", len(levels), s.Distinct, 100*share)
+		in.note(i, doubtLevels, "%d of %d, which cover %.1f%% of the rows", len(levels), s.Distinct, 100*share)
 	}
 	slices.Sort(levels)
 	f.Levels = levels

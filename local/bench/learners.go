@@ -154,7 +154,7 @@ func (o options) duel(b bout) (d duel, err error) {
 }
 
 func (d duel) String() string {
-	return fmt.Sprintf("%-42s %10.2f %12.7f %6.2f %% %10.2g %10.2f %12.7f %6.2f %%",
+	return fmt.Sprintf("%-42s %10.2f %12.7f %6.2f%% %10.2g %10.2f %12.7f %6.2f%%",
 		d.Name, d.Ours.Seconds, d.Ours.Objective, 100*d.Ours.Error, d.Gap, d.Theirs.Seconds, d.Theirs.Objective,
 		100*d.Theirs.Error)
 }

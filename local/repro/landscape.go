@@ -48,7 +48,7 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 			weighedRows(train, r.Dual), potential(train, r, last.Taken), scores,
 		} {
 			if p.Title = fmt.Sprintf("T = %d", frequencies); i == 2 {
-				p.Title = fmt.Sprintf("T = %d: %.1f %% of test rows right", frequencies, accuracy)
+				p.Title = fmt.Sprintf("T = %d: %.1f%% of test rows right", frequencies, accuracy)
 			}
 			drawn, err := p.Plot()
 			if err != nil {
@@ -56,7 +56,7 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 			}
 			grid[i] = append(grid[i], drawn)
 		}
-		fmt.Printf("landscape: T = %d of %v, accuracy %.2f %%\n", frequencies, counts, accuracy)
+		fmt.Printf("landscape: T = %d of %v, accuracy %.2f%%\n", frequencies, counts, accuracy)
 	}
 	data, err := picture.EncodeTiles(grid, 8, 8, "png")
 	if err != nil {

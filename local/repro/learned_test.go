@@ -40,7 +40,7 @@ func TestLearnedHarmonicsSeparateClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := judge(chosen, train, test, 100); err != nil || got < 97 {
-		t.Errorf("checkerboard: %.2f %% with %d harmonics, %v", got, len(chosen.Terms), err)
+		t.Errorf("checkerboard: %.2f%% with %d harmonics, %v", got, len(chosen.Terms), err)
 	}
 
 	if train, test, err = sets(t.Context(), "windmill", 800, 1); err != nil {
@@ -63,6 +63,6 @@ func TestLearnedHarmonicsSeparateClasses(t *testing.T) {
 		return got
 	}
 	if drawn, learned := accuracy(align.Propose(40, 2, width, 1)), accuracy(found); learned < drawn+3 || learned < 90 {
-		t.Errorf("windmill: %.2f %% with learned frequencies, %.2f %% with drawn ones", learned, drawn)
+		t.Errorf("windmill: %.2f%% with learned frequencies, %.2f%% with drawn ones", learned, drawn)
 	}
 }

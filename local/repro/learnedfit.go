@@ -176,7 +176,7 @@ func judge(r features.Recipe, train, test digits, c float64) (float64, error) {
 }
 
 // hinge fits a support vector machine of two classes, C the weight of a row's loss against ½‖w‖²,
-// to 0.2 % of its objective.
+// to 0.2% of its objective.
 func hinge(r features.Recipe, d digits, c float64) (*linear.Machine, error) {
 	m, err := r.New()
 	if err != nil {

@@ -57,7 +57,7 @@ func sets(ctx context.Context, name string, n int64, seed uint64) (train, test d
 // ofWindmill are the constants of the game on the windmill, where the flags say nothing: in the
 // plane a search on all rows is cheap. The paper finds its dual steps by trying, and the proof's
 // steps too small (Appendix A.1). On windmills of other seeds, 8,000 rows, 1,000 frequencies had
-// accuracies of 98.6 % with a rate of 1, 99.0 to 99.3 with 3, 99.3 with 5, 99.3 to 99.4 with 10 and
+// accuracies of 98.6% with a rate of 1, 99.0 to 99.3 with 3, 99.3 with 5, 99.3 to 99.4 with 10 and
 // with 30; but 100 had 98.4 to 98.5 with 3, 98.5 to 99.0 with 5, 98.5 to 98.6 with 10 and 96.3 with
 // 30.
 var ofWindmill = game{chains: 200, steps: 50, sample: math.MaxInt, rate: 5}

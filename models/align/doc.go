@@ -25,8 +25,8 @@
 // With more than two classes each class has an α of its own against all others, and a
 // potential is the sum of the potentials of the classes. One α for all classes, which makes the potential
 // the alignment with the matrix of their codes, learned much worse frequencies for the ten digits of
-// MNIST: 100 of them gave an accuracy of 43.9 % with codes ±1 and of 85.7 % with centred ones, where those
-// of an α a class gave 91.0 % and drawn ones 84.0 % (8,000 rows, ridge).
+// MNIST: 100 of them gave an accuracy of 43.9% with codes ±1 and of 85.7% with centred ones, where those
+// of an α a class gave 91.0% and drawn ones 84.0% (8,000 rows, ridge).
 //
 // # Pieces
 //

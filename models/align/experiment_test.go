@@ -67,9 +67,9 @@ func medianDistance(x []float32, n, d int) float64 {
 	return all[len(all)/2]
 }
 
-// Windmill: the paper has 92.1 % with RBF features and 98.6 % with T = 100 learned
+// Windmill: the paper has 92.1% with RBF features and 98.6% with T = 100 learned
 // ones on a windmill of its own. On the one here a support vector machine with the exact Gaussian kernel
-// of median width has 88.4 % at C = 100 and 90.6 % at 1,000, and of the best width and C of a wide grid 98.9 %
+// of median width has 88.4% at C = 100 and 90.6% at 1,000, and of the best width and C of a wide grid 98.9%
 // (scikit-learn 1.9.1, SVC, 2,000 rows to learn from, 20,000 to test).
 func TestWindmill(t *testing.T) {
 	long(t)
@@ -92,14 +92,14 @@ func TestWindmill(t *testing.T) {
 			t.Fatal(err)
 		}
 		learned := accuracyOf(r.W, 100)
-		t.Logf("%s: accuracy with 100 frequencies: learned %.2f %%, drawn %.2f %%", name, learned, drawn)
+		t.Logf("%s: accuracy with 100 frequencies: learned %.2f%%, drawn %.2f%%", name, learned, drawn)
 		if learned < 96 || learned < drawn+5 {
-			t.Errorf("%s: accuracy %.2f %% learned, %.2f %% drawn", name, learned, drawn)
+			t.Errorf("%s: accuracy %.2f%% learned, %.2f%% drawn", name, learned, drawn)
 		}
 	}
 }
 
-// Checkerboard: the paper has 99.1 % with 29 harmonics of the first 1,000.
+// Checkerboard: the paper has 99.1% with 29 harmonics of the first 1,000.
 func TestCheckerboard(t *testing.T) {
 	x, class, y := generated(t, "checkerboard", 2000, 1)
 	xt, _, yt := generated(t, "checkerboard", 20000, 2)
@@ -117,14 +117,14 @@ func TestCheckerboard(t *testing.T) {
 	m.Apply(zt, xt, len(yt))
 	w, b := hinge(z, len(y), k, y, 100, 200)
 	got := accuracy(w, b, zt, len(yt), k, yt)
-	t.Logf("accuracy %.2f %% with %d harmonics", got, k)
+	t.Logf("accuracy %.2f%% with %d harmonics", got, k)
 	if got < 99 || k > 40 {
-		t.Errorf("accuracy %.2f %% with %d harmonics", got, k)
+		t.Errorf("accuracy %.2f%% with %d harmonics", got, k)
 	}
 }
 
-// MNIST: with 100 features the paper has 97.42 % and 99.05 % for 1 against 7, and 87.72 % and
-// 93.02 % for 4 against 9, with RBF features and with learned ones.
+// MNIST: with 100 features the paper has 97.42% and 99.05% for 1 against 7, and 87.72% and
+// 93.02% for 4 against 9, with RBF features and with learned ones.
 func TestMNISTPairs(t *testing.T) {
 	long(t)
 	for _, c := range []struct {
@@ -140,7 +140,7 @@ func TestMNISTPairs(t *testing.T) {
 		lambda := 1 / float64(n)
 		w, q := weighed(t, x, y, d, width)
 		u, b := hinge(pairedFeatures(w, 50, d, x, n), n, 100, y, 1, 40)
-		t.Logf("%d against %d: accuracy with the 50 of 1,000 drawn frequencies of largest weight: %.2f %%; weights from %.2g to %.2g",
+		t.Logf("%d against %d: accuracy with the 50 of 1,000 drawn frequencies of largest weight: %.2f%%; weights from %.2g to %.2g",
 			c.one, c.two, accuracy(u, b, pairedFeatures(w, 50, d, xt, nt), nt, 100, yt), slices.Min(q), slices.Max(q))
 		paper, demo := Paper(lambda, width, 50, 1), Demo(lambda, width, 100, 1)
 		for name, o := range map[string]*Options{"paper": &paper, "demo": &demo} {
@@ -161,9 +161,9 @@ func TestMNISTPairs(t *testing.T) {
 				return accuracy(u, b, features(w, xt, nt), nt, 100, yt)
 			}
 			learned, drawn := score(r.W), score(gaussianTurns(len(r.W)/d, d, width, 7))
-			t.Logf("%d against %d, %s: accuracy with 100 features: learned %.2f %%, drawn %.2f %%", c.one, c.two, name, learned, drawn)
+			t.Logf("%d against %d, %s: accuracy with 100 features: learned %.2f%%, drawn %.2f%%", c.one, c.two, name, learned, drawn)
 			if learned < c.least || learned < drawn {
-				t.Errorf("%d against %d, %s: accuracy %.2f %% learned, %.2f %% drawn", c.one, c.two, name, learned, drawn)
+				t.Errorf("%d against %d, %s: accuracy %.2f%% learned, %.2f%% drawn", c.one, c.two, name, learned, drawn)
 			}
 		}
 	}

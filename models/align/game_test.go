@@ -140,9 +140,9 @@ func TestLearningLowersThePotential(t *testing.T) {
 	xt, _, yt := rings(4000, 5)
 	learned := judge(r.W, 60, x, y, xt, yt)
 	drawn := judge(gaussianTurns(60, 2, medianDistance(x, 400, 2), 6), 60, x, y, xt, yt)
-	t.Logf("accuracy with 60 frequencies: learned %.2f %%, drawn %.2f %%", learned, drawn)
+	t.Logf("accuracy with 60 frequencies: learned %.2f%%, drawn %.2f%%", learned, drawn)
 	if learned < drawn+2 {
-		t.Errorf("accuracy %.2f %% with learned frequencies, %.2f %% with drawn ones", learned, drawn)
+		t.Errorf("accuracy %.2f%% with learned frequencies, %.2f%% with drawn ones", learned, drawn)
 	}
 }
 

@@ -26,9 +26,9 @@ func Metrics() []Metric { return []Metric{Error, LogLoss, Brier, MSE, RMSE, MAE}
 
 // Condition is what a challenger must show to be promoted, in words:
 //
-//	not worse by 0.2 % at 95 %
-//	better at 95 %
-//	log_loss better by 1 % at 99 %
+//	not worse by 0.2% at 95%
+//	better at 95%
+//	log_loss better by 1% at 99%
 //
 // A condition holds if its opposite is refuted with that confidence. So if a challenger does
 // not deserve it, the condition holds with a probability of at most 1 − confidence.
@@ -49,7 +49,7 @@ type Condition struct {
 func ParseCondition(text string) (Condition, error) {
 	c, err := parseCondition(words(text))
 	if err != nil {
-		return c, fmt.Errorf("%q: %w; conditions read like \"not worse by 0.2 %% at 95 %%\" or \"log_loss better at 99 %%\"", text, err)
+		return c, fmt.Errorf("%q: %w; conditions read like \"not worse by 0.2%% at 95%%\" or \"log_loss better at 99%%\"", text, err)
 	}
 	return c, nil
 }
@@ -100,7 +100,7 @@ func parseCondition(w []string) (c Condition, err error) {
 		return c, fmt.Errorf("want %% and the end at %s", at(w))
 	}
 	if c.Confidence < 50 || c.Confidence >= 100 {
-		return c, fmt.Errorf("a confidence of %g %%; want 50 to below 100", c.Confidence)
+		return c, fmt.Errorf("a confidence of %g%%; want 50 to below 100", c.Confidence)
 	}
 	return c, c.check()
 }
@@ -111,7 +111,7 @@ func (c Condition) check() error {
 	case c.Metric == RMSE && c.Amount > 0 && !c.Percent:
 		return fmt.Errorf("an amount of rmse must be in percent; use mse for one in its unit")
 	case c.Percent && c.Amount >= 100 && (c.Better || c.Metric == Error):
-		return fmt.Errorf("%g %% is too much; want less than 100", c.Amount)
+		return fmt.Errorf("%g%% is too much; want less than 100", c.Amount)
 	case c.Amount >= 1 && !c.Percent && c.Metric == Error:
 		return fmt.Errorf("an error rate of %g is too much; want less than 1, or a percentage", c.Amount)
 	}
@@ -165,10 +165,10 @@ func (c Condition) String() string {
 	if c.Amount > 0 {
 		b.WriteString(plain(c.Amount))
 		if c.Percent {
-			b.WriteString(" %")
+			b.WriteString("%")
 		}
 		b.WriteString(" ")
 	}
-	fmt.Fprintf(&b, "at %s %%", plain(c.Confidence))
+	fmt.Fprintf(&b, "at %s%%", plain(c.Confidence))
 	return b.String()
 }

@@ -30,7 +30,7 @@ func powerTable() string {
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(differences)) + "\n")
 	for _, discordance := range []float64{0.5, 1, 2, 5, 10, 20} {
-		fmt.Fprintf(&b, "| %g %% of the rows |", discordance)
+		fmt.Fprintf(&b, "| %g%% of the rows |", discordance)
 		for _, d := range differences {
 			t := Trial{Discordance: discordance / 100, Confidence: 0.95, Power: 0.8, Difference: -d / 100}
 			better := t.Rows()

@@ -34,7 +34,7 @@ func groupedRows(r *rand.Rand, groups, rows int, add func(group uint64, champion
 	}
 }
 
-// The test at 5 % rejects that equal models are equal in 5 % of the cases, also where rows of groups depend on each
+// The test at 5% rejects that equal models are equal in 5% of the cases, also where rows of groups depend on each
 // other. Rows alone would reject it in half of them. BOCHNER_HONEST has many more cases.
 func TestGroupsKeepTheLevelOfATest(t *testing.T) {
 	trials, slack := 400, 0.03
@@ -160,7 +160,7 @@ func TestTooFewRowsAndTooFewGroupsAreNamed(t *testing.T) {
 				s.AddOf(uint64(g), 1, []float64{1}, []float64{0})
 			}
 		}
-		condition, err := ParseCondition("better at 95 %")
+		condition, err := ParseCondition("better at 95%")
 		if err != nil {
 			t.Fatal(err)
 		}

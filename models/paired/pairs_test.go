@@ -161,27 +161,27 @@ func promotions(t *testing.T, words string, nights int, n int64, champion, chall
 }
 
 // In 10,000 nights of equal models, and of models that are worse by just what a condition allows
-// for, the challenger is promoted in at most 5 % (the test above says so without chance).
+// for, the challenger is promoted in at most 5% (the test above says so without chance).
 func TestEqualModelsAreRarelyPromoted(t *testing.T) {
 	const nights = 10_000
 	for _, c := range []struct {
 		words                string
 		champion, challenger float64
 	}{
-		{"better at 95 %", 0.001, 0.001},
-		{"better at 95 %", 0.01, 0.01},
-		{"better at 95 %", 0.05, 0.05},
-		{"not worse by 0.2 % at 95 %", 0.001, 0.003},
-		{"not worse by 0.2 % at 95 %", 0.02, 0.022},
-		{"better by 0.5 % at 95 %", 0.015, 0.01},
+		{"better at 95%", 0.001, 0.001},
+		{"better at 95%", 0.01, 0.01},
+		{"better at 95%", 0.05, 0.05},
+		{"not worse by 0.2% at 95%", 0.001, 0.003},
+		{"not worse by 0.2% at 95%", 0.02, 0.022},
+		{"better by 0.5% at 95%", 0.015, 0.01},
 	} {
 		if n := promotions(t, c.words, nights, 5000, c.champion, c.challenger); n > nights/20 || n < nights/50 {
 			t.Errorf("%s: %d promotions in %d nights, want at most %d", c.words, n, nights, nights/20)
 		}
 	}
 	// And equal models are promoted by a condition that allows for a little, with enough rows.
-	if n := promotions(t, "not worse by 0.5 % at 95 %", 1000, 20_000, 0.01, 0.01); n < 950 {
-		t.Errorf("not worse by 0.5 %%: equal models are promoted in %d of 1,000 nights", n)
+	if n := promotions(t, "not worse by 0.5% at 95%", 1000, 20_000, 0.01, 0.01); n < 950 {
+		t.Errorf("not worse by 0.5%%: equal models are promoted in %d of 1,000 nights", n)
 	}
 }
 

@@ -17,7 +17,7 @@ type Comparison struct {
 	Champion   float64 `json:"champion"`
 	Challenger float64 `json:"challenger"`
 	Difference float64 `json:"difference"` // challenger − champion
-	// Low and High are the ends of the 95 % interval of the difference; nil for too few rows.
+	// Low and High are the ends of the 95% interval of the difference; nil for too few rows.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// P is the two-sided p-value of the hypothesis that the scores are equal, by the test; 1 for
@@ -31,12 +31,12 @@ type Comparison struct {
 	Rough string `json:"rough,omitempty"`
 	// Pairs are the pairs of the metric Error.
 	Pairs *Pairs `json:"pairs,omitempty"`
-	// Detectable is the improvement that "better at 95 %" shows with probability 80 % on as many
+	// Detectable is the improvement that "better at 95%" shows with probability 80% on as many
 	// rows, if the models differ as here; nil if no improvement is large enough.
 	Detectable *float64 `json:"detectable,omitempty"`
 }
 
-// oneSided is the confidence of each end of a 95 % interval.
+// oneSided is the confidence of each end of a 95% interval.
 const oneSided = 0.975
 
 // rounding is the largest difference, as a share of the scores, that is taken as 0. Losses are
@@ -302,7 +302,7 @@ func (s *Sum) tooFew(m Metric, least float64) string {
 	return fmt.Sprintf("only %s, want %g", counted(rows), least)
 }
 
-// detectableMean returns the improvement of the mean that a test at 95 % shows with probability 80 %.
+// detectableMean returns the improvement of the mean that a test at 95% shows with probability 80 %.
 func detectableMean(d score.Mean) float64 {
 	if d.Effective < score.LeastMeanRows {
 		return math.Inf(1)

@@ -84,7 +84,7 @@ type SliceComparison struct {
 	Rows  int64  `json:"rows"`
 	Comparison
 	// Adjusted is the p-value adjusted for the number of values by the method of Holm (1979): of
-	// all values, with probability 95 %, none without a difference has one of 0.05 or less.
+	// all values, with probability 95%, none without a difference has one of 0.05 or less.
 	Adjusted float64 `json:"p_adjusted"`
 }
 

@@ -137,10 +137,10 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		numbers.Add(1, []float64{z * z, math.Abs(z)}, []float64{z * z * 1.02 * 1.02 * (1 + 0.01*r.NormFloat64()), math.Abs(z)})
 	}
 	for words, want := range map[string]bool{
-		"better at 99 %": true, "error better by 2 % at 95 %": true, "better by 10 % at 95 %": false, "not worse by 0.01 % at 99 %": true,
-		"not worse by 0.001 at 95 %": true,
-		"log_loss better at 99 %":    true, "log_loss better by 2 % at 95%": true, "log_loss better by 4 % at 95 %": false,
-		"brier not worse by 6 % at 95 %": true, "brier not worse by 4% at 95%": false, "brier better at 50 %": false,
+		"better at 99%": true, "error better by 2% at 95%": true, "better by 10% at 95%": false, "not worse by 0.01% at 99%": true,
+		"not worse by 0.001 at 95%": true,
+		"log_loss better at 99%":    true, "log_loss better by 2% at 95%": true, "log_loss better by 4% at 95%": false,
+		"brier not worse by 6% at 95%": true, "brier not worse by 4% at 95%": false, "brier better at 50%": false,
 	} {
 		c, err := ParseCondition(words)
 		if err != nil {
@@ -154,8 +154,8 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		}
 	}
 	for words, want := range map[string]bool{
-		"not worse by 3 % at 95 %": true, "not worse by 1 % at 95 %": false, "mse not worse by 6 % at 95 %": true, "mse not worse by 3 % at 95 %": false,
-		"rmse better at 95 %": false, "mae not worse by 0.000001 at 95 %": true, "mse not worse by 0.9 at 95 %": true, "mse not worse by 0.1 at 95 %": false,
+		"not worse by 3% at 95%": true, "not worse by 1% at 95%": false, "mse not worse by 6% at 95%": true, "mse not worse by 3% at 95%": false,
+		"rmse better at 95%": false, "mae not worse by 0.000001 at 95%": true, "mse not worse by 0.9 at 95%": true, "mse not worse by 0.1 at 95%": false,
 	} {
 		c, err := ParseCondition(words)
 		if err != nil {
@@ -173,7 +173,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 	if math.Abs(rmse.Difference/rmse.Champion-0.02) > 0.001 || *rmse.Low > rmse.Difference || *rmse.High < rmse.Difference || *rmse.High > rmse.Champion*0.03 {
 		t.Errorf("rmse: %+v (%g to %g)", rmse, *rmse.Low, *rmse.High)
 	}
-	if c, _ := ParseCondition("mse better at 95 %"); true {
+	if c, _ := ParseCondition("mse better at 95%"); true {
 		if _, err := classes.Fit(c); err == nil || !strings.Contains(err.Error(), "have error, log_loss, brier") {
 			t.Errorf("mse of classes: %v", err)
 		}
@@ -183,7 +183,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 	for range 20 {
 		few.Add(1, []float64{1}, []float64{0.1})
 	}
-	c, _ := ParseCondition("mse better at 95 %")
+	c, _ := ParseCondition("mse better at 95%")
 	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "only 20 rows, want 500") {
 		t.Errorf("20 rows: %+v", v)
 	}

@@ -26,6 +26,6 @@ func ExampleFit() {
 	phi, at := make([]float32, 2*128), make([]float32, 2*2)
 	features.Apply(phi, []float32{0, 0, 3, 0}, 2)
 	fit.Linear.Scores(at, phi, 2)
-	fmt.Printf("%.0f %% of the variance; opposite sides: %v\n", 100*fit.Ratio[0], at[0]*at[2] < 0)
-	// Output: 83 % of the variance; opposite sides: true
+	fmt.Printf("%.0f%% of the variance; opposite sides: %v\n", 100*fit.Ratio[0], at[0]*at[2] < 0)
+	// Output: 83% of the variance; opposite sides: true
 }

@@ -18,7 +18,7 @@ func (s *sample) variance(rows []int, c int) (v float64) {
 }
 
 // R² compares the errors of rows with the variance of the same rows: where one row of other folds has nearly all of the variance,
-// the mean would explain 99 % of that of all rows on the first fold.
+// the mean would explain 99% of that of all rows on the first fold.
 func TestR2IsOfTheRowsThatArePredicted(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		for _, k := range []int{1, 2} {

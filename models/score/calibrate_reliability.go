@@ -34,7 +34,7 @@ type ReliabilityBin struct {
 	Rows       int64   `json:"rows"`
 	Confidence float64 `json:"confidence"` // mean of the probability of the predicted class; 0 of no rows
 	Accuracy   float64 `json:"accuracy"`   // share of rows that are of its class
-	// AccuracyLow and AccuracyHigh are the ends of the 95 % interval of Accuracy (score.Interval).
+	// AccuracyLow and AccuracyHigh are the ends of the 95% interval of Accuracy (score.Interval).
 	AccuracyLow  float64 `json:"accuracy_low"`
 	AccuracyHigh float64 `json:"accuracy_high"`
 }

@@ -172,11 +172,11 @@ type ClassReport struct {
 	Unseen   int64   `json:"unseen,omitempty"` // of the errors, rows whose class the model does not know
 	Accuracy float64 `json:"accuracy"`
 	Error    float64 `json:"error"`
-	// ErrorLow and ErrorHigh are the ends of the 95 % interval of Error (Interval).
+	// ErrorLow and ErrorHigh are the ends of the 95% interval of Error (Interval).
 	ErrorLow  float64 `json:"error_low"`
 	ErrorHigh float64 `json:"error_high"`
 	// BalancedAccuracy is the mean recall of the classes that have rows, and BalancedLow and
-	// BalancedHigh are the ends of its 95 % interval.
+	// BalancedHigh are the ends of its 95% interval.
 	BalancedAccuracy float64 `json:"balanced_accuracy"`
 	BalancedLow      float64 `json:"balanced_accuracy_low"`
 	BalancedHigh     float64 `json:"balanced_accuracy_high"`
@@ -292,7 +292,7 @@ func (c *Classes) worst(names []string) []Confused {
 // certain.
 const borrowed = 2
 
-// balanced returns the mean of the recalls of the classes that have rows, and the ends of its 95 %
+// balanced returns the mean of the recalls of the classes that have rows, and the ends of its 95%
 // interval: the score interval of a rate of as many independent rows as have its variance. Without
 // rows it is 0, and the interval is 0 to 1.
 func balanced(each []totals) (mean, low, high float64) {

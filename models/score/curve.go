@@ -108,7 +108,7 @@ func (r *Ranks) Quantile(q float64) (low, high float32) {
 // variance.
 const fewRanked = 100
 
-// AreaInterval returns the ends of the 95 % interval of AUC, for rows of which the share effective
+// AreaInterval returns the ends of the 95% interval of AUC, for rows of which the share effective
 // are independent: of the logit of the area, by its variance (DeLong, DeLong and Clarke-Pearson
 // 1988)
 //
@@ -153,7 +153,7 @@ func (r *Ranks) AreaInterval(effective float64) (low, high float64) {
 	return min(low, end(area-slack, -half)), max(high, end(area+slack, half))
 }
 
-// areaInterval returns the ends of a 95 % interval of the area under the ROC curve,
+// areaInterval returns the ends of a 95% interval of the area under the ROC curve,
 // given the area of that many independent rows of each kind: the areas A from which it
 // differs by at most 1.96 times their standard error
 //

@@ -43,9 +43,9 @@ func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
 	off := func(n [2]int) float64 {
 		return max(math.Abs(float64(n[0])/nights-0.05), math.Abs(float64(n[1])/nights-0.05))
 	}
-	t.Logf("rejected at 5 %%: corrected %v, plain %v of %d", corrected, plain, nights)
+	t.Logf("rejected at 5%%: corrected %v, plain %v of %d", corrected, plain, nights)
 	if off(corrected) > off(plain)/2 || off(corrected) > 0.02 {
-		t.Errorf("rejected at 5 %%: corrected %v, plain %v of %d", corrected, plain, nights)
+		t.Errorf("rejected at 5%%: corrected %v, plain %v of %d", corrected, plain, nights)
 	}
 }
 

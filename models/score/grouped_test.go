@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// The interval of an error rate covers the truth in 95 % of the cases where all rows of a group are right or wrong
+// The interval of an error rate covers the truth in 95% of the cases where all rows of a group are right or wrong
 // together; counted as independent rows it would in half of them.
 func TestIntervalsOfGroupsCoverTheTruth(t *testing.T) {
 	for _, c := range []struct{ groups, rows int }{{20, 10}, {60, 10}, {200, 5}} {

@@ -2,7 +2,7 @@ package score
 
 import "math"
 
-// Interval returns the ends of the 95 % interval of a rate, given k of n independent
+// Interval returns the ends of the 95% interval of a rate, given k of n independent
 // rows: the score interval (Wilson 1927),
 //
 //	(p + z²/2n ± z√(p(1−p)/n + z²/4n²)) / (1 + z²/n),   p = k/n, z = 1.96.
@@ -13,7 +13,7 @@ func Interval(k, n int64) (low, high float64) {
 	return intervalOf(float64(k)/float64(max(n, 1)), float64(n))
 }
 
-// z is the 97.5 % quantile of the normal distribution.
+// z is the 97.5% quantile of the normal distribution.
 const z = 1.959963984540054
 
 // intervalOf is Interval of a rate of rows independent rows, which need not be a whole number.

@@ -24,8 +24,8 @@ func TestIntervalsOfRates(t *testing.T) {
 	}
 }
 
-// The interval holds the rate for about 95 % of all samples, where p ± 1.96·SE does so
-// for 4 % of samples of 40 rows of which one in a thousand is wrong. Coverage is summed
+// The interval holds the rate for about 95% of all samples, where p ± 1.96·SE does so
+// for 4% of samples of 40 rows of which one in a thousand is wrong. Coverage is summed
 // over the binomial distribution, not sampled. (Brown, Cai and DasGupta 2001, Fig. 4:
 // below 0.95 it dips for rates near 0, and to no less than 0.83.)
 func TestIntervalsHoldTheRate(t *testing.T) {

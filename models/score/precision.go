@@ -64,7 +64,7 @@ func (p *Precision) SquareVariance(r *TargetReport, unit float64) float64 {
 	return max(0, exact.Mean(p.rows, &p.sums[1])-math.Pow(r.RMSE/unit, 4))
 }
 
-// Bound sets the 95 % intervals of the scores of a report, of rows that are as precise as that many
+// Bound sets the 95% intervals of the scores of a report, of rows that are as precise as that many
 // of equal weights, added from the middle in the unit. Those of RMSE and MAE are of the means of r² and |r|
 // (score.MeanInterval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
 // to first order, the variance of the mean of r²/Var r − (y−ȳ)²/Var y.

@@ -153,7 +153,7 @@ type RankingReport struct {
 	// Positive is the class that the scores of two classes are for; for more
 	// classes the scores are means over those in Classes.
 	Positive string `json:"positive,omitempty"`
-	// AUC is Ranks.AUC, and AUCLow to AUCHigh its 95 % interval (Ranks.AreaInterval), for two
+	// AUC is Ranks.AUC, and AUCLow to AUCHigh its 95% interval (Ranks.AreaInterval), for two
 	// classes. They are nil without rows of both. Where there are more different scores
 	// than cells, AUC is within Slack of the area, and the interval includes that.
 	AUC     *float64 `json:"auc,omitempty"`
@@ -185,7 +185,7 @@ type RankedClass struct {
 	AveragePrecision float64 `json:"average_precision"`
 }
 
-// TopScore is the share of rows whose class is among the first K, with its 95 % interval
+// TopScore is the share of rows whose class is among the first K, with its 95% interval
 // (Interval).
 type TopScore struct {
 	K        int     `json:"k"`

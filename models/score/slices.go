@@ -163,7 +163,7 @@ type SliceReport struct {
 	Others *SliceScore `json:"others,omitempty"`
 }
 
-// SliceScore is the score of the rows with a value. Ends are the ends of 95 % intervals; fields
+// SliceScore is the score of the rows with a value. Ends are the ends of 95% intervals; fields
 // are nil where they are not defined.
 type SliceScore struct {
 	Value string `json:"value"` // of Others, empty

@@ -21,9 +21,9 @@ func (r ClassReport) String() string {
 	if r.Unseen > 0 {
 		fmt.Fprintf(&b, " (%d of classes unknown to the model)", r.Unseen)
 	}
-	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s to %s)\n", percent(r.Accuracy), percent(r.Error),
+	fmt.Fprintf(&b, "\naccuracy %s%%, error %s%% (95%% interval %s to %s)\n", percent(r.Accuracy), percent(r.Error),
 		percent(r.ErrorLow), percent(r.ErrorHigh))
-	fmt.Fprintf(&b, "balanced accuracy %s %% (%s to %s)\n", percent(r.BalancedAccuracy), percent(r.BalancedLow),
+	fmt.Fprintf(&b, "balanced accuracy %s%% (%s to %s)\n", percent(r.BalancedAccuracy), percent(r.BalancedLow),
 		percent(r.BalancedHigh))
 	if r.Ranking != nil {
 		r.Ranking.write(&b)
@@ -94,7 +94,7 @@ func (r TargetReport) String() string {
 		fmt.Fprintf(w, "not finite\t%d\t\n", r.NotFinite)
 	}
 	if r.MAPE != nil {
-		fmt.Fprintf(w, "MAPE\t%s %%\t\n", percent(*r.MAPE))
+		fmt.Fprintf(w, "MAPE\t%s%%\t\n", percent(*r.MAPE))
 	}
 	for _, l := range []struct {
 		name     string
@@ -102,7 +102,7 @@ func (r TargetReport) String() string {
 		interval *[2]float64
 	}{
 		{"RMSE", r.RMSE, r.RMSEInterval}, {"MAE", r.MAE, r.MAEInterval},
-		{"50 % within", r.P50, nil}, {"90 % within", r.P90, nil}, {"95 % within", r.P95, nil}, {"99 % within", r.P99, nil},
+		{"50% within", r.P50, nil}, {"90% within", r.P90, nil}, {"95% within", r.P95, nil}, {"99% within", r.P99, nil},
 		{"max error", r.MaxError, nil}, {"target mean", r.TargetMean, nil}, {"target dev", r.TargetDev, nil},
 	} {
 		fmt.Fprintf(w, "%s\t%.6g\t%s\n", l.name, l.value, intervalText(l.interval, 6))
@@ -133,7 +133,7 @@ func (r *RankingReport) write(w io.Writer) {
 		}
 	}
 	if r.Threshold != nil {
-		fmt.Fprintf(w, "best balanced accuracy on these rows %s %%, with threshold %s of class %s\n",
+		fmt.Fprintf(w, "best balanced accuracy on these rows %s%%, with threshold %s of class %s\n",
 			percent(*r.BestBalanced), strconv.FormatFloat(*r.Threshold, 'g', -1, 32), Name(r.Positive))
 	}
 	if len(r.Top) > 0 {
@@ -142,7 +142,7 @@ func (r *RankingReport) write(w io.Writer) {
 			if i > 0 {
 				b += ", "
 			}
-			b += fmt.Sprintf("%d: %s %% (%s to %s)", t.K, percent(t.Accuracy), percent(t.Low), percent(t.High))
+			b += fmt.Sprintf("%d: %s%% (%s to %s)", t.K, percent(t.Accuracy), percent(t.Low), percent(t.High))
 		}
 		fmt.Fprintln(w, b)
 	}
@@ -180,7 +180,7 @@ func intervalText(ends *[2]float64, digits int) string {
 	if ends == nil {
 		return ""
 	}
-	return fmt.Sprintf("  (95 %% interval %.*g to %.*g)", digits, ends[0], digits, ends[1])
+	return fmt.Sprintf("  (95%% interval %.*g to %.*g)", digits, ends[0], digits, ends[1])
 }
 
 func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 2, 64) }

@@ -10,8 +10,8 @@ func TestClassTable(t *testing.T) {
 	c := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}, {Unseen, 1}})
 	r := c.Report([]string{"cat", "", "line\nbreak"})
 	const want = `rows 6, errors 3 (1 of classes unknown to the model)
-accuracy 50.00 %, error 50.00 % (95 % interval 18.76 to 81.24)
-balanced accuracy 55.56 % (18.79 to 87.10)
+accuracy 50.00%, error 50.00% (95% interval 18.76 to 81.24)
+balanced accuracy 55.56% (18.79 to 87.10)
 
           class  precision  recall     F1  rows
             cat      50.00  100.00  66.67     1
@@ -59,13 +59,13 @@ func TestTableOfManyClassesShowsTheWorst(t *testing.T) {
 func TestTargetTable(t *testing.T) {
 	s := sum([]residual{{1, 2}, {3, 2}, {5, 5}})
 	const want = `         rows         3
-         MAPE   44.44 %
+         MAPE    44.44%
          RMSE  0.816497
           MAE  0.666667
-  50 % within         1
-  90 % within         1
-  95 % within         1
-  99 % within         1
+   50% within         1
+   90% within         1
+   95% within         1
+   99% within         1
     max error         1
   target mean         3
    target dev   1.63299

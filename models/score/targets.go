@@ -106,7 +106,7 @@ type TargetReport struct {
 	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. It is nil, in JSON
 	// null, if all targets are equal, as they are for one row.
 	R2 *float64 `json:"r2"`
-	// The ends of 95 % intervals, for independent rows like these; nil for fewer than
+	// The ends of 95% intervals, for independent rows like these; nil for fewer than
 	// score.LeastMeanRows rows.
 	RMSEInterval *[2]float64 `json:"rmse_interval,omitempty"`
 	MAEInterval  *[2]float64 `json:"mae_interval,omitempty"`

@@ -338,4 +338,4 @@ func (k *comparison) repeated() {
 	k.found("rows", DriftRepeated, is-was, slack, "%s are copies of others, was %s", percent(is), percent(was))
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

@@ -331,7 +331,7 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 	}
 	ref := summed(rare(0.01)).Statistics()
 	report := DriftOfCounts(ref, counted(ref, rare(0.9)), 0, tableNames)
-	if len(report.Columns) != 1 || !strings.HasSuffix(report.Columns[0].Detail, " % up to 9, was at least 90 %") {
+	if len(report.Columns) != 1 || !strings.HasSuffix(report.Columns[0].Detail, "% up to 9, was at least 90%") {
 		t.Errorf("%+v", report.Columns)
 	}
 	low := drawn(r, 5000, func(row []float32) { row[0] -= 2 })

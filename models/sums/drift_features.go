@@ -18,7 +18,7 @@ type FeatureDrift struct {
 	// Distance is ‖μ_a − μ_b‖ in units in which sets of rows without any likeness are 1 apart,
 	// without what chance adds to it.
 	Distance float64 `json:"distance"`
-	AtLeast  float64 `json:"at_least"` // the distance that is certain, with confidence 95 %
+	AtLeast  float64 `json:"at_least"` // the distance that is certain, with confidence 95%
 	// P is the p-value of the hypothesis that both are drawn alike.
 	P float64 `json:"p"`
 }

@@ -55,7 +55,7 @@ func (w *drawing) sum(n int, change func(row []float32)) *ridge.Sum {
 // campaign reports whether the test is to run as a whole.
 func campaign() bool { return os.Getenv("BOCHNER_LONG") != "" }
 
-// Two sets of rows that are drawn alike are told apart at 5 % in 5 ± 1 % of 1,000 draws and more.
+// Two sets of rows that are drawn alike are told apart at 5% in 5 ± 1% of 1,000 draws and more.
 func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 	draws := 1000
 	if campaign() {
@@ -80,9 +80,9 @@ func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 				}
 			}
 			share := float64(alarms) / float64(draws)
-			t.Logf("%.2f %% of %d draws", 100*share, draws)
+			t.Logf("%.2f%% of %d draws", 100*share, draws)
 			if math.Abs(share-0.05) > 0.01 {
-				t.Errorf("%.2f %% false alarms in %d draws, want 5 ± 1 %%", 100*share, draws)
+				t.Errorf("%.2f%% false alarms in %d draws, want 5 ± 1%%", 100*share, draws)
 			}
 			if math.Abs(float64(certain-alarms)) > 0.002*float64(draws) {
 				t.Errorf("%d draws with a certain distance, %d with a p-value up to 0.05", certain, alarms)

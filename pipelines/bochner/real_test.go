@@ -47,7 +47,7 @@ func mnist(t *testing.T) func(set string) []string {
 }
 
 // The bounds are a little above what scikit-learn's RBFSampler and RidgeClassifier
-// reach with the same width, λ and number of features: 5.37 % and 3.01 % (1.9.1).
+// reach with the same width, λ and number of features: 5.37% and 3.01% (1.9.1).
 func TestMNIST(t *testing.T) {
 	files := mnist(t)
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestMNIST(t *testing.T) {
 		for _, runner := range []string{"direct", "prism"} {
 			flags := []string{"--width", "7", "--lambda", "1e-6", "--features", c.features, "--runner", runner}
 			s, model := trainAndScore(t, append(flags, files("train")...), append(files("t10k"), "--runner", runner))
-			t.Logf("%s features, %s: error %.2f %%", c.features, runner, 100*s.Classes.Error)
+			t.Logf("%s features, %s: error %.2f%%", c.features, runner, 100*s.Classes.Error)
 			if s.Classes.Rows != 10000 || s.Classes.Error > c.most {
 				t.Errorf("%s features, %s: error %g on %d rows, want at most %g on 10000", c.features, runner, s.Classes.Error, s.Classes.Rows, c.most)
 			}
@@ -72,7 +72,7 @@ func TestMNIST(t *testing.T) {
 	}
 }
 
-// The bounds are a little above what LinearSVC comes to on the same features (3.9 %),
+// The bounds are a little above what LinearSVC comes to on the same features (3.9%),
 // and SGDClassifier in as many epochs.
 func TestMNISTInRounds(t *testing.T) {
 	files := mnist(t)
@@ -85,7 +85,7 @@ func TestMNISTInRounds(t *testing.T) {
 		{"softmax, D = 4,096", []string{"--features", "4096", "--learner", "sgd", "--rounds", "5", "--partitions", "2", "--lambda", "1e-7"}, 0.036},
 	} {
 		s, model := trainAndScore(t, append(append(c.flags, "--width", "7"), files("train")...), files("t10k"))
-		t.Logf("%s: error %.2f %%", c.name, 100*s.Classes.Error)
+		t.Logf("%s: error %.2f%%", c.name, 100*s.Classes.Error)
 		if s.Classes.Rows != 10000 || s.Classes.Error > c.most {
 			t.Errorf("%s: error %g on %d rows, want at most %g on 10000", c.name, s.Classes.Error, s.Classes.Rows, c.most)
 		}

@@ -34,7 +34,7 @@ func TestBadDaysStopNoNight(t *testing.T) {
 			night := func(day, code int, want ...string) string {
 				t.Helper()
 				r := run(t, dir, append([]string{"retrain", "--models", "models", "--data", "data/dt=YYYY-MM-DD/*.csv", "--label", "y", "--learner", learner, "--search", "none",
-					"--features", "16", "--max_drift", "0.3", "--paired_gate", "not worse by 90 % at 50 %", "--day", fmt.Sprintf("2026-11-0%d", day)}, rounds...)...)
+					"--features", "16", "--max_drift", "0.3", "--paired_gate", "not worse by 90% at 50%", "--day", fmt.Sprintf("2026-11-0%d", day)}, rounds...)...)
 				for _, w := range want {
 					if r.code != code || !strings.Contains(r.stdout, w) {
 						t.Fatalf("day %d: exit code %d, want %d and %q\n%s%s", day, r.code, code, w, r.stdout, r.stderr)

@@ -26,7 +26,7 @@ func TestTheCommandChoosesTheNumberOfFeatures(t *testing.T) {
 	flags := []string{"train", "--data", "data.csv", "--label", "y", "--search", "none", "--lambda", "1e-4,1e-2", "--quiet"}
 	given := append(flags, "--features", "512", "--model", "given")
 	must(t, dir, given...)
-	for name, size := range map[string][]string{"worth": {"--worth", "0.1 %"}, "time": {"--time", "1ns"}, "both": {"--worth", "0.01", "--time", "10m", "--features", "2048"}} {
+	for name, size := range map[string][]string{"worth": {"--worth", "0.1%"}, "time": {"--time", "1ns"}, "both": {"--worth", "0.01", "--time", "10m", "--features", "2048"}} {
 		var out struct {
 			Size struct {
 				Features int

@@ -45,7 +45,7 @@ func sumJobs(t *testing.T, at string, on func(args ...string) result, flags ...s
 	job("verify", "--certificate", at+"proof.json", "--model", at+"less", "--sums", at+"total", "--data", "gone.csv")
 	for i := 1; i < 4; i++ {
 		job("retrain", "--models", at+"models", "--data", at+"data/dt=YYYY-MM-DD/*.csv", "--day", day(i)[3:], "--label", "y", "--search", "none",
-			"--features", "32", "--lambda", "1e-4", "--max_drift", "0.5", "--gate", "accuracy>=0.5", "--paired_gate", "not worse by 50 % at 50 %")
+			"--features", "32", "--lambda", "1e-4", "--max_drift", "0.5", "--gate", "accuracy>=0.5", "--paired_gate", "not worse by 50% at 50%")
 	}
 	manifests = map[string]string{}
 	for _, name := range []string{"recipe", "fitted", "again", "without", "less", "models@champion", "models@previous"} {
@@ -121,7 +121,7 @@ func TestANightInABucketThatIsKilledContinues(t *testing.T) {
 	}
 	night := func(models string, day int) []string {
 		return []string{"retrain", "--models", bucket + models, "--data", bucket + "data/dt=YYYY-MM-DD/*.csv", "--day", fmt.Sprintf("2026-11-1%d", day), "--label", "y", "--search", "none",
-			"--features", "32", "--lambda", "1e-4", "--paired_gate", "not worse by 50 % at 50 %", "--quiet", "--storage_emulator", address}
+			"--features", "32", "--lambda", "1e-4", "--paired_gate", "not worse by 50% at 50%", "--quiet", "--storage_emulator", address}
 	}
 	champion := func(models string) string {
 		return inspectedSum(t, must(t, dir, "inspect", "--model", bucket+models+"@champion", "--json", "--storage_emulator", address))

@@ -181,7 +181,7 @@ func (p *Plan) mappings(stripes int) int {
 }
 
 // cheapest plans the machines on which a solution costs the least. Of those whose costs differ by
-// less than 1 %, it takes the smallest with the fewest threads. It does not change what the engine
+// less than 1%, it takes the smallest with the fewest threads. It does not change what the engine
 // sets.
 func (s solution) cheapest(e engine.Engine) *Cluster {
 	best := new(Cluster)

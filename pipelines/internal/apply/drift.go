@@ -47,7 +47,7 @@ func driftOf(ctx context.Context, model string, m *models.Manifest, d *dataset.D
 }
 
 // countedBytes is the size of data of which all rows are counted; of more, one row in two, four or
-// more is, so that counting takes about 3 % of the CPU time at most (10 columns, 1,024 features) and
+// more is, so that counting takes about 3% of the CPU time at most (10 columns, 1,024 features) and
 // less of more data. At least half as many bytes are counted, 9,000 rows of 10 columns, with which a
 // share is certain to about 2 %.
 const countedBytes = 2 << 20

@@ -123,7 +123,7 @@ func CompareErrors(kernel, estimates []float64) ApproximationErrors {
 // ErrorInterval is a mean over seeds with its confidence interval.
 type ErrorInterval struct {
 	Mean float64 `json:"mean"`
-	Half float64 `json:"half"` // half the width of the 95 % interval; 0 for a single seed
+	Half float64 `json:"half"` // half the width of the 95% interval; 0 for a single seed
 }
 
 // ErrorSummary holds the errors over several seeds for one number of features.
@@ -136,7 +136,7 @@ type ErrorSummary struct {
 	Correlation ErrorInterval `json:"correlation"`
 }
 
-// SummariseErrors returns the means over seeds, with 95 % intervals of Student's t
+// SummariseErrors returns the means over seeds, with 95% intervals of Student's t
 // distribution. It returns an error if there are no seeds.
 func SummariseErrors(dim int, runs []ApproximationErrors) (ErrorSummary, error) {
 	if len(runs) == 0 {

@@ -214,7 +214,7 @@ func (r *KernelResult) files() ([]storage.File, error) {
 func (r *KernelResult) chart() picture.Lines {
 	chart := picture.Lines{
 		Title: fmt.Sprintf("Approximation of the %s", r.Kernel),
-		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95 %%)",
+		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95%%)",
 			report.Groups(int64(r.Pairs))),
 		LogX: true, LogY: true,
 	}
@@ -234,7 +234,7 @@ func (r *KernelResult) chart() picture.Lines {
 func (r *KernelResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
-	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95 %% interval\n", r.Rows,
+	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95%% interval\n", r.Rows,
 		report.Groups(int64(r.Pairs)))
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "map\tfeatures\tseeds\tMAE\tRMSE\tmax\tcorrelation\t\n")

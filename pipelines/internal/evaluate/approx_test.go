@@ -119,7 +119,7 @@ func TestCompareOnNumbersByHand(t *testing.T) {
 	}
 }
 
-// With 5 seeds the 97.5 % quantile of Student's t is 2.776.
+// With 5 seeds the 97.5% quantile of Student's t is 2.776.
 func TestIntervalsAreStudents(t *testing.T) {
 	var runs []ApproximationErrors
 	for _, v := range []float64{1, 2, 3, 4, 5} {

@@ -31,7 +31,7 @@ type CompareModelsOptions struct {
 	Data       dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
 	// Gate has conditions in words, as paired.ParseCondition reads them, separated by commas; ""
 	// for none.
-	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition in words, such as 'not worse by 0.2 % at 95 %' or 'better at 95 %'. Several are separated by commas, or given one by one; all must hold."`
+	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition in words, such as 'not worse by 0.2% at 95%' or 'better at 95%'. Several are separated by commas, or given one by one; all must hold."`
 	// Slices are columns, by name or 1-based position, by whose values rows are compared apart.
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns by whose values rows are compared apart, as for evaluate; columns of the champion."`
 	// Group has columns that together name what a row belongs to: rows of a group depend on each
@@ -76,11 +76,11 @@ type ComparedModel struct {
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 }
 
-// RowsNeeded is how many rows show a difference of error rates with confidence 95 % and a power
-// of 80 %: the probability that a test shows what is true.
+// RowsNeeded is how many rows show a difference of error rates with confidence 95% and a power
+// of 80%: the probability that a test shows what is true.
 type RowsNeeded struct {
 	Difference float64 `json:"difference"`
-	// Better is for "better at 95 %" of a challenger that is better by the difference; 0 if models
+	// Better is for "better at 95%" of a challenger that is better by the difference; 0 if models
 	// that differ on so few rows cannot be that different.
 	Better int64 `json:"better,omitempty"`
 	// NotWorse is for "not worse by" the difference of a challenger that is as good.

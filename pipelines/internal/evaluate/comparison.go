@@ -33,7 +33,7 @@ func metricText(m paired.Metric, v float64, signed bool) string {
 }
 
 // comparedColumns is the head of the columns of comparisons.
-const comparedColumns = "champion\tchallenger\tdifference\t95 % interval\tp\t"
+const comparedColumns = "champion\tchallenger\tdifference\t95% interval\tp\t"
 
 // writeComparison prints the columns.
 func writeComparison(w io.Writer, c paired.Comparison) {
@@ -102,7 +102,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 		if first.Metric == paired.Error {
 			unit = " percentage points"
 		}
-		fmt.Fprintf(&b, "an improvement of %s%s is shown on as many rows with probability 80 %%, at a confidence of 95 %%\n", metricText(first.Metric, *first.Detectable, false), unit)
+		fmt.Fprintf(&b, "an improvement of %s%s is shown on as many rows with probability 80%%, at a confidence of 95%%\n", metricText(first.Metric, *first.Detectable, false), unit)
 	}
 	if len(r.RowsNeeded) > 0 {
 		r.writeRowsNeeded(&b)
@@ -126,7 +126,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 
 // writeRowsNeeded prints how many rows show differences.
 func (r *ModelComparison) writeRowsNeeded(w io.Writer) {
-	fmt.Fprintf(w, "\nrows needed for that, for models that differ on %.3g %% of the rows:\n",
+	fmt.Fprintf(w, "\nrows needed for that, for models that differ on %.3g%% of the rows:\n",
 		100*r.Comparisons[0].Pairs.Discordance())
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "percentage points\tto show better\tto show not worse by that\t")

@@ -21,7 +21,7 @@ type ProbabilityReport struct {
 func (r *ProbabilityReport) write(w io.Writer) {
 	interval := ""
 	if ends := r.LogLossInterval; ends != nil {
-		interval = fmt.Sprintf(" (95 %% interval %.4f to %.4f)", ends[0], ends[1])
+		interval = fmt.Sprintf(" (95%% interval %.4f to %.4f)", ends[0], ends[1])
 	}
 	fmt.Fprintf(w, "\nprobabilities: log loss %.4f%s, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss,
 		interval, r.Brier, r.ECE)
@@ -34,7 +34,7 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	}
 	fmt.Fprintln(w, "rows by the probability of the most probable class: its mean, and the share of rows of this class:")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "probability\trows\tmean\tright\t95 %% interval\t\n")
+	fmt.Fprintf(tw, "probability\trows\tmean\tright\t95%% interval\t\n")
 	for _, b := range r.Bins {
 		if b.Rows > 0 {
 			fmt.Fprintf(tw, "%g to %g\t%d\t%.4f\t%.4f\t%.4f to %.4f\t\n", b.Low, b.High, b.Rows, b.Confidence, b.Accuracy,
@@ -46,7 +46,7 @@ func (r *ProbabilityReport) write(w io.Writer) {
 
 // diagram plots accuracy by probability.
 func (r *ProbabilityReport) diagram() picture.Lines {
-	right, rows := picture.Series{Name: "share right, 95 % interval"}, picture.Series{Name: "share of all rows"}
+	right, rows := picture.Series{Name: "share right, 95% interval"}, picture.Series{Name: "share of all rows"}
 	for _, b := range r.Bins {
 		if b.Rows == 0 {
 			continue

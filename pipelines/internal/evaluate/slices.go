@@ -197,7 +197,7 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 			return s.MAELow
 		}, func(s *score.SliceScore) *float64 { return s.MAEHigh }},
 		{"RMSE", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.RMSE }, nil, nil},
-		{"90 % within", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.P90 }, nil, nil},
+		{"90% within", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.P90 }, nil, nil},
 		{"R²", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.R2 }, nil, nil},
 	}, func(c column) bool { return !some(c.of) })
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -205,7 +205,7 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 	for _, c := range columns {
 		fmt.Fprint(tw, c.head, "\t")
 		if c.low != nil {
-			fmt.Fprint(tw, "95 % interval\t")
+			fmt.Fprint(tw, "95% interval\t")
 		}
 	}
 	fmt.Fprintln(tw)

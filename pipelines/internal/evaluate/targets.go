@@ -62,7 +62,7 @@ func (r *EvaluateResult) of(target int) *EvaluateResult {
 // writeTargets prints the scores of several targets.
 func (r *EvaluateResult) writeTargets(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, "target\trows\tRMSE\t95 % interval\tMAE\t90 % within\tR²\t95 % interval\tmean\tdeviation\t\n")
+	fmt.Fprint(tw, "target\trows\tRMSE\t95% interval\tMAE\t90% within\tR²\t95% interval\tmean\tdeviation\t\n")
 	far := ""
 	for i := range r.ByTarget {
 		t := &r.ByTarget[i]

@@ -44,7 +44,7 @@ func TestTheMemoryLimitLeavesRoomForTheProcess(t *testing.T) {
 	percent := debug.SetGCPercent(100)
 	debug.SetGCPercent(percent)
 	if percent == 25 {
-		t.Error("the job has left a collector of 25 %")
+		t.Error("the job has left a collector of 25%")
 	}
 	if limit := debug.SetMemoryLimit(-1); limit != before {
 		t.Errorf("the job has left a limit of %d bytes; want %d", limit, before)

@@ -271,7 +271,7 @@ func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) strin
 	if r.HeldOutRows > 0 {
 		text += fmt.Sprintf(", held-out loss %.4g", r.HeldOutLoss)
 		if r.HeldOutErrors > 0 {
-			text += fmt.Sprintf(", error %.2f %%", 100*float64(r.HeldOutErrors)/float64(r.HeldOutRows))
+			text += fmt.Sprintf(", error %.2f%%", 100*float64(r.HeldOutErrors)/float64(r.HeldOutRows))
 		}
 	}
 	each := spent / time.Duration(ran)

@@ -55,9 +55,9 @@ func first(n int, text func(k int) string) string {
 
 func percent(share float64) string {
 	if share < 0.001 {
-		return "< 0.1 %"
+		return "< 0.1%"
 	}
-	return fmt.Sprintf("%.1f %%", 100*share)
+	return fmt.Sprintf("%.1f%%", 100*share)
 }
 
 // WriteEffects prints the effects of the first columns on predictions. It prints nothing for nil.

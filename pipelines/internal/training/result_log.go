@@ -46,7 +46,7 @@ func writeLog(w io.Writer, r *Result) {
 		fmt.Fprintf(w, "held-out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
 		if r.Task == models.Classification {
 			rate, interval := r.heldOutRate(c.HeldOutErrors, c.HeldOutRows, c.HeldOutError)
-			fmt.Fprintf(w, ", error %s (95 %% interval %s)", rate, interval)
+			fmt.Fprintf(w, ", error %s (95%% interval %s)", rate, interval)
 		}
 		fmt.Fprintln(w)
 		writeStopped(w, c.HeldOutOf, "the error is the smallest after 0 to")
@@ -67,14 +67,14 @@ func writeStopped(w io.Writer, states int, what string) {
 // effective ones; 0 is all of them.
 func heldOutRate(errors, rows int64, byWeight, effective float64) (rate, interval string) {
 	if byWeight > 0 {
-		return fmt.Sprintf("%.2f %%", 100*byWeight), "-"
+		return fmt.Sprintf("%.2f%%", 100*byWeight), "-"
 	}
 	share := float64(errors) / float64(max(1, rows))
 	if effective > 0 && effective < float64(rows) {
-		return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(int64(math.Round(share*effective)),
+		return fmt.Sprintf("%.2f%%", 100*share), score.PercentInterval(int64(math.Round(share*effective)),
 			int64(math.Round(effective)))
 	}
-	return fmt.Sprintf("%.2f %%", 100*share), score.PercentInterval(errors, rows)
+	return fmt.Sprintf("%.2f%%", 100*share), score.PercentInterval(errors, rows)
 }
 
 // heldOutRate is heldOutRate for an iterative learner, which does not count errors by groups.
@@ -88,7 +88,7 @@ func (r *Result) heldOutRate(errors, rows int64, byWeight float64) (rate, interv
 
 func writeTrials(w io.Writer, r *Result, path []models.Trial, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t95 %% interval\t\t\n")
+	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t95%% interval\t\t\n")
 	states := 0
 	for _, t := range path {
 		mark, rate, interval := "", "-", "-"

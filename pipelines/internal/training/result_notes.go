@@ -56,14 +56,14 @@ func Unconverged(c *models.TrainingLog, history []iterative.Report) string {
 	}
 	last := history[len(history)-1]
 	if _, share := Converged(last); share == share {
-		return fmt.Sprintf("not converged: the objective may be up to %s %% above the optimum; more --rounds, more "+
+		return fmt.Sprintf("not converged: the objective may be up to %s%% above the optimum; more --rounds, more "+
 			"--features or a larger --lambda bring it closer", percent(share))
 	}
 	text := "not converged: the rounds ended"
 	if len(history) > 1 {
 		before := history[len(history)-2].Objective
 		if fell := (before - last.Objective) / math.Abs(before); fell > 0 {
-			text += fmt.Sprintf(" while the objective still fell by %.2g %% in the last one", 100*fell)
+			text += fmt.Sprintf(" while the objective still fell by %.2g%% in the last one", 100*fell)
 		}
 	}
 	return text + "; more --rounds may lower it"

@@ -62,7 +62,7 @@ func OnFirst(path []ridge.Row, variance []float64) {
 	}
 }
 
-// halfWidth returns half the width of the 95 % interval of a held-out squared error: by the folds,
+// halfWidth returns half the width of the 95% interval of a held-out squared error: by the folds,
 // with quantiles of Student's t, or of one fold by its rows; 0 if it is not known.
 func halfWidth(row ridge.Row) float64 {
 	if row.Folds > 1 {
@@ -99,13 +99,13 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	switch {
 	case numbers:
 		none += "\t-"
-		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± 95 %%\t%sR²\ttraining RMSE\tfolds\t\t\n", first)
+		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± 95%%\t%sR²\ttraining RMSE\tfolds\t\t\n", first)
 	case scored:
 		none += "\t-\t-" + strings.Repeat("\t-", strings.Count(extra, "\t"))
-		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± 95 %%\t%straining "+
+		fmt.Fprintf(tw, "\tlambda\theld-out error\t95%% interval\t%sheld-out mse of ±1 codes\t± 95%%\t%straining "+
 			"mse\tfolds\t\t\n", extra, first)
 	default:
-		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± 95 %%\t%straining mse\tfolds\t\t\n", first)
+		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± 95%%\t%straining mse\tfolds\t\t\n", first)
 	}
 	for _, row := range path {
 		mark := ""

@@ -28,13 +28,13 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 	}{
 		{models.Regression, 0, []string{"0.1", "2", "0.43", "1.2", "0.5000", "0.5", "3", "<-", "chosen"}, []string{"1", "1.5", "-", "1.5", "0.4000", "1", "1"}},
 		{models.Classification, 0, []string{"0.1", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"}, []string{"1", "2.25", "-", "2.25", "1", "1"}},
-		{models.Classification, 100, []string{"0.1", "0.00", "%", "0.00", "to", "3.70", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"}, nil},
+		{models.Classification, 100, []string{"0.1", "0.00%", "0.00", "to", "3.70", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"}, nil},
 	} {
 		for i := range path[1:] {
 			path[i+1].HeldOutRows = c.scored
 		}
 		lines := print(c.task, path)
-		if !strings.Contains(lines[0], "± 95 %  error on fold 1  ") {
+		if !strings.Contains(lines[0], "± 95%  error on fold 1  ") {
 			t.Errorf("%s: header %q", c.task, lines[0])
 		}
 		for i, want := range [][]string{c.want, c.end} {

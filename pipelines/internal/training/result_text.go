@@ -16,7 +16,7 @@ func WriteComponents(w io.Writer, components []models.Component) {
 	total := 0.0
 	for i, c := range components {
 		total += c.Share
-		fmt.Fprintf(w, "component %-3d variance %.6g, %.2f %% of all; %.2f %% so far\n", i+1, c.Variance,
+		fmt.Fprintf(w, "component %-3d variance %.6g, %.2f%% of all; %.2f%% so far\n", i+1, c.Variance,
 			100*c.Share, 100*total)
 	}
 }
@@ -99,7 +99,7 @@ func WriteThreshold(w io.Writer, t *models.Threshold, positive string) {
 		name = "balanced accuracy"
 	}
 	fmt.Fprintf(w, "          chosen by the %s on %s held-out rows, %s, by weights that were trained without them; "+
-		"expect %.2f %%, without it %.2f %%\n",
+		"expect %.2f%%, without it %.2f%%\n",
 		name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
 	fmt.Fprintf(w, "          (each half of these rows decided by the threshold that the other half chooses)\n")
 }

@@ -355,7 +355,7 @@ func (t *Training) DrawEmbedding(ctx context.Context, name string) error {
 	t.linear.Scores(scores, found.Phi, found.N)
 	s := picture.Scatter{Title: fmt.Sprintf("%s, %d features", t.Recipe.Name, t.Recipe.Dim)}
 	axis := func(i int) string {
-		return fmt.Sprintf("component %d (%.1f %% of the variance)", i+1, 100*t.Learner.Components[i].Share)
+		return fmt.Sprintf("component %d (%.1f%% of the variance)", i+1, 100*t.Learner.Components[i].Share)
 	}
 	s.X, s.Y = axis(0), axis(1)
 	for _, class := range t.Target.Classes.Classes {

@@ -191,7 +191,7 @@ func (t *SizeTrial) pays(worth float64) bool {
 	return t.Gain >= worth && t.Gain > student(len(t.Folds)-1)*t.StdErr
 }
 
-// student is the 95 % point of Student's distribution, by degrees of freedom; the normal one
+// student is the 95% point of Student's distribution, by degrees of freedom; the normal one
 // without any.
 func student(freedom int) float64 {
 	table := []float64{1.645, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833}

@@ -112,7 +112,7 @@ func TestTheTimeIsKept(t *testing.T) {
 				limit := time.Duration(seconds * float64(time.Second))
 				r := run(t, m.search(SizeOptions{Time: limit}, 1<<20))
 				if used := m.now.Seconds() / seconds; used > 1.15 || used < 0.55 {
-					t.Errorf("power %g, rest %g: %.0f %% of %s: %+v", power, rest, 100*used, limit, r.Trials)
+					t.Errorf("power %g, rest %g: %.0f%% of %s: %+v", power, rest, 100*used, limit, r.Trials)
 				}
 				if r.Features != m.trained[len(m.trained)-1] || !slices.IsSorted(m.trained) {
 					t.Errorf("%d features of %v", r.Features, m.trained)
@@ -129,7 +129,7 @@ func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
 		limit := time.Duration(seconds * float64(time.Second))
 		r := run(t, m.search(SizeOptions{Time: limit}, 1<<20))
 		if used := m.now.Seconds() / seconds; used > 1.15 || used < 0.7 {
-			t.Errorf("%.0f %% of %s: %+v", 100*used, limit, r.Trials)
+			t.Errorf("%.0f%% of %s: %+v", 100*used, limit, r.Trials)
 		}
 		if m.once[0] || !m.once[len(m.once)-1] || !r.Once {
 			t.Errorf("%s: summed once: %v, chosen %v", limit, m.once, r.Once)
@@ -184,7 +184,7 @@ func TestFailuresOfATrainingAreReturned(t *testing.T) {
 }
 
 func TestShares(t *testing.T) {
-	for text, want := range map[string]Share{"0.1%": 0.001, " 2 % ": 0.02, "0.001": 0.001, "": 0, "0": 0} {
+	for text, want := range map[string]Share{"0.1%": 0.001, " 2% ": 0.02, "0.001": 0.001, "": 0, "0": 0} {
 		var s Share
 		if err := s.UnmarshalText([]byte(text)); err != nil || math.Abs(float64(s-want)) > 1e-12 {
 			t.Errorf("%q: %g, %v", text, s, err)

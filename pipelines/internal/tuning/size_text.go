@@ -23,7 +23,7 @@ func (s Share) MarshalText() ([]byte, error) {
 	return []byte(strconv.FormatFloat(100*float64(s), 'g', 12, 64) + "%"), nil
 }
 
-// UnmarshalText reads 0.1%, 0.1 % or 0.001.
+// UnmarshalText reads 0.1%, 0.1% or 0.001.
 func (s *Share) UnmarshalText(text []byte) error {
 	word, by := strings.TrimSpace(string(text)), 1.0
 	if word == "" {
@@ -41,7 +41,7 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.2g %%", 100*share) }
+func percent(share float64) string { return fmt.Sprintf("%.2g%%", 100*share) }
 
 // Write prints the trials for people; root says that losses are printed as their roots.
 func (r *SizeResult) Write(w io.Writer, root bool) {
@@ -61,7 +61,7 @@ func (r *SizeResult) Write(w io.Writer, root bool) {
 			}
 			loss = fmt.Sprintf("%.6g", v)
 			if i > 0 {
-				better, se = fmt.Sprintf("%.2f %%", 100*t.Gain), fmt.Sprintf("%.2f %%", 100*t.StdErr)
+				better, se = fmt.Sprintf("%.2f%%", 100*t.Gain), fmt.Sprintf("%.2f%%", 100*t.StdErr)
 			}
 		}
 		if t.Features == r.Features {

@@ -117,7 +117,7 @@ func Features(kernels []kernel.Options, rows int64, size int) int {
 
 // Up to fewRows, fewFeatures are enough: on samples of 100 rows of California houses, Adult and
 // letter, test errors are the same as with twice as many but for chance, and a training takes a
-// quarter of the time. With 300 rows they are 1 % larger.
+// quarter of the time. With 300 rows they are 1% larger.
 const (
 	fewRows     = 128
 	fewFeatures = 2048
@@ -405,7 +405,7 @@ const mostViews = 4
 func Write(w io.Writer, s *models.Search) {
 	share := func(t models.SearchTrial) string {
 		if s.Classes {
-			return fmt.Sprintf("%.2f %%", 100*t.Error)
+			return fmt.Sprintf("%.2f%%", 100*t.Error)
 		}
 		return fmt.Sprintf("%.4f", 1-t.Loss)
 	}
