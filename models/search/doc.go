@@ -12,7 +12,7 @@
 //
 // Everything is a function of the pilot and the options: unless Options.Enough ends it, no clock is
 // read, and threads do not change a bit. The losses are of the best of many candidates, so they are
-// slightly too good; errors to be published must come from rows outside of the pilot.
+// optimistic; errors to be published must come from rows outside of the pilot.
 //
 // EntityColumns finds columns that seem to name what rows belong to, such as a patient or a machine: rows
 // with the same value are alike. JumpShare tells columns of numbers that name things from those that

@@ -79,7 +79,7 @@ func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 		}
 		var text strings.Builder
 		r.Write(&text, false)
-		if strings.Count(text.String(), "<- chosen") != 1 || !strings.Contains(text.String(), "slightly too good") {
+		if strings.Count(text.String(), "<- chosen") != 1 || !strings.Contains(text.String(), "hence optimistic") {
 			t.Errorf("%s", text.String())
 		}
 	}

@@ -421,7 +421,7 @@ func Write(w io.Writer, s *models.Search) {
 		return
 	}
 	fmt.Fprintf(w, "          %s chosen: %s\n", share(s.Chosen), s.Chosen.Features)
-	fmt.Fprintf(w, "          (the best of %d, so slightly too good; held-out errors are of rows that the search has not seen)\n", s.Tried)
+	fmt.Fprintf(w, "          (best of %d, hence optimistic; see the held-out error below)\n", s.Tried)
 }
 
 // Summary describes the search for a manifest.
