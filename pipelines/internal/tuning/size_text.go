@@ -74,10 +74,10 @@ func (r *SizeResult) Write(w io.Writer, root bool) {
 	if r.Once {
 		grid = " --grid 8" // there was no time for 16
 	}
-	fmt.Fprintf(w, "          the model is that of a training with --features %d%s and otherwise the same recipe\n",
+	fmt.Fprintf(w, "          train with --features %d%s and the same recipe makes the same model\n",
 		r.Features, grid)
 	if len(r.Trials) > 1 && r.Trials[0].Loss > 0 {
-		fmt.Fprintf(w, "          the rows that chose the size are those of the held-out errors, which are slightly too "+
-			"good for the best of %d\n", len(r.Trials))
+		fmt.Fprintf(w, "          the held-out errors below are of the rows that chose the size: best of %d, hence optimistic\n",
+			len(r.Trials))
 	}
 }
