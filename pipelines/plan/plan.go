@@ -6,14 +6,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"strings"
 
-	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -125,6 +121,34 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		return nil, err
 	}
 	o = o.WithDefaults()
+	d, err := open(ctx, o, components)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := readPreview(ctx, o, d, components)
+	if err != nil {
+		return nil, err
+	}
+	o = o.Solved(seen.Rows, seen.Features, seen.Outputs, seen.Regression)
+	unsearched := seen.decideSearch(&o, d)
+	engine := o.Job.Engine.WithDefaults()
+	p := &Plan{
+		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)),
+			Rows: seen.Rows, Exact: seen.exact, Columns: seen.Dim},
+		PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs,
+			Regression: seen.Regression, Components: components},
+		PlanDecision: PlanDecision{Calibrate: o.Calibrate, Unsearched: unsearched},
+		planNotes:    planNotes{machines: engine.About().Machines},
+		Refused:      tooWide(o, seen),
+	}
+	p.Lanes = max(1, min(engine.Lanes, p.Shards))
+	p.passes(o, d, seen)
+	p.resources(o, d, seen)
+	return p, nil
+}
+
+// open opens the files of a plan after the checks that need no rows.
+func open(ctx context.Context, o training.Options, components int) (*dataset.Dataset, error) {
 	here := o
 	if o.Job.Engine.About().Machines {
 		here.Job.Engine.Runner, here.Job.Engine.Lanes = "", 0 // a plan needs neither project nor bucket
@@ -143,79 +167,21 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if err := o.CheckTargets(d); err != nil {
 		return nil, err
 	}
-	engine := o.Job.Engine.WithDefaults()
 	if o.Iterative() == nil {
 		if err := (ridge.Shape{Dim: o.Kernel.Size(1).Features, Outputs: 1}).Validate(); err != nil {
 			return nil, &exit.UsageError{Err: err}
 		}
 	}
-	seen, err := readPreview(ctx, o, d, components)
-	if err != nil {
-		return nil, err
-	}
-	o = o.Solved(seen.Rows, seen.Features, seen.Outputs, seen.Regression)
-	var unsearched string
-	rows, length := cmp.Or(seen.Rows, search.MaxRows), max(seen.Dim, seen.Scaled)
-	if o.Searching() {
-		names, undo := tuning.Shorten(d.Schema.Table, o.Encode, rows, length)
-		if names != nil {
-			seen.encoded(o, d.Schema.Table)
-			length = max(seen.Dim, seen.Scaled)
-		}
-		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0,
-			preprocess.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
-			if o.Search = tuning.NoSearch; undo != nil {
-				undo()
-				seen.encoded(o, d.Schema.Table)
-			}
-		} else if seen.exact {
-			seen.Features = tuning.Features(o.Kernels, seen.Rows, seen.Features)
-		}
-	}
-	p := &Plan{
-		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)),
-			Columns: seen.Dim}, PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features,
-			Outputs: seen.Outputs, Regression: seen.Regression},
-		planNotes: planNotes{machines: engine.About().Machines},
-	}
-	p.Rows, p.Exact = seen.Rows, seen.exact
-	p.Lanes = max(1, min(engine.Lanes, p.Shards))
-	p.Learner = o.LearnerName()
-	switch l := o.Iterative(); {
-	case components > 0:
-		p.Learner, p.Components = iterative.DefinitionOf(pca.NewTraining()).Name, components
-		p.Folds = 1
-		p.scan("one to profile it")
-		p.scan("one to sum its features")
-	case l != nil:
-		p.iterative(o.Spread(1))
-	default:
-		p.sums(o)
-	}
-	if preprocess.NeedsTargets(d.Schema.Table, o.Encode) {
-		p.scan("one to sum labels by categories")
-	}
-	if o.Parts() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.Counts)) > 0 {
-		p.scan("one to count levels of categories")
-	}
-	if p.Unsearched = unsearched; o.Searching() {
-		p.Searched = int64(tuning.PilotRows(rows, length))
-		p.scan("one for the rows on which features are searched")
-	}
-	if o.LearnsFeatures() {
-		p.learning(o, seen.Dim)
-	}
-	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
-		p.scan("one to calibrate")
-	}
-	if o.ChoosesThreshold() {
-		p.Threshold = o.Threshold
-		p.scan("one to choose the threshold")
-	}
-	p.Refused = tooWide(o, seen)
+	return d, nil
+}
+
+// resources adds memory, machines and files to the passes of a plan.
+func (p *Plan) resources(o training.Options, d *dataset.Dataset, seen *preview) {
+	engine := o.Job.Engine.WithDefaults()
 	p.sumsHeld = o.Planned(seen.Facts).Folds
 	if engine.InProcess() {
 		p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
+		var err error
 		if p.beyond, err = p.Memory.Fits(o); err != nil {
 			p.beyond = err.Error() // the purpose of a plan is to find out, so this is not an error
 		}
@@ -234,7 +200,6 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		}
 	}
 	p.Objects = p.objects()
-	return p, nil
 }
 
 // lineBytes is about what parts of a sum of ridge.MaxPartBytes take in a shuffle: the name of their
@@ -294,157 +259,4 @@ func tooWide(o training.Options, seen *preview) string {
 		"--draw structured, fewer --features%s",
 		report.Counted(size.Features, "feature"), report.Counted(seen.Scaled, "number"), levels, report.Bytes(size.Map),
 		report.Bytes(size.Most), fewer)
-}
-
-// scan adds a pass for a purpose, which is a pipeline.
-func (p *Plan) scan(purpose string) {
-	if p.how != "" {
-		purpose = ", " + purpose
-	}
-	p.Passes, p.Jobs, p.how = p.Passes+1, p.Jobs+1, p.how+purpose
-}
-
-// sums plans a fit in one pass.
-func (p *Plan) sums(o training.Options) {
-	lambda, folds := o.Values(1)
-	p.Lambdas, p.Folds = len(lambda), folds
-	p.scan("one to profile it")
-	p.scan("one to train")
-	if folds > 1 {
-		p.scan("one to score held-out rows")
-	}
-}
-
-// iterative plans the fit of an iterative learner.
-func (p *Plan) iterative(o training.Options) {
-	lambda, folds := o.Values(max(p.Rows, 1))
-	l := o.Iterative()
-	r := l.Common()
-	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
-	if p.fits = len(lambda); iterative.DefinitionOf(l).Joint {
-		p.fits = 1
-	}
-	if len(lambda) > 1 || o.HoldsOut() {
-		p.fits++ // the fit to all rows
-	}
-	p.scan("one to profile it")
-	if folds > 0 || l.Samples(p.Features) > 0 || p.Regression && r.Init == "" {
-		p.scan("one to survey it")
-	}
-	p.maps = p.fits * (r.Rounds + 1)
-	need := "of which learners rarely need all"
-	if l.Steps() > 0 {
-		need = "all of which " + p.Learner + " may need with many partitions"
-	}
-	p.Passes, p.how = p.Passes+p.maps, p.how+", and at most one per round, "+need
-	p.Jobs += p.fits * ((r.Rounds + r.PerJob) / r.PerJob)
-}
-
-// WriteTo prints the plan for people.
-func (p *Plan) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
-	count := "an unknown number"
-	if p.Rows > 0 {
-		count = report.Groups(p.Rows)
-		if !p.Exact {
-			count = "about " + count
-		}
-	}
-	fmt.Fprintf(&b, "data      %s of %s, %s, in %s\n", report.Counted(p.Files, "file"), p.Format, report.Bytes(p.Bytes),
-		report.Counted(p.Shards, "shard"))
-	labels := ", " + report.Counted(p.Outputs, "output")
-	switch {
-	case p.Components > 0:
-		labels = ""
-	case !p.Regression:
-		labels = ", " + report.Groups(int64(p.Outputs)) + " classes"
-	}
-	fmt.Fprintf(&b, "rows      %s, of %s%s\n", count, report.Counted(p.Columns, "number"), labels)
-	if !p.Whole {
-		fmt.Fprintf(&b, "          of which %s were previewed: others may have more columns and classes, and need more "+
-			"memory\n", report.Groups(p.Seen))
-	}
-	fmt.Fprintf(&b, "passes    %d over the data: %s\n", p.Passes, p.how)
-	if p.Components > 0 {
-		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"),
-			report.Counted(p.Components, "component"))
-	} else {
-		shared := ""
-		if p.Parts > 0 {
-			shared = ", " + report.Counted(p.Parts, "partition")
-		}
-		fmt.Fprintf(&b, "model     %s, %s of lambda, %s%s\n",
-			report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"), shared)
-	}
-	if p.Searched > 0 {
-		fmt.Fprintf(&b, "          of features that a search finds, on at most %s rows before\n", report.Groups(p.Searched))
-	}
-	if p.Unsearched != "" {
-		fmt.Fprintf(&b, "          of features that are not searched: %s\n", p.Unsearched)
-	}
-	if p.Refused != "" {
-		fmt.Fprintf(&b, "          %s\n", p.Refused)
-	}
-	grows := "it does not grow with the rows"
-	if p.Row > 0 {
-		grows = fmt.Sprintf("it grows by %s per row, over all readers", report.Bytes(p.Row))
-	}
-	where := "in total"
-	if p.Cluster != nil {
-		where = "of the driver"
-	}
-	fmt.Fprintf(&b, "memory    at most %s %s: %s in each of %s, %s to solve; %s\n",
-		report.Bytes(p.Peak), where, report.Bytes(p.Worker), report.Counted(p.Lanes, "lane"), report.Bytes(p.Solve), grows)
-	if p.Stripes > 1 {
-		maps := "mapped once"
-		if n := p.mappings(p.Stripes); n > 1 {
-			maps = fmt.Sprintf("mapped %d times", n)
-		}
-		what := "sums"
-		if p.Memory.Carried > 0 {
-			what = "features"
-		}
-		fmt.Fprintf(&b, "stripes   %d, so that the %s fit: for them the rows are read %d times and %s\n", p.Stripes, what,
-			p.Stripes, maps)
-	}
-	if p.unbounded != "" {
-		fmt.Fprintf(&b, "          %s\n", p.unbounded)
-	}
-	if p.beyond != "" {
-		fmt.Fprintf(&b, "          %s\n", p.beyond)
-	}
-	what := "sums"
-	if p.Memory.Carried > 0 {
-		what = "rows"
-	}
-	if p.Rounds == 0 {
-		fmt.Fprintf(&b, "%s      %s at most in files of the work directory, %s shuffled\n", what, report.Bytes(p.Stored),
-			report.Bytes(p.Shuffle))
-	}
-	if p.Cluster != nil {
-		fmt.Fprintf(&b, "objects   %s at most are written into the work directory, which is removed at the end\n",
-			report.Groups(p.Objects))
-		p.Cluster.write(&b, p)
-	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
-}
-
-// learning adds the passes of feature learning: one for a sample of the rows, and the passes of the
-// rounds of the game.
-func (p *Plan) learning(o training.Options, dim int) {
-	a := o.Learned
-	p.scan("one for the sample of feature learning")
-	n := a.SampleRows(p.Rows, dim)
-	frequencies := a.Plays(o.LearnedKernel())
-	if frequencies == 0 {
-		return
-	}
-	game := a.Game(1, 1, frequencies, o.Seed)
-	p.Game = (game.Frequencies + game.Take - 1) / game.Take
-	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
-	p.players, p.plays = a.Partitions, 1+tuning.ReadsOfAGame*p.Game
-	p.Passes, p.Jobs = p.Passes+p.plays, p.Jobs+(tuning.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
-	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer",
-		p.plays, report.Counted(p.Game, "round"), game.Take)
 }

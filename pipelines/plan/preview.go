@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -8,9 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // Limits of the preview of a plan: bytes of the stored files, in whole shards, and numbers of
@@ -123,6 +126,37 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 		g.Prepared = o.Scale[0] != "none"
 	}
 	return g, nil
+}
+
+// searched returns the number of rows and the row length that a search of features has at most.
+func (g *preview) searched() (rows int64, length int) {
+	return cmp.Or(g.Rows, search.MaxRows), max(g.Dim, g.Scaled)
+}
+
+// decideSearch adapts the options to the search of features, and returns why there is none although
+// the options ask for one; "" otherwise.
+func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearched string) {
+	if !o.Searching() {
+		return ""
+	}
+	rows, length := g.searched()
+	shortened, undo := tuning.Shorten(d.Schema.Table, o.Encode, rows, length)
+	if shortened != nil {
+		g.encoded(*o, d.Schema.Table)
+		_, length = g.searched()
+	}
+	unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0,
+		preprocess.NeedsTargets(d.Schema.Table, o.Encode))
+	switch {
+	case unsearched != "":
+		if o.Search = tuning.NoSearch; undo != nil {
+			undo()
+			g.encoded(*o, d.Schema.Table)
+		}
+	case g.exact:
+		g.Features = tuning.Features(o.Kernels, g.Rows, g.Features)
+	}
+	return unsearched
 }
 
 // encoded sets what follows from the encodings of a table.

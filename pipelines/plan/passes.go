@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+)
+
+// passes lists the passes of the job over the data.
+func (p *Plan) passes(o training.Options, d *dataset.Dataset, seen *preview) {
+	p.Learner = o.LearnerName()
+	switch l := o.Iterative(); {
+	case p.Components > 0:
+		p.Learner, p.Folds = iterative.DefinitionOf(pca.NewTraining()).Name, 1
+		p.scan("one to profile it")
+		p.scan("one to sum its features")
+	case l != nil:
+		p.iterative(o.Spread(1))
+	default:
+		p.sums(o)
+	}
+	if preprocess.NeedsTargets(d.Schema.Table, o.Encode) {
+		p.scan("one to sum labels by categories")
+	}
+	if o.Parts() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.Counts)) > 0 {
+		p.scan("one to count levels of categories")
+	}
+	if o.Searching() {
+		p.Searched = int64(tuning.PilotRows(seen.searched()))
+		p.scan("one for the rows on which features are searched")
+	}
+	if o.LearnsFeatures() {
+		p.learning(o, seen.Dim)
+	}
+	if p.Calibrate != "" {
+		p.scan("one to calibrate")
+	}
+	if o.ChoosesThreshold() {
+		p.Threshold = o.Threshold
+		p.scan("one to choose the threshold")
+	}
+}
+
+// scan adds a pass for a purpose, which is a pipeline.
+func (p *Plan) scan(purpose string) {
+	if p.how != "" {
+		purpose = ", " + purpose
+	}
+	p.Passes, p.Jobs, p.how = p.Passes+1, p.Jobs+1, p.how+purpose
+}
+
+// sums plans a fit in one pass.
+func (p *Plan) sums(o training.Options) {
+	lambda, folds := o.Values(1)
+	p.Lambdas, p.Folds = len(lambda), folds
+	p.scan("one to profile it")
+	p.scan("one to train")
+	if folds > 1 {
+		p.scan("one to score held-out rows")
+	}
+}
+
+// iterative plans the fit of an iterative learner.
+func (p *Plan) iterative(o training.Options) {
+	lambda, folds := o.Values(max(p.Rows, 1))
+	l := o.Iterative()
+	r := l.Common()
+	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
+	if p.fits = len(lambda); iterative.DefinitionOf(l).Joint {
+		p.fits = 1
+	}
+	if len(lambda) > 1 || o.HoldsOut() {
+		p.fits++ // the fit to all rows
+	}
+	p.scan("one to profile it")
+	if folds > 0 || l.Samples(p.Features) > 0 || p.Regression && r.Init == "" {
+		p.scan("one to survey it")
+	}
+	p.maps = p.fits * (r.Rounds + 1)
+	need := "of which learners rarely need all"
+	if l.Steps() > 0 {
+		need = "all of which " + p.Learner + " may need with many partitions"
+	}
+	p.Passes, p.how = p.Passes+p.maps, p.how+", and at most one per round, "+need
+	p.Jobs += p.fits * ((r.Rounds + r.PerJob) / r.PerJob)
+}
+
+// learning adds the passes of feature learning: one for a sample of the rows, and the passes of the
+// rounds of the game.
+func (p *Plan) learning(o training.Options, dim int) {
+	a := o.Learned
+	p.scan("one for the sample of feature learning")
+	n := a.SampleRows(p.Rows, dim)
+	frequencies := a.Plays(o.LearnedKernel())
+	if frequencies == 0 {
+		return
+	}
+	game := a.Game(1, 1, frequencies, o.Seed)
+	p.Game = (game.Frequencies + game.Take - 1) / game.Take
+	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
+	p.players, p.plays = a.Partitions, 1+tuning.ReadsOfAGame*p.Game
+	p.Passes, p.Jobs = p.Passes+p.plays, p.Jobs+(tuning.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
+	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer",
+		p.plays, report.Counted(p.Game, "round"), game.Take)
+}
