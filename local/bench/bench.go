@@ -31,116 +31,138 @@ func main() {
 	}
 }
 
-func run() error {
-	var (
-		o       options
-		asJSON  bool
-		train   bool
-		big     bool
-		learn   bool
-		threads int
+// settings are the options and what is to be measured.
+type settings struct {
+	options
+	json    bool
+	train   bool
+	big     bool
+	learn   bool
+	threads int // of this process, which serves another
 
-		accurate                bool
-		steps                   bool
-		data, work, sets, chart string
-	)
+	accurate                bool
+	steps                   bool
+	data, work, sets, chart string
+}
+
+func parse() (o settings, err error) {
 	flag.StringVar(&o.python, "python", "python3", "Python with NumPy, SciPy, scikit-learn and threadpoolctl.")
 	flag.StringVar(&o.script, "script", "local/bench", "Folder of the Python files.")
 	flag.StringVar(&o.only, "only", "", "Measure the rows only whose names contain this.")
 	flag.IntVar(&o.turns, "turns", 6, "Turns of each side; even.")
 	flag.Float64Var(&o.seconds, "seconds", 0.1, "CPU time of a turn, or one call.")
-	flag.BoolVar(&asJSON, "json", false, "Print JSON.")
-	flag.BoolVar(&train, "train", false, "Measure training on MNIST, found in $BOCHNER_DATA, instead.")
-	flag.BoolVar(&big, "big", false, "With -train: 10,000 features too.")
-	flag.BoolVar(&learn, "learners", false, "Measure the learners in rounds on the data sets of $BOCHNER_DATA, instead.")
+	flag.BoolVar(&o.json, "json", false, "Print JSON.")
+	flag.BoolVar(&o.train, "train", false, "Measure training on MNIST, found in $BOCHNER_DATA, instead.")
+	flag.BoolVar(&o.big, "big", false, "With -train: 10,000 features too.")
+	flag.BoolVar(&o.learn, "learners", false, "Measure the learners in rounds on the data sets of $BOCHNER_DATA, instead.")
 	flag.StringVar(&o.program, "program", "build/bochner", "With -train, -learners and -accuracy: the program.")
-	flag.BoolVar(&accurate, "accuracy", false,
+	flag.BoolVar(&o.accurate, "accuracy", false,
 		"Measure the accuracy of models beside boosted trees', instead; -only names methods, separated by commas.")
-	flag.StringVar(&data, "data", os.Getenv("BOCHNER_DATA"), "With -accuracy: folder of the data sets.")
-	flag.StringVar(&work, "work", "build/accuracy", "With -accuracy: folder for files and for figures, which are kept.")
-	flag.StringVar(&sets, "sets", "", "With -accuracy: tables, separated by commas; all if empty.")
-	flag.BoolVar(&steps, "steps", false, "With -accuracy: measure each step of the search alone too.")
-	flag.StringVar(&chart, "chart", "", "With -accuracy: SVG or PNG file for a chart of the errors.")
-	flag.IntVar(&threads, "serve", 0, "Run cases on request, with that many threads; for this program's own use.")
+	flag.StringVar(&o.data, "data", os.Getenv("BOCHNER_DATA"), "With -accuracy: folder of the data sets.")
+	flag.StringVar(&o.work, "work", "build/accuracy", "With -accuracy: folder for files and for figures, which are kept.")
+	flag.StringVar(&o.sets, "sets", "", "With -accuracy: tables, separated by commas; all if empty.")
+	flag.BoolVar(&o.steps, "steps", false, "With -accuracy: measure each step of the search alone too.")
+	flag.StringVar(&o.chart, "chart", "", "With -accuracy: SVG or PNG file for a chart of the errors.")
+	flag.IntVar(&o.threads, "serve", 0, "Run cases on request, with that many threads; for this program's own use.")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		return fmt.Errorf("bench: unexpected argument %q", flag.Arg(0))
-	}
-	if threads > 0 {
-		return serve(os.Stdin, os.Stdout, threads)
+		return o, fmt.Errorf("bench: unexpected argument %q", flag.Arg(0))
 	}
 	if o.turns < 2 || o.turns%2 != 0 {
-		return errors.New("bench: -turns must be even and positive")
+		return o, errors.New("bench: -turns must be even and positive")
 	}
-	m := describe()
-	report := struct {
-		Machine  machine   `json:"machine"`
-		Rows     []result  `json:"rows,omitempty"`
-		Training []contest `json:"training,omitempty"`
-		Learners []duel    `json:"learners,omitempty"`
+	return o, nil
+}
 
-		Accuracy *accuracyTable `json:"accuracy,omitempty"`
-	}{Machine: m}
+// report is what was measured.
+type report struct {
+	Machine  machine        `json:"machine"`
+	Rows     []result       `json:"rows,omitempty"`
+	Training []contest      `json:"training,omitempty"`
+	Learners []duel         `json:"learners,omitempty"`
+	Accuracy *accuracyTable `json:"accuracy,omitempty"`
+}
+
+func run() error {
+	o, err := parse()
+	if err != nil {
+		return err
+	}
+	if o.threads > 0 {
+		return serve(os.Stdin, os.Stdout, o.threads)
+	}
+	r := report{Machine: describe()}
 	show := func(format string, args ...any) {
-		if !asJSON {
+		if !o.json {
 			fmt.Printf(format, args...)
 		}
 	}
-	show("%s", m)
-	if accurate {
-		got, err := o.accuracies(show, data, work, sets, o.only, steps)
+	show("%s", r.Machine)
+	switch {
+	case o.accurate:
+		err = r.measureAccuracy(o, show)
+	case o.learn:
+		r.Learners, err = o.duels(show)
+	case o.train:
+		err = r.measureTraining(o, show)
+	default:
+		err = r.measureKernels(o, show)
+	}
+	if err != nil || !o.json {
+		return err
+	}
+	e := json.NewEncoder(os.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+func (r *report) measureAccuracy(o settings, show func(string, ...any)) error {
+	got, err := o.accuracies(show, o.data, o.work, o.sets, o.only, o.steps)
+	if err != nil {
+		return err
+	}
+	r.Accuracy = &got
+	show("%s", got)
+	if o.chart == "" {
+		return nil
+	}
+	return got.chart(o.chart)
+}
+
+func (r *report) measureTraining(o settings, show func(string, ...any)) error {
+	sizes := []int{4096}
+	if o.big {
+		sizes = append(sizes, 10000)
+	}
+	for _, d := range sizes {
+		c, err := o.contest(d)
 		if err != nil {
 			return err
 		}
-		report.Accuracy = &got
-		show("%s", got)
-		if chart != "" {
-			if err := got.chart(chart); err != nil {
-				return err
-			}
+		r.Training = append(r.Training, c)
+		show("%s", c)
+	}
+	return nil
+}
+
+func (r *report) measureKernels(o settings, show func(string, ...any)) error {
+	show("%-40s %10s %10s %-7s %7s %7s\n", "", "ours", "theirs", "", "ratio", "target")
+	pool := pool{options: o.options, running: map[string]*process{}}
+	defer pool.close()
+	for _, row := range rows() {
+		if !strings.Contains(row.name(), o.only) {
+			continue
 		}
-	} else if learn {
-		var err error
-		if report.Learners, err = o.duels(show); err != nil {
+		got, err := row.measure(&pool)
+		if err != nil {
 			return err
 		}
-	} else if train {
-		sizes := []int{4096}
-		if big {
-			sizes = append(sizes, 10000)
-		}
-		for _, d := range sizes {
-			c, err := o.contest(d)
-			if err != nil {
-				return err
-			}
-			report.Training = append(report.Training, c)
-			show("%s", c)
-		}
-	} else {
-		show("%-40s %10s %10s %-7s %7s %7s\n", "", "ours", "theirs", "", "ratio", "target")
-		pool := pool{options: o, running: map[string]*process{}}
-		defer pool.close()
-		for _, r := range rows() {
-			if !strings.Contains(r.name(), o.only) {
-				continue
-			}
-			got, err := r.measure(&pool)
-			if err != nil {
-				return err
-			}
-			report.Rows = append(report.Rows, got)
-			show("%s\n", got)
-		}
-		for _, v := range pool.versions() {
-			show("%s\n", v)
-		}
-		report.Machine.Versions = pool.versions()
+		r.Rows = append(r.Rows, got)
+		show("%s\n", got)
 	}
-	if asJSON {
-		e := json.NewEncoder(os.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(report)
+	r.Machine.Versions = pool.versions()
+	for _, v := range r.Machine.Versions {
+		show("%s\n", v)
 	}
 	return nil
 }
