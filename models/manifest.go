@@ -295,10 +295,14 @@ func (m *Manifest) Encode() ([]byte, error) {
 func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 	// The version comes first: later versions may have another layout.
 	var version struct {
-		Format int `json:"format"`
+		Format int    `json:"format"`
+		Kind   string `json:"kind"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
 		return nil, nil, fmt.Errorf("%s is damaged (%w); copy the model again", ManifestFile, err)
+	}
+	if version.Kind == "sums" {
+		return nil, nil, errors.New("is a directory of sums, not a model; bochner fit makes a model of sums")
 	}
 	if version.Format > Format {
 		return nil, nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", version.Format, Format)

@@ -138,8 +138,8 @@ func TestPatternsThatMatchNothingSayWhy(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]string{
-		"*.txt":        "storage: list *.txt: no file matches the pattern; check it, and the directory it starts from",
-		"none/*.csv":   "storage: list none: no such file or directory; check the name and the directory it starts from",
+		"*.txt":        "storage: list *.txt: no file matches the pattern; check it and the current directory",
+		"none/*.csv":   "storage: list none: no such file or directory; check the path and the current directory",
 		"b.csv/*":      "storage: list b.csv: not a directory",
 		"*/":           "storage: list */: is a directory; name its files, as in */*",
 		"a*":           "storage: list a*: is a directory; name its files, as in a*/*",

@@ -98,7 +98,7 @@ var ErrBusy = errors.New("in use by another run; wait for it, or name another di
 
 // Kinds of errors, in addition to the ones in io/fs.
 var (
-	ErrNoMatch = errors.New("no file matches the pattern; check it, and the directory it starts from")
+	ErrNoMatch = errors.New("no file matches the pattern; check it and the current directory")
 	ErrChanged = errors.New("the file has changed since it was listed; start again when no process writes to it")
 
 	ErrOccupied error = &Reason{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
@@ -157,7 +157,7 @@ func reason(err error) string {
 				return "file too large; the file system or ulimit -f limits it: raise the limit or name another directory"
 			}
 			if err == syscall.ENOENT {
-				return "no such file or directory; check the name and the directory it starts from"
+				return "no such file or directory; check the path and the current directory"
 			}
 			return err.Error()
 		}

@@ -56,7 +56,7 @@ func (s *Shared) Memory(size Size) Memory {
 func (s *Shared) Validate() error {
 	switch {
 	case s.Rounds < 0:
-		return option.Errorf("rounds", "must be 0 (choose) or more (have %d)", s.Rounds)
+		return option.Errorf("rounds", "must be 0 (chosen by bochner) or more (have %d)", s.Rounds)
 	case !(s.Gap >= 0) || math.IsInf(s.Gap, 0):
 		return option.Errorf("gap", "must be a number ≥ 0 (have %g)", s.Gap)
 	case s.Patience < 0:

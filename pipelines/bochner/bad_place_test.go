@@ -25,7 +25,7 @@ func TestDataThatAreNotThereAreRefused(t *testing.T) {
 	}
 	for data, want := range map[string]string{
 		"none-*.csv":        "list none-*.csv: no file matches the pattern; check it",
-		"none.csv":          "list none.csv: no such file or directory; check the name",
+		"none.csv":          "list none.csv: no such file or directory; check the path",
 		"sub":               "list sub: is a directory; name its files, as in sub/*",
 		".":                 "list .: is a directory; name its files, as in *",
 		"sub/inn*":          "list sub/inn*: is a directory; name its files",

@@ -56,7 +56,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"bad fraction", train, []string{"--max_bad_fraction", "1.5"}, []string{"--max_bad_fraction must be between 0 and 1 (have 1.5)"}},
 		{"bad fraction NaN", train, []string{"--max_bad_fraction", "NaN"}, []string{"--max_bad_fraction must be between 0 and 1 (have NaN)"}},
 		{"lanes", train, []string{"--lanes", "2"}, []string{"--lanes: the direct runner has one reader"}},
-		{"negative threads", train, []string{"--threads", "-1"}, []string{"--lanes, --threads and --worker_bytes must be 0 (choose) or more"}},
+		{"negative threads", train, []string{"--threads", "-1"}, []string{"--threads must be 0 (chosen by bochner) or more (have -1)"}},
 		{"unknown key", train, []string{"--config", "unknown.yaml"}, []string{`--config: unknown.yaml: bochner train has no flag --lamda (did you mean "lambda"?)`}},
 		{"text in the config", train, []string{"--config", "text.yaml"}, []string{"--config: text.yaml: features: ", `"many"`}},
 		{"map in the config", train, []string{"--config", "nested.yaml"}, []string{"--config: nested.yaml: kernel: want a string, a number, true or false, or a list of these"}},

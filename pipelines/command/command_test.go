@@ -324,7 +324,7 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 		{[]string{"evaluate", "--data", data}, "--model"},
 		{[]string{"evaluate", "--model", "m", "--data", data, "--gate", "x"}, "--gate"},
 		{[]string{"predict", "--model", "m", "--data", data}, "--out"},
-		{[]string{"generate"}, "arg"},
+		{[]string{"generate"}, "needs the name of a data set"},
 		{[]string{"generate", "mons", "--out", "x"}, `did you mean "moons"`},
 	} {
 		code, out, stderr := execute(c.args...)

@@ -73,7 +73,7 @@ func generateCommand() *cobra.Command {
 		writeEntry(&sets, s.Name, s.About, 16, unknownWidth)
 	}
 	cmd.Long = strings.Replace(cmd.Long, "{sets}", strings.TrimSuffix(sets.String(), "\n"), 1)
-	cmd.Args = cobra.ExactArgs(1)
+	cmd.Args = oneArgument("a data set", sample.Names())
 	return cmd
 }
 

@@ -63,6 +63,6 @@ func modelsCommand() *cobra.Command {
 		}
 		return o.Promote(ctx, model, o.Note)
 	})
-	cmd.Args, cmd.ValidArgs = cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), modelsActions
+	cmd.Args, cmd.ValidArgs = oneArgument("an action", modelsActions), modelsActions
 	return cmd
 }

@@ -67,7 +67,7 @@ func TestModelsAreReadByAlias(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	for want, args := range map[string][]string{
-		"no directory of models": {"list"}, "no model: name one": {"promote", "--models", all}, `invalid argument "demote"`: {"demote"},
+		"no directory of models": {"list"}, "no model: name one": {"promote", "--models", all}, `unknown action "demote"`: {"demote"},
 	} {
 		if code, _, stderr := execute(append([]string{"models"}, args...)...); code != 2 || !strings.Contains(stderr, want) {
 			t.Errorf("%v: code %d: %s", args, code, stderr)

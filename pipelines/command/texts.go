@@ -3,9 +3,12 @@ package command
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // texts has a file for each command. Its first line is the usage and its second one a summary; after an
@@ -25,7 +28,32 @@ func described(name string) *cobra.Command {
 	short, long, _ := strings.Cut(text, "\n")
 	return &cobra.Command{
 		Use: use, Short: short, Long: strings.Trim(long, "\n"), Example: strings.TrimRight(examples, "\n"),
-		Args: cobra.NoArgs,
+		Args: noArguments,
+	}
+}
+
+// noArguments refuses arguments that are not flags, such as the files that a shell makes of a pattern.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q: %s takes only flags; quote patterns, as in --data '*.csv'", args[0],
+			cmd.CommandPath())
+	}
+	return nil
+}
+
+// oneArgument wants one argument: one of the choices, if there are any.
+func oneArgument(what string, choices []string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return fmt.Errorf("%s needs the name of %s; have %s", cmd.CommandPath(), what, strings.Join(choices, ", "))
+		case len(args) > 1:
+			return fmt.Errorf("unexpected argument %q after %q: %s takes one", args[1], args[0], cmd.CommandPath())
+		case !slices.Contains(choices, args[0]):
+			return fmt.Errorf("unknown %s %q%s; have %s", what[strings.IndexByte(what, ' ')+1:], args[0],
+				option.DidYouMean(args[0], choices), strings.Join(choices, ", "))
+		}
+		return nil
 	}
 }
 

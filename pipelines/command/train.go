@@ -87,7 +87,7 @@ func fixedByRecipe(cmd *cobra.Command) (err error) {
 		strings.Fields("model lambda C calibrate threshold select folds timings")...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if name := optionOf(f).Name; name != "" && !slices.Contains(free, name) && err == nil {
-			err = exit.Usage("--%s cannot be used with --recipe, which is that of a model: leave it out, or train without --recipe", name)
+			err = exit.Usage("--%s cannot be used with --recipe, which decides it: leave out one of the two", name)
 		}
 	})
 	return err

@@ -91,8 +91,13 @@ func (e Engine) Validate() error {
 	if *jobopts.Async {
 		return exit.Usage("--async: a job of several pipelines must wait for each of them")
 	}
-	if e.Lanes < 0 || e.Threads < 0 || e.WorkerBytes < 0 {
-		return exit.Usage("--lanes, --threads and --worker_bytes must be 0 (choose) or more")
+	for _, n := range []struct {
+		flag  string
+		value int64
+	}{{"lanes", int64(e.Lanes)}, {"threads", int64(e.Threads)}, {"worker_bytes", int64(e.WorkerBytes)}} {
+		if n.value < 0 {
+			return exit.Usage("--%s must be 0 (chosen by bochner) or more (have %d)", n.flag, n.value)
+		}
 	}
 	return r.Validate(e)
 }

@@ -98,11 +98,11 @@ func TestPartitionsOfABucketHaveGenerations(t *testing.T) {
 
 func TestPatternsNameADay(t *testing.T) {
 	for text, want := range map[string]string{
-		"data/*":                     "has YYYY 0 times",
-		"data/YYYY-MM-DD/YYYY/*":     "has YYYY 2 times",
+		"data/*":                     "contain YYYY once (has it 0 times)",
+		"data/YYYY-MM-DD/YYYY/*":     "contain YYYY once (has it 2 times)",
 		"data/dt=YYYY-MM-DD/[ab].*":  "cannot be used here",
 		"nowhere://YYYY/MM/DD":       "unknown scheme",
-		"data/dt=YYYY-MM/all.csv":    "has DD 0 times",
+		"data/dt=YYYY-MM/all.csv":    "contain DD once (has it 0 times)",
 		"data/dt=YYYY-MM-DD/a\\*.gz": "cannot be used here",
 	} {
 		if _, err := ParsePattern(text); err == nil || !strings.Contains(err.Error(), want) {

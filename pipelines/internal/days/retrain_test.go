@@ -695,7 +695,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"different directories":   func(o *RetrainOptions) { o.Sums = o.Models + "/sums" },
 		"a window of -1":          func(o *RetrainOptions) { o.Window = -1 },
 		"bounds of drift":         func(o *RetrainOptions) { o.MaxDrift = -1 },
-		"has DD 0 times":          func(o *RetrainOptions) { o.Data = "data/YYYY/MM" },
+		"contain DD once (has it 0 times)":          func(o *RetrainOptions) { o.Data = "data/YYYY/MM" },
 		"write it as 2026-11-20":  func(o *RetrainOptions) { o.Day = "20.11.2026" },
 		"must be in different di": func(o *RetrainOptions) { o.Sums = "/shop" },
 	} {

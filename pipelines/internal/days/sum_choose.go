@@ -35,7 +35,7 @@ type term struct {
 // open opens the directories and checks that they can be added and subtracted.
 func (o Parts) open(ctx context.Context) ([]term, error) {
 	if len(o.Sums) == 0 {
-		return nil, exit.Usage("no sums: name directories that bochner sum created with --sums")
+		return nil, exit.Usage("no sums: give --sums the directories that bochner sum created")
 	}
 	added, err := list(ctx, o.Sums)
 	if err != nil {
