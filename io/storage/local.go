@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -136,36 +135,15 @@ func version(fi fs.FileInfo) string {
 		strconv.FormatInt(changed(fi), base)
 }
 
-func (local) Exists(ctx context.Context, name string) (bool, error) {
-	p, err := path(name)
-	if err != nil {
-		return false, err
-	}
-	_, err = disk.Now().Lstat(p)
+func (local) Exists(_ context.Context, p string) (bool, error) {
+	_, err := disk.Now().Lstat(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func (local) Empty(ctx context.Context, dir, but string) (bool, error) {
-	p, err := path(dir)
-	if err != nil {
-		return false, err
-	}
-	entries, err := disk.Now().ReadDir(p)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	}
-	other := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return but == "" || !unfinished(e.Name(), but) })
-	return err == nil && !other, err
-}
-
-func (local) Names(ctx context.Context, dir string) (names []string, err error) {
-	p, err := path(dir)
-	if err != nil {
-		return nil, err
-	}
+func (local) Names(_ context.Context, p string) (names []string, err error) {
 	entries, err := disk.Now().ReadDir(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -182,14 +182,7 @@ func Directory(name string) error {
 
 // Abs returns the name by which every process on every worker reaches the file.
 func Abs(name string) (string, error) {
-	b, err := at(name)
-	if err == nil {
-		name, err = b.Abs(name)
-	}
-	if err != nil {
-		return "", fail("resolve", name, err)
-	}
-	return name, nil
+	return on("resolve", name, func(_ Store, abs string) (string, error) { return abs, nil })
 }
 
 // Join returns the name of an entry below a directory.
@@ -287,31 +280,21 @@ func Stat(ctx context.Context, name string) (o Object, err error) {
 
 // Exists reports whether a file or directory of that name exists.
 func Exists(ctx context.Context, name string) (there bool, err error) {
-	b, err := at(name)
-	if err == nil {
-		there, err = b.Exists(ctx, name)
-	}
-	return there, fail("stat", name, err)
+	return on("stat", name, func(s Store, abs string) (bool, error) { return s.Exists(ctx, abs) })
 }
 
 // Empty reports whether a directory is empty or does not exist. Unfinished files that
 // killed writers of the file named but have left do not count, if but is not "".
 func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
-	b, err := at(dir)
-	if err == nil {
-		empty, err = b.Empty(ctx, dir, but)
-	}
-	return empty, fail("list", dir, err)
+	names, err := Names(ctx, dir)
+	other := slices.ContainsFunc(names, func(name string) bool { return but == "" || !unfinished(name, but) })
+	return err == nil && !other, err
 }
 
 // Names returns the names in a directory, in any order, with one listing. There are none
 // if the directory does not exist.
 func Names(ctx context.Context, dir string) (names []string, err error) {
-	b, err := at(dir)
-	if err == nil {
-		names, err = b.Names(ctx, dir)
-	}
-	return names, fail("list", dir, err)
+	return on("list", dir, func(s Store, abs string) ([]string, error) { return s.Names(ctx, abs) })
 }
 
 // Open reads n bytes of the file from offset off; n < 0 reads to the end. Reading past

@@ -202,11 +202,7 @@ func (l *lease) drop(ctx context.Context) error {
 // Lock holds a lease until unlock. Like the file of a local lock, its object stays unless
 // it is removed before.
 func (g *gcs) Lock(ctx context.Context, name string) (unlock func(), err error) {
-	o, err := parse(name)
-	if err != nil {
-		return nil, err
-	}
-	l, err := g.acquire(ctx, o, ctx.Err)
+	l, err := g.acquire(ctx, resolved(name), ctx.Err)
 	if err != nil {
 		return nil, err
 	}

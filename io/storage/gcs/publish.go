@@ -1,9 +1,7 @@
 package gcs
 
 import (
-	"bytes"
 	"context"
-	"crypto/md5"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -99,8 +97,7 @@ func (p *publication) Drop(ctx context.Context) error {
 
 // claimOf names the object of the claim on a directory.
 func claimOf(d object) object {
-	o, _ := parse(storage.ClaimName(d.String())) // it has a bucket
-	return o
+	return resolved(storage.ClaimName(d.String()))
 }
 
 // make writes the files and commits.
@@ -202,11 +199,7 @@ func (g *gcs) unfinished(ctx context.Context, d object) ([]*gcstorage.ObjectAttr
 }
 
 func (g *gcs) Vacant(ctx context.Context, dir string) error {
-	d, err := parse(dir)
-	if err != nil {
-		return err
-	}
-	_, err = g.unfinished(ctx, d)
+	_, err := g.unfinished(ctx, resolved(dir))
 	return err
 }
 
@@ -258,46 +251,4 @@ func (p *publication) undo(ctx context.Context) (committed bool) {
 	}
 	_ = p.Drop(ctx) // as in Publish
 	return committed
-}
-
-// Holds compares checksums.
-func (g *gcs) Holds(ctx context.Context, dir string, files []storage.File) (bool, error) {
-	d, err := parse(dir)
-	if err != nil {
-		return false, err
-	}
-	all, err := g.content(ctx, d)
-	if err != nil || len(all) != len(files) {
-		return false, err
-	}
-	there := map[string]*gcstorage.ObjectAttrs{}
-	for _, a := range all {
-		there[a.Name] = a
-	}
-	for _, f := range files {
-		a := there[d.join(f.Name).name]
-		if a == nil {
-			return false, nil
-		}
-		same, err := isObject(ctx, f, a)
-		if err != nil || !same {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// isObject compares a file with an object.
-func isObject(ctx context.Context, f storage.File, a *gcstorage.ObjectAttrs) (bool, error) {
-	r, err := f.Open(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer r.Close()
-	sum, hash := storage.NewSummer(), md5.New()
-	if _, err := io.Copy(io.MultiWriter(sum, hash), r); err != nil {
-		return false, err
-	}
-	// An object composed of others has no MD5.
-	return sum.Sum() == sumOf(a) && (len(a.MD5) == 0 || bytes.Equal(hash.Sum(nil), a.MD5)), nil
 }

@@ -157,10 +157,6 @@ func (g *gcs) copy(ctx context.Context, to, from object, generation int64,
 }
 
 func (g *gcs) Create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
-	o, err := parse(name)
-	if err != nil {
-		return err
-	}
-	_, err = g.upload(ctx, o, nil, nil, size, write)
+	_, err := g.upload(ctx, resolved(name), nil, nil, size, write)
 	return err
 }
