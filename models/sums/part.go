@@ -1,7 +1,6 @@
 package sums
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -87,26 +86,10 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 	return Leaf{Name: name, Digest: digestOf(append(texts, all...)...), Files: files}
 }
 
-// tail ends a manifest, as it ends a model's.
-const (
-	tailStart = "  \"sha256\": \""
-	tailEnd   = "\"\n}\n"
-)
-
 // Encode returns the content of PartFile and sets Format, Kind, Sums and SHA256.
 func (p *Part) Encode() ([]byte, error) {
-	p.Format, p.Kind, p.SHA256 = Format, Kind, ""
-	p.Sums = p.digest()
-	data, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	body, ok := bytes.CutSuffix(append(data, '\n'), []byte(tailStart+tailEnd))
-	if !ok {
-		panic("sums: sha256 is not the last field")
-	}
-	p.SHA256 = models.SumFile("", body).SHA256
-	return append(body, tailStart+p.SHA256+tailEnd...), nil
+	p.Format, p.Kind, p.Sums = Format, Kind, p.digest()
+	return models.Seal(p, &p.SHA256)
 }
 
 // Files returns all files of a directory of sums, given those with sums and whatever else there is.
@@ -141,18 +124,14 @@ func (p *Part) digest() string {
 // decodePart reads what Encode returns.
 func decodePart(data []byte) (*Part, error) {
 	p := new(Part)
-	tail := len(data) - len(tailStart) - 64 - len(tailEnd)
 	if err := json.Unmarshal(data, p); err != nil || p.Kind != Kind {
 		return nil, errors.New("is not a directory of sums, as bochner sum makes them")
 	}
 	if p.Format < 1 || p.Format > Format {
 		return nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", p.Format, Format)
 	}
-	if tail < 0 || string(data[tail:]) != tailStart+models.SumFile("", data[:tail]).SHA256+tailEnd {
-		return nil, fmt.Errorf("%s %w", PartFile, errDamaged)
-	}
 	switch {
-	case p.Sums != p.digest():
+	case !models.Sealed(data) || p.Sums != p.digest():
 		return nil, fmt.Errorf("%s %w", PartFile, errDamaged)
 	case len(p.Folds) < 1 || len(p.Folds) > maxFolds || len(p.ClassCounts) != len(p.Classes) || len(p.Classes) > ridge.MaxOutputs:
 		return nil, fmt.Errorf("%d folds, and counts of %d classes for %d", len(p.Folds), len(p.ClassCounts), len(p.Classes))
