@@ -107,7 +107,7 @@ func (n *night) prune(ctx context.Context) error {
 		}
 		n.report.Removed += len(gone)
 		// The directory stays, with its index: others may begin to use it at any time.
-		if err := x.discard(ctx, n.Discard, gone); err != nil {
+		if err := x.discard(ctx, gone); err != nil {
 			return err
 		}
 	}

@@ -103,15 +103,15 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 		return r, nil
 	}
 	for _, x := range r.Removed {
-		if err := RemoveSum(ctx, x.Place); err != nil {
+		if err := removeSum(ctx, x.Place); err != nil {
 			return nil, err
 		}
 	}
 	return r, o.clear(ctx, span, newest)
 }
 
-// RemoveSum removes a directory of sums, its manifest first: without it the rest is not taken for sums.
-func RemoveSum(ctx context.Context, place string) error {
+// removeSum removes a directory of sums, its manifest first: without it the rest is not taken for sums.
+func removeSum(ctx context.Context, place string) error {
 	for _, name := range []string{storage.Join(place, sums.PartFile), place} {
 		if err := storage.Remove(ctx, name); err != nil {
 			return err
