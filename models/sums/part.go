@@ -107,6 +107,16 @@ func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 	return append(append(files, r.Kept...), storage.File{Name: PartFile, Data: manifest}), nil
 }
 
+// Bytes returns the size of the files with the sums.
+func (p *Part) Bytes() (n int64) {
+	for _, frames := range p.Folds {
+		for _, f := range frames {
+			n += f.Size
+		}
+	}
+	return n
+}
+
 // digest returns the digest of the sums.
 func (p *Part) digest() string {
 	texts := []string{p.Recipe, strings.Join(p.Classes, "\x01"), fmt.Sprint(p.ClassCounts, p.Rows.Used)}

@@ -106,7 +106,7 @@ func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, 
 	}
 	n := &night{
 		RetrainOptions: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
-		report: &RetrainReport{Day: o.Day, Models: o.Models, Steps: map[string]float64{}},
+		report: &RetrainReport{Day: o.Day, Models: o.Models, ReportedWork: ReportedWork{Steps: map[string]float64{}}},
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {

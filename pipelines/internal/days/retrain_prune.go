@@ -2,9 +2,7 @@ package days
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -66,7 +64,7 @@ func (n *night) prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	indexes, err := listed(ctx, storage.Join(n.Sums, "*", indexFile))
+	indexes, err := directories(ctx, storage.Join(n.Sums, "*"), indexFile)
 	if err != nil {
 		return err
 	}
@@ -78,7 +76,7 @@ func (n *night) prune(ctx context.Context) error {
 		if !slices.Equal(x.Models, []string{mine}) {
 			continue
 		}
-		all, err := listed(ctx, storage.Join(dir, "*", models.ManifestFile))
+		all, err := directories(ctx, storage.Join(dir, "*"), models.ManifestFile)
 		if err != nil {
 			return err
 		}
@@ -187,17 +185,4 @@ func (n *night) needs(ctx context.Context) (*needed, error) {
 		}
 	}
 	return x, nil
-}
-
-// listed returns the directories of the files that match a pattern, none if there are none.
-func listed(ctx context.Context, pattern string) (dirs []string, err error) {
-	objects, err := storage.List(ctx, pattern)
-	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, o := range objects {
-		dir, _ := storage.Split(o.Name)
-		dirs = append(dirs, strings.TrimRight(dir, "/"))
-	}
-	return dirs, err
 }

@@ -52,32 +52,49 @@ type RetrainReport struct {
 	Outcome  Outcome `json:"outcome"`
 	ExitCode int     `json:"exit_code"`
 	Why      string  `json:"why,omitempty"`
+	ReportedModels
+	ReportedRows
+	ReportedDays
+	Drifts     []Moved         `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
+	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from those of the recipe
+	Gates      []registry.Gate `json:"gates,omitempty"`
+	Comparison string          `json:"comparison,omitempty"`
+	ReportedWork
+}
 
+// ReportedModels are the names of models, and why a recipe was drawn.
+type ReportedModels struct {
 	Before   string `json:"champion_before,omitempty"`
 	Champion string `json:"champion,omitempty"` // after the run
 	Model    string `json:"model,omitempty"`    // that was made
 	Redrawn  string `json:"recipe_drawn,omitempty"`
+}
 
+// ReportedRows are what a model was trained on and judged by.
+type ReportedRows struct {
 	Partitions int         `json:"partitions"`    // that the model was trained on
 	Rows       models.Rows `json:"rows,omitzero"` // of the training of a model that was made
 	First      string      `json:"first_day,omitempty"`
 	Last       string      `json:"last_day,omitempty"`
 	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
-	Summed     []string    `json:"summed,omitempty"`   // days that were read
-	New        []string    `json:"new,omitempty"`      // days that the champion was not trained on
-	Late       []string    `json:"late,omitempty"`     // of these, those before its newest day
-	Replaced   []string    `json:"replaced,omitempty"` // days whose files changed since the champion was trained
-	Withdrawn  []string    `json:"withdrawn,omitempty"`
-	Refused    []Refused   `json:"refused,omitempty"`
+}
 
-	Drifts     []Moved            `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
-	Drift      *Drift             `json:"drift,omitempty"`        // of all rows from those of the recipe
-	Gates      []registry.Gate    `json:"gates,omitempty"`
-	Comparison string             `json:"comparison,omitempty"`
-	Notes      []string           `json:"notes,omitempty"`
-	Removed    int                `json:"removed_sums,omitempty"`  // directories of sums that were removed
-	Unneeded   int                `json:"unneeded_sums,omitempty"` // and those that could be
-	Steps      map[string]float64 `json:"seconds"`                 // by step
+// ReportedDays are what happened to days.
+type ReportedDays struct {
+	Summed    []string  `json:"summed,omitempty"`   // days that were read
+	New       []string  `json:"new,omitempty"`      // days that the champion was not trained on
+	Late      []string  `json:"late,omitempty"`     // of these, those before its newest day
+	Replaced  []string  `json:"replaced,omitempty"` // days whose files changed since the champion was trained
+	Withdrawn []string  `json:"withdrawn,omitempty"`
+	Refused   []Refused `json:"refused,omitempty"`
+}
+
+// ReportedWork is what a run did besides.
+type ReportedWork struct {
+	Notes    []string           `json:"notes,omitempty"`
+	Removed  int                `json:"removed_sums,omitempty"`  // directories of sums that were removed
+	Unneeded int                `json:"unneeded_sums,omitempty"` // and those that could be
+	Steps    map[string]float64 `json:"seconds"`                 // by step
 }
 
 // parts notes what the model is trained on and judged by.

@@ -141,12 +141,7 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 }
 
 func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
-	r.Part = p
-	for _, frames := range p.Folds {
-		for _, f := range frames {
-			r.Bytes += f.Size
-		}
-	}
+	r.Part, r.Bytes = p, p.Bytes()
 	if recipe.Classes == nil {
 		return
 	}

@@ -3,10 +3,8 @@ package days
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -87,12 +85,7 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		x := Pruned{Place: place, Why: need.of(place, p)}
-		for _, frames := range p.Folds {
-			for _, f := range frames {
-				x.Bytes += f.Size
-			}
-		}
+		x := Pruned{Place: place, Bytes: p.Bytes(), Why: need.of(place, p)}
 		if x.Why != "" {
 			r.Kept, r.Left = append(r.Kept, x), r.Left+1
 			continue
@@ -124,18 +117,13 @@ func removeSum(ctx context.Context, place string) error {
 // on gs:// without a manifest may also be one that is just written.
 func (o PruneOptions) clear(ctx context.Context, span time.Duration, newest time.Time) error {
 	for _, p := range o.Sums {
-		objects, err := storage.List(ctx, storage.Join(strings.TrimRight(p, "/"), sums.RecipeFile))
-		if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		places, err := directories(ctx, p, sums.RecipeFile)
 		if err != nil {
 			return err
 		}
-		for _, object := range objects {
-			place, _ := storage.Split(object.Name)
-			place = strings.TrimRight(place, "/")
+		for _, place := range places {
 			date, err := DateOf(place)
-			if err != nil || date.After(newest.Add(-span)) || strings.Contains(object.URI, "://") {
+			if err != nil || date.After(newest.Add(-span)) || strings.Contains(place, "://") {
 				continue
 			}
 			whole, err := storage.Exists(ctx, storage.Join(place, sums.PartFile))
