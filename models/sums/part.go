@@ -170,28 +170,35 @@ func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == models.ErrBadModel }
 
 // InputsOf describes the files of a dataset: objects by their generation, files on disk by their
-// content, which is read.
-func InputsOf(ctx context.Context, d *dataset.Dataset) ([]Input, error) {
-	var out []Input
+// content, which is read, or by their version if they have more than so many bytes together.
+func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input, err error) {
+	var objects []storage.Object
 	for i := range d.Files {
-		objects := []storage.Object{d.Files[i].Object}
+		objects = append(objects, d.Files[i].Object)
 		if l := d.Files[i].Labels; l != nil {
 			objects = append(objects, *l)
 		}
-		for _, o := range objects {
-			_, name := storage.Split(o.URI)
-			in := Input{Name: name, Size: o.Size}
-			if strings.Contains(o.URI, "://") {
-				in.Version = o.URI + "#" + o.Version
-			} else {
-				sum, err := contentOf(ctx, o)
-				if err != nil {
-					return nil, err
-				}
-				in.Version = "sha256:" + sum
-			}
-			out = append(out, in)
+	}
+	var local int64
+	for _, o := range objects {
+		if !strings.Contains(o.URI, "://") {
+			local += o.Size
 		}
 	}
-	return out, nil
+	for _, o := range objects {
+		_, name := storage.Split(o.URI)
+		in := Input{Name: name, Size: o.Size, Version: o.Version}
+		switch {
+		case strings.Contains(o.URI, "://"):
+			in.Version = o.URI + "#" + o.Version
+		case local <= most:
+			sum, err := contentOf(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			in.Version = "sha256:" + sum
+		}
+		all = append(all, in)
+	}
+	return all, nil
 }

@@ -39,12 +39,9 @@ type lease struct {
 
 // acquire takes a lease. If its owner has released it or has ended, it is taken at once.
 // Otherwise it is watched until it is released, stale, or renewed, which is
-// storage.ErrBusy. check is called before each try; its error ends the wait.
-func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease, error) {
+// storage.ErrBusy.
+func (g *gcs) acquire(ctx context.Context, o object) (*lease, error) {
 	for {
-		if err := check(); err != nil {
-			return nil, err
-		}
 		cond, err := g.watch(ctx, o)
 		if err != nil {
 			return nil, err
@@ -202,7 +199,7 @@ func (l *lease) drop(ctx context.Context) error {
 // Lock holds a lease until unlock. Like the file of a local lock, its object stays unless
 // it is removed before.
 func (g *gcs) Lock(ctx context.Context, name string) (unlock func(), err error) {
-	l, err := g.acquire(ctx, resolved(name), ctx.Err)
+	l, err := g.acquire(ctx, resolved(name))
 	if err != nil {
 		return nil, err
 	}

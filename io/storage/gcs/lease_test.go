@@ -208,7 +208,7 @@ func TestAnInterruptedRequestLeavesTheLeaseOfAnother(t *testing.T) {
 func TestALostLeaseIsNotRenewed(t *testing.T) {
 	s := server(t)
 	o, _ := parse(bucket + "lock")
-	l, err := cloud.acquire(ctx, o, ctx.Err)
+	l, err := cloud.acquire(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

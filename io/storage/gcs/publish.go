@@ -47,7 +47,7 @@ func (g *gcs) Claim(ctx context.Context, name string) (storage.Claimed, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := g.acquire(ctx, claimOf(d), ctx.Err)
+	l, err := g.acquire(ctx, claimOf(d))
 	if err != nil {
 		return nil, err
 	}

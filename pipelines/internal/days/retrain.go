@@ -220,7 +220,7 @@ func (n *night) run(ctx context.Context) error {
 	if n.champion == "" {
 		return n.anew(ctx, "there is no champion")
 	}
-	if n.lineage, err = n.registry.ReadLineage(ctx, n.champion); err != nil {
+	if n.lineage, err = registry.ReadLineage(ctx, n.registry.Place(n.champion)); err != nil {
 		return err
 	}
 	if n.lineage == nil || n.lineage.Day == "" { // it was trained and promoted by hand
@@ -320,7 +320,7 @@ func (n *night) make(ctx context.Context, model string, l *registry.Lineage, cre
 		return err
 	}
 	n.report.Rows = m.Rows
-	made, err := n.registry.ReadLineage(ctx, model)
+	made, err := registry.ReadLineage(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -158,7 +159,7 @@ func (n *night) needs(ctx context.Context) (*needed, error) {
 		} else if !there { // it was removed
 			continue
 		}
-		l, err := n.registry.ReadLineage(ctx, model)
+		l, err := registry.ReadLineage(ctx, place)
 		if err != nil {
 			return nil, err
 		}

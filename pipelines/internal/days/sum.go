@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -158,7 +159,7 @@ func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []data
 	if err != nil {
 		return sums.Leaf{}, nil, err
 	}
-	files, err := sums.InputsOf(ctx, d)
+	files, err := sums.InputsOf(ctx, d, math.MaxInt64)
 	if err != nil {
 		return sums.Leaf{}, nil, err
 	}
