@@ -58,8 +58,8 @@ type Subject struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// Who names the user and the machine of this process.
-func Who() string {
+// who names the user and the machine of this process.
+func who() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username

@@ -89,6 +89,18 @@ type ReportedDays struct {
 	Refused   []Refused `json:"refused,omitempty"`
 }
 
+// named are days to which the same happened.
+type named struct {
+	what string
+	days []string
+}
+
+// changed returns the days whose data is not as when the champion was trained, besides new ones.
+func (r *ReportedDays) changed() []named {
+	all := []named{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}}
+	return slices.DeleteFunc(all, func(x named) bool { return len(x.days) == 0 })
+}
+
 // ReportedWork is what a run did besides.
 type ReportedWork struct {
 	Notes    []string           `json:"notes,omitempty"`
@@ -120,13 +132,8 @@ func (r *RetrainReport) reason() string {
 	if r.Redrawn != "" {
 		words = append(words, "recipe drawn: "+r.Redrawn)
 	}
-	for _, x := range []struct {
-		what string
-		days []string
-	}{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}} {
-		if len(x.days) > 0 {
-			words = append(words, x.what+": "+strings.Join(x.days, ", "))
-		}
+	for _, x := range r.changed() {
+		words = append(words, x.what+": "+strings.Join(x.days, ", "))
 	}
 	for _, x := range r.Refused {
 		words = append(words, "without "+x.Day)
@@ -184,10 +191,7 @@ func (r *RetrainReport) Text() string {
 		line("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
 		line("judged by", "%s", r.HeldOut)
 	}
-	for _, x := range []struct {
-		what string
-		days []string
-	}{{"read", r.Summed}, {"new", r.New}, {"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}} {
+	for _, x := range append([]named{{"read", r.Summed}, {"new", r.New}}, r.changed()...) {
 		if len(x.days) > 0 {
 			line(x.what, "%s", someDays(x.days))
 		}

@@ -1,6 +1,7 @@
 package days
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -207,7 +208,7 @@ func filesText(p *sums.Part) string {
 
 // WriteTo prints the result for people.
 func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	found := ""
 	if r.Found {
 		found = " (it existed already)"
@@ -229,6 +230,5 @@ func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
 	if len(r.Seconds) > 0 && !r.Found {
 		fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to sum\n", r.Seconds["profile"], r.Seconds["sum"])
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

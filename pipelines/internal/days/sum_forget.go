@@ -1,6 +1,8 @@
 package days
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -438,22 +440,13 @@ func (r *VerifyForgottenResult) WriteTo(w io.Writer) (int64, error) {
 
 // WriteTo prints the result for people.
 func (r *ForgetResult) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
 	of := ""
 	if r.IDs > 0 {
 		of = " of " + report.Counted64(int64(r.IDs), "id")
 	}
-	n, err := fmt.Fprintf(w, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
-	if err != nil {
-		return int64(n), err
-	}
-	m, err := r.Result.WriteTo(w)
-	if err != nil {
-		return int64(n) + m, err
-	}
-	file := r.File
-	if file == "" {
-		file = "none was written (--certificate)"
-	}
-	k, err := fmt.Fprintf(w, "proof     %s\nremains   %s\n", file, remains)
-	return int64(n) + m + int64(k), err
+	fmt.Fprintf(&b, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
+	r.Result.WriteTo(&b)
+	fmt.Fprintf(&b, "proof     %s\nremains   %s\n", cmp.Or(r.File, "none was written (--certificate)"), remains)
+	return b.WriteTo(w)
 }

@@ -1,6 +1,7 @@
 package days
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -217,7 +218,7 @@ func (n *neededSums) of(place string, p *sums.Part) string {
 
 // WriteTo prints the result for people.
 func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	did := "removed"
 	if r.Plan {
 		did = "would be removed:"
@@ -239,6 +240,5 @@ func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
 			fmt.Fprintf(&b, "kept %s%s: %s\n", x.Place, more, x.Why)
 		}
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }
