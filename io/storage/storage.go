@@ -69,20 +69,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // full disk), so that a retry without a change is useless. The answer of a server is Refused
 // only if there is no such file, or if it denies access: buckets can appear on their own.
 func (e *Error) Refused() bool {
-	var r *Reason
-	if errors.As(e.Err, &r) && r.Answer {
+	if r, ok := errors.AsType[*Reason](e.Err); ok && r.Answer {
 		return errors.Is(r, fs.ErrNotExist) || errors.Is(r, ErrNoMatch) || errors.Is(r, fs.ErrPermission)
 	}
-	for _, target := range []error{
+	return slices.ContainsFunc([]error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
 		ErrChanged, ErrSwapped, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EISDIR,
 		syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
-	} {
-		if errors.Is(e.Err, target) {
-			return true
-		}
-	}
-	return false
+	}, func(target error) bool { return errors.Is(e.Err, target) })
 }
 
 // Denied reports whether a right is missing, which says nothing about the content of a file.
@@ -165,11 +159,7 @@ func reason(err error) string {
 }
 
 func fail(op, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var already *Error
-	if errors.As(err, &already) {
+	if _, already := errors.AsType[*Error](err); err == nil || already {
 		return err
 	}
 	return &Error{Op: op, Name: name, Err: err}

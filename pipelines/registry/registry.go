@@ -61,8 +61,7 @@ func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 		return nil, nil, exit.Usage("no directory of models: name one with --models")
 	}
 	s, data, err := models.ReadAliases(ctx, r.Dir)
-	var failed *storage.Error
-	if err != nil && !errors.As(err, &failed) {
+	if _, failed := errors.AsType[*storage.Error](err); err != nil && !failed {
 		err = models.Bad(r.Dir, err)
 	}
 	if err == nil && s == nil {
@@ -226,9 +225,8 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 // change stores it.
 func (r Registry) follow(ctx context.Context, s *models.Aliases) error {
 	err := r.record(ctx, s.Last)
-	var failed *storage.Error
-	if errors.As(err, &failed) {
-		err = nil
+	if _, failed := errors.AsType[*storage.Error](err); failed {
+		return nil
 	}
 	return err
 }

@@ -3,7 +3,7 @@ package gcs
 import (
 	"cmp"
 	"context"
-	"sort"
+	"slices"
 	"strings"
 
 	gcstorage "cloud.google.com/go/storage"
@@ -58,7 +58,7 @@ func (g *gcs) List(ctx context.Context, pattern string) ([]storage.Object, error
 	if len(objects) == 0 {
 		return nil, said(storage.ErrNoMatch, "%v", storage.ErrNoMatch)
 	}
-	sort.Slice(objects, func(i, j int) bool { return objects[i].Name < objects[j].Name })
+	slices.SortFunc(objects, func(a, b storage.Object) int { return cmp.Compare(a.Name, b.Name) })
 	return objects, nil
 }
 

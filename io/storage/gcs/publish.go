@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -113,7 +112,7 @@ func (p *publication) make(ctx context.Context) error {
 	if err := tasks.Wait(); err != nil {
 		return err
 	}
-	generation, err := p.claim.seal(ctx, p.commit.Size(), func(w io.Writer) error { return p.commit.CopyTo(ctx, w) })
+	generation, err := p.claim.seal(ctx, p.commit)
 	if err != nil {
 		return err
 	}
@@ -156,9 +155,7 @@ func (p *publication) write(ctx context.Context, f storage.File) error {
 func (p *publication) put(ctx context.Context, to object, f storage.File) error {
 	if !strings.HasPrefix(f.From, "gs://") {
 		none := &gcstorage.Conditions{DoesNotExist: true}
-		_, err := p.g.upload(ctx, to, none, p.metadata(partKey), f.Size(), func(w io.Writer) error {
-			return f.CopyTo(ctx, w)
-		})
+		_, err := p.g.uploadFile(ctx, to, none, p.metadata(partKey), f)
 		return err
 	}
 	from, a, err := p.g.named(ctx, f.From)

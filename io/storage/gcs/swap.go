@@ -35,9 +35,7 @@ func (g *gcs) Swap(ctx context.Context, name string, old, new []byte) error {
 		}
 		cond = &gcstorage.Conditions{GenerationMatch: a.Generation}
 	}
-	_, err := g.upload(ctx, o, cond, nil, int64(len(new)), func(w io.Writer) error {
-		return storage.File{Data: new}.CopyTo(ctx, w)
-	})
+	_, err := g.uploadFile(ctx, o, cond, nil, storage.File{Data: new})
 	if errors.Is(err, errUnmet) {
 		return storage.ErrSwapped
 	}

@@ -226,17 +226,7 @@ func (r *RetrainReport) Text() string {
 		line("note", "%s", note)
 	}
 	if len(r.Gates) > 0 {
-		b.WriteByte('\n')
-		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprint(tw, "gate\tpassed\tresult\n")
-		for _, g := range r.Gates {
-			passed := "no"
-			if g.Passed {
-				passed = "yes"
-			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\n", g.Condition, passed, g.Result)
-		}
-		tw.Flush()
+		r.writeGates(&b)
 	}
 	if r.Comparison != "" {
 		fmt.Fprintf(&b, "\n%s", r.Comparison)
@@ -247,6 +237,16 @@ func (r *RetrainReport) Text() string {
 	}
 	fmt.Fprintf(&b, "\ntime: %s\n", strings.Join(times, ", "))
 	return b.String()
+}
+
+// writeGates prints the gates as a table.
+func (r *RetrainReport) writeGates(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "\ngate\tpassed\tresult\n")
+	for _, g := range r.Gates {
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", g.Condition, map[bool]string{true: "yes", false: "no"}[g.Passed], g.Result)
+	}
+	tw.Flush()
 }
 
 // mostDrifts is the largest number of days whose drift is printed.
