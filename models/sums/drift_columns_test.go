@@ -217,8 +217,8 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 			zeros++
 		}
 	}
-	if sum != n || counts[whole.columns[2].zero] != zeros {
-		t.Errorf("%d of %d rows are in cells, %d zeros of %d", sum, n, counts[whole.columns[2].zero], zeros)
+	if sum != n || counts[whole.columns[2].cell(0)] != zeros {
+		t.Errorf("%d of %d rows are in cells, %d zeros of %d", sum, n, counts[whole.columns[2].cell(0)], zeros)
 	}
 }
 

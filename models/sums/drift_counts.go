@@ -24,7 +24,6 @@ type cells struct {
 	missing int64
 	edges   []float32 // ascending: the least, the largest and nine deciles of numbers
 	keys    []int32   // of the edges
-	zero    int       // the cell of 0, which is not counted: it has the remaining rows
 	counts  []int64   // of 2·len(edges)+2 cells, or of the levels
 	level   bool
 }
@@ -50,7 +49,6 @@ func NewDriftCounts(s *profile.Statistics) *DriftCounts {
 		for _, edge := range p.edges {
 			p.keys = append(p.keys, key(edge+0)) // −0 + 0 is 0
 		}
-		p.zero = p.cell(0)
 	}
 	return c
 }
@@ -122,34 +120,21 @@ func digest(row []float32) uint64 {
 func (c *DriftCounts) AddRow(row []float32) {
 	c.rows++
 	for j := range c.columns {
-		x := row[j]
-		if x == 0 && !c.columns[j].level {
-			continue
-		}
-		p := &c.columns[j]
+		p, x := &c.columns[j], row[j]
 		switch {
 		case x != x:
 			p.missing++
 		case p.level:
 			p.counts[max(0, min(int(x), len(p.counts)-1))]++
 		default:
-			p.counts[p.cell(x)]++
+			p.counts[p.cell(x+0)]++ // −0 + 0 is 0
 		}
 	}
 }
 
 // present returns how many rows have a value, and the counts of all cells.
 func (c *DriftCounts) present(j int) (n int64, counts []int64) {
-	p := &c.columns[j]
-	n, counts = c.rows-p.missing, slices.Clone(p.counts)
-	if !p.level {
-		left := n
-		for _, v := range counts {
-			left -= v
-		}
-		counts[p.zero] += left
-	}
-	return n, counts
+	return c.rows - c.columns[j].missing, c.columns[j].counts
 }
 
 // Merge adds the rows of d, counted in the same cells.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,11 +123,11 @@ func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partiti
 		}
 	}
 	var all []Partition
-	for day, files := range byDay {
+	for _, day := range slices.Sorted(maps.Keys(byDay)) {
+		files := byDay[day]
 		slices.SortFunc(files, func(a, b storage.Object) int { return cmp.Compare(a.URI, b.URI) })
 		all = append(all, Partition{Day: day, Files: files, Digest: digestOf(files)})
 	}
-	slices.SortFunc(all, func(a, b Partition) int { return cmp.Compare(a.Day, b.Day) })
 	return all, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -263,12 +262,6 @@ func (a *adder) addClasses(ctx context.Context, d term, to []int, fold, i int) e
 		}
 	}
 	return nil
-}
-
-// part describes the total.
-func (t *totalOf) part(p *sums.Part) {
-	p.Leaves, p.Forgotten = t.leaves, t.forgotten
-	p.Rows = models.Rows(t.added.Rows)
 }
 
 // lineage says of what the total is.
