@@ -28,10 +28,10 @@ func path(name string) (string, error) {
 func (local) Abs(name string) (string, error) { return path(name) }
 
 func (l local) List(ctx context.Context, pattern string) ([]Object, error) {
-	return l.list(ctx, pattern, osDisk)
+	return l.list(ctx, pattern, nil)
 }
 
-func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, error) {
+func (l local) list(ctx context.Context, pattern string, bad teller) ([]Object, error) {
 	p, err := path(pattern)
 	if err != nil {
 		return nil, err
@@ -43,10 +43,10 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 			return nil, Directory(pattern)
 		}
 		named = false
-		if names, err = d.glob(ctx, pattern); err != nil {
+		if names, err = glob(ctx, pattern, bad); err != nil {
 			return nil, err
 		}
-		if d.bad != nil && rootErr != nil {
+		if bad != nil && rootErr != nil {
 			return nil, rootErr
 		}
 	} else if err != nil {
@@ -60,13 +60,13 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 			return nil, err
 		}
 		o, err := l.Stat(ctx, name)
-		if err == nil && d.bad != nil && !named {
+		if err == nil && bad != nil && !named {
 			err = l.confined(ctx, o, root)
 		}
 		switch {
 		case errors.Is(err, ErrChanged):
 			err = nil // the next listing has it as it is then
-		case errors.Is(err, syscall.EISDIR) && (named || d.bad == nil):
+		case errors.Is(err, syscall.EISDIR) && (named || bad == nil):
 			dirs, err = dirs+1, nil
 		case errors.Is(err, syscall.EISDIR):
 			err = Directory(name)
@@ -75,7 +75,7 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 		default:
 			objects = append(objects, o)
 		}
-		if err = d.fault(name, err); err != nil {
+		if err = bad.fault(name, err); err != nil {
 			return nil, err
 		}
 	}

@@ -243,9 +243,7 @@ func List(ctx context.Context, pattern string) (objects []Object, err error) {
 func ListReadable(ctx context.Context, pattern string, bad func(name, why string)) (objects []Object, err error) {
 	b, err := at(pattern)
 	if _, isLocal := b.(local); isLocal {
-		d := osDisk
-		d.bad = bad
-		objects, err = local{}.list(ctx, pattern, d)
+		objects, err = local{}.list(ctx, pattern, bad)
 	} else if err == nil {
 		objects, err = b.List(ctx, pattern)
 	}

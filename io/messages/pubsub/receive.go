@@ -22,7 +22,7 @@ type source struct {
 	settings messages.Settings
 	name     string // of the subscription
 	sub      *gps.Subscriber
-	release  func() error
+	client   *gps.Client
 
 	messages chan messages.Received
 	stop     context.CancelFunc
@@ -34,7 +34,7 @@ type source struct {
 }
 
 func (service) Receive(ctx context.Context, subscription string, s messages.Settings) (messages.Source, error) {
-	c, r, release, err := connect(ctx, subscription)
+	c, r, err := connect(ctx, subscription)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (service) Receive(ctx context.Context, subscription string, s messages.Sett
 	sub.ReceiveSettings.MaxOutstandingMessages = s.Outstanding
 	sub.ReceiveSettings.MaxOutstandingBytes = outstandingBytes
 	return &source{
-		settings: s, name: subscription, sub: sub, release: release,
+		settings: s, name: subscription, sub: sub, client: c,
 		messages: make(chan messages.Received, s.Outstanding), open: map[*gps.Message]func(bool){},
 	}, nil
 }
@@ -137,5 +137,5 @@ func (s *source) Close() error {
 		case <-time.After(closing):
 		}
 	}
-	return s.release()
+	return s.client.Close()
 }
