@@ -82,7 +82,7 @@ func (n *night) prune(ctx context.Context) error {
 			return err
 		}
 		id := path.Base(dir)
-		used := needs.recipes[id] || x.Probe
+		used := needs[id] || x.Probe
 		stays := used
 		var gone, totals []string
 		for _, place := range all {
@@ -90,7 +90,7 @@ func (n *night) prune(ctx context.Context) error {
 			switch day, isPart := dayOf(name); {
 			case !isPart:
 				totals = append(totals, name)
-			case needs.parts[id+"/"+name], x.Probe && slices.Contains(names(n.all), name),
+			case needs[id+"/"+name], x.Probe && slices.Contains(names(n.all), name),
 				used && slices.Contains(x.Of, name), day >= n.since(n.KeepSums.Days):
 				stays = true
 			default:
@@ -138,16 +138,14 @@ func dayOf(name string) (day string, ok bool) {
 	return name[:len(dayForm)], err == nil
 }
 
-// needed are recipes and sums of partitions, as RECIPE/PARTITION, that models have.
-type needed struct{ recipes, parts map[string]bool }
-
-// needs returns what the models with an alias need; nil if that is not known.
-func (n *night) needs(ctx context.Context) (*needed, error) {
+// needs returns what the models with an alias need, recipes as RECIPE and sums of partitions as
+// RECIPE/PARTITION; nil if that is not known.
+func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 	s, err := n.registry.State(ctx)
 	if err != nil || s.Champion == "" {
 		return nil, err
 	}
-	x := &needed{map[string]bool{}, map[string]bool{}}
+	x := map[string]bool{}
 	for _, alias := range models.AliasNames {
 		model := s.Model(alias)
 		if model == "" {
@@ -173,16 +171,16 @@ func (n *night) needs(ctx context.Context) (*needed, error) {
 		if id == "" {
 			continue
 		}
-		x.recipes[id] = true
+		x[id] = true
 		for _, p := range l.Parts {
 			if p.Sums == "" { // it was trained on rows, of which there may be sums
-				x.parts[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
+				x[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
 			} else {
-				x.parts[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true
+				x[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true
 			}
 		}
 		for _, p := range n.all {
-			x.parts[id+"/"+p.name()] = true
+			x[id+"/"+p.name()] = true
 		}
 	}
 	return x, nil
