@@ -321,7 +321,8 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 		return nil, nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", version.Format, Format)
 	}
 	if !Sealed(data) {
-		return nil, nil, errors.New(ManifestFile + " is damaged or was edited: its checksum does not match; copy the model again")
+		return nil, nil, errors.New(ManifestFile +
+			" is damaged or was edited: its checksum does not match; copy the model again")
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(data, m); err != nil {

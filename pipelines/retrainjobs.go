@@ -116,9 +116,12 @@ func (n *retrainJobs) labelled(files []string) dataset.Options {
 	return d
 }
 
-func (n *retrainJobs) Judge(ctx context.Context, champion, model string, files []string) (gates []registry.Gate, text string, err error) {
+func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
+	files []string) (gates []registry.Gate, text string, err error) {
 	if n.o.Gate != "" {
-		r, err := Evaluate(ctx, EvaluateOptions{Model: model, Data: n.labelled(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging()})
+		r, err := Evaluate(ctx, EvaluateOptions{
+			Model: model, Data: n.labelled(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
+		})
 		if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
 			return nil, "", err
 		}
@@ -156,7 +159,8 @@ func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	return r.Digest[:16], nil
 }
 
-func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string, out string) (s *days.Summed, read bool, err error) {
+func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
+	out string) (s *days.Summed, read bool, err error) {
 	p, err := sums.ReadPart(ctx, out)
 	if read = errors.Is(err, fs.ErrNotExist); read {
 		d := n.labelled(files)
@@ -168,7 +172,9 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string, ou
 		if m.Task == models.Embedding {
 			d.Label, d.LabelText = "", dataset.LabelText{}
 		}
-		r, err := days.Sum(ctx, days.SumOptions{Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making()})
+		r, err := days.Sum(ctx, days.SumOptions{
+			Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making(),
+		})
 		if err != nil {
 			return nil, false, err
 		}

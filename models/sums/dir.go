@@ -180,7 +180,8 @@ type Reader struct {
 
 // NewReader returns a Reader, which must be closed.
 func NewReader() (*Reader, error) {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<28), zstd.WithDecodeAllCapLimit(true))
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<28),
+		zstd.WithDecodeAllCapLimit(true))
 	return &Reader{zstd: z}, err
 }
 

@@ -150,7 +150,8 @@ func (e *Event) WriteTo(w io.Writer) (int64, error) {
 	if e.From == e.To {
 		return writeText(w, fmt.Sprintf("event %d: %s %s; the champion is %s as before\n", e.Number, e.Action, e.Model, e.To))
 	}
-	return writeText(w, fmt.Sprintf("event %d: %s: the champion is %s (before: %s)\n", e.Number, e.Action, e.To, cmp.Or(e.From, "none")))
+	return writeText(w, fmt.Sprintf("event %d: %s: the champion is %s (before: %s)\n", e.Number, e.Action, e.To,
+		cmp.Or(e.From, "none")))
 }
 
 // writeText drops the spaces that a table leaves at the ends of lines.

@@ -64,7 +64,8 @@ func ParsePattern(text string) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := regexp.Compile(strings.NewReplacer("YYYY", "(?<y>[0-9]{4})", "MM", "(?<m>[0-9]{2})", "DD", "(?<d>[0-9]{2})").Replace(expr))
+	groups := strings.NewReplacer("YYYY", "(?<y>[0-9]{4})", "MM", "(?<m>[0-9]{2})", "DD", "(?<d>[0-9]{2})")
+	names, err := regexp.Compile(groups.Replace(expr))
 	if err != nil {
 		return nil, exit.Usage("data: %q: %w", text, err)
 	}

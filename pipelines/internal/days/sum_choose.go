@@ -102,7 +102,8 @@ func list(ctx context.Context, patterns []string) ([]string, error) {
 			return nil, err
 		}
 		if len(places) == 0 {
-			return nil, exit.Refuse("pipelines: %s: no directory of sums matches; bochner sum creates them", strings.TrimRight(p, "/"))
+			return nil, exit.Refuse("pipelines: %s: no directory of sums matches; bochner sum creates them",
+				strings.TrimRight(p, "/"))
 		}
 		for _, place := range places {
 			if !slices.Contains(out, place) {
