@@ -263,32 +263,49 @@ func (m *Manifest) File(name string) (FileSum, bool) {
 	return FileSum{}, false
 }
 
-// The last two lines of a manifest are tailStart, the checksum, and tailEnd.
+// The last two lines of a sealed file are tailStart, the checksum, and tailEnd.
 const (
 	tailStart = `  "sha256": "`
 	tailEnd   = "\"\n}\n"
 )
 
+// Seal returns a file with v as JSON. The last field of v is sum, sha256 in JSON, which Seal sets to
+// the checksum of the file without its last two lines.
+func Seal(v any, sum *string) ([]byte, error) {
+	*sum = ""
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	body, ok := bytes.CutSuffix(append(data, '\n'), []byte(tailStart+tailEnd))
+	if !ok {
+		panic("models: sha256 is not the last field")
+	}
+	*sum = hexSum(body)
+	return append(body, tailStart+*sum+tailEnd...), nil
+}
+
+// Sealed reports whether a file is as Seal returned it, by its checksum.
+func Sealed(data []byte) bool {
+	tail := len(data) - len(tailStart) - 2*sha256.Size - len(tailEnd)
+	return tail >= 0 && string(data[tail:]) == tailStart+hexSum(data[:tail])+tailEnd
+}
+
 // Encode returns the content of manifest.json and sets Format and SHA256 accordingly. It
 // fails if Load would refuse the manifest, or if JSON cannot represent a number.
 func (m *Manifest) Encode() ([]byte, error) {
-	m.Format, m.SHA256 = 1, ""
+	m.Format = 1
 	if m.Threshold != nil {
 		m.Format = 3 - m.PositiveClass()
 	}
 	if _, err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
-	data, err := json.MarshalIndent(m, "", "  ")
+	data, err := Seal(m, &m.SHA256)
 	if err != nil {
-		return nil, fmt.Errorf("models: manifest: %w", err)
+		err = fmt.Errorf("models: manifest: %w", err)
 	}
-	body, ok := bytes.CutSuffix(append(data, '\n'), []byte(tailStart+tailEnd))
-	if !ok {
-		panic("models: sha256 is not the last field of the manifest")
-	}
-	m.SHA256 = hexSum(body)
-	return append(body, tailStart+m.SHA256+tailEnd...), nil
+	return data, err
 }
 
 // decodeManifest reads what Encode writes and opens its recipe.
@@ -307,10 +324,9 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 	if version.Format > Format {
 		return nil, nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", version.Format, Format)
 	}
-	const damaged = ManifestFile + " is damaged or was edited: its checksum does not match; copy the model again"
-	tail := len(data) - len(tailStart) - 2*sha256.Size - len(tailEnd)
-	if tail < 0 || string(data[tail:]) != tailStart+hexSum(data[:tail])+tailEnd {
-		return nil, nil, errors.New(damaged)
+	if !Sealed(data) {
+		return nil, nil, errors.New(ManifestFile +
+			" is damaged or was edited: its checksum does not match; copy the model again")
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(data, m); err != nil {

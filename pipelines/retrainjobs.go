@@ -116,35 +116,35 @@ func (n *retrainJobs) labelled(files []string) dataset.Options {
 	return d
 }
 
-func (n *retrainJobs) Judge(ctx context.Context, model string, files []string) (*days.Verdict, error) {
-	v := new(days.Verdict)
-	if n.o.Gate == "" {
-		return v, nil
+func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
+	files []string) (gates []registry.Gate, text string, err error) {
+	if n.o.Gate != "" {
+		r, err := Evaluate(ctx, EvaluateOptions{
+			Model: model, Data: n.labelled(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
+		})
+		if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
+			return nil, "", err
+		}
+		if gates, err = evaluate.Verdicts(n.o.Gate, r); err != nil {
+			return nil, "", err
+		}
 	}
-	r, err := Evaluate(ctx, EvaluateOptions{Model: model, Data: n.labelled(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging()})
-	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
-		return nil, err
+	if champion == "" {
+		return gates, "", nil
 	}
-	v.Gates, err = evaluate.Verdicts(n.o.Gate, r)
-	return v, err
-}
-
-func (n *retrainJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*days.Verdict, error) {
 	r, err := CompareModels(ctx, CompareModelsOptions{
-		Champion: champion, Challenger: challenger, Data: n.labelled(files), Gate: n.o.PairedGate,
+		Champion: champion, Challenger: model, Data: n.labelled(files), Gate: n.o.PairedGate,
 		MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
 	})
 	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
-		return nil, err
+		return nil, "", err
 	}
-	v := new(days.Verdict)
 	for _, g := range r.Gate {
-		v.Gates = append(v.Gates, registry.Gate{Condition: g.Condition, Passed: g.Holds, Result: cmp.Or(g.Why, fmt.Sprintf("p = %.3g", g.P))})
+		gates = append(gates, registry.Gate{Condition: g.Condition, Passed: g.Holds, Result: cmp.Or(g.Why, fmt.Sprintf("p = %.3g", g.P))})
 	}
 	var b strings.Builder
 	r.WriteTo(&b)
-	v.Text = b.String()
-	return v, nil
+	return gates, b.String(), nil
 }
 
 // Recipe identifies a recipe by the beginning of its digest, which is long enough for a name.
@@ -159,57 +159,56 @@ func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	return r.Digest[:16], nil
 }
 
-func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string, out string) error {
-	d := n.labelled(files)
-	d.Weight = n.o.Train.Data.Weight
-	m, err := models.ReadManifest(ctx, recipe)
-	if err != nil {
-		return err
+func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
+	out string) (s *days.Summed, read bool, err error) {
+	p, err := sums.ReadPart(ctx, out)
+	if read = errors.Is(err, fs.ErrNotExist); read {
+		d := n.labelled(files)
+		d.Weight = n.o.Train.Data.Weight
+		m, err := models.ReadManifest(ctx, recipe)
+		if err != nil {
+			return nil, false, err
+		}
+		if m.Task == models.Embedding {
+			d.Label, d.LabelText = "", dataset.LabelText{}
+		}
+		r, err := days.Sum(ctx, days.SumOptions{
+			Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making(),
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		p = r.Part
+	} else if err != nil {
+		return nil, false, err
 	}
-	if m.Task == models.Embedding {
-		d.Label, d.LabelText = "", dataset.LabelText{}
-	}
-	_, err = days.Sum(ctx, days.SumOptions{Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making()})
-	return err
-}
-
-func (n *retrainJobs) Summed(ctx context.Context, dir string) (*days.Summed, error) {
-	p, err := sums.ReadPart(ctx, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	s := &days.Summed{Rows: p.Rows.Used, Content: p.Sums}
+	s = &days.Summed{Rows: p.Rows.Used, Content: p.Sums}
 	if p.Drift != nil {
 		if p.Drift.Schema != nil {
 			s.New = p.Drift.Schema.New
 		}
 		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), days.MostColumns)]
 	}
-	return s, nil
+	return s, read, nil
 }
 
-func (n *retrainJobs) Drift(ctx context.Context, from string, o days.Fitted) (*days.Drift, error) {
-	f, err := days.FeatureDrift(ctx, []string{from}, days.Parts{Sums: o.Add, Without: o.Without}, n.o.Train.Job.Engine.WithDefaults().Threads)
+func (n *retrainJobs) Drift(ctx context.Context, from string, o days.Parts) (*days.Drift, error) {
+	f, err := days.FeatureDrift(ctx, []string{from}, o, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
 	}
 	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
-func (n *retrainJobs) Fit(ctx context.Context, recipe string, o days.Fitted) error {
-	_, err := days.Fit(ctx, days.FitOptions{Parts: days.Parts{Sums: o.Add, Without: o.Without}, Model: o.Model, SaveSums: o.Total, Job: n.making()})
-	return err
-}
-
-func (n *retrainJobs) Discard(ctx context.Context, dir string) error { return days.RemoveSum(ctx, dir) }
-
-func (n *retrainJobs) Add(ctx context.Context, recipe string, o days.Fitted) error {
-	if there, err := storage.Exists(ctx, storage.Join(o.Total, sums.PartFile)); err != nil || there {
+func (n *retrainJobs) Fit(ctx context.Context, _ string, o days.FitOptions) error {
+	o.Job = n.making()
+	if o.Model != "" {
+		_, err := days.Fit(ctx, o)
 		return err
 	}
-	_, err := days.AddSums(ctx, days.FitOptions{Parts: days.Parts{Sums: o.Add, Without: o.Without}, SaveSums: o.Total, Job: n.making()})
+	if there, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.PartFile)); err != nil || there {
+		return err
+	}
+	_, err := days.AddSums(ctx, o)
 	return err
 }

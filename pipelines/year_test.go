@@ -202,7 +202,7 @@ func (n *nights) run(t *testing.T, day int) (*days.RetrainReport, time.Duration)
 // files at once, and returns how long that took.
 func (n *nights) check(t *testing.T, day int, report *days.RetrainReport) time.Duration {
 	t.Helper()
-	l, err := n.reg.ReadLineage(jobtest.Ctx, report.Model)
+	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(report.Model))
 	if err != nil || l == nil {
 		t.Fatalf("day %d: %v", day, err)
 	}
@@ -246,7 +246,7 @@ func (n *nights) check(t *testing.T, day int, report *days.RetrainReport) time.D
 // the sums of the days.
 func (n *nights) forgetTwice(t *testing.T, day int, report *days.RetrainReport) {
 	t.Helper()
-	l, err := n.reg.ReadLineage(jobtest.Ctx, report.Model)
+	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(report.Model))
 	if err != nil {
 		t.Fatalf("day %d: %v", day, err)
 	}

@@ -111,8 +111,8 @@ func Register(scheme string, s Service) { services.Add(s, nil, scheme) }
 
 // Is reports whether a name is one of a registered service.
 func Is(name string) bool {
-	_, ok := find(name)
-	return ok
+	_, err := ServiceOf(name)
+	return err == nil
 }
 
 // Scheme returns what a name has before ://; "" if it has none.
@@ -124,17 +124,9 @@ func Scheme(name string) string {
 	return scheme
 }
 
-func find(name string) (Service, bool) {
-	scheme := Scheme(name)
-	if scheme == "" {
-		return nil, false
-	}
-	return services.Find(scheme)
-}
-
 // ServiceOf returns the service of a name.
 func ServiceOf(name string) (Service, error) {
-	if s, ok := find(name); ok {
+	if s, ok := services.Find(Scheme(name)); ok {
 		return s, nil
 	}
 	return nil, fmt.Errorf("messages: %s: unknown scheme; have %q; a program knows one if it imports the package that "+

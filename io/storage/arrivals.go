@@ -85,6 +85,16 @@ func (f *Found) note(names []string, text func(name string) string) {
 	}
 }
 
+// keep leaves the n files that were written first.
+func (f *Found) keep(n int) {
+	slices.SortFunc(f.Files, func(a, b ArrivedFile) int {
+		return cmp.Or(cmp.Compare(a.Modified, b.Modified), strings.Compare(a.Path, b.Path))
+	})
+	if more := len(f.Files) - n; more > 0 {
+		f.Backlog, f.Files = more, f.Files[:n]
+	}
+}
+
 // ChangedNote says that a file was written to after its work was done.
 func ChangedNote(path string) string {
 	return path + " was written to after it was done, and is not read again: give new rows a file of their own, " +
@@ -166,12 +176,7 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 		found.Notes = append(found.Notes, fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", found.Old))
 	}
 	w.young, w.waiting, w.old = young, waiting, found.Old
-	slices.SortFunc(found.Files, func(a, b ArrivedFile) int {
-		return cmp.Or(cmp.Compare(a.Modified, b.Modified), strings.Compare(a.Path, b.Path))
-	})
-	if more := len(found.Files) - n; more > 0 {
-		found.Backlog, found.Files = more, found.Files[:n]
-	}
+	found.keep(n)
 	for _, f := range found.Files {
 		still[f.Path] = seen{f.Size, f.Modified, now}
 	}

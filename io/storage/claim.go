@@ -27,13 +27,9 @@ func ClaimName(name string) string {
 // AcquireClaim takes the claim on a name and makes the directories above it. If another run has
 // the claim, the error names that run.
 func AcquireClaim(ctx context.Context, name string) (*Claim, error) {
-	b, err := at(name)
+	c, err := on("claim", name, func(s Store, abs string) (Claimed, error) { return s.Claim(ctx, abs) })
 	if err != nil {
-		return nil, fail("claim", name, err)
-	}
-	c, err := b.Claim(ctx, name)
-	if err != nil {
-		return nil, fail("claim", name, err)
+		return nil, err
 	}
 	return &Claim{name, c}, nil
 }

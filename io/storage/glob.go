@@ -14,17 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// lister holds the calls of the file system that glob uses.
-type lister struct {
-	readDir func(dir string) ([]fs.DirEntry, error)
-	stat    func(name string) (fs.FileInfo, error)
-	bad     func(name, why string) // as of ListReadable; nil if the first fault ends the listing
-}
-
-var osDisk = lister{
-	readDir: func(dir string) ([]fs.DirEntry, error) { return disk.Now().ReadDir(dir) },
-	stat:    func(name string) (fs.FileInfo, error) { return disk.Now().Stat(name) },
-}
+// teller is told of what cannot be listed, as by ListReadable; nil if the first fault ends the listing.
+type teller func(name, why string)
 
 // meta are the special characters of patterns.
 const meta = `*?[\`
@@ -38,11 +29,11 @@ const separator = string(filepath.Separator)
 // Each part of the pattern matches as filepath.Match does. Names that begin with a dot
 // are matched only by parts that do. Symbolic links to directories are followed. ** matches
 // across directories, as on gs://.
-func (d lister) glob(ctx context.Context, pattern string) ([]string, error) {
+func glob(ctx context.Context, pattern string, bad teller) ([]string, error) {
 	if _, err := filepath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
 		return nil, Invalid("%v", err)
 	}
-	w := globbing{lister: d, ctx: ctx}
+	w := globbing{ctx: ctx, bad: bad}
 	dir := ""
 	if strings.HasPrefix(pattern, separator) {
 		dir = separator
@@ -54,8 +45,8 @@ func (d lister) glob(ctx context.Context, pattern string) ([]string, error) {
 
 // globbing is the state of one call of glob.
 type globbing struct {
-	lister
 	ctx   context.Context
+	bad   teller
 	names []string
 	root  string // the directory before the first wildcard, once it is known
 
@@ -77,7 +68,7 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 	part, rest := parts[0], parts[1:]
 	if !strings.ContainsAny(part, meta) {
 		name := filepath.Join(dir, part)
-		_, err := w.stat(name)
+		_, err := disk.Now().Stat(name)
 		switch {
 		case absent(err):
 			return nil
@@ -100,7 +91,7 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		}
 		w.matches, w.dotted = matches, dotPart(deep)
 		var above []fs.FileInfo
-		if fi, err := w.stat(filepath.Clean(dir)); err == nil {
+		if fi, err := disk.Now().Stat(filepath.Clean(dir)); err == nil {
 			above = append(above, fi)
 		}
 		return w.below(dir, "", above, must)
@@ -129,7 +120,7 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 			// below it need not.
 			err = w.match(name, rest, strings.ContainsAny(rest[0], meta))
 		}
-		if err = w.fault(name, err); err != nil {
+		if err = w.bad.fault(name, err); err != nil {
 			return err
 		}
 	}
@@ -151,12 +142,12 @@ func (w *globbing) inside(name string) error {
 
 // fault tells of an error that concerns an entry, unless any ends the listing. An entry that has
 // vanished is none.
-func (d lister) fault(name string, err error) error {
-	if err == nil || d.bad == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+func (bad teller) fault(name string, err error) error {
+	if err == nil || bad == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if _, gone := disk.Now().Lstat(name); !absent(gone) {
-		d.bad(name, reason(errors.Unwrap(fail("stat", name, err))))
+		bad(name, reason(errors.Unwrap(fail("stat", name, err))))
 	}
 	return nil
 }
@@ -185,7 +176,7 @@ func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error
 		default:
 			err = w.below(name, rel+"/", append(above[:len(above):len(above)], fi), true)
 		}
-		if err = w.fault(name, err); err != nil {
+		if err = w.bad.fault(name, err); err != nil {
 			return err
 		}
 	}
@@ -200,7 +191,7 @@ func (w *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
 	if dir == "" {
 		dir = "."
 	}
-	entries, err := w.readDir(dir)
+	entries, err := disk.Now().ReadDir(dir)
 	if !must && absent(err) {
 		return nil, nil
 	}
@@ -218,7 +209,7 @@ func (w *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
 			return nil, err
 		}
 	}
-	fi, err := w.stat(name)
+	fi, err := disk.Now().Stat(name)
 	if err != nil {
 		return nil, fail("stat", name, dangling(name, err))
 	}

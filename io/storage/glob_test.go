@@ -11,7 +11,33 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/disk"
 )
+
+// looking is the disk with functions that come between; those that are nil do not.
+type looking struct {
+	disk.OS
+	stat    func(name string) error // before the file is looked at
+	readDir func(dir string, entries []fs.DirEntry, err error) ([]fs.DirEntry, error)
+}
+
+func (l looking) Stat(name string) (fs.FileInfo, error) {
+	if l.stat != nil {
+		if err := l.stat(name); err != nil {
+			return nil, err
+		}
+	}
+	return l.OS.Stat(name)
+}
+
+func (l looking) ReadDir(dir string) ([]fs.DirEntry, error) {
+	entries, err := l.OS.ReadDir(dir)
+	if l.readDir != nil {
+		return l.readDir(dir, entries, err)
+	}
+	return entries, err
+}
 
 // below makes files below a new directory, which it enters.
 func below(t *testing.T, files ...string) string {
@@ -76,7 +102,7 @@ func TestGlobMatchesTheStandardLibraryExceptHiddenParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := osDisk.glob(ctx, pattern)
+		got, err := glob(ctx, pattern, nil)
 		if pattern == "e/f/*x" { // below a file
 			if !errors.Is(err, syscall.ENOTDIR) {
 				t.Errorf("%s: %v", pattern, err)
@@ -100,33 +126,32 @@ func TestADirectoryThatCannotBeReadIsAnError(t *testing.T) {
 			{"**/1.csv", "c"}, {"**", "a"}, {"*.csv", "."},
 		} {
 			for _, seen := range []int{0, 1} { // entries that were read before
-				faulty := osDisk
-				faulty.readDir = func(dir string) ([]fs.DirEntry, error) {
-					entries, err := os.ReadDir(dir)
+				restore := disk.Swap(looking{readDir: func(dir string, entries []fs.DirEntry, err error) ([]fs.DirEntry, error) {
 					if dir != c.at {
 						return entries, err
 					}
 					return entries[:seen], &fs.PathError{Op: "readdirent", Path: dir, Err: fault}
-				}
-				names, err := faulty.glob(ctx, c.pattern)
+				}})
+				names, err := glob(ctx, c.pattern, nil)
+				restore()
 				var e *Error
 				if !errors.As(err, &e) || e.Op != "list" || e.Name != c.at || !errors.Is(err, fault) {
 					t.Errorf("%s, %v at %s after %d entries: %q, %v", c.pattern, fault, c.at, seen, names, err)
 				}
 			}
 		}
-		faulty := osDisk
-		faulty.stat = func(name string) (fs.FileInfo, error) {
+		restore := disk.Swap(looking{stat: func(name string) error {
 			if name == "b/1.csv" || name == "c" {
-				return nil, &fs.PathError{Op: "stat", Path: name, Err: fault}
+				return &fs.PathError{Op: "stat", Path: name, Err: fault}
 			}
-			return os.Stat(name)
-		}
+			return nil
+		}})
 		for _, pattern := range []string{"*/1.csv", "*/*/1.csv", "**/1.csv"} {
-			if names, err := faulty.glob(ctx, pattern); !errors.Is(err, fault) {
+			if names, err := glob(ctx, pattern, nil); !errors.Is(err, fault) {
 				t.Errorf("%s, stat: %v: %q, %v", pattern, fault, names, err)
 			}
 		}
+		restore()
 	}
 }
 

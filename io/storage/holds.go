@@ -4,43 +4,30 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"io/fs"
-
-	"github.com/bochner-ml/bochner/internal/disk"
+	"slices"
 )
 
-func (local) Holds(ctx context.Context, dir string, files []File) (bool, error) {
-	p, err := path(dir)
-	if err != nil {
+// EqualFiles reports whether a directory has exactly the given files, byte for byte.
+func EqualFiles(ctx context.Context, dir string, files []File) (bool, error) {
+	names, err := Names(ctx, dir)
+	if err != nil || len(names) != len(files) {
 		return false, err
-	}
-	entries, err := disk.Now().ReadDir(p)
-	if err != nil {
-		return false, err
-	}
-	if len(entries) != len(files) {
-		return false, nil
 	}
 	for _, f := range files {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		same, err := f.equals(ctx, Join(p, f.Name))
-		if errors.Is(err, fs.ErrNotExist) {
+		if !slices.Contains(names, f.Name) {
 			return false, nil
 		}
-		if err != nil || !same {
-			return false, fail("read", Join(dir, f.Name), err)
+		if same, err := f.equals(ctx, Join(dir, f.Name)); err != nil || !same {
+			return false, err
 		}
 	}
 	return true, nil
 }
 
-// equals compares the file with one on the disk.
+// equals compares the file with one that is stored.
 func (f File) equals(ctx context.Context, name string) (bool, error) {
-	there, err := disk.Now().Open(name)
+	there, err := Open(ctx, name, 0, -1)
 	if err != nil {
 		return false, err
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -29,10 +28,10 @@ func path(name string) (string, error) {
 func (local) Abs(name string) (string, error) { return path(name) }
 
 func (l local) List(ctx context.Context, pattern string) ([]Object, error) {
-	return l.list(ctx, pattern, osDisk)
+	return l.list(ctx, pattern, nil)
 }
 
-func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, error) {
+func (l local) list(ctx context.Context, pattern string, bad teller) ([]Object, error) {
 	p, err := path(pattern)
 	if err != nil {
 		return nil, err
@@ -44,10 +43,10 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 			return nil, Directory(pattern)
 		}
 		named = false
-		if names, err = d.glob(ctx, pattern); err != nil {
+		if names, err = glob(ctx, pattern, bad); err != nil {
 			return nil, err
 		}
-		if d.bad != nil && rootErr != nil {
+		if bad != nil && rootErr != nil {
 			return nil, rootErr
 		}
 	} else if err != nil {
@@ -61,13 +60,13 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 			return nil, err
 		}
 		o, err := l.Stat(ctx, name)
-		if err == nil && d.bad != nil && !named {
+		if err == nil && bad != nil && !named {
 			err = l.confined(ctx, o, root)
 		}
 		switch {
 		case errors.Is(err, ErrChanged):
 			err = nil // the next listing has it as it is then
-		case errors.Is(err, syscall.EISDIR) && (named || d.bad == nil):
+		case errors.Is(err, syscall.EISDIR) && (named || bad == nil):
 			dirs, err = dirs+1, nil
 		case errors.Is(err, syscall.EISDIR):
 			err = Directory(name)
@@ -76,7 +75,7 @@ func (l local) list(ctx context.Context, pattern string, d lister) ([]Object, er
 		default:
 			objects = append(objects, o)
 		}
-		if err = d.fault(name, err); err != nil {
+		if err = bad.fault(name, err); err != nil {
 			return nil, err
 		}
 	}
@@ -136,36 +135,15 @@ func version(fi fs.FileInfo) string {
 		strconv.FormatInt(changed(fi), base)
 }
 
-func (local) Exists(ctx context.Context, name string) (bool, error) {
-	p, err := path(name)
-	if err != nil {
-		return false, err
-	}
-	_, err = disk.Now().Lstat(p)
+func (local) Exists(_ context.Context, p string) (bool, error) {
+	_, err := disk.Now().Lstat(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func (local) Empty(ctx context.Context, dir, but string) (bool, error) {
-	p, err := path(dir)
-	if err != nil {
-		return false, err
-	}
-	entries, err := disk.Now().ReadDir(p)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	}
-	other := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return but == "" || !unfinished(e.Name(), but) })
-	return err == nil && !other, err
-}
-
-func (local) Names(ctx context.Context, dir string) (names []string, err error) {
-	p, err := path(dir)
-	if err != nil {
-		return nil, err
-	}
+func (local) Names(_ context.Context, p string) (names []string, err error) {
 	entries, err := disk.Now().ReadDir(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

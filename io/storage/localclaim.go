@@ -96,13 +96,7 @@ func readOwner(p string) (by disk.Process, err error) {
 	return by, err
 }
 
-func (l local) Lock(ctx context.Context, name string) (unlock func(), err error) {
-	p, err := path(name)
-	if err != nil {
-		return nil, err
-	}
-	return l.hold(p)
-}
+func (l local) Lock(_ context.Context, p string) (unlock func(), err error) { return l.hold(p) }
 
 // localClaim is the right to make what has the name p: a lock beside it.
 type localClaim struct {
@@ -110,11 +104,7 @@ type localClaim struct {
 	release func()
 }
 
-func (l local) Claim(ctx context.Context, name string) (Claimed, error) {
-	p, err := path(name)
-	if err != nil {
-		return nil, err
-	}
+func (l local) Claim(_ context.Context, p string) (Claimed, error) {
 	release, err := l.hold(ClaimName(p))
 	if err != nil {
 		return nil, err

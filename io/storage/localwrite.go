@@ -32,15 +32,11 @@ func random() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (l local) Create(ctx context.Context, name string, _ int64, wait bool, write func(io.Writer) error) error {
-	p, err := path(name)
-	if err == nil {
-		err = replace(ctx, p, write, wait)
-	}
-	switch {
-	case err != nil:
+func (l local) Create(ctx context.Context, p string, _ int64, wait bool, write func(io.Writer) error) error {
+	if err := replace(ctx, p, write, wait); err != nil {
 		return err
-	case wait:
+	}
+	if wait {
 		return disk.Now().Sync(filepath.Dir(p))
 	}
 	settling.add(p)
@@ -68,17 +64,16 @@ func replace(ctx context.Context, p string, write func(io.Writer) error, durable
 // MakePrivate makes a directory, unless it is there, that only its owner may use, and with it the
 // state in it. Buckets have no such directories.
 func MakePrivate(ctx context.Context, name string) error {
-	p, err := path(name)
-	if b, schemeErr := at(name); schemeErr == nil && b != (local{}) {
-		return nil
-	}
-	if err == nil {
-		_, err = mkdirAll(filepath.Dir(p), false)
-	}
-	if err == nil {
-		_, err = mkdir(p, true)
-	}
-	return fail("create", name, err)
+	return act("create", name, func(s Store, p string) error {
+		if s != (local{}) {
+			return nil
+		}
+		_, err := mkdirAll(filepath.Dir(p), false)
+		if err == nil {
+			_, err = mkdir(p, true)
+		}
+		return err
+	})
 }
 
 // mkdirAll makes a directory and those above it, and syncs each before it is used. It tells whether
@@ -195,21 +190,10 @@ func (l local) Vacant(ctx context.Context, dir string) error {
 	return err
 }
 
-func (local) Remove(ctx context.Context, name string) error {
-	p, err := path(name)
-	if err != nil {
-		return err
-	}
-	return disk.Now().RemoveAll(p)
-}
+func (local) Remove(_ context.Context, p string) error { return disk.Now().RemoveAll(p) }
 
-func (l local) RemoveEmpty(ctx context.Context, dir, but string) error {
-	empty, err := l.Empty(ctx, dir, but)
-	if err != nil || !empty {
-		return err
-	}
-	p, err := path(dir)
-	if err == nil && but != "" {
+func (local) RemoveEmpty(_ context.Context, p, but string) (err error) {
+	if but != "" {
 		err = clearBeside(filepath.Join(p, but))
 	}
 	if err == nil {

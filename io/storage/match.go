@@ -10,8 +10,23 @@ import (
 // match everything but slashes, ** everything; [a-z] and \ are as in path.Match. A name
 // with a part that begins with a dot matches only patterns that have such a part.
 func Matcher(pattern string) (func(name string) bool, error) {
+	expr, err := Expression(pattern)
+	if err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, Invalid("%v", gopath.ErrBadPattern)
+	}
+	dotted := dotPart(pattern)
+	return func(name string) bool { return re.MatchString(name) && (dotted || !dotPart(name)) }, nil
+}
+
+// Expression returns the regular expression of a pattern, in which letters and digits stand for
+// themselves. It also matches names with parts that begin with a dot.
+func Expression(pattern string) (string, error) {
 	if _, err := gopath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
-		return nil, Invalid("%v", err)
+		return "", Invalid("%v", err)
 	}
 	var expr strings.Builder
 	expr.WriteString(`(?s)\A`)
@@ -39,12 +54,7 @@ func Matcher(pattern string) (func(name string) bool, error) {
 		}
 	}
 	expr.WriteString(`\z`)
-	re, err := regexp.Compile(expr.String())
-	if err != nil {
-		return nil, Invalid("%v", gopath.ErrBadPattern)
-	}
-	dotted := dotPart(pattern)
-	return func(name string) bool { return re.MatchString(name) && (dotted || !dotPart(name)) }, nil
+	return expr.String(), nil
 }
 
 // class writes the character class at the beginning of a pattern, which path.Match has

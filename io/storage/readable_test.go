@@ -36,13 +36,9 @@ func TestABadEntryConcernsItselfAlone(t *testing.T) {
 	if err := syscall.Mkfifo("in/pipe.csv", 0o666); err != nil {
 		t.Fatal(err)
 	}
-	before := osDisk
-	t.Cleanup(func() { osDisk = before })
-	osDisk.readDir = func(dir string) ([]fs.DirEntry, error) {
-		entries, err := os.ReadDir(dir)
+	t.Cleanup(disk.Swap(looking{readDir: func(dir string, entries []fs.DirEntry, err error) ([]fs.DirEntry, error) {
 		return append(entries, ghost{"gone.csv"}), err
-	}
-	osDisk.stat = func(name string) (fs.FileInfo, error) { return os.Stat(name) }
+	}}))
 	reasons := map[string]string{
 		"in/dangling.csv": "is a symbolic link to nowhere, which does not exist", "in/loop.csv": "too many levels", "in/pipe.csv": "not a regular file",
 		"in/folder.csv": "is a directory", "in/secret.csv": "leads out of in is not followed", "in/dt=9": "leads out of in ", "in/dt=3": "does not exist",
@@ -117,17 +113,6 @@ func TestAFileThatHasBecomeAPipeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// swapping replaces a link when a file is looked at.
-type swapping struct {
-	disk.OS
-	look func(name string)
-}
-
-func (s swapping) Stat(name string) (fs.FileInfo, error) {
-	s.look(name)
-	return s.OS.Stat(name)
-}
-
 // A link that leads out is not listed either if the directory before the wildcard is gone when the link is checked.
 func TestALinkOutIsNotListedWhileItsDirectoryIsReplaced(t *testing.T) {
 	below(t, "in/a.csv", "outside/secret.csv")
@@ -141,18 +126,18 @@ func TestALinkOutIsNotListedWhileItsDirectoryIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	point("in")
-	before := osDisk
-	osDisk.readDir = func(dir string) ([]fs.DirEntry, error) {
-		entries, err := os.ReadDir(dir)
-		point("nowhere")
-		return entries, err
-	}
-	restore := disk.Swap(swapping{look: func(name string) {
-		if strings.HasSuffix(name, ".csv") && !strings.ContainsAny(name, "*") {
-			point("in")
-		}
-	}})
-	t.Cleanup(func() { restore(); osDisk = before })
+	t.Cleanup(disk.Swap(looking{
+		readDir: func(dir string, entries []fs.DirEntry, err error) ([]fs.DirEntry, error) {
+			point("nowhere")
+			return entries, err
+		},
+		stat: func(name string) error {
+			if strings.HasSuffix(name, ".csv") && !strings.ContainsAny(name, "*") {
+				point("in")
+			}
+			return nil
+		},
+	}))
 	told := ""
 	objects, err := ListReadable(ctx, "current/*.csv", func(name, why string) { told += name + ": " + why })
 	if err != nil || len(objects) != 1 || objects[0].Name != "current/a.csv" || !strings.Contains(told, "secret.csv: a symbolic link that leads out") {

@@ -33,19 +33,17 @@ type Scheme interface {
 }
 
 // Store is a Scheme that can be written to. A file is whole or absent, whichever process
-// is killed.
+// is killed. The names that its own methods get are from Abs.
 type Store interface {
 	Scheme
-	// Exists reports whether a file or directory of that name exists.
+	// Exists, Names, Remove and Lock do what the functions of those names do.
 	Exists(ctx context.Context, name string) (bool, error)
-	// Names, Empty, Remove, RemoveEmpty, Vacant, Holds and Lock do what the functions of
-	// those names do. Vacant returns ErrOccupied if the name is taken.
 	Names(ctx context.Context, dir string) ([]string, error)
-	Empty(ctx context.Context, dir, but string) (bool, error)
 	Remove(ctx context.Context, name string) error
+	// RemoveEmpty is as the function of that name, for a directory that was just empty.
 	RemoveEmpty(ctx context.Context, dir, but string) error
+	// Vacant returns ErrOccupied if the name is taken.
 	Vacant(ctx context.Context, dir string) error
-	Holds(ctx context.Context, dir string, files []File) (bool, error)
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 	// Create writes a file of that size, -1 if unknown, and replaces an older one. With
 	// wait it returns when the file is on the disk; otherwise that happens later.
@@ -123,6 +121,25 @@ func at(name string) (Store, error) {
 	return readOnly{s, scheme}, nil
 }
 
+// on has the store of a name do an operation under its absolute name.
+func on[T any](op, name string, do func(s Store, abs string) (T, error)) (result T, err error) {
+	s, err := at(name)
+	abs := ""
+	if err == nil {
+		abs, err = s.Abs(name)
+	}
+	if err == nil {
+		result, err = do(s, abs)
+	}
+	return result, fail(op, name, err)
+}
+
+// act is on for an operation that returns nothing.
+func act(op, name string, do func(s Store, abs string) error) error {
+	_, err := on(op, name, func(s Store, abs string) (struct{}, error) { return struct{}{}, do(s, abs) })
+	return err
+}
+
 func unknown(scheme string) error {
 	have := "paths of the local disk"
 	for _, name := range Schemes() {
@@ -172,20 +189,14 @@ func (r readOnly) Names(ctx context.Context, dir string) (names []string, err er
 	return names, err
 }
 
-func (r readOnly) Empty(ctx context.Context, dir, _ string) (bool, error) {
-	names, err := r.Names(ctx, dir)
-	return len(names) == 0, err
-}
-
 func (r readOnly) Sum(ctx context.Context, name string) (Sum, error) { return sumOf(ctx, r, name) }
 
-func (r readOnly) Vacant(context.Context, string) error                { return r.refuse() }
-func (r readOnly) Holds(context.Context, string, []File) (bool, error) { return false, r.refuse() }
-func (r readOnly) Remove(context.Context, string) error                { return r.refuse() }
-func (r readOnly) RemoveEmpty(context.Context, string, string) error   { return r.refuse() }
-func (r readOnly) Lock(context.Context, string) (func(), error)        { return nil, r.refuse() }
-func (r readOnly) Claim(context.Context, string) (Claimed, error)      { return nil, r.refuse() }
-func (r readOnly) Swap(context.Context, string, []byte, []byte) error  { return r.refuse() }
+func (r readOnly) Vacant(context.Context, string) error               { return r.refuse() }
+func (r readOnly) Remove(context.Context, string) error               { return r.refuse() }
+func (r readOnly) RemoveEmpty(context.Context, string, string) error  { return r.refuse() }
+func (r readOnly) Lock(context.Context, string) (func(), error)       { return nil, r.refuse() }
+func (r readOnly) Claim(context.Context, string) (Claimed, error)     { return nil, r.refuse() }
+func (r readOnly) Swap(context.Context, string, []byte, []byte) error { return r.refuse() }
 func (r readOnly) Create(context.Context, string, int64, bool, func(io.Writer) error) error {
 	return r.refuse()
 }

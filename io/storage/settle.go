@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"sync"
 
@@ -18,17 +16,16 @@ var settling settler
 // batch form the next one, so many small files take few commits of the file system.
 type settler struct {
 	mu      sync.Mutex
-	idle    sync.Cond // on mu
 	pending []string
-	running bool
+	running chan struct{} // closed when all is done; nil if nothing runs
 }
 
 func (s *settler) add(p string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending = append(s.pending, p)
-	if !s.running {
-		s.running = true
+	if s.running == nil {
+		s.running = make(chan struct{})
 		go s.run()
 	}
 }
@@ -39,10 +36,8 @@ func (s *settler) run() {
 		batch := s.pending
 		s.pending = nil
 		if len(batch) == 0 {
-			s.running = false
-			if s.idle.L != nil {
-				s.idle.Broadcast()
-			}
+			close(s.running)
+			s.running = nil
 			s.mu.Unlock()
 			return
 		}
@@ -51,9 +46,15 @@ func (s *settler) run() {
 	}
 }
 
+// now returns what is closed when all is done, nil if it is.
+func (s *settler) now() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running
+}
+
 // settle syncs files, and then the directories that name them. Errors are not reported:
-// a lost file is detected by its checksum and made again. A missing file was removed
-// meanwhile.
+// a lost file is detected by its checksum and made again.
 func settle(files []string) {
 	fsys := disk.Now()
 	var tasks errgroup.Group
@@ -62,9 +63,7 @@ func settle(files []string) {
 	for _, p := range files {
 		dirs[filepath.Dir(p)] = true
 		tasks.Go(func() error {
-			if err := fsys.Sync(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+			_ = fsys.Sync(p)
 			return nil
 		})
 	}
@@ -75,18 +74,11 @@ func settle(files []string) {
 }
 
 // Flushed reports whether all state that this process has written is on the disk.
-func Flushed() bool {
-	settling.mu.Lock()
-	defer settling.mu.Unlock()
-	return !settling.running
-}
+func Flushed() bool { return settling.now() == nil }
 
-// Flush waits until Settled.
+// Flush waits until Flushed.
 func Flush() {
-	settling.mu.Lock()
-	defer settling.mu.Unlock()
-	settling.idle.L = &settling.mu
-	for settling.running {
-		settling.idle.Wait()
+	if running := settling.now(); running != nil {
+		<-running
 	}
 }

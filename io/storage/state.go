@@ -94,14 +94,13 @@ func CreateState(ctx context.Context, uri string, write func(io.Writer) error) (
 // Verify returns an error, such as ErrDamaged or fs.ErrNotExist, unless the file has that
 // Sum.
 func (s Sum) Verify(ctx context.Context, uri string) error {
-	b, err := at(uri)
-	if err == nil {
-		var got Sum
-		if got, err = b.Sum(ctx, uri); err == nil && got != s {
+	return act("read", uri, func(b Store, abs string) error {
+		got, err := b.Sum(ctx, abs)
+		if err == nil && got != s {
 			err = ErrDamaged
 		}
-	}
-	return fail("read", uri, err)
+		return err
+	})
 }
 
 func (l local) Sum(ctx context.Context, name string) (Sum, error) { return sumOf(ctx, l, name) }

@@ -69,20 +69,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // full disk), so that a retry without a change is useless. The answer of a server is Refused
 // only if there is no such file, or if it denies access: buckets can appear on their own.
 func (e *Error) Refused() bool {
-	var r *Reason
-	if errors.As(e.Err, &r) && r.Answer {
+	if r, ok := errors.AsType[*Reason](e.Err); ok && r.Answer {
 		return errors.Is(r, fs.ErrNotExist) || errors.Is(r, ErrNoMatch) || errors.Is(r, fs.ErrPermission)
 	}
-	for _, target := range []error{
+	return slices.ContainsFunc([]error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
 		ErrChanged, ErrSwapped, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EISDIR,
 		syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
-	} {
-		if errors.Is(e.Err, target) {
-			return true
-		}
-	}
-	return false
+	}, func(target error) bool { return errors.Is(e.Err, target) })
 }
 
 // Denied reports whether a right is missing, which says nothing about the content of a file.
@@ -165,11 +159,7 @@ func reason(err error) string {
 }
 
 func fail(op, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var already *Error
-	if errors.As(err, &already) {
+	if _, already := errors.AsType[*Error](err); err == nil || already {
 		return err
 	}
 	return &Error{Op: op, Name: name, Err: err}
@@ -182,14 +172,7 @@ func Directory(name string) error {
 
 // Abs returns the name by which every process on every worker reaches the file.
 func Abs(name string) (string, error) {
-	b, err := at(name)
-	if err == nil {
-		name, err = b.Abs(name)
-	}
-	if err != nil {
-		return "", fail("resolve", name, err)
-	}
-	return name, nil
+	return on("resolve", name, func(_ Store, abs string) (string, error) { return abs, nil })
 }
 
 // Join returns the name of an entry below a directory.
@@ -260,9 +243,7 @@ func List(ctx context.Context, pattern string) (objects []Object, err error) {
 func ListReadable(ctx context.Context, pattern string, bad func(name, why string)) (objects []Object, err error) {
 	b, err := at(pattern)
 	if _, isLocal := b.(local); isLocal {
-		d := osDisk
-		d.bad = bad
-		objects, err = local{}.list(ctx, pattern, d)
+		objects, err = local{}.list(ctx, pattern, bad)
 	} else if err == nil {
 		objects, err = b.List(ctx, pattern)
 	}
@@ -287,31 +268,21 @@ func Stat(ctx context.Context, name string) (o Object, err error) {
 
 // Exists reports whether a file or directory of that name exists.
 func Exists(ctx context.Context, name string) (there bool, err error) {
-	b, err := at(name)
-	if err == nil {
-		there, err = b.Exists(ctx, name)
-	}
-	return there, fail("stat", name, err)
+	return on("stat", name, func(s Store, abs string) (bool, error) { return s.Exists(ctx, abs) })
 }
 
 // Empty reports whether a directory is empty or does not exist. Unfinished files that
 // killed writers of the file named but have left do not count, if but is not "".
 func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
-	b, err := at(dir)
-	if err == nil {
-		empty, err = b.Empty(ctx, dir, but)
-	}
-	return empty, fail("list", dir, err)
+	names, err := Names(ctx, dir)
+	other := slices.ContainsFunc(names, func(name string) bool { return but == "" || !unfinished(name, but) })
+	return err == nil && !other, err
 }
 
 // Names returns the names in a directory, in any order, with one listing. There are none
 // if the directory does not exist.
 func Names(ctx context.Context, dir string) (names []string, err error) {
-	b, err := at(dir)
-	if err == nil {
-		names, err = b.Names(ctx, dir)
-	}
-	return names, fail("list", dir, err)
+	return on("list", dir, func(s Store, abs string) ([]string, error) { return s.Names(ctx, abs) })
 }
 
 // Open reads n bytes of the file from offset off; n < 0 reads to the end. Reading past

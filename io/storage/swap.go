@@ -29,11 +29,7 @@ func Swap(ctx context.Context, name string, old, new []byte) error {
 	if len(new) > MaxSwap {
 		return fail("swap", name, Invalid("has %d bytes; the limit is %d", len(new), MaxSwap))
 	}
-	b, err := at(name)
-	if err == nil {
-		err = b.Swap(ctx, name, old, new)
-	}
-	return fail("swap", name, err)
+	return act("swap", name, func(s Store, abs string) error { return s.Swap(ctx, abs, old, new) })
 }
 
 // A Swap waits this long for others that replace the same file.
@@ -44,11 +40,7 @@ const (
 
 // Swap compares and replaces the file under a lock beside it, and renames the new content
 // into place. What killed processes have left is removed.
-func (l local) Swap(ctx context.Context, name string, old, new []byte) error {
-	p, err := path(name)
-	if err != nil {
-		return err
-	}
+func (l local) Swap(ctx context.Context, p string, old, new []byte) error {
 	c, err := l.claimSoon(ctx, p)
 	if err != nil {
 		return err
@@ -64,10 +56,7 @@ func (l local) Swap(ctx context.Context, name string, old, new []byte) error {
 	if (there == nil) != (old == nil) || !bytes.Equal(there, old) {
 		return ErrSwapped
 	}
-	return l.Create(ctx, p, int64(len(new)), true, func(w io.Writer) error {
-		_, err := w.Write(new)
-		return err
-	})
+	return l.Create(ctx, p, -1, true, func(w io.Writer) error { return File{Data: new}.CopyTo(ctx, w) })
 }
 
 // claimSoon takes a claim and waits for others that hold it for a moment.

@@ -16,18 +16,11 @@ func Create(ctx context.Context, uri string, write func(io.Writer) error) error 
 
 // WriteFile writes data as Create does.
 func WriteFile(ctx context.Context, uri string, data []byte) error {
-	return create(ctx, uri, int64(len(data)), true, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return create(ctx, uri, int64(len(data)), true, func(w io.Writer) error { return File{Data: data}.CopyTo(ctx, w) })
 }
 
 func create(ctx context.Context, uri string, size int64, wait bool, write func(io.Writer) error) error {
-	b, err := at(uri)
-	if err == nil {
-		err = b.Create(ctx, uri, size, wait, write)
-	}
-	return fail("create", uri, err)
+	return act("create", uri, func(s Store, abs string) error { return s.Create(ctx, abs, size, wait, write) })
 }
 
 // File is one file of a directory to publish: either Data, or the content of
@@ -56,21 +49,7 @@ func Publish(ctx context.Context, dir string, files []File) error {
 // MustNotExist returns an error if dir already exists, so that a job can fail at its start and
 // not after an hour of work.
 func MustNotExist(ctx context.Context, dir string) error {
-	b, err := at(dir)
-	if err == nil {
-		err = b.Vacant(ctx, dir)
-	}
-	return fail("publish", dir, err)
-}
-
-// EqualFiles reports whether a directory has exactly the given files, byte for byte. On gs://
-// it compares checksums.
-func EqualFiles(ctx context.Context, dir string, files []File) (same bool, err error) {
-	b, err := at(dir)
-	if err == nil {
-		same, err = b.Holds(ctx, dir, files)
-	}
-	return same, fail("list", dir, err)
+	return act("publish", dir, func(s Store, abs string) error { return s.Vacant(ctx, abs) })
 }
 
 // Open reads the content of the file.
@@ -106,11 +85,7 @@ func (f File) Size() int64 {
 // Remove deletes a file, or a directory with its content. It is not an error if the name
 // does not exist.
 func Remove(ctx context.Context, uri string) error {
-	b, err := at(uri)
-	if err == nil {
-		err = b.Remove(ctx, uri)
-	}
-	return fail("remove", uri, err)
+	return act("remove", uri, func(s Store, abs string) error { return s.Remove(ctx, abs) })
 }
 
 // ClearUnfinished deletes the unfinished files that killed writers have left in a directory. The caller
@@ -134,11 +109,10 @@ func ClearUnfinished(ctx context.Context, dir string) error {
 
 // RemoveEmpty deletes a directory that is Empty.
 func RemoveEmpty(ctx context.Context, dir, but string) error {
-	b, err := at(dir)
-	if err == nil {
-		err = b.RemoveEmpty(ctx, dir, but)
+	if empty, err := Empty(ctx, dir, but); err != nil || !empty {
+		return err
 	}
-	return fail("remove", dir, err)
+	return act("remove", dir, func(s Store, abs string) error { return s.RemoveEmpty(ctx, abs, but) })
 }
 
 // Lock locks a file, which it makes if needed, and returns the function that releases the
@@ -146,9 +120,5 @@ func RemoveEmpty(ctx context.Context, dir, but string) error {
 // the next process that wants it sees within seconds that it is not renewed. It is an error
 // if another process holds the lock.
 func Lock(ctx context.Context, uri string) (unlock func(), err error) {
-	b, err := at(uri)
-	if err == nil {
-		unlock, err = b.Lock(ctx, uri)
-	}
-	return unlock, fail("lock", uri, err)
+	return on("lock", uri, func(s Store, abs string) (func(), error) { return s.Lock(ctx, abs) })
 }

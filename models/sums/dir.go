@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -172,18 +174,19 @@ func readFile(ctx context.Context, place, name string, most int64) ([]byte, erro
 
 // Reader reads frames of directories of sums. It is not safe for concurrent use.
 type Reader struct {
-	d     *decoder
-	frame []byte
+	zstd         *zstd.Decoder
+	frame, plain []byte
 }
 
 // NewReader returns a Reader, which must be closed.
 func NewReader() (*Reader, error) {
-	d, err := newDecoder()
-	return &Reader{d: d}, err
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<28),
+		zstd.WithDecodeAllCapLimit(true))
+	return &Reader{zstd: z}, err
 }
 
 // Close frees what the Reader holds.
-func (r *Reader) Close() { r.d.close() }
+func (r *Reader) Close() { r.zstd.Close() }
 
 // Read stores part i of the sum of a fold in dst, which is as long as the part (see
 // ridge.Sum.Part).
@@ -210,7 +213,7 @@ func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) e
 	case err != nil:
 		return err
 	}
-	if err := r.d.decode(dst, r.frame, f); err != nil {
+	if err := r.decode(dst, r.frame, f); err != nil {
 		return bad(err)
 	}
 	return nil

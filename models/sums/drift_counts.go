@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -23,9 +22,8 @@ type DriftCounts struct {
 // cells are the cells of one column.
 type cells struct {
 	missing int64
-	edges   []float32 // ascending, at most mostEdges; of numbers
-	keys    [16]int32 // of the edges, and then the largest
-	zero    int       // the cell of 0, which is not counted: it has the remaining rows
+	edges   []float32 // ascending: the least, the largest and nine deciles of numbers
+	keys    []int32   // of the edges
 	counts  []int64   // of 2·len(edges)+2 cells, or of the levels
 	level   bool
 }
@@ -48,46 +46,32 @@ func NewDriftCounts(s *profile.Statistics) *DriftCounts {
 		slices.Sort(p.edges)
 		p.edges = slices.Compact(p.edges)
 		p.counts = make([]int64, 2*len(p.edges)+2)
-		for i := range p.keys {
-			if p.keys[i] = math.MaxInt32; i < len(p.edges) {
-				p.keys[i] = key(p.edges[i] + 0) // −0 + 0 is 0
-			}
+		for _, edge := range p.edges {
+			p.keys = append(p.keys, key(edge+0)) // −0 + 0 is 0
 		}
-		p.zero = p.cell(0)
 	}
 	return c
 }
 
-// cell returns the cell of a number.
-func (p *cells) cell(x float32) int {
-	i := sort.Search(len(p.edges), func(i int) bool { return p.edges[i] >= x })
-	if i < len(p.edges) && p.edges[i] == x {
-		return 2*i + 1
+// cell returns the cell of a number that is not −0. A loop over all edges has no branches that the
+// data would mislead.
+func (p *cells) cell(x float32) (cell int) {
+	k := key(x)
+	for _, edge := range p.keys {
+		if edge < k {
+			cell += 2
+		}
+		if edge == k {
+			cell++
+		}
 	}
-	return 2 * i
+	return cell
 }
-
-// mostEdges is the number of edges of a column: the least, the largest and nine deciles.
-const mostEdges = 11
 
 // key returns a number that is ordered as x is, which is neither NaN nor −0.
 func key(x float32) int32 {
 	b := int32(math.Float32bits(x))
 	return b ^ int32(uint32(b>>31)>>1)
-}
-
-// fast is cell without branches, which data would mislead.
-func (p *cells) fast(x float32) int {
-	k, i := int64(key(x)), 0
-	i = int(uint64(int64(p.keys[7])-k)>>63) << 3
-	i += int(uint64(int64(p.keys[i+3])-k)>>63) << 2
-	i += int(uint64(int64(p.keys[i+1])-k)>>63) << 1
-	i += int(uint64(int64(p.keys[i])-k) >> 63)
-	cell := 2 * i
-	if int64(p.keys[i]) == k {
-		cell++
-	}
-	return cell
 }
 
 // Add counts the rows of a block except those that could not be read, and those whose content has
@@ -136,37 +120,21 @@ func digest(row []float32) uint64 {
 func (c *DriftCounts) AddRow(row []float32) {
 	c.rows++
 	for j := range c.columns {
-		x := row[j]
-		if x == 0 && !c.columns[j].level {
-			continue
-		}
-		p := &c.columns[j]
+		p, x := &c.columns[j], row[j]
 		switch {
 		case x != x:
 			p.missing++
 		case p.level:
 			p.counts[max(0, min(int(x), len(p.counts)-1))]++
 		default:
-			p.counts[p.fast(x)]++
+			p.counts[p.cell(x+0)]++ // −0 + 0 is 0
 		}
 	}
 }
 
-// Rows returns how many rows were counted.
-func (c *DriftCounts) Rows() int64 { return c.rows }
-
 // present returns how many rows have a value, and the counts of all cells.
 func (c *DriftCounts) present(j int) (n int64, counts []int64) {
-	p := &c.columns[j]
-	n, counts = c.rows-p.missing, slices.Clone(p.counts)
-	if !p.level {
-		left := n
-		for _, v := range counts {
-			left -= v
-		}
-		counts[p.zero] += left
-	}
-	return n, counts
+	return c.rows - c.columns[j].missing, c.columns[j].counts
 }
 
 // Merge adds the rows of d, counted in the same cells.

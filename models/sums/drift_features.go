@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -23,36 +25,41 @@ type FeatureDrift struct {
 	P float64 `json:"p"`
 }
 
-// FeatureDriftOfSums compares the features of the rows of two sums, of one recipe and of different rows.
-// Without drift n‖μ_a − μ_b‖² is a weighted sum of χ² variables whose weights are the eigenvalues
-// of the covariance C of the features. Its mean is tr C·(1/n_a + 1/n_b) and its variance
-// 2‖C‖²_F (1/n_a + 1/n_b)², which the sums hold; a gamma distribution with these moments gives the
-// p-value. Where rows have weights, effective is the number of rows of equal weights as a share of
-// the sum of weights; it is 1 otherwise. Fewer than 30 rows in a sum tell nothing.
-func FeatureDriftOfSums(a, b *ridge.Sum, effective float64, threads int) FeatureDrift {
-	f := FeatureDrift{Rows: [2]int64{a.Rows(), b.Rows()}, P: 1}
-	if f.Rows[0] < leastRows || f.Rows[1] < leastRows {
-		return f
-	}
-	return f.of(between(a, b, threads), effective)
+// FeatureSum has the features of rows, which count by their weights.
+type FeatureSum struct {
+	Weight   float64    // of the rows
+	Features []float64  // their sum
+	Products *ridge.Sum // only its tiles are used; nil if the products of the other rows include them
 }
 
-// FeatureDriftOfPart compares the features of a part of the rows of a sum with the features of the
-// other rows, as OfSums does. The part has that many rows, with features of those sums; both are by
-// weight.
-func FeatureDriftOfPart(all *ridge.Sum, rows float64, sums []float64, effective float64, threads int) FeatureDrift {
-	f := FeatureDrift{Rows: [2]int64{int64(rows), all.Rows() - int64(rows)}, P: 1}
-	if f.Rows[0] < leastRows || f.Rows[1] < leastRows {
-		return f
+// FeatureSumOf returns the features of the rows of a sum.
+func FeatureSumOf(s *ridge.Sum) FeatureSum { return FeatureSum{s.Weight(), s.Columns(), s} }
+
+// Without returns the features of the rows that are not in a part, with the products of all rows.
+func (s FeatureSum) Without(part FeatureSum) FeatureSum {
+	rest := FeatureSum{s.Weight - part.Weight, make([]float64, len(s.Features)), s.Products}
+	for j, v := range s.Features {
+		rest.Features[j] = v - part.Features[j]
 	}
-	return f.of(within(all, rows, sums, threads), effective)
+	return rest
 }
 
 // leastRows is the number of rows below which there is nothing to compare.
 const leastRows = 30
 
-func (f FeatureDrift) of(d distance, effective float64) FeatureDrift {
-	rows := 1/(effective*d.rows[0]) + 1/(effective*d.rows[1])
+// FeatureDriftOf compares the features of different rows under one recipe. Without drift
+// n‖μ_a − μ_b‖² is a weighted sum of χ² variables whose weights are the eigenvalues of the
+// covariance C of the features. Its mean is tr C·(1/n_a + 1/n_b) and its variance
+// 2‖C‖²_F (1/n_a + 1/n_b)², which the sums hold; a gamma distribution with these moments gives the
+// p-value. Where rows have weights, effective is the number of rows of equal weights as a share of
+// the sum of weights; it is 1 otherwise. Fewer than 30 rows tell nothing.
+func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrift {
+	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
+	if min(f.Rows[0], f.Rows[1]) < leastRows {
+		return f
+	}
+	d := distanceOf(a, b, threads)
+	rows := 1/(effective*a.Weight) + 1/(effective*b.Weight)
 	mean, variance := d.trace*rows, 2*d.frobenius*rows*rows
 	if !(mean > 0) || !(variance > 0) {
 		if d.squared > 0 { // features that are constant within each
@@ -70,4 +77,77 @@ func (f FeatureDrift) of(d distance, effective float64) FeatureDrift {
 // String says it in words.
 func (f FeatureDrift) String() string {
 	return fmt.Sprintf("in the features of the model rows are %.3g apart, for certain %.3g (p = %.2g)", f.Distance, f.AtLeast, f.P)
+}
+
+// distance compares features in units of the mean square of a row's features, which is 1 for
+// features of a normalised kernel:
+//
+//	squared    ‖μ_a − μ_b‖², μ the mean features
+//	trace      tr C, with the covariance C of features within the two
+//	frobenius  ‖C‖²_F, without what the error of C adds to it
+type distance struct{ squared, trace, frobenius float64 }
+
+// distanceOf needs rows in both, at least three together.
+func distanceOf(a, b FeatureSum, threads int) (out distance) {
+	d, n := len(a.Features), a.Weight+b.Weight
+	meanA, meanB := make([]float64, d), make([]float64, d)
+	for j := range meanA {
+		meanA[j], meanB[j] = a.Features[j]/a.Weight, b.Features[j]/b.Weight
+		e := meanA[j] - meanB[j]
+		out.squared += float64(e * e)
+	}
+	// Tiles are summed apart, so that results do not depend on the threads.
+	parts := blas.NumTiles(d)
+	squares, traces, norms := make([]float64, parts), make([]float64, parts), make([]float64, parts)
+	parallel.Each(parts, threads, func(_, k int) {
+		i, j := 0, k
+		for ; j > i; i++ {
+			j -= i + 1
+		}
+		var tiles [][]float64
+		for _, s := range []FeatureSum{a, b} {
+			if s.Products != nil {
+				tiles = append(tiles, s.Products.Part(1+k))
+			}
+		}
+		rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
+		top, left := i*blas.TileDim, j*blas.TileDim
+		for r := range rows {
+			last := cols
+			if i == j {
+				last = r + 1
+			}
+			wa, wb := a.Weight*meanA[top+r], b.Weight*meanB[top+r]
+			for c := range last {
+				g := 0.0
+				for _, tile := range tiles {
+					g += tile[r*cols+c]
+				}
+				v := (g - float64(wa*meanA[left+c]) - float64(wb*meanB[left+c])) / (n - 2)
+				if i == j && c == r {
+					traces[k] += v
+					norms[k] += g
+					squares[k] += float64(v * v)
+				} else {
+					squares[k] += 2 * float64(v*v)
+				}
+			}
+		}
+	})
+	var norm float64
+	for k := range parts {
+		out.frobenius += squares[k]
+		out.trace += traces[k]
+		norm += norms[k]
+	}
+	unit := norm / n
+	if unit == 0 {
+		return distance{}
+	}
+	out.squared /= unit
+	out.trace /= unit
+	// Of normal features, E‖Ĉ‖² = ‖C‖² + ((tr C)² + ‖C‖²)/(n − 2).
+	free := n - 2
+	out.frobenius = max(0, (out.frobenius/(unit*unit)-float64(out.trace*out.trace)/free)*free/(free+1))
+	return out
 }

@@ -3,6 +3,7 @@ package sums
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -53,16 +54,8 @@ func SchemaChangesOf(in models.Input, d *dataset.Dataset) *SchemaChanges {
 	if !ok || !was.Named() || len(d.Fields) == 0 {
 		return nil
 	}
-	// The label is not needed for predictions.
-	return ColumnChanges(except(was.Table().Columns, in.Label), except(d.Fields, in.Label))
-}
-
-// except returns the names that are not name.
-func except(names []string, name string) (others []string) {
-	for _, n := range names {
-		if n != name {
-			others = append(others, n)
-		}
+	unlabelled := func(names []string) []string { // the label is not needed for predictions
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == in.Label })
 	}
-	return others
+	return ColumnChanges(unlabelled(was.Table().Columns), unlabelled(d.Fields))
 }

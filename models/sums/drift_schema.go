@@ -38,14 +38,12 @@ func (s *SchemaChanges) String() string {
 	var parts []string
 	list := func(what string, names []string) {
 		const most = 5
-		if len(names) == 0 {
-			return
-		}
-		text := strings.Join(names[:min(len(names), most)], ", ")
 		if len(names) > most {
-			text += ", …"
+			names = append(slices.Clone(names[:most]), "…")
 		}
-		parts = append(parts, what+" "+text)
+		if len(names) > 0 {
+			parts = append(parts, what+" "+strings.Join(names, ", "))
+		}
 	}
 	list("new columns", s.New)
 	list("columns that are gone:", s.Gone)

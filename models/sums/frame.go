@@ -32,72 +32,73 @@ type Frame struct {
 	SHA256 string `json:"sha256"` // of the numbers: the frame before it is packed
 }
 
-// encoder packs frames. It is not safe for concurrent use.
-type encoder struct {
+// Writer writes the sums of a part. It is not safe for concurrent use.
+type Writer struct {
 	zstd  *zstd.Encoder
 	plain []byte
 }
 
-func newEncoder() (*encoder, error) {
+// NewWriter returns a Writer.
+func NewWriter() (*Writer, error) {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
-	return &encoder{zstd: z}, err
+	return &Writer{zstd: z}, err
 }
 
-// unpacked makes e.plain the frame of whole numbers below 2⁵³ in magnitude, before it is packed.
-func (e *encoder) unpacked(values []float64) Frame {
+// Fold writes the parts of the sum of a fold to out, in order. With a nil out it writes nothing,
+// and the sizes of the frames are not known.
+func (w *Writer) Fold(out io.Writer, parts int, load func(i int) ([]float64, error)) ([]Frame, error) {
+	frames := make([]Frame, parts)
+	var buf []byte
+	for i := range frames {
+		values, err := load(i)
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			frames[i] = w.unpacked(values)
+			continue
+		}
+		buf, frames[i] = w.append(buf[:0], values)
+		if _, err := out.Write(buf); err != nil {
+			return nil, err
+		}
+	}
+	return frames, nil
+}
+
+// unpacked makes w.plain the frame of whole numbers below 2⁵³ in magnitude, before it is packed.
+func (w *Writer) unpacked(values []float64) Frame {
 	var any uint64 // bits that differ from the sign
 	for _, v := range values {
 		i := int64(v)
 		any |= uint64(i ^ i>>63)
 	}
 	width := 0
-	if any != 0 || negative(values) {
+	if any != 0 || slices.ContainsFunc(values, func(v float64) bool { return v < 0 }) {
 		width = bits.Len64(any)/8 + 1 // a bit for the sign
 	}
-	e.plain = append(e.plain[:0], byte(width), plain)
+	w.plain = append(w.plain[:0], byte(width), plain)
 	for b := range width {
 		shift := 8 * b
 		for _, v := range values {
-			e.plain = append(e.plain, byte(int64(v)>>shift))
+			w.plain = append(w.plain, byte(int64(v)>>shift))
 		}
 	}
-	sum := sha256.Sum256(e.plain)
+	sum := sha256.Sum256(w.plain)
 	return Frame{SHA256: hex.EncodeToString(sum[:])}
 }
 
 // append appends the frame of whole numbers below 2⁵³ in magnitude.
-func (e *encoder) append(dst []byte, values []float64) ([]byte, Frame) {
-	f := e.unpacked(values)
+func (w *Writer) append(dst []byte, values []float64) ([]byte, Frame) {
+	f := w.unpacked(values)
 	from := len(dst)
-	dst = e.zstd.EncodeAll(e.plain[2:], append(dst, e.plain[0], packed))
-	if len(dst)-from >= len(e.plain) {
-		dst = append(dst[:from], e.plain...)
+	dst = w.zstd.EncodeAll(w.plain[2:], append(dst, w.plain[0], packed))
+	if len(dst)-from >= len(w.plain) {
+		dst = append(dst[:from], w.plain...)
 	}
 	f.Size = int64(len(dst) - from)
 	return dst, f
 }
-
-func negative(values []float64) bool {
-	for _, v := range values {
-		if v < 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// decoder unpacks frames. It is not safe for concurrent use.
-type decoder struct {
-	zstd  *zstd.Decoder
-	plain []byte
-}
-
-func newDecoder() (*decoder, error) {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<28), zstd.WithDecodeAllCapLimit(true))
-	return &decoder{zstd: z}, err
-}
-
-func (d *decoder) close() { d.zstd.Close() }
 
 var errDamaged = errors.New("is damaged: its checksum does not match; sum that part of the data again")
 
@@ -105,30 +106,30 @@ var errDamaged = errors.New("is damaged: its checksum does not match; sum that p
 func maxFrame(n int) int64 { return int64(2 + maxWidth*n) }
 
 // decode stores the numbers of a frame in dst, which has as many as the frame must have.
-func (d *decoder) decode(dst []float64, frame []byte, want Frame) error {
+func (r *Reader) decode(dst []float64, frame []byte, want Frame) error {
 	n := len(dst)
 	if len(frame) < 2 || frame[0] > maxWidth || frame[1] > packed {
 		return errDamaged
 	}
 	width := int(frame[0])
-	d.plain = append(d.plain[:0], frame[0], plain)
+	r.plain = append(r.plain[:0], frame[0], plain)
 	if frame[1] == plain {
-		d.plain = append(d.plain, frame[2:]...)
+		r.plain = append(r.plain, frame[2:]...)
 	} else {
 		// The decoder makes no more than fits.
-		d.plain = slices.Grow(d.plain, width*n)[: 2 : 2+width*n]
+		r.plain = slices.Grow(r.plain, width*n)[: 2 : 2+width*n]
 		var err error
-		if d.plain, err = d.zstd.DecodeAll(frame[2:], d.plain); err != nil {
+		if r.plain, err = r.zstd.DecodeAll(frame[2:], r.plain); err != nil {
 			return errDamaged
 		}
 	}
-	if len(d.plain) != 2+width*n {
+	if len(r.plain) != 2+width*n {
 		return errDamaged
 	}
-	if sum := sha256.Sum256(d.plain); hex.EncodeToString(sum[:]) != want.SHA256 {
+	if sum := sha256.Sum256(r.plain); hex.EncodeToString(sum[:]) != want.SHA256 {
 		return errDamaged
 	}
-	planes := d.plain[2:]
+	planes := r.plain[2:]
 	for i := range dst {
 		var v int64
 		for b := range width {

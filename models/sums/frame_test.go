@@ -17,15 +17,15 @@ func values(n int, size float64, seed uint64) []float64 {
 }
 
 func TestFramesAreReadAsWritten(t *testing.T) {
-	e, err := newEncoder()
+	e, err := NewWriter()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := newDecoder()
+	d, err := NewReader()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.close()
+	defer d.Close()
 	edges := []float64{0, -1, 127, -128, 128, -129, 1<<31 - 1, -1 << 31, 1 << 31, 1<<53 - 1, -(1<<53 - 1)}
 	for _, n := range []int{0, 1, 2, 7, 60, 64, 255, 256, 300, 5000} {
 		for _, size := range []float64{0.5, 1.5, 100, 127, 30000, 1e6, 1e12, 1 << 53} {
@@ -54,7 +54,7 @@ func TestFramesAreReadAsWritten(t *testing.T) {
 }
 
 func FuzzFrame(f *testing.F) {
-	e, err := newEncoder()
+	e, err := NewWriter()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -66,11 +66,11 @@ func FuzzFrame(f *testing.F) {
 		if n < 0 || n > 1<<12 {
 			return
 		}
-		d, err := newDecoder()
+		d, err := NewReader()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.close()
+		defer d.Close()
 		v := make([]float64, n)
 		if d.decode(v, frame, Frame{SHA256: sum}) == nil {
 			if again := e.unpacked(v); again.SHA256 != sum && len(frame) > 0 && frame[0] <= 7 {

@@ -1,7 +1,6 @@
 package sums
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -87,26 +86,10 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 	return Leaf{Name: name, Digest: digestOf(append(texts, all...)...), Files: files}
 }
 
-// tail ends a manifest, as it ends a model's.
-const (
-	tailStart = "  \"sha256\": \""
-	tailEnd   = "\"\n}\n"
-)
-
 // Encode returns the content of PartFile and sets Format, Kind, Sums and SHA256.
 func (p *Part) Encode() ([]byte, error) {
-	p.Format, p.Kind, p.SHA256 = Format, Kind, ""
-	p.Sums = p.digest()
-	data, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	body, ok := bytes.CutSuffix(append(data, '\n'), []byte(tailStart+tailEnd))
-	if !ok {
-		panic("sums: sha256 is not the last field")
-	}
-	p.SHA256 = models.SumFile("", body).SHA256
-	return append(body, tailStart+p.SHA256+tailEnd...), nil
+	p.Format, p.Kind, p.Sums = Format, Kind, p.digest()
+	return models.Seal(p, &p.SHA256)
 }
 
 // Files returns all files of a directory of sums, given those with sums and whatever else there is.
@@ -122,6 +105,16 @@ func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 	}
 	files = append(slices.Clone(files), storage.File{Name: RecipeFile, Data: recipe})
 	return append(append(files, r.Kept...), storage.File{Name: PartFile, Data: manifest}), nil
+}
+
+// Bytes returns the size of the files with the sums.
+func (p *Part) Bytes() (n int64) {
+	for _, frames := range p.Folds {
+		for _, f := range frames {
+			n += f.Size
+		}
+	}
+	return n
 }
 
 // digest returns the digest of the sums.
@@ -141,18 +134,14 @@ func (p *Part) digest() string {
 // decodePart reads what Encode returns.
 func decodePart(data []byte) (*Part, error) {
 	p := new(Part)
-	tail := len(data) - len(tailStart) - 64 - len(tailEnd)
 	if err := json.Unmarshal(data, p); err != nil || p.Kind != Kind {
 		return nil, errors.New("is not a directory of sums, as bochner sum makes them")
 	}
 	if p.Format < 1 || p.Format > Format {
 		return nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", p.Format, Format)
 	}
-	if tail < 0 || string(data[tail:]) != tailStart+models.SumFile("", data[:tail]).SHA256+tailEnd {
-		return nil, fmt.Errorf("%s %w", PartFile, errDamaged)
-	}
 	switch {
-	case p.Sums != p.digest():
+	case !models.Sealed(data) || p.Sums != p.digest():
 		return nil, fmt.Errorf("%s %w", PartFile, errDamaged)
 	case len(p.Folds) < 1 || len(p.Folds) > maxFolds || len(p.ClassCounts) != len(p.Classes) || len(p.Classes) > ridge.MaxOutputs:
 		return nil, fmt.Errorf("%d folds, and counts of %d classes for %d", len(p.Folds), len(p.ClassCounts), len(p.Classes))
@@ -181,28 +170,35 @@ func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == models.ErrBadModel }
 
 // InputsOf describes the files of a dataset: objects by their generation, files on disk by their
-// content, which is read.
-func InputsOf(ctx context.Context, d *dataset.Dataset) ([]Input, error) {
-	var out []Input
+// content, which is read, or by their version if they have more than so many bytes together.
+func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input, err error) {
+	var objects []storage.Object
 	for i := range d.Files {
-		objects := []storage.Object{d.Files[i].Object}
+		objects = append(objects, d.Files[i].Object)
 		if l := d.Files[i].Labels; l != nil {
 			objects = append(objects, *l)
 		}
-		for _, o := range objects {
-			_, name := storage.Split(o.URI)
-			in := Input{Name: name, Size: o.Size}
-			if strings.Contains(o.URI, "://") {
-				in.Version = o.URI + "#" + o.Version
-			} else {
-				sum, err := contentOf(ctx, o)
-				if err != nil {
-					return nil, err
-				}
-				in.Version = "sha256:" + sum
-			}
-			out = append(out, in)
+	}
+	var local int64
+	for _, o := range objects {
+		if !strings.Contains(o.URI, "://") {
+			local += o.Size
 		}
 	}
-	return out, nil
+	for _, o := range objects {
+		_, name := storage.Split(o.URI)
+		in := Input{Name: name, Size: o.Size, Version: o.Version}
+		switch {
+		case strings.Contains(o.URI, "://"):
+			in.Version = o.URI + "#" + o.Version
+		case local <= most:
+			sum, err := contentOf(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			in.Version = "sha256:" + sum
+		}
+		all = append(all, in)
+	}
+	return all, nil
 }

@@ -89,7 +89,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		}
 		r.Files, r.Kept = append(r.Files, f), append(r.Kept, storage.File{Name: f.Name, Data: data})
 	}
-	data, err := r.encode()
+	data, err := r.Encode()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,14 +103,12 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 // ErrNotBySums means that a model was not trained by sums.
 var ErrNotBySums = errors.New("only models trained by exact sums (learners ridge and pca) are recipes for later data")
 
-func (r *Recipe) encode() ([]byte, error) {
+// Encode returns the content of RecipeFile.
+func (r *Recipe) Encode() ([]byte, error) {
 	r.Format = Format
 	data, err := json.MarshalIndent(r, "", " ")
 	return append(data, '\n'), err
 }
-
-// Encode returns the content of RecipeFile.
-func (r *Recipe) Encode() ([]byte, error) { return r.encode() }
 
 // decodeRecipe reads what Encode returns, and provides the files that it names to the recipes of
 // this process.

@@ -112,19 +112,25 @@ func (l Local) Run(ctx context.Context, _ Engine, p *beam.Pipeline) error {
 // ended; in the latter case the pipeline's goroutines may continue for a moment. A panic
 // becomes an error.
 func inProcess(ctx context.Context, run func(context.Context) error) error {
-	done := make(chan error, 1)
-	go func() {
+	return Await(ctx, func() (err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				done <- transforms.FaultOfPanic(r)
+				err = transforms.FaultOfPanic(r)
 			}
 		}()
-		done <- run(context.WithoutCancel(ctx)) // prism panics on a deadline
-	}()
+		return run(context.WithoutCancel(ctx)) // prism panics on a deadline
+	}, func() {})
+}
+
+// Await returns the error of run, or the error of the context after it has called cancel.
+func Await(ctx context.Context, run func() error, cancel func()) error {
+	done := make(chan error, 1)
+	go func() { done <- run() }()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+		cancel()
 		return ctx.Err()
 	}
 }

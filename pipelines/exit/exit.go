@@ -2,6 +2,7 @@
 package exit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,19 +112,18 @@ func AfterPublish(out string, err error) error {
 
 // Writing tells whether the job failed because a place could not be written to, or access was denied.
 func Writing(err error) bool {
-	var reported *transforms.Fault
-	if errors.As(err, &reported) {
+	if reported, ok := errors.AsType[*transforms.Fault](err); ok {
 		return reported.Kind == transforms.PlaceFault
 	}
-	var storeErr *storage.Error
-	return errors.As(err, &storeErr) && (storeErr.Writing() || storeErr.Denied())
+	failed, ok := errors.AsType[*storage.Error](err)
+	return ok && (failed.Writing() || failed.Denied())
 }
 
 // Damaged tells whether the job failed because state is damaged, so that its part must be done
 // again.
 func Damaged(err error) bool {
-	var reported *transforms.Fault
-	return errors.Is(err, storage.ErrDamaged) || errors.As(err, &reported) && reported.Kind == transforms.DamagedFault
+	reported, ok := errors.AsType[*transforms.Fault](err)
+	return errors.Is(err, storage.ErrDamaged) || ok && reported.Kind == transforms.DamagedFault
 }
 
 // RunnerError means that a runner failed or lost a worker, for a reason other than the data or
@@ -135,6 +135,12 @@ type RunnerError struct {
 
 func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s: %v", e.Runner, e.Err) }
 func (e *RunnerError) Unwrap() error { return e.Err }
+
+// faultCodes are the exit codes of faults that workers report; of others it is CodeFailed.
+var faultCodes = map[transforms.FaultKind]int{
+	transforms.DataFault: CodeData, transforms.PlaceFault: CodeData, transforms.StorageFault: CodeStorage,
+	transforms.DamagedFault: CodeStorage, transforms.ModelFault: CodeModel, transforms.CrashFault: CodeCrash,
+}
 
 // Code returns the exit code for an error.
 func Code(err error) int {
@@ -161,17 +167,7 @@ func Code(err error) int {
 	case errors.Is(err, models.ErrBadModel):
 		return CodeModel
 	case errors.As(err, &reported):
-		switch reported.Kind {
-		case transforms.DataFault, transforms.PlaceFault:
-			return CodeData
-		case transforms.StorageFault, transforms.DamagedFault:
-			return CodeStorage
-		case transforms.ModelFault:
-			return CodeModel
-		case transforms.CrashFault:
-			return CodeCrash
-		}
-		return CodeFailed
+		return cmp.Or(faultCodes[reported.Kind], CodeFailed)
 	case errors.As(err, &storeErr): // also inside the error of a file that could not be read
 		if storeErr.Refused() {
 			return CodeData

@@ -58,8 +58,8 @@ type Subject struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// Who names the user and the machine of this process.
-func Who() string {
+// who names the user and the machine of this process.
+func who() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
@@ -68,18 +68,13 @@ func Who() string {
 	return name + "@" + host
 }
 
-// eventFile names the file of an event.
-func (r Registry) eventFile(number int) string {
-	return models.EventFile(r.Dir, number)
-}
-
 // record stores an event in the history, where it stays. It may be there already.
 func (r Registry) record(ctx context.Context, event []byte) error {
 	e, err := decodeEvent(event)
 	if err != nil {
 		return err
 	}
-	name := r.eventFile(e.Number)
+	name := models.EventFile(r.Dir, e.Number)
 	// The file of aliases holds the event as part of a larger document, indented.
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
@@ -97,7 +92,7 @@ func (r Registry) record(ctx context.Context, event []byte) error {
 }
 
 func (r Registry) readEvent(ctx context.Context, number int) (*Event, error) {
-	data, err := storage.ReadFile(ctx, r.eventFile(number), models.MaxEvent)
+	data, err := storage.ReadFile(ctx, models.EventFile(r.Dir, number), models.MaxEvent)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +101,7 @@ func (r Registry) readEvent(ctx context.Context, number int) (*Event, error) {
 		err = fmt.Errorf("has the number %d", e.Number)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("registry: %s: %w", r.eventFile(number), err)
+		return nil, fmt.Errorf("registry: %s: %w", models.EventFile(r.Dir, number), err)
 	}
 	return e, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -82,29 +81,8 @@ const maxHashed = 1 << 30
 
 // FilesOf describes the files of a dataset.
 func FilesOf(ctx context.Context, d *dataset.Dataset) ([]File, error) {
-	var all []File
-	var local int64
-	for i := range d.Files {
-		objects := []storage.Object{d.Files[i].Object}
-		if l := d.Files[i].Labels; l != nil {
-			objects = append(objects, *l)
-		}
-		for _, o := range objects {
-			_, name := storage.Split(o.URI)
-			all = append(all, File{Name: name, Bytes: o.Size, Version: o.Version})
-			if !strings.Contains(o.URI, "://") {
-				local += o.Size
-			}
-		}
-	}
-	if local > maxHashed {
-		return all, nil
-	}
-	inputs, err := sums.InputsOf(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return FilesOfInputs(inputs), nil
+	inputs, err := sums.InputsOf(ctx, d, maxHashed)
+	return FilesOfInputs(inputs), err
 }
 
 // Follow takes from the lineage that the job wrote what a retraining does not know; nil has nothing.
@@ -135,11 +113,6 @@ func (r Registry) WriteLineage(ctx context.Context, model string, l *Lineage) er
 		return err
 	}
 	return storage.WriteFile(ctx, storage.Join(r.Place(model), f.Name), f.Data)
-}
-
-// ReadLineage returns the lineage of a model, nil if it has none.
-func (r Registry) ReadLineage(ctx context.Context, model string) (*Lineage, error) {
-	return ReadLineage(ctx, r.Place(model))
 }
 
 // ReadLineage returns the lineage in the directory of a model, nil if it has none.

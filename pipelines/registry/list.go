@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,11 +136,7 @@ func (h *Events) WriteTo(w io.Writer) (int64, error) {
 		for _, e := range h.Events {
 			champion := e.To
 			if e.From != e.To {
-				from := e.From
-				if from == "" {
-					from = "none"
-				}
-				champion = from + " → " + e.To
+				champion = cmp.Or(e.From, "none") + " → " + e.To
 			}
 			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Number, e.when(), e.Action, e.Model, champion, e.gates(), e.By, e.Why)
 		}
@@ -149,23 +147,18 @@ func (h *Events) WriteTo(w io.Writer) (int64, error) {
 
 // WriteTo prints the event for people.
 func (e *Event) WriteTo(w io.Writer) (int64, error) {
-	from := e.From
-	if from == "" {
-		from = "none"
-	}
 	if e.From == e.To {
 		return writeText(w, fmt.Sprintf("event %d: %s %s; the champion is %s as before\n", e.Number, e.Action, e.Model, e.To))
 	}
-	return writeText(w, fmt.Sprintf("event %d: %s: the champion is %s (before: %s)\n", e.Number, e.Action, e.To, from))
+	return writeText(w, fmt.Sprintf("event %d: %s: the champion is %s (before: %s)\n", e.Number, e.Action, e.To,
+		cmp.Or(e.From, "none")))
 }
 
 // writeText drops the spaces that a table leaves at the ends of lines.
 func writeText(w io.Writer, text string) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	for line := range strings.Lines(text) {
-		b.WriteString(strings.TrimRight(line, " \n"))
-		b.WriteByte('\n')
+		fmt.Fprintln(&b, strings.TrimRight(line, " \n"))
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

@@ -117,7 +117,7 @@ func TestAliasesAreNotGuessedFromAHistoryWithAGap(t *testing.T) {
 	if _, err := r.State(ctx); exit.Code(err) != exit.CodeModel || !strings.Contains(err.Error(), "newer version") {
 		t.Errorf("a file of a newer version: %v", err)
 	}
-	if err := errors.Join(storage.Remove(ctx, file), storage.Remove(ctx, r.eventFile(4))); err != nil {
+	if err := errors.Join(storage.Remove(ctx, file), storage.Remove(ctx, models.EventFile(r.Dir, 4))); err != nil {
 		t.Fatal(err)
 	}
 	_, err := r.State(ctx)

@@ -1,4 +1,4 @@
-// Package option manages a directory of models: which of them is champion, challenger and
+// Package registry manages a directory of models: which of them is champion, challenger and
 // previous champion, and the history of how that came about.
 //
 // The aliases are one small file, aliases.json, that is replaced by compare-and-swap: of two
@@ -9,6 +9,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -60,8 +61,7 @@ func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 		return nil, nil, exit.Usage("no directory of models: name one with --models")
 	}
 	s, data, err := models.ReadAliases(ctx, r.Dir)
-	var failed *storage.Error
-	if err != nil && !errors.As(err, &failed) {
+	if _, failed := errors.AsType[*storage.Error](err); err != nil && !failed {
 		err = models.Bad(r.Dir, err)
 	}
 	if err == nil && s == nil {
@@ -127,16 +127,10 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 	if err != nil {
 		return nil, err
 	}
-	if model == "" {
-		model = s.Previous
-	}
-	if model == "" {
+	if model = cmp.Or(model, s.Previous); model == "" {
 		return nil, exit.Refuse("registry: %s has no previous champion to go back to; name a model to promote", r.Dir)
 	}
-	if n.Expect == "" {
-		// What is rolled back is the champion that the caller saw.
-		n.Expect = s.Champion
-	}
+	n.Expect = cmp.Or(n.Expect, s.Champion) // what is rolled back is the champion that the caller saw
 	return r.change(ctx, RolledBack, model, n, func(s *models.Aliases) error {
 		switch {
 		case s.Champion == model:
@@ -179,7 +173,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 	}
 	e := &Event{ID: rand.Text(), Action: action, Subject: Subject{Model: model, Manifest: m.SHA256, Gates: n.Gates, Why: n.Why}, Day: n.Day, Command: n.Command, By: n.By}
 	if e.By == "" {
-		e.By = Who()
+		e.By = who()
 	}
 	for try := 1; ; try++ {
 		s, old, err := r.read(ctx)
@@ -222,10 +216,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 			}
 		case e.From != e.To && n.Expect == "":
 			// Two that promote without naming whom they replace: the second is told.
-			n.Expect = e.From
-			if n.Expect == "" {
-				n.Expect = NoChampion
-			}
+			n.Expect = cmp.Or(e.From, NoChampion)
 		}
 	}
 }
@@ -234,9 +225,8 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 // change stores it.
 func (r Registry) follow(ctx context.Context, s *models.Aliases) error {
 	err := r.record(ctx, s.Last)
-	var failed *storage.Error
-	if errors.As(err, &failed) {
-		err = nil
+	if _, failed := errors.AsType[*storage.Error](err); failed {
+		return nil
 	}
 	return err
 }

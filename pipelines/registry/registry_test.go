@@ -321,13 +321,13 @@ func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 	if text.String() != want {
 		t.Errorf("%s\nwant\n%s", text.String(), want)
 	}
-	if err := storage.WriteFile(ctx, r.eventFile(2), []byte(`{"number":2,"id":"x","model":"a"}`)); err != nil {
+	if err := storage.WriteFile(ctx, models.EventFile(r.Dir, 2), []byte(`{"number":2,"id":"x","model":"a"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Promote(ctx, "c", Note{}); err == nil || !strings.Contains(err.Error(), "was changed by hand") {
 		t.Error(err)
 	}
-	if err := storage.Remove(ctx, r.eventFile(1)); err != nil {
+	if err := storage.Remove(ctx, models.EventFile(r.Dir, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.History(ctx, 0); err == nil || !strings.Contains(err.Error(), "has no event 1 of 2") {
@@ -343,14 +343,14 @@ func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 
 func TestLineageIsNextToTheManifest(t *testing.T) {
 	r := with(t, t.TempDir(), "a")
-	if l, err := r.ReadLineage(ctx, "a"); l != nil || err != nil {
+	if l, err := ReadLineage(ctx, r.Place("a")); l != nil || err != nil {
 		t.Error(l, err)
 	}
 	want := &Lineage{Program: "v1", Origins: Origins{Recipe: "a"}, Parts: []Part{{Name: "dt=1", Files: []File{{Name: "x.csv", Bytes: 3, Version: "7"}}}}}
 	if err := r.WriteLineage(ctx, "a", want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.ReadLineage(ctx, "a")
+	got, err := ReadLineage(ctx, r.Place("a"))
 	if err != nil || got.Parts[0].Files[0] != want.Parts[0].Files[0] {
 		t.Errorf("%v %+v", err, got)
 	}

@@ -14,19 +14,19 @@ import (
 
 // sink publishes to a topic.
 type sink struct {
-	name    string
-	topic   *gps.Publisher
-	release func() error
+	name   string
+	topic  *gps.Publisher
+	client *gps.Client
 }
 
 func (service) Publisher(ctx context.Context, topic string) (messages.Sink, error) {
-	c, r, release, err := connect(ctx, topic)
+	c, r, err := connect(ctx, topic)
 	if err != nil {
 		return nil, err
 	}
 	p := c.Publisher(r.Path())
 	p.PublishSettings.DelayThreshold = time.Millisecond // the messages of a call come at once
-	return &sink{topic, p, release}, nil
+	return &sink{topic, p, c}, nil
 }
 
 // Publish makes requests again that fail, so a topic can get a message more than once.
@@ -45,7 +45,7 @@ func (s *sink) Publish(ctx context.Context, all []messages.Message) []error {
 
 func (s *sink) Close() error {
 	s.topic.Stop()
-	return s.release()
+	return s.client.Close()
 }
 
 // Limits of Pub/Sub.

@@ -13,11 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	gps "cloud.google.com/go/pubsub/v2"
@@ -82,52 +80,14 @@ func (service) Check(name string, sink bool) error {
 	return err
 }
 
-// emulatorVariable names a server to ask instead of Google's.
-const emulatorVariable = "PUBSUB_EMULATOR_HOST"
-
-// clients are the clients of this process, by project and emulator.
-var clients = struct {
-	sync.Mutex
-	of map[string]*client
-}{of: map[string]*client{}}
-
-type client struct {
-	*gps.Client
-	users int
-}
-
-// connect returns the client of the project of a name, what the name stands for, and what releases the
-// client.
-func connect(ctx context.Context, name string) (*gps.Client, Resource, func() error, error) {
+// connect returns a client of the project of a name, and what the name stands for.
+func connect(ctx context.Context, name string) (*gps.Client, Resource, error) {
 	r, err := Parse(name)
 	if err != nil {
-		return nil, r, nil, err
+		return nil, r, err
 	}
-	clients.Lock()
-	defer clients.Unlock()
-	key := r.Project + "\n" + os.Getenv(emulatorVariable)
-	c := clients.of[key]
-	if c == nil {
-		made, err := gps.NewClient(context.WithoutCancel(ctx), r.Project)
-		if err != nil {
-			return nil, r, nil, failed("connect", "project "+r.Project, err)
-		}
-		c = &client{Client: made}
-		clients.of[key] = c
-	}
-	c.users++
-	var once sync.Once
-	return c.Client, r, func() (err error) {
-		once.Do(func() {
-			clients.Lock()
-			defer clients.Unlock()
-			if c.users--; c.users == 0 {
-				delete(clients.of, key)
-				err = c.Close()
-			}
-		})
-		return err
-	}, nil
+	c, err := gps.NewClient(context.WithoutCancel(ctx), r.Project)
+	return c, r, failed("connect", "project "+r.Project, err)
 }
 
 // failed returns the error of an operation with its cause in words. What only a person can fix is
@@ -159,11 +119,11 @@ func (service) Subscription(ctx context.Context, source, reader string) (string,
 	if err != nil || !r.Topic {
 		return source, err
 	}
-	c, _, release, err := connect(ctx, source)
+	c, _, err := connect(ctx, source)
 	if err != nil {
 		return "", err
 	}
-	defer release()
+	defer c.Close()
 	sum := sha256.Sum256([]byte(r.String() + "\n" + reader))
 	sub := Resource{Project: r.Project, Name: "bochner-" + hex.EncodeToString(sum[:10])}
 	_, err = c.SubscriptionAdminClient.CreateSubscription(ctx,

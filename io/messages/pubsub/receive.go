@@ -2,7 +2,6 @@ package pubsub
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	gps "cloud.google.com/go/pubsub/v2"
@@ -22,19 +21,15 @@ type source struct {
 	settings messages.Settings
 	name     string // of the subscription
 	sub      *gps.Subscriber
-	release  func() error
+	client   *gps.Client
 
 	messages chan messages.Received
 	stop     context.CancelFunc
 	ended    chan error // has the reason why the client gave up; nil while it does not run
-
-	mu     sync.Mutex
-	open   map[*gps.Message]func(bool) // what ends messages that are neither acknowledged nor given back
-	closed bool
 }
 
 func (service) Receive(ctx context.Context, subscription string, s messages.Settings) (messages.Source, error) {
-	c, r, release, err := connect(ctx, subscription)
+	c, r, err := connect(ctx, subscription)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +37,8 @@ func (service) Receive(ctx context.Context, subscription string, s messages.Sett
 	sub.ReceiveSettings.MaxOutstandingMessages = s.Outstanding
 	sub.ReceiveSettings.MaxOutstandingBytes = outstandingBytes
 	return &source{
-		settings: s, name: subscription, sub: sub, release: release,
-		messages: make(chan messages.Received, s.Outstanding), open: map[*gps.Message]func(bool){},
+		settings: s, name: subscription, sub: sub, client: c,
+		messages: make(chan messages.Received, s.Outstanding),
 	}, nil
 }
 
@@ -59,36 +54,33 @@ func (s *source) run() {
 	go func() { ended <- s.sub.Receive(ctx, s.take) }()
 }
 
-// take puts a message into the queue and returns when it is acknowledged or given back: until then it
-// counts as outstanding.
-func (s *source) take(_ context.Context, m *gps.Message) {
-	done := make(chan struct{})
-	var once sync.Once
-	end := func(ok bool) {
-		once.Do(func() {
-			if ok {
-				m.Ack()
-			} else {
-				m.Nack()
+// take puts a message into the queue and returns when it is acknowledged or given back, as it is when
+// the client stops: until then it counts as outstanding.
+func (s *source) take(ctx context.Context, m *gps.Message) {
+	done := make(chan bool, 1)
+	s.messages <- messages.Received{
+		Message: MessageOf(m.ID, m.Data, m.Attributes, m.PublishTime, s.settings),
+		End: func(ok bool) {
+			select {
+			case done <- ok:
+			default: // it takes effect once
 			}
-			s.mu.Lock()
-			delete(s.open, m)
-			s.mu.Unlock()
-			close(done)
-		})
+		},
 	}
-	s.mu.Lock()
-	closed := s.closed
-	if !closed {
-		s.open[m] = end
+	ok := false
+	select {
+	case ok = <-done:
+	case <-ctx.Done():
+		select {
+		case ok = <-done:
+		default: // neither
+		}
 	}
-	s.mu.Unlock()
-	if closed {
+	if ok {
+		m.Ack()
+	} else {
 		m.Nack()
-		return
 	}
-	s.messages <- messages.Received{Message: MessageOf(m.ID, m.Data, m.Attributes, m.PublishTime, s.settings), End: end}
-	<-done
 }
 
 func (s *source) Next(ctx context.Context, n int, wait time.Duration) (all []messages.Received, err error) {
@@ -120,16 +112,6 @@ func (s *source) Next(ctx context.Context, n int, wait time.Duration) (all []mes
 func (s *source) Waiting() int { return len(s.messages) }
 
 func (s *source) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	var open []func(bool)
-	for _, end := range s.open {
-		open = append(open, end)
-	}
-	s.mu.Unlock()
-	for _, end := range open {
-		end(false)
-	}
 	if s.ended != nil {
 		s.stop()
 		select {
@@ -137,5 +119,5 @@ func (s *source) Close() error {
 		case <-time.After(closing):
 		}
 	}
-	return s.release()
+	return s.client.Close()
 }

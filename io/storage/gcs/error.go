@@ -30,8 +30,8 @@ func transient(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
-	var timeout net.Error
-	return gcstorage.ShouldRetry(err) || errors.As(err, &timeout) && timeout.Timeout()
+	timeout, ok := errors.AsType[net.Error](err)
+	return gcstorage.ShouldRetry(err) || ok && timeout.Timeout()
 }
 
 // status returns the HTTP status of an error, 0 if it has none.

@@ -145,6 +145,12 @@ func parse(name string) (object, error) {
 	return o, nil
 }
 
+// resolved is parse for a name that Abs has returned.
+func resolved(name string) object {
+	o, _ := parse(name)
+	return o
+}
+
 func (*gcs) Abs(name string) (string, error) {
 	o, err := parse(name)
 	return strings.TrimRight(o.String(), "/"), err
@@ -213,10 +219,7 @@ func (g *gcs) Stat(ctx context.Context, name string) (storage.Object, error) {
 }
 
 func (g *gcs) Exists(ctx context.Context, name string) (bool, error) {
-	o, err := parse(name)
-	if err != nil {
-		return false, err
-	}
+	o := resolved(name)
 	if o.name != "" {
 		if _, err := g.attrs(ctx, o); !missing(err) {
 			return err == nil, err
@@ -224,13 +227,4 @@ func (g *gcs) Exists(ctx context.Context, name string) (bool, error) {
 	}
 	some, err := g.first(ctx, o)
 	return some != "", err
-}
-
-func (g *gcs) Empty(ctx context.Context, dir, _ string) (bool, error) {
-	o, err := parse(dir)
-	if err != nil {
-		return false, err
-	}
-	some, err := g.first(ctx, o)
-	return some == "", err
 }

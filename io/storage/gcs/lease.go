@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"io"
 	"sync"
 	"time"
 
@@ -39,12 +38,9 @@ type lease struct {
 
 // acquire takes a lease. If its owner has released it or has ended, it is taken at once.
 // Otherwise it is watched until it is released, stale, or renewed, which is
-// storage.ErrBusy. check is called before each try; its error ends the wait.
-func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease, error) {
+// storage.ErrBusy.
+func (g *gcs) acquire(ctx context.Context, o object) (*lease, error) {
 	for {
-		if err := check(); err != nil {
-			return nil, err
-		}
 		cond, err := g.watch(ctx, o)
 		if err != nil {
 			return nil, err
@@ -80,13 +76,10 @@ func (l *lease) abandon(ctx context.Context, cond gcstorage.Conditions) {
 	}
 	ctx, cancel := tidying(ctx)
 	defer cancel()
-	if l.put(ctx, cond, "", 0, nothing) == nil && cond.DoesNotExist {
+	if l.put(ctx, cond, "", storage.File{}) == nil && cond.DoesNotExist {
 		_ = l.g.delete(ctx, l.object, l.generation)
 	}
 }
-
-// nothing is the content of a lease that is released.
-func nothing(io.Writer) error { return nil }
 
 // watch waits until a lease may be taken, and returns the condition for that.
 func (g *gcs) watch(ctx context.Context, o object) (*gcstorage.Conditions, error) {
@@ -128,16 +121,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // write writes a generation of the lease.
 func (l *lease) write(ctx context.Context, cond gcstorage.Conditions) error {
-	return l.put(ctx, cond, l.owner, int64(len(l.owner)), func(w io.Writer) error {
-		_, err := io.WriteString(w, l.owner)
-		return err
-	})
+	return l.put(ctx, cond, l.owner, storage.File{Data: []byte(l.owner)})
 }
 
-func (l *lease) put(ctx context.Context, cond gcstorage.Conditions, owner string, size int64,
-	write func(io.Writer) error) error {
+// put writes a generation with that owner, "" for none, and content.
+func (l *lease) put(ctx context.Context, cond gcstorage.Conditions, owner string, content storage.File) error {
 	for {
-		a, err := l.g.upload(ctx, l.object, &cond, map[string]string{ownerKey: owner}, size, write)
+		a, err := l.g.uploadFile(ctx, l.object, &cond, map[string]string{ownerKey: owner}, content)
 		if err == nil {
 			l.generation = a.Generation
 			return nil
@@ -181,16 +171,16 @@ func (l *lease) hold() {
 
 // seal writes the final content of the lease and ends renewing. It returns the
 // generation. The error is errUnmet if the lease is lost.
-func (l *lease) seal(ctx context.Context, size int64, write func(io.Writer) error) (int64, error) {
+func (l *lease) seal(ctx context.Context, content storage.File) (int64, error) {
 	l.hold()
-	err := l.put(ctx, gcstorage.Conditions{GenerationMatch: l.generation}, l.owner, size, write)
+	err := l.put(ctx, gcstorage.Conditions{GenerationMatch: l.generation}, l.owner, content)
 	return l.generation, err
 }
 
 // release releases the lease and keeps its object.
 func (l *lease) release(ctx context.Context) error {
 	l.hold()
-	return l.put(ctx, gcstorage.Conditions{GenerationMatch: l.generation}, "", 0, nothing)
+	return l.put(ctx, gcstorage.Conditions{GenerationMatch: l.generation}, "", storage.File{})
 }
 
 // drop releases the lease and deletes its object, unless the lease is lost.
@@ -202,11 +192,7 @@ func (l *lease) drop(ctx context.Context) error {
 // Lock holds a lease until unlock. Like the file of a local lock, its object stays unless
 // it is removed before.
 func (g *gcs) Lock(ctx context.Context, name string) (unlock func(), err error) {
-	o, err := parse(name)
-	if err != nil {
-		return nil, err
-	}
-	l, err := g.acquire(ctx, o, ctx.Err)
+	l, err := g.acquire(ctx, resolved(name))
 	if err != nil {
 		return nil, err
 	}

@@ -208,7 +208,7 @@ func TestAnInterruptedRequestLeavesTheLeaseOfAnother(t *testing.T) {
 func TestALostLeaseIsNotRenewed(t *testing.T) {
 	s := server(t)
 	o, _ := parse(bucket + "lock")
-	l, err := cloud.acquire(ctx, o, ctx.Err)
+	l, err := cloud.acquire(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestALostLeaseIsNotRenewed(t *testing.T) {
 		t.Errorf("renewed: %v", err)
 	}
 	<-l.ended
-	if _, err := l.seal(ctx, 0, func(io.Writer) error { return nil }); !errors.Is(err, errUnmet) {
+	if _, err := l.seal(ctx, storage.File{}); !errors.Is(err, errUnmet) {
 		t.Errorf("sealed: %v", err)
 	}
 	if err := errors.Join(l.release(ctx), l.drop(ctx)); !errors.Is(err, errUnmet) || string(s.Content("lock")) != "another's" {

@@ -1,8 +1,9 @@
 package gcs
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
 	"strings"
 
 	gcstorage "cloud.google.com/go/storage"
@@ -57,12 +58,21 @@ func (g *gcs) List(ctx context.Context, pattern string) ([]storage.Object, error
 	if len(objects) == 0 {
 		return nil, said(storage.ErrNoMatch, "%v", storage.ErrNoMatch)
 	}
-	sort.Slice(objects, func(i, j int) bool { return objects[i].Name < objects[j].Name })
+	slices.SortFunc(objects, func(a, b storage.Object) int { return cmp.Compare(a.Name, b.Name) })
 	return objects, nil
 }
 
 // each calls visit for the objects that a query finds.
 func (g *gcs) each(ctx context.Context, bucket string, q *gcstorage.Query, visit func(*gcstorage.ObjectAttrs)) error {
+	return g.all(ctx, bucket, q, func(a *gcstorage.ObjectAttrs) {
+		if a.Prefix == "" {
+			visit(a)
+		}
+	})
+}
+
+// all is each also for the prefixes that stand for directories.
+func (g *gcs) all(ctx context.Context, bucket string, q *gcstorage.Query, visit func(*gcstorage.ObjectAttrs)) error {
 	client, err := g.connect(ctx)
 	if err != nil {
 		return err
@@ -76,9 +86,7 @@ func (g *gcs) each(ctx context.Context, bucket string, q *gcstorage.Query, visit
 		if err != nil {
 			return g.answer(ctx, "storage.objects.list", object{bucket: bucket}, err)
 		}
-		if a.Prefix == "" { // otherwise it stands for a directory
-			visit(a)
-		}
+		visit(a)
 	}
 }
 
@@ -108,17 +116,14 @@ func (g *gcs) first(ctx context.Context, dir object) (string, error) {
 }
 
 func (g *gcs) Names(ctx context.Context, dir string) (names []string, err error) {
-	o, err := parse(dir)
-	if err != nil {
-		return nil, err
-	}
+	o := resolved(dir)
 	q := &gcstorage.Query{Prefix: o.below(), Delimiter: "/"}
 	if err := q.SetAttrSelection([]string{"Name"}); err != nil {
 		return nil, err
 	}
-	err = g.each(ctx, o.bucket, q, func(a *gcstorage.ObjectAttrs) {
-		if a.Name != o.below() {
-			names = append(names, a.Name[len(o.below()):])
+	err = g.all(ctx, o.bucket, q, func(a *gcstorage.ObjectAttrs) {
+		if name := strings.TrimSuffix(cmp.Or(a.Prefix, a.Name)[len(o.below()):], "/"); name != "" {
+			names = append(names, name)
 		}
 	})
 	return names, err
@@ -136,10 +141,7 @@ func (g *gcs) content(ctx context.Context, dir object) (all []*gcstorage.ObjectA
 }
 
 func (g *gcs) Remove(ctx context.Context, name string) error {
-	o, err := parse(name)
-	if err != nil {
-		return err
-	}
+	o := resolved(name)
 	var names []string
 	if o.name != "" {
 		names = append(names, o.name)
@@ -177,10 +179,4 @@ func (g *gcs) delete(ctx context.Context, o object, generation int64) error {
 }
 
 // RemoveEmpty deletes the object that a console may have made for the directory itself.
-func (g *gcs) RemoveEmpty(ctx context.Context, dir, but string) error {
-	empty, err := g.Empty(ctx, dir, but)
-	if err != nil || !empty {
-		return err
-	}
-	return g.Remove(ctx, dir)
-}
+func (g *gcs) RemoveEmpty(ctx context.Context, dir, _ string) error { return g.Remove(ctx, dir) }

@@ -1,12 +1,9 @@
 package gcs
 
 import (
-	"bytes"
 	"context"
-	"crypto/md5"
 	"crypto/rand"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -49,7 +46,7 @@ func (g *gcs) Claim(ctx context.Context, name string) (storage.Claimed, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := g.acquire(ctx, claimOf(d), ctx.Err)
+	l, err := g.acquire(ctx, claimOf(d))
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +96,7 @@ func (p *publication) Drop(ctx context.Context) error {
 
 // claimOf names the object of the claim on a directory.
 func claimOf(d object) object {
-	o, _ := parse(storage.ClaimName(d.String())) // it has a bucket
-	return o
+	return resolved(storage.ClaimName(d.String()))
 }
 
 // make writes the files and commits.
@@ -116,7 +112,7 @@ func (p *publication) make(ctx context.Context) error {
 	if err := tasks.Wait(); err != nil {
 		return err
 	}
-	generation, err := p.claim.seal(ctx, p.commit.Size(), func(w io.Writer) error { return p.commit.CopyTo(ctx, w) })
+	generation, err := p.claim.seal(ctx, p.commit)
 	if err != nil {
 		return err
 	}
@@ -159,9 +155,7 @@ func (p *publication) write(ctx context.Context, f storage.File) error {
 func (p *publication) put(ctx context.Context, to object, f storage.File) error {
 	if !strings.HasPrefix(f.From, "gs://") {
 		none := &gcstorage.Conditions{DoesNotExist: true}
-		_, err := p.g.upload(ctx, to, none, p.metadata(partKey), f.Size(), func(w io.Writer) error {
-			return f.CopyTo(ctx, w)
-		})
+		_, err := p.g.uploadFile(ctx, to, none, p.metadata(partKey), f)
 		return err
 	}
 	from, a, err := p.g.named(ctx, f.From)
@@ -202,11 +196,7 @@ func (g *gcs) unfinished(ctx context.Context, d object) ([]*gcstorage.ObjectAttr
 }
 
 func (g *gcs) Vacant(ctx context.Context, dir string) error {
-	d, err := parse(dir)
-	if err != nil {
-		return err
-	}
-	_, err = g.unfinished(ctx, d)
+	_, err := g.unfinished(ctx, resolved(dir))
 	return err
 }
 
@@ -258,46 +248,4 @@ func (p *publication) undo(ctx context.Context) (committed bool) {
 	}
 	_ = p.Drop(ctx) // as in Publish
 	return committed
-}
-
-// Holds compares checksums.
-func (g *gcs) Holds(ctx context.Context, dir string, files []storage.File) (bool, error) {
-	d, err := parse(dir)
-	if err != nil {
-		return false, err
-	}
-	all, err := g.content(ctx, d)
-	if err != nil || len(all) != len(files) {
-		return false, err
-	}
-	there := map[string]*gcstorage.ObjectAttrs{}
-	for _, a := range all {
-		there[a.Name] = a
-	}
-	for _, f := range files {
-		a := there[d.join(f.Name).name]
-		if a == nil {
-			return false, nil
-		}
-		same, err := isObject(ctx, f, a)
-		if err != nil || !same {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// isObject compares a file with an object.
-func isObject(ctx context.Context, f storage.File, a *gcstorage.ObjectAttrs) (bool, error) {
-	r, err := f.Open(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer r.Close()
-	sum, hash := storage.NewSummer(), md5.New()
-	if _, err := io.Copy(io.MultiWriter(sum, hash), r); err != nil {
-		return false, err
-	}
-	// An object composed of others has no MD5.
-	return sum.Sum() == sumOf(a) && (len(a.MD5) == 0 || bytes.Equal(hash.Sum(nil), a.MD5)), nil
 }

@@ -68,7 +68,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 func (r *objectReader) Close() error { return r.r.Close() }
 
 func (g *gcs) Sum(ctx context.Context, name string) (storage.Sum, error) {
-	_, a, err := g.named(ctx, name)
+	a, err := g.attrs(ctx, resolved(name))
 	if err != nil {
 		return storage.Sum{}, err
 	}

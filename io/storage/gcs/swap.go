@@ -14,10 +14,7 @@ import (
 // Swap writes a generation of an object on the condition that the previous one is that
 // whose content was compared, or that there is none.
 func (g *gcs) Swap(ctx context.Context, name string, old, new []byte) error {
-	o, err := parse(name)
-	if err != nil {
-		return err
-	}
+	o := resolved(name)
 	cond := &gcstorage.Conditions{DoesNotExist: true}
 	if old != nil {
 		a, err := g.attrs(ctx, o)
@@ -38,10 +35,7 @@ func (g *gcs) Swap(ctx context.Context, name string, old, new []byte) error {
 		}
 		cond = &gcstorage.Conditions{GenerationMatch: a.Generation}
 	}
-	_, err = g.upload(ctx, o, cond, nil, int64(len(new)), func(w io.Writer) error {
-		_, err := w.Write(new)
-		return err
-	})
+	_, err := g.uploadFile(ctx, o, cond, nil, storage.File{Data: new})
 	if errors.Is(err, errUnmet) {
 		return storage.ErrSwapped
 	}

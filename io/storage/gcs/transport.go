@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -79,13 +81,7 @@ func (w *watched) Close() error {
 	return w.body.Close()
 }
 
-var errStalled error = stalledError{}
-
-type stalledError struct{}
-
-func (stalledError) Error() string   { return "the server has stopped sending" }
-func (stalledError) Timeout() bool   { return true }
-func (stalledError) Temporary() bool { return true }
+var errStalled = fmt.Errorf("the server has stopped sending: %w", os.ErrDeadlineExceeded)
 
 // plainClient sends no credentials.
 func plainClient() *http.Client { return &http.Client{Transport: newTransport()} }

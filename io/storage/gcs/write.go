@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 
@@ -72,6 +73,12 @@ func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, 
 	return attrs, g.arrived(ctx, o, attrs, sum.Sum())
 }
 
+// uploadFile is upload for the content of a file.
+func (g *gcs) uploadFile(ctx context.Context, o object, cond *gcstorage.Conditions, metadata map[string]string,
+	f storage.File) (*gcstorage.ObjectAttrs, error) {
+	return g.upload(ctx, o, cond, metadata, f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
+}
+
 // patient returns a rule for retries that ends them after a number of failures
 // without success between.
 func patient() func(error) bool {
@@ -89,9 +96,7 @@ func patient() func(error) bool {
 // marked returns the metadata with a mark, unless they have one.
 func marked(metadata map[string]string) map[string]string {
 	m := map[string]string{writerKey: rand.Text()}
-	for k, v := range metadata {
-		m[k] = v
-	}
+	maps.Copy(m, metadata)
 	return m
 }
 
@@ -157,10 +162,6 @@ func (g *gcs) copy(ctx context.Context, to, from object, generation int64,
 }
 
 func (g *gcs) Create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
-	o, err := parse(name)
-	if err != nil {
-		return err
-	}
-	_, err = g.upload(ctx, o, nil, nil, size, write)
+	_, err := g.upload(ctx, resolved(name), nil, nil, size, write)
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,9 +15,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/gcpopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow" // the runner and its flags
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/gcsx"
-	"google.golang.org/api/googleapi"
 
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -114,33 +112,19 @@ func workerForDataflow() error {
 // existingBuckets returns an error if a bucket that Dataflow needs does not exist, before
 // Beam's runner reports that in its own words or creates one.
 func existingBuckets(ctx context.Context) error {
-	client, err := gcsx.NewClient(ctx, "https://www.googleapis.com/auth/devstorage.read_only")
-	if err != nil {
-		return exit.Usage("--runner dataflow: no credentials: %v; run gcloud auth application-default login, or set "+
-			"GOOGLE_APPLICATION_CREDENTIALS to a key file", err)
-	}
-	defer client.Close()
 	for _, name := range []string{"staging_location", "temp_location"} {
-		if beamFlag(name) == "" {
+		place := beamFlag(name)
+		if place == "" {
 			continue
 		}
-		bucket, _, err := gcsx.ParseObject(beamFlag(name))
-		if err != nil {
-			return exit.Usage("--%s: %v", name, err)
-		}
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		there, err := gcsx.BucketExists(ctx, client, bucket)
+		_, err := storage.Exists(ctx, place)
 		cancel()
-		var answer *googleapi.Error
-		switch {
-		case err == nil && !there, errors.As(err, &answer) && answer.Code == http.StatusNotFound:
-			return exit.Usage("--%s: bucket %s does not exist: create it in region %s, or correct the name", name, bucket,
-				*gcpopts.Region)
-		case answer != nil && answer.Code == http.StatusForbidden:
-			return exit.Usage("--%s: no access to bucket %s (storage.buckets.get): %s; correct the name, or get "+
-				"roles/storage.legacyBucketReader on it", name, bucket, answer.Message)
-		case err != nil:
-			return &exit.RunnerError{Runner: engine.Dataflow, Err: fmt.Errorf("--%s: bucket %s: %w", name, bucket, err)}
+		if _, answered := errors.AsType[*storage.Reason](err); answered {
+			return exit.Usage("--%s: %w", name, err)
+		}
+		if err != nil {
+			return &exit.RunnerError{Runner: engine.Dataflow, Err: fmt.Errorf("--%s: %w", name, err)}
 		}
 	}
 	return nil

@@ -111,18 +111,12 @@ func (dataflow) Run(ctx context.Context, e engine.Engine, p *beam.Pipeline) erro
 	name := *jobopts.JobName
 	e.Say("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name,
 		*gcpopts.Project)
-	done := make(chan error, 1)
-	go func() {
+	return engine.Await(ctx, func() error {
 		result, err := beam.Run(context.WithoutCancel(ctx), engine.Dataflow, p)
-		done <- dataflowOutcome(ctx, result, err)
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
+		return dataflowOutcome(ctx, result, err)
+	}, func() {
 		if err := cancelDataflow(ctx, name); err != nil {
 			e.Say("job %s could not be cancelled (%v) and may continue to incur costs: cancel it in the console", name, err)
 		}
-		return ctx.Err()
-	}
+	})
 }

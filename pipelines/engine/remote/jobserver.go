@@ -74,23 +74,17 @@ func (r jobServer) Run(ctx context.Context, e engine.Engine, p *beam.Pipeline) e
 	defer func() { *jobopts.JobName = given }()
 	token := strings.ToLower(rand.Text())
 	*jobopts.JobName = cmp.Or(given, "bochner") + "-" + token
-	done := make(chan error, 1)
-	go func() {
+	return engine.Await(ctx, func() error {
 		result, err := beam.Run(context.WithoutCancel(ctx), engine.Universal, p)
-		if err == nil {
-			err = serverOutcome(ctx, result.JobID())
+		if err != nil {
+			return err
 		}
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
+		return serverOutcome(ctx, result.JobID())
+	}, func() {
 		if err := cancelOnServer(ctx, token); err != nil {
 			e.Say("the job whose name contains %s could not be cancelled (%v) and may continue", token, err)
 		}
-		return ctx.Err()
-	}
+	})
 }
 
 // jobService calls the job server.

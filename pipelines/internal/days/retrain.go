@@ -52,34 +52,26 @@ type RetrainOptions struct {
 type Jobs interface {
 	// Train draws a recipe from the files and trains a model by it.
 	Train(ctx context.Context, model string, files []string) error
-	// Compare judges whether the challenger may replace the champion.
-	Compare(ctx context.Context, champion, challenger string, files []string) (*Verdict, error)
-	// Judge judges a model by itself.
-	Judge(ctx context.Context, model string, files []string) (*Verdict, error)
-
-	// Accept returns an error if models like the champion do not have the scores by which Judge and Compare
-	// judge. Train returns it before it trains.
+	// Judge judges a model by itself, and whether it may replace the champion unless that is "".
+	// The text is for people.
+	Judge(ctx context.Context, champion, model string, files []string) (gates []registry.Gate, text string, err error)
+	// Accept returns an error if models like the champion do not have the scores by which Judge judges.
+	// Train returns it before it trains.
 	Accept(ctx context.Context, champion string) error
-
 	// Probe draws a small recipe from the files, by which partitions are compared, unless it exists.
 	Probe(ctx context.Context, model string, files []string) error
 
 	// Recipe identifies the recipe of a model: models that were trained by it have the same. It
 	// is "" if the model was not trained by sums; the other jobs are then called only for probes.
 	Recipe(ctx context.Context, model string) (string, error)
-	// Sum sums files under the recipe of a model, and creates the directory out.
-	Sum(ctx context.Context, recipe string, files []string, out string) error
-	// Summed describes the sums in a directory, or returns nil if it does not exist.
-	Summed(ctx context.Context, dir string) (*Summed, error)
-	// Fit adds and subtracts sums and trains a model by the recipe. It creates o.Total, with the
-	// sums of the model, before o.Model.
-	Fit(ctx context.Context, recipe string, o Fitted) error
-	// Add adds and subtracts sums, and creates o.Total unless it exists.
-	Add(ctx context.Context, recipe string, o Fitted) error
-	// Discard removes sums; what is left if it is stopped is not taken for sums.
-	Discard(ctx context.Context, dir string) error
+	// Sum sums files under the recipe of a model, and creates the directory out unless it exists: then
+	// it reads none.
+	Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool, err error)
+	// Fit adds and subtracts sums and trains a model by the recipe. It creates o.SaveSums, with the
+	// sums of the model, before o.Model; without a model, unless it exists.
+	Fit(ctx context.Context, recipe string, o FitOptions) error
 	// Drift returns how far the rows of sums are from those of the sums in a directory.
-	Drift(ctx context.Context, from string, o Fitted) (*Drift, error)
+	Drift(ctx context.Context, from string, o Parts) (*Drift, error)
 }
 
 // Summed describes the sums of a part.
@@ -95,28 +87,10 @@ type Summed struct {
 // MostColumns is the largest number of Summed.Columns.
 const MostColumns = 5
 
-// Fitted says of which sums a model is.
-type Fitted struct {
-	Add, Without []string // directories of sums
-	Total        string   // directory to create with the resulting sums; "" for none
-	Model        string   // directory to create
-}
-
 // Drift is how far rows are from those of a recipe, in the features of the model.
 type Drift struct {
 	Value float64 `json:"value"`
 	Text  string  `json:"text"` // in words
-}
-
-// Verdict is the judgement on a model.
-type Verdict struct {
-	Gates []registry.Gate `json:"gates"`
-	Text  string          `json:"text,omitempty"` // the table of the comparison, for people
-}
-
-// Passed reports whether all gates were passed.
-func (v *Verdict) Passed() bool {
-	return !slices.ContainsFunc(v.Gates, func(g registry.Gate) bool { return !g.Passed })
 }
 
 // Retrain works for a day. If it did not put a new model to use, the error is an
@@ -132,7 +106,7 @@ func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, 
 	}
 	n := &night{
 		RetrainOptions: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
-		report: &RetrainReport{Day: o.Day, Models: o.Models, Steps: map[string]float64{}},
+		report: &RetrainReport{Day: o.Day, Models: o.Models, ReportedWork: ReportedWork{Steps: map[string]float64{}}},
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {
@@ -246,7 +220,7 @@ func (n *night) run(ctx context.Context) error {
 	if n.champion == "" {
 		return n.anew(ctx, "there is no champion")
 	}
-	if n.lineage, err = n.registry.ReadLineage(ctx, n.champion); err != nil {
+	if n.lineage, err = registry.ReadLineage(ctx, n.registry.Place(n.champion)); err != nil {
 		return err
 	}
 	if n.lineage == nil || n.lineage.Day == "" { // it was trained and promoted by hand
@@ -346,7 +320,7 @@ func (n *night) make(ctx context.Context, model string, l *registry.Lineage, cre
 		return err
 	}
 	n.report.Rows = m.Rows
-	made, err := n.registry.ReadLineage(ctx, model)
+	made, err := registry.ReadLineage(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -403,33 +377,24 @@ func (n *night) seen(day string) bool {
 // judge compares the model with the champion, and promotes it or leaves it.
 func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error {
 	n.report.Model = model
-	v := new(Verdict)
-	err := n.timed("judge", func() error {
-		alone, err := n.Judge(ctx, n.registry.Place(model), judge.files)
-		if err != nil {
-			return err
-		}
-		v.Gates, v.Text = alone.Gates, alone.Text
-		if n.champion == "" {
-			return nil
-		}
-		paired, err := n.Compare(ctx, n.registry.Place(n.champion), n.registry.Place(model), judge.files)
-		if err != nil {
-			return err
-		}
-		v.Gates, v.Text = slices.Concat(v.Gates, paired.Gates), v.Text+paired.Text
-		return nil
+	champion := ""
+	if n.champion != "" {
+		champion = n.registry.Place(n.champion)
+	}
+	err := n.timed("judge", func() (err error) {
+		n.report.Gates, n.report.Comparison, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	n.report.Gates, n.report.Comparison = v.Gates, v.Text
-	return n.timed("promote", func() error { return n.decide(ctx, model, v.Passed()) })
+	return n.timed("promote", func() error { return n.decide(ctx, model) })
 }
 
 // decide promotes the model or records that it was left.
-func (n *night) decide(ctx context.Context, model string, passed bool) error {
+func (n *night) decide(ctx context.Context, model string) error {
 	r := n.report
+	passed := !slices.ContainsFunc(r.Gates, func(g registry.Gate) bool { return !g.Passed })
 	expect := cmp.Or(r.Before, registry.NoChampion)
 	note := registry.Note{By: n.By, Gates: r.Gates, Day: n.Day, Command: n.Command, Expect: expect, Why: r.reason()}
 	e, err := n.lastEvent(ctx, model)

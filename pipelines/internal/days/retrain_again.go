@@ -53,7 +53,7 @@ func (n *night) again(ctx context.Context) error {
 	f := n.index.plan(train)
 	if n.Redraw > 0 && n.index.Drawn {
 		var d *Drift
-		if err := n.timed("drift", func() (err error) { d, err = n.Drift(ctx, n.index.place(drawnSums), f); return err }); err != nil {
+		if err := n.timed("drift", func() (err error) { d, err = n.Drift(ctx, n.index.place(drawnSums), f.Parts); return err }); err != nil {
 			return err
 		}
 		n.report.Drift = d
@@ -101,7 +101,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 		}
 		if n.MaxDrift > 0 && n.index.Drawn {
 			if x.Drift == nil {
-				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums), Fitted{Add: []string{n.index.place(p.name())}}); err != nil {
+				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums), Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
 					return nil, err
 				}
 			}
@@ -122,22 +122,15 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 		return "", nil
 	}
 	place := n.index.place(name)
-	s, err := n.Summed(ctx, place)
-	if err == nil && s != nil {
-		err = removeWork(ctx, place)
-	} else if err == nil {
-		if err = n.Sum(ctx, recipe, uris([]Partition{p}), place); err == nil {
-			if !slices.Contains(n.report.Summed, p.Day) { // by another probe
-				n.report.Summed = append(n.report.Summed, p.Day)
-			}
-			s, err = n.Summed(ctx, place)
-		}
-	}
+	s, read, err := n.Sum(ctx, recipe, uris([]Partition{p}), place)
 	switch {
-	case err != nil:
+	case err == nil && !read:
+		err = removeWork(ctx, place)
+	case err == nil && !slices.Contains(n.report.Summed, p.Day): // otherwise by another probe
+		n.report.Summed = append(n.report.Summed, p.Day)
+	}
+	if err != nil {
 		return unfit(err)
-	case s == nil:
-		return "", fmt.Errorf("retrain: %s: the sums of %s were made and are not there", place, p.Day)
 	}
 	n.index.Parts[name] = &indexed{Summed: *s}
 	return "", nil
@@ -149,19 +142,19 @@ func (n *night) drawn(ctx context.Context, recipe string, from []Partition) erro
 	if n.index.Drawn {
 		return nil
 	}
-	f := Fitted{Total: n.index.place(drawnSums)}
+	f := FitOptions{SaveSums: n.index.place(drawnSums)}
 	contents := map[string]bool{}
 	for _, p := range from {
 		if x := n.index.Parts[p.name()]; x != nil && !contents[x.Content] {
 			contents[x.Content] = true
-			f.Add = append(f.Add, n.index.place(p.name()))
+			f.Sums = append(f.Sums, n.index.place(p.name()))
 		}
 	}
-	if len(f.Add) == 0 {
+	if len(f.Sums) == 0 {
 		n.note("drift is not measured: no partition is left from which the recipe was drawn")
 		return nil
 	}
-	if err := n.Add(ctx, recipe, f); err != nil {
+	if err := n.Fit(ctx, recipe, f); err != nil {
 		return err
 	}
 	n.index.Drawn = true
@@ -279,7 +272,7 @@ func (n *night) refuse(ctx context.Context, why string) error {
 }
 
 // fit trains a model on partitions by their sums, and judges it.
-func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, judge *judgeRows, f Fitted) error {
+func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, judge *judgeRows, f FitOptions) error {
 	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
 	n.report.parts(train, judge)
 	sums := map[string]string{}
@@ -292,16 +285,16 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 	}
 	err := n.timed("fit", func() error {
 		return n.make(ctx, model, l, func(dir string) error {
-			if f.Total != "" {
-				there, err := storage.Exists(ctx, storage.Join(f.Total, models.ManifestFile)) // which is written last
+			if f.SaveSums != "" {
+				there, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile)) // which is written last
 				if err != nil {
 					return err
 				}
 				if there { // a run that was stopped has made it
-					f.Add, f.Without, f.Total = []string{f.Total}, nil, ""
+					f.Sums, f.Without, f.SaveSums = []string{f.SaveSums}, nil, ""
 				}
 			}
-			if err := n.index.begin(ctx, f.Total); err != nil {
+			if err := n.index.begin(ctx, f.SaveSums); err != nil {
 				return err
 			}
 			f.Model = dir

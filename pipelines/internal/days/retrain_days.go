@@ -161,7 +161,7 @@ func (n *night) open(ctx context.Context, id string) (err error) {
 	if err := n.index.use(n.Models); err != nil {
 		return err
 	}
-	return n.index.clear(ctx, n.Discard) // before their names are used again
+	return n.index.clear(ctx) // before their names are used again
 }
 
 // leave notes that a partition is not trained on.

@@ -106,9 +106,9 @@ func (x *index) total(of []string) string {
 
 // plan says how the sums of partitions follow from the stored total, or from those of all
 // partitions if that is less work.
-func (x *index) plan(parts []Partition) (f Fitted) {
+func (x *index) plan(parts []Partition) (f FitOptions) {
 	of := names(parts)
-	f.Total = x.total(of)
+	f.SaveSums = x.total(of)
 	var add, without []string
 	for _, name := range of {
 		if !slices.Contains(x.Of, name) {
@@ -121,9 +121,9 @@ func (x *index) plan(parts []Partition) (f Fitted) {
 		}
 	}
 	if len(x.Of) > 0 && 1+len(add)+len(without) < len(of) {
-		f.Add, f.Without = append([]string{x.total(x.Of)}, add...), without
+		f.Sums, f.Without = append([]string{x.total(x.Of)}, add...), without
 		if len(add)+len(without) == 0 {
-			f.Total = ""
+			f.SaveSums = ""
 		}
 		return f
 	}
@@ -131,11 +131,11 @@ func (x *index) plan(parts []Partition) (f Fitted) {
 }
 
 // anew is plan without the stored total.
-func (x *index) anew(parts []Partition) (f Fitted) {
+func (x *index) anew(parts []Partition) (f FitOptions) {
 	of := names(parts)
-	f.Total = x.total(of)
+	f.SaveSums = x.total(of)
 	for _, name := range of {
-		f.Add = append(f.Add, x.place(name))
+		f.Sums = append(f.Sums, x.place(name))
 	}
 	return f
 }
@@ -191,7 +191,7 @@ func (x *index) use(models string) error {
 }
 
 // discard removes sums. If that is interrupted, clear continues.
-func (x *index) discard(ctx context.Context, remove func(context.Context, string) error, names []string) error {
+func (x *index) discard(ctx context.Context, names []string) error {
 	for _, name := range names {
 		delete(x.Parts, name)
 		if name == drawnSums {
@@ -202,13 +202,13 @@ func (x *index) discard(ctx context.Context, remove func(context.Context, string
 	if err := x.write(ctx); err != nil {
 		return err
 	}
-	return x.clear(ctx, remove)
+	return x.clear(ctx)
 }
 
 // clear removes the sums that are being removed.
-func (x *index) clear(ctx context.Context, remove func(context.Context, string) error) error {
+func (x *index) clear(ctx context.Context) error {
 	for _, name := range x.Gone {
-		if err := remove(ctx, x.place(name)); err != nil {
+		if err := removeSum(ctx, x.place(name)); err != nil {
 			return err
 		}
 	}

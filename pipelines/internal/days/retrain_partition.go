@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,8 +40,7 @@ type Partition struct {
 // wildcards of storage.List.
 type Pattern struct {
 	text  string
-	names *regexp.Regexp // of the absolute names of files; groups 1 to 3 are year, month, day
-	order [3]int         // the groups of year, month and day
+	names *regexp.Regexp // of the absolute names of files, with groups y, m and d
 }
 
 // dayParts are the parts of a day in a pattern.
@@ -57,36 +57,19 @@ func ParsePattern(text string) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pattern{text: text}
-	var b strings.Builder
-	b.WriteString("^")
-	group := 0
-	for rest := abs; rest != ""; {
-		n := 1
-		switch i := slices.IndexFunc(dayParts, func(part string) bool { return strings.HasPrefix(rest, part) }); {
-		case i >= 0:
-			n = len(dayParts[i])
-			group++
-			p.order[i] = group
-			fmt.Fprintf(&b, "([0-9]{%d})", n)
-		case strings.HasPrefix(rest, "**"):
-			n = 2
-			b.WriteString(".*")
-		case rest[0] == '*':
-			b.WriteString("[^/]*")
-		case rest[0] == '?':
-			b.WriteString("[^/]")
-		case strings.ContainsAny(rest[:1], `[\`):
-			return nil, exit.Usage("data: %q: [ and \\ cannot be used here; use * and ?", text)
-		default:
-			b.WriteString(regexp.QuoteMeta(rest[:1]))
-		}
-		rest = rest[n:]
+	if strings.ContainsAny(abs, `[\`) {
+		return nil, exit.Usage("data: %q: [ and \\ cannot be used here; use * and ?", text)
 	}
-	if p.names, err = regexp.Compile("(?s)" + b.String() + "$"); err != nil {
+	expr, err := storage.Expression(abs)
+	if err != nil {
+		return nil, err
+	}
+	groups := strings.NewReplacer("YYYY", "(?<y>[0-9]{4})", "MM", "(?<m>[0-9]{2})", "DD", "(?<d>[0-9]{2})")
+	names, err := regexp.Compile(groups.Replace(expr))
+	if err != nil {
 		return nil, exit.Usage("data: %q: %w", text, err)
 	}
-	return p, nil
+	return &Pattern{text, names}, nil
 }
 
 // DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to a
@@ -114,7 +97,7 @@ func (p *Pattern) day(uri string) string {
 	if m == nil {
 		return ""
 	}
-	day := m[p.order[0]] + "-" + m[p.order[1]] + "-" + m[p.order[2]]
+	day := m[p.names.SubexpIndex("y")] + "-" + m[p.names.SubexpIndex("m")] + "-" + m[p.names.SubexpIndex("d")]
 	if _, err := time.Parse(dayForm, day); err != nil {
 		return ""
 	}
@@ -141,11 +124,11 @@ func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partiti
 		}
 	}
 	var all []Partition
-	for day, files := range byDay {
+	for _, day := range slices.Sorted(maps.Keys(byDay)) {
+		files := byDay[day]
 		slices.SortFunc(files, func(a, b storage.Object) int { return cmp.Compare(a.URI, b.URI) })
 		all = append(all, Partition{Day: day, Files: files, Digest: digestOf(files)})
 	}
-	slices.SortFunc(all, func(a, b Partition) int { return cmp.Compare(a.Day, b.Day) })
 	return all, nil
 }
 

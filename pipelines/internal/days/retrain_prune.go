@@ -2,9 +2,7 @@ package days
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -13,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -66,7 +65,7 @@ func (n *night) prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	indexes, err := listed(ctx, storage.Join(n.Sums, "*", indexFile))
+	indexes, err := directories(ctx, storage.Join(n.Sums, "*"), indexFile)
 	if err != nil {
 		return err
 	}
@@ -78,12 +77,12 @@ func (n *night) prune(ctx context.Context) error {
 		if !slices.Equal(x.Models, []string{mine}) {
 			continue
 		}
-		all, err := listed(ctx, storage.Join(dir, "*", models.ManifestFile))
+		all, err := directories(ctx, storage.Join(dir, "*"), models.ManifestFile)
 		if err != nil {
 			return err
 		}
 		id := path.Base(dir)
-		used := needs.recipes[id] || x.Probe
+		used := needs[id] || x.Probe
 		stays := used
 		var gone, totals []string
 		for _, place := range all {
@@ -91,7 +90,7 @@ func (n *night) prune(ctx context.Context) error {
 			switch day, isPart := dayOf(name); {
 			case !isPart:
 				totals = append(totals, name)
-			case needs.parts[id+"/"+name], x.Probe && slices.Contains(names(n.all), name),
+			case needs[id+"/"+name], x.Probe && slices.Contains(names(n.all), name),
 				used && slices.Contains(x.Of, name), day >= n.since(n.KeepSums.Days):
 				stays = true
 			default:
@@ -107,7 +106,7 @@ func (n *night) prune(ctx context.Context) error {
 		}
 		n.report.Removed += len(gone)
 		// The directory stays, with its index: others may begin to use it at any time.
-		if err := x.discard(ctx, n.Discard, gone); err != nil {
+		if err := x.discard(ctx, gone); err != nil {
 			return err
 		}
 	}
@@ -139,16 +138,14 @@ func dayOf(name string) (day string, ok bool) {
 	return name[:len(dayForm)], err == nil
 }
 
-// needed are recipes and sums of partitions, as RECIPE/PARTITION, that models have.
-type needed struct{ recipes, parts map[string]bool }
-
-// needs returns what the models with an alias need; nil if that is not known.
-func (n *night) needs(ctx context.Context) (*needed, error) {
+// needs returns what the models with an alias need, recipes as RECIPE and sums of partitions as
+// RECIPE/PARTITION; nil if that is not known.
+func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 	s, err := n.registry.State(ctx)
 	if err != nil || s.Champion == "" {
 		return nil, err
 	}
-	x := &needed{map[string]bool{}, map[string]bool{}}
+	x := map[string]bool{}
 	for _, alias := range models.AliasNames {
 		model := s.Model(alias)
 		if model == "" {
@@ -160,7 +157,7 @@ func (n *night) needs(ctx context.Context) (*needed, error) {
 		} else if !there { // it was removed
 			continue
 		}
-		l, err := n.registry.ReadLineage(ctx, model)
+		l, err := registry.ReadLineage(ctx, place)
 		if err != nil {
 			return nil, err
 		}
@@ -174,30 +171,17 @@ func (n *night) needs(ctx context.Context) (*needed, error) {
 		if id == "" {
 			continue
 		}
-		x.recipes[id] = true
+		x[id] = true
 		for _, p := range l.Parts {
 			if p.Sums == "" { // it was trained on rows, of which there may be sums
-				x.parts[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
+				x[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
 			} else {
-				x.parts[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true
+				x[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true
 			}
 		}
 		for _, p := range n.all {
-			x.parts[id+"/"+p.name()] = true
+			x[id+"/"+p.name()] = true
 		}
 	}
 	return x, nil
-}
-
-// listed returns the directories of the files that match a pattern, none if there are none.
-func listed(ctx context.Context, pattern string) (dirs []string, err error) {
-	objects, err := storage.List(ctx, pattern)
-	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, o := range objects {
-		dir, _ := storage.Split(o.Name)
-		dirs = append(dirs, strings.TrimRight(dir, "/"))
-	}
-	return dirs, err
 }

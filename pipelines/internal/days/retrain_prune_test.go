@@ -23,7 +23,7 @@ func (s *shop) hasNeeded(t testing.TB) {
 		if state.Model(alias) == "" {
 			continue
 		}
-		l, err := reg.ReadLineage(ctx, state.Model(alias))
+		l, err := registry.ReadLineage(ctx, reg.Place(state.Model(alias)))
 		if err != nil || l == nil {
 			t.Fatalf("%s: %v", state.Model(alias), err)
 		}

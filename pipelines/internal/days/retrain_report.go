@@ -52,32 +52,61 @@ type RetrainReport struct {
 	Outcome  Outcome `json:"outcome"`
 	ExitCode int     `json:"exit_code"`
 	Why      string  `json:"why,omitempty"`
+	ReportedModels
+	ReportedRows
+	ReportedDays
+	Drifts     []Moved         `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
+	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from those of the recipe
+	Gates      []registry.Gate `json:"gates,omitempty"`
+	Comparison string          `json:"comparison,omitempty"`
+	ReportedWork
+}
 
+// ReportedModels are the names of models, and why a recipe was drawn.
+type ReportedModels struct {
 	Before   string `json:"champion_before,omitempty"`
 	Champion string `json:"champion,omitempty"` // after the run
 	Model    string `json:"model,omitempty"`    // that was made
 	Redrawn  string `json:"recipe_drawn,omitempty"`
+}
 
+// ReportedRows are what a model was trained on and judged by.
+type ReportedRows struct {
 	Partitions int         `json:"partitions"`    // that the model was trained on
 	Rows       models.Rows `json:"rows,omitzero"` // of the training of a model that was made
 	First      string      `json:"first_day,omitempty"`
 	Last       string      `json:"last_day,omitempty"`
 	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
-	Summed     []string    `json:"summed,omitempty"`   // days that were read
-	New        []string    `json:"new,omitempty"`      // days that the champion was not trained on
-	Late       []string    `json:"late,omitempty"`     // of these, those before its newest day
-	Replaced   []string    `json:"replaced,omitempty"` // days whose files changed since the champion was trained
-	Withdrawn  []string    `json:"withdrawn,omitempty"`
-	Refused    []Refused   `json:"refused,omitempty"`
+}
 
-	Drifts     []Moved            `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
-	Drift      *Drift             `json:"drift,omitempty"`        // of all rows from those of the recipe
-	Gates      []registry.Gate    `json:"gates,omitempty"`
-	Comparison string             `json:"comparison,omitempty"`
-	Notes      []string           `json:"notes,omitempty"`
-	Removed    int                `json:"removed_sums,omitempty"`  // directories of sums that were removed
-	Unneeded   int                `json:"unneeded_sums,omitempty"` // and those that could be
-	Steps      map[string]float64 `json:"seconds"`                 // by step
+// ReportedDays are what happened to days.
+type ReportedDays struct {
+	Summed    []string  `json:"summed,omitempty"`   // days that were read
+	New       []string  `json:"new,omitempty"`      // days that the champion was not trained on
+	Late      []string  `json:"late,omitempty"`     // of these, those before its newest day
+	Replaced  []string  `json:"replaced,omitempty"` // days whose files changed since the champion was trained
+	Withdrawn []string  `json:"withdrawn,omitempty"`
+	Refused   []Refused `json:"refused,omitempty"`
+}
+
+// named are days to which the same happened.
+type named struct {
+	what string
+	days []string
+}
+
+// changed returns the days whose data is not as when the champion was trained, besides new ones.
+func (r *ReportedDays) changed() []named {
+	all := []named{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}}
+	return slices.DeleteFunc(all, func(x named) bool { return len(x.days) == 0 })
+}
+
+// ReportedWork is what a run did besides.
+type ReportedWork struct {
+	Notes    []string           `json:"notes,omitempty"`
+	Removed  int                `json:"removed_sums,omitempty"`  // directories of sums that were removed
+	Unneeded int                `json:"unneeded_sums,omitempty"` // and those that could be
+	Steps    map[string]float64 `json:"seconds"`                 // by step
 }
 
 // parts notes what the model is trained on and judged by.
@@ -103,13 +132,8 @@ func (r *RetrainReport) reason() string {
 	if r.Redrawn != "" {
 		words = append(words, "recipe drawn: "+r.Redrawn)
 	}
-	for _, x := range []struct {
-		what string
-		days []string
-	}{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}} {
-		if len(x.days) > 0 {
-			words = append(words, x.what+": "+strings.Join(x.days, ", "))
-		}
+	for _, x := range r.changed() {
+		words = append(words, x.what+": "+strings.Join(x.days, ", "))
 	}
 	for _, x := range r.Refused {
 		words = append(words, "without "+x.Day)
@@ -167,10 +191,7 @@ func (r *RetrainReport) Text() string {
 		line("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
 		line("judged by", "%s", r.HeldOut)
 	}
-	for _, x := range []struct {
-		what string
-		days []string
-	}{{"read", r.Summed}, {"new", r.New}, {"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}} {
+	for _, x := range append([]named{{"read", r.Summed}, {"new", r.New}}, r.changed()...) {
 		if len(x.days) > 0 {
 			line(x.what, "%s", someDays(x.days))
 		}
@@ -205,17 +226,7 @@ func (r *RetrainReport) Text() string {
 		line("note", "%s", note)
 	}
 	if len(r.Gates) > 0 {
-		b.WriteByte('\n')
-		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprint(tw, "gate\tpassed\tresult\n")
-		for _, g := range r.Gates {
-			passed := "no"
-			if g.Passed {
-				passed = "yes"
-			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\n", g.Condition, passed, g.Result)
-		}
-		tw.Flush()
+		r.writeGates(&b)
 	}
 	if r.Comparison != "" {
 		fmt.Fprintf(&b, "\n%s", r.Comparison)
@@ -226,6 +237,16 @@ func (r *RetrainReport) Text() string {
 	}
 	fmt.Fprintf(&b, "\ntime: %s\n", strings.Join(times, ", "))
 	return b.String()
+}
+
+// writeGates prints the gates as a table.
+func (r *RetrainReport) writeGates(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "\ngate\tpassed\tresult\n")
+	for _, g := range r.Gates {
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", g.Condition, map[bool]string{true: "yes", false: "no"}[g.Passed], g.Result)
+	}
+	tw.Flush()
 }
 
 // mostDrifts is the largest number of days whose drift is printed.

@@ -156,7 +156,18 @@ func (j *rowJobs) Recipe(ctx context.Context, model string) (string, error) {
 	return m.Program, nil
 }
 
-func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) error {
+func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool, err error) {
+	there, err := storage.Exists(ctx, out)
+	if read = !there; err == nil && read {
+		err = j.sum(ctx, recipe, files, out)
+	}
+	if err == nil {
+		s, err = summed(ctx, out)
+	}
+	return s, read, err
+}
+
+func (j *rowJobs) sum(ctx context.Context, recipe string, files []string, out string) error {
 	j.call("sum %d", len(files))
 	rows, err := shopRows(ctx, files)
 	if err != nil {
@@ -191,10 +202,7 @@ func stored(ctx context.Context, dir string) (rows multiset, err error) {
 	return rows, err
 }
 
-func (j *rowJobs) Summed(ctx context.Context, dir string) (*Summed, error) {
-	if there, err := storage.Exists(ctx, dir); err != nil || !there {
-		return nil, err
-	}
+func summed(ctx context.Context, dir string) (*Summed, error) {
 	rows, err := stored(ctx, dir)
 	p := &Summed{Rows: int64(len(rows)), Content: fmt.Sprint(rows.hash(""))}
 	n := 0
@@ -209,9 +217,9 @@ func (j *rowJobs) Summed(ctx context.Context, dir string) (*Summed, error) {
 	return p, err
 }
 
-func shopTotal(ctx context.Context, o Fitted) (multiset, error) {
+func shopTotal(ctx context.Context, o Parts) (multiset, error) {
 	rows := multiset{}
-	for i, list := range [][]string{o.Add, o.Without} {
+	for i, list := range [][]string{o.Sums, o.Without} {
 		for _, dir := range list {
 			part, err := stored(ctx, dir)
 			if err == nil {
@@ -225,14 +233,17 @@ func shopTotal(ctx context.Context, o Fitted) (multiset, error) {
 	return rows, nil
 }
 
-func (j *rowJobs) Fit(ctx context.Context, recipe string, o Fitted) error {
-	j.call("fit %d-%d", len(o.Add), len(o.Without))
-	rows, err := shopTotal(ctx, o)
+func (j *rowJobs) Fit(ctx context.Context, recipe string, o FitOptions) error {
+	rows, err := shopTotal(ctx, o.Parts)
+	if o.Model == "" && err == nil {
+		return store(ctx, o.SaveSums, rows)
+	}
+	j.call("fit %d-%d", len(o.Sums), len(o.Without))
 	if err != nil {
 		return err
 	}
-	if o.Total != "" {
-		if err := store(ctx, o.Total, rows); err != nil {
+	if o.SaveSums != "" {
+		if err := store(ctx, o.SaveSums, rows); err != nil {
 			return err
 		}
 	}
@@ -247,20 +258,8 @@ func (j *rowJobs) Fit(ctx context.Context, recipe string, o Fitted) error {
 	return publish(ctx, o.Model, made)
 }
 
-func (j *rowJobs) Discard(ctx context.Context, dir string) error {
-	return errors.Join(storage.Remove(ctx, storage.Join(dir, "manifest.json")), storage.Remove(ctx, dir))
-}
-
-func (j *rowJobs) Add(ctx context.Context, recipe string, o Fitted) error {
-	rows, err := shopTotal(ctx, o)
-	if err != nil {
-		return err
-	}
-	return store(ctx, o.Total, rows)
-}
-
 // Drift is the share of rows that begin with an x.
-func (j *rowJobs) Drift(ctx context.Context, from string, o Fitted) (*Drift, error) {
+func (j *rowJobs) Drift(ctx context.Context, from string, o Parts) (*Drift, error) {
 	rows, err := shopTotal(ctx, o)
 	n := 0
 	for row := range rows {
@@ -274,12 +273,16 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o Fitted) (*Drift, err
 	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
 }
 
-func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*Verdict, error) {
+func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate, text string, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	rows, err := shopRows(ctx, files)
+	gates = []registry.Gate{{Condition: "many rows", Passed: len(rows) > 1}}
+	if champion == "" || err != nil {
+		return gates, "", err
+	}
 	for row := range rows {
 		for _, model := range []string{champion, challenger} {
 			m, err := models.ReadManifest(ctx, model)
@@ -287,16 +290,11 @@ func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, file
 				err = fmt.Errorf("row %s judges %s, which was trained on it", row, model)
 			}
 			if err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		}
 	}
-	return &Verdict{Gates: []registry.Gate{{Condition: "not worse", Passed: !strings.Contains(m.Fingerprint, "bad")}}, Text: "compared\n"}, err
-}
-
-func (j *rowJobs) Judge(ctx context.Context, model string, files []string) (*Verdict, error) {
-	rows, err := shopRows(ctx, files)
-	return &Verdict{Gates: []registry.Gate{{Condition: "many rows", Passed: len(rows) > 1}}}, err
+	return append(gates, registry.Gate{Condition: "not worse", Passed: !strings.Contains(m.Fingerprint, "bad")}), "compared\n", nil
 }
 
 // shop is a place with data.

@@ -1,11 +1,13 @@
 package days
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -141,12 +143,7 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 }
 
 func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
-	r.Part = p
-	for _, frames := range p.Folds {
-		for _, f := range frames {
-			r.Bytes += f.Size
-		}
-	}
+	r.Part, r.Bytes = p, p.Bytes()
 	if recipe.Classes == nil {
 		return
 	}
@@ -163,7 +160,7 @@ func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []data
 	if err != nil {
 		return sums.Leaf{}, nil, err
 	}
-	files, err := sums.InputsOf(ctx, d)
+	files, err := sums.InputsOf(ctx, d, math.MaxInt64)
 	if err != nil {
 		return sums.Leaf{}, nil, err
 	}
@@ -211,7 +208,7 @@ func filesText(p *sums.Part) string {
 
 // WriteTo prints the result for people.
 func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	found := ""
 	if r.Found {
 		found = " (it existed already)"
@@ -233,6 +230,5 @@ func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
 	if len(r.Seconds) > 0 && !r.Found {
 		fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to sum\n", r.Seconds["profile"], r.Seconds["sum"])
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -164,7 +163,7 @@ type adder struct {
 	terms  []term
 	reader *sums.Reader
 	layout ridge.Layout
-	to     [][]int // of each term: the class of the total that each of its classes is
+	to     [][]int // of each term: the class of the total that each of its classes is; nil without classes
 	sum    []float64
 	read   []float64
 	gone   map[string]float64 // rows in a fold of classes that no rows are left of
@@ -197,8 +196,7 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 	clear(a.sum)
 	a.gone = map[string]float64{}
 	for k, d := range a.terms {
-		own := ridge.LayoutOf(d.Shape())
-		if d.Shape() == a.layout.Shape && same(a.to[k]) || a.layout.Tile(i) {
+		if a.to[k] == nil || a.layout.Tile(i) {
 			if err := a.load(ctx, d, fold, i, n); err != nil {
 				return err
 			}
@@ -207,7 +205,7 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 			}
 			continue
 		}
-		if err := a.addClasses(ctx, d, own, a.to[k], fold, i); err != nil {
+		if err := a.addClasses(ctx, d, a.to[k], fold, i); err != nil {
 			return err
 		}
 	}
@@ -219,23 +217,15 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 	return nil
 }
 
-func same(to []int) bool {
-	for i, c := range to {
-		if c != i {
-			return false
-		}
-	}
-	return true
-}
-
 func (a *adder) load(ctx context.Context, d term, fold, i, n int) error {
 	a.read = slices.Grow(a.read[:0], n)[:n]
 	return a.reader.Read(ctx, a.read, d.Dir, fold, i)
 }
 
-// addClasses adds the head or cross products of sums with other classes. A class that a part does
+// addClasses adds the head or cross products of sums that may have other classes. A class that a part does
 // not know has no rows there, so its column is zero.
-func (a *adder) addClasses(ctx context.Context, d term, own ridge.Layout, to []int, fold, i int) error {
+func (a *adder) addClasses(ctx context.Context, d term, to []int, fold, i int) error {
+	own := ridge.LayoutOf(d.Shape())
 	if i == 0 {
 		if err := a.load(ctx, d, fold, 0, own.Len(0)); err != nil {
 			return err
@@ -272,12 +262,6 @@ func (a *adder) addClasses(ctx context.Context, d term, own ridge.Layout, to []i
 		}
 	}
 	return nil
-}
-
-// part describes the total.
-func (t *totalOf) part(p *sums.Part) {
-	p.Leaves, p.Forgotten = t.leaves, t.forgotten
-	p.Rows = models.Rows(t.added.Rows)
 }
 
 // lineage says of what the total is.

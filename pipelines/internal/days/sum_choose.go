@@ -97,22 +97,34 @@ func withoutLeaves(terms []term, d *sums.Dir) []term {
 func list(ctx context.Context, patterns []string) ([]string, error) {
 	var out []string
 	for _, p := range patterns {
-		p = strings.TrimRight(p, "/")
-		objects, err := storage.List(ctx, storage.Join(p, sums.PartFile))
-		if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
-			return nil, exit.Refuse("pipelines: %s: no directory of sums matches; bochner sum creates them", p)
-		}
+		places, err := directories(ctx, p, sums.PartFile)
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range objects {
-			place, _ := storage.Split(o.Name)
-			if place = strings.TrimRight(place, "/"); !slices.Contains(out, place) {
+		if len(places) == 0 {
+			return nil, exit.Refuse("pipelines: %s: no directory of sums matches; bochner sum creates them",
+				strings.TrimRight(p, "/"))
+		}
+		for _, place := range places {
+			if !slices.Contains(out, place) {
 				out = append(out, place)
 			}
 		}
 	}
 	return out, nil
+}
+
+// directories returns the directories that match a pattern and have a file of that name.
+func directories(ctx context.Context, pattern, file string) (dirs []string, err error) {
+	objects, err := storage.List(ctx, storage.Join(strings.TrimRight(pattern, "/"), file))
+	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, o := range objects {
+		dir, _ := storage.Split(o.Name)
+		dirs = append(dirs, strings.TrimRight(dir, "/"))
+	}
+	return dirs, err
 }
 
 // last returns the places whose date is among the last of them.

@@ -24,15 +24,27 @@ func within(bound float64, p *sums.DriftReport) error {
 
 // FeatureDrift compares the features of the rows of sums with those of others, added and subtracted.
 func FeatureDrift(ctx context.Context, from []string, of Parts, threads int) (sums.FeatureDrift, error) {
-	was, err := featuresAt(ctx, Parts{Sums: from})
-	if err != nil {
-		return sums.FeatureDrift{}, err
+	var all [2]*featureSum
+	for i, parts := range []Parts{{Sums: from}, of} {
+		var terms []term
+		for k, place := range slices.Concat(parts.Sums, parts.Without) {
+			d, err := sums.Open(ctx, place)
+			if err != nil {
+				return sums.FeatureDrift{}, err
+			}
+			sign := 1.0
+			if k >= len(parts.Sums) {
+				sign = -1
+			}
+			terms = append(terms, term{d, sign})
+		}
+		var err error
+		if all[i], err = featuresOf(ctx, terms); err != nil {
+			return sums.FeatureDrift{}, err
+		}
 	}
-	is, err := featuresAt(ctx, of)
-	if err != nil {
-		return sums.FeatureDrift{}, err
-	}
-	return sums.FeatureDriftOfSums(was.sum, is.sum, min(was.effective, is.effective), threads), nil
+	was, is := all[0], all[1]
+	return sums.FeatureDriftOf(was.FeatureSum, is.FeatureSum, min(was.effective, is.effective), threads), nil
 }
 
 // apart returns in words which of the parts that are added have certainly moved farther than the
@@ -53,11 +65,11 @@ func apart(ctx context.Context, terms []term, bound float64, threads int) (faile
 				failed = append(failed, d.Place+": "+why)
 			}
 		}
-		rows, means, err := meansOf(ctx, d)
-		if err != nil {
+		part := sums.FeatureSum{Features: make([]float64, d.Shape().Dim)}
+		if err := addFeatures(ctx, d, &part); err != nil {
 			return nil, err
 		}
-		if f := sums.FeatureDriftOfPart(all.sum, rows, means, all.effective, threads); f.AtLeast > farthest.AtLeast {
+		if f := sums.FeatureDriftOf(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
 			farthest, place = f, d.Place
 		}
 	}
@@ -67,125 +79,73 @@ func apart(ctx context.Context, terms []term, bound float64, threads int) (faile
 	return failed, nil
 }
 
-// featureSum is the sum of rows without their labels.
+// featureSum has the features of rows.
 type featureSum struct {
-	sum       *ridge.Sum
+	sums.FeatureSum
 	effective float64 // rows, of those in a group one, as a share of the sum of their weights; at most 1
 }
 
-// featuresAt is featuresOf for directories.
-func featuresAt(ctx context.Context, of Parts) (*featureSum, error) {
-	var terms []term
-	for i, place := range slices.Concat(of.Sums, of.Without) {
-		d, err := sums.Open(ctx, place)
-		if err != nil {
-			return nil, err
-		}
-		sign := 1.0
-		if i >= len(of.Sums) {
-			sign = -1
-		}
-		terms = append(terms, term{d, sign})
-	}
-	return featuresOf(ctx, terms)
-}
-
-// featuresOf adds and subtracts sums, all folds and without labels, which may have other classes.
+// featuresOf adds and subtracts sums, which may have other classes.
 func featuresOf(ctx context.Context, terms []term) (*featureSum, error) {
 	if len(terms) == 0 {
 		return nil, exit.Refuse("pipelines: no sums")
 	}
 	dim := terms[0].Shape().Dim
-	out, means := ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1}), make([]float64, dim)
-	var used, weights float64
+	f := &featureSum{effective: 1}
+	f.Features, f.Products = make([]float64, dim), ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})
+	var used float64
 	for _, d := range terms {
 		if d.Shape().Dim != dim {
 			return nil, exit.Refuse("pipelines: %s and %s are sums by different recipes", terms[0].Place, d.Place)
 		}
 		used += d.sign * float64(d.Rows.Used)
-		err := eachPart(ctx, d, true, func(layout ridge.Layout, i int, part []float64) error {
-			for j := range part {
-				part[j] *= d.sign
-			}
-			if layout.Tile(i) {
-				return out.AddPart(i, part)
-			}
-			weights += addMeans(means, layout, i, part)
-			return nil
-		})
-		if err != nil {
+		if err := addFeatures(ctx, d, &f.FeatureSum); err != nil {
 			return nil, err
 		}
 	}
-	head := out.Part(0)
-	for i := range head {
-		head[i] = weights
-	}
-	layout := ridge.LayoutOf(out.Shape())
-	for i := range layout.Parts() {
-		if from, _, ok := layout.Cross(i); ok {
-			if err := out.SetPart(i, means[from:from+layout.Len(i)]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	f := &featureSum{sum: out, effective: 1}
-	if weights > 0 {
-		f.effective = min(1, used/weights)
+	if f.Weight > 0 {
+		f.effective = min(1, used/f.Weight)
 	}
 	f.effective /= terms[0].Recipe.Rule.Split.GroupSize()
 	return f, nil
 }
 
-// meansOf returns the number of rows of a directory of sums, by weight, and the sums of their
-// features.
-func meansOf(ctx context.Context, d term) (rows float64, means []float64, err error) {
-	means = make([]float64, d.Shape().Dim)
-	err = eachPart(ctx, d, false, func(layout ridge.Layout, i int, part []float64) error {
-		rows += addMeans(means, layout, i, part)
-		return nil
-	})
-	return rows, means, err
-}
-
-// eachPart reads the parts of the sums of all folds of a directory, tiles or not.
-func eachPart(ctx context.Context, d term, tiles bool, use func(layout ridge.Layout, i int, part []float64) error) error {
+// addFeatures adds the sums of all folds of a directory, without labels; products only where to has some.
+func addFeatures(ctx context.Context, d term, to *sums.FeatureSum) error {
 	r, err := sums.NewReader()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	layout := ridge.LayoutOf(d.Shape())
-	var buf []float64
-	for fold := range d.Folds {
-		for i := range layout.Parts() {
-			if layout.Tile(i) && !tiles {
-				continue
-			}
-			buf = append(buf[:0], make([]float64, layout.Len(i))...)
-			if err := r.Read(ctx, buf, d.Dir, fold, i); err != nil {
+	var part []float64
+	for key := range len(d.Folds) * layout.Parts() {
+		fold, i := key/layout.Parts(), key%layout.Parts()
+		if layout.Tile(i) && to.Products == nil {
+			continue
+		}
+		part = slices.Grow(part[:0], layout.Len(i))[:layout.Len(i)]
+		if err := r.Read(ctx, part, d.Dir, fold, i); err != nil {
+			return err
+		}
+		for j := range part {
+			part[j] *= d.sign
+		}
+		from, width, cross := layout.Cross(i)
+		switch {
+		case layout.Tile(i):
+			if err := to.Products.AddPart(i, part); err != nil {
 				return err
 			}
-			if err := use(layout, i, buf); err != nil {
-				return err
+		case cross: // of all classes, or, with targets, the last column
+			for at, v := range part {
+				if !layout.Regression || at%width == width-1 {
+					to.Features[from+at/width] += v
+				}
 			}
+		default: // the head
+			to.Weight += part[0]
 		}
 	}
 	return nil
-}
-
-// addMeans adds the cross products of a part to Σz: those of all classes, or, with targets, the
-// last column. It returns the number of rows if the part is the head, and 0 otherwise.
-func addMeans(means []float64, layout ridge.Layout, i int, part []float64) (rows float64) {
-	if i == 0 {
-		return part[0]
-	}
-	if from, width, ok := layout.Cross(i); ok {
-		for at, v := range part {
-			if !layout.Regression || at%width == width-1 {
-				means[from+at/width] += v
-			}
-		}
-	}
-	return 0
 }

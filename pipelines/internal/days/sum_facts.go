@@ -35,11 +35,7 @@ func FactsOf(ctx context.Context, o FitOptions) (*Facts, error) {
 		Classes: all.classCount(), Rows: all.added.Rows.Used, Listed: o.listed(all),
 	}
 	for _, d := range terms {
-		for _, frames := range d.Folds {
-			for _, frame := range frames {
-				f.Bytes += frame.Size
-			}
-		}
+		f.Bytes += d.Bytes()
 	}
 	return f, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -191,7 +192,7 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *totalOf)
 	if err != nil {
 		return nil, err
 	}
-	all.part(p)
+	p.Leaves, p.Forgotten, p.Rows = all.leaves, all.forgotten, models.Rows(all.added.Rows)
 	if o.Model != "" {
 		err = t.Timed(ctx, "solve", func(ctx context.Context) error { return t.SolveSums(ctx, summed, p.Sums) })
 	}

@@ -2,6 +2,7 @@ package days
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -71,17 +72,7 @@ type Certificate struct {
 const remains = "The recipe is that of before: scaling, width of the kernel, statistics of the profile, levels of categories and the choice of the grid were made from rows that may include the forgotten ones. Train a new recipe to be rid of that. The sums of the days, other copies of the data, and predictions made earlier are not changed."
 
 // Encode returns the content of the file and sets SHA256.
-func (c *Certificate) Encode() ([]byte, error) {
-	c.SHA256 = ""
-	data, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	const start, end = "  \"sha256\": \"", "\"\n}\n"
-	body := bytes.TrimSuffix(append(data, '\n'), []byte(start+end))
-	c.SHA256 = models.SumFile("", body).SHA256
-	return append(body, start+c.SHA256+end...), nil
-}
+func (c *Certificate) Encode() ([]byte, error) { return models.Seal(c, &c.SHA256) }
 
 // maxCertificate limits the size of a certificate: about a hundred million rows.
 const maxCertificate = 1 << 33
@@ -99,7 +90,7 @@ func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
 	if c.Format != sums.Format {
 		return nil, exit.Refuse("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
 	}
-	if again, err := c.Encode(); err != nil || !bytes.Equal(again, data) {
+	if !models.Sealed(data) {
 		return nil, &exit.GateError{Message: fmt.Sprintf("%s was changed after it was written: its checksum does not match", name)}
 	}
 	return c, nil
@@ -449,22 +440,13 @@ func (r *VerifyForgottenResult) WriteTo(w io.Writer) (int64, error) {
 
 // WriteTo prints the result for people.
 func (r *ForgetResult) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
 	of := ""
 	if r.IDs > 0 {
 		of = " of " + report.Counted64(int64(r.IDs), "id")
 	}
-	n, err := fmt.Fprintf(w, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
-	if err != nil {
-		return int64(n), err
-	}
-	m, err := r.Result.WriteTo(w)
-	if err != nil {
-		return int64(n) + m, err
-	}
-	file := r.File
-	if file == "" {
-		file = "none was written (--certificate)"
-	}
-	k, err := fmt.Fprintf(w, "proof     %s\nremains   %s\n", file, remains)
-	return int64(n) + m + int64(k), err
+	fmt.Fprintf(&b, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
+	r.Result.WriteTo(&b)
+	fmt.Fprintf(&b, "proof     %s\nremains   %s\n", cmp.Or(r.File, "none was written (--certificate)"), remains)
+	return b.WriteTo(w)
 }

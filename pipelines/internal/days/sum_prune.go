@@ -1,12 +1,11 @@
 package days
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -87,12 +86,7 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		x := Pruned{Place: place, Why: need.of(place, p)}
-		for _, frames := range p.Folds {
-			for _, f := range frames {
-				x.Bytes += f.Size
-			}
-		}
+		x := Pruned{Place: place, Bytes: p.Bytes(), Why: need.of(place, p)}
 		if x.Why != "" {
 			r.Kept, r.Left = append(r.Kept, x), r.Left+1
 			continue
@@ -103,15 +97,15 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 		return r, nil
 	}
 	for _, x := range r.Removed {
-		if err := RemoveSum(ctx, x.Place); err != nil {
+		if err := removeSum(ctx, x.Place); err != nil {
 			return nil, err
 		}
 	}
 	return r, o.clear(ctx, span, newest)
 }
 
-// RemoveSum removes a directory of sums, its manifest first: without it the rest is not taken for sums.
-func RemoveSum(ctx context.Context, place string) error {
+// removeSum removes a directory of sums, its manifest first: without it the rest is not taken for sums.
+func removeSum(ctx context.Context, place string) error {
 	for _, name := range []string{storage.Join(place, sums.PartFile), place} {
 		if err := storage.Remove(ctx, name); err != nil {
 			return err
@@ -124,18 +118,13 @@ func RemoveSum(ctx context.Context, place string) error {
 // on gs:// without a manifest may also be one that is just written.
 func (o PruneOptions) clear(ctx context.Context, span time.Duration, newest time.Time) error {
 	for _, p := range o.Sums {
-		objects, err := storage.List(ctx, storage.Join(strings.TrimRight(p, "/"), sums.RecipeFile))
-		if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		places, err := directories(ctx, p, sums.RecipeFile)
 		if err != nil {
 			return err
 		}
-		for _, object := range objects {
-			place, _ := storage.Split(object.Name)
-			place = strings.TrimRight(place, "/")
+		for _, place := range places {
 			date, err := DateOf(place)
-			if err != nil || date.After(newest.Add(-span)) || strings.Contains(object.URI, "://") {
+			if err != nil || date.After(newest.Add(-span)) || strings.Contains(place, "://") {
 				continue
 			}
 			whole, err := storage.Exists(ctx, storage.Join(place, sums.PartFile))
@@ -229,7 +218,7 @@ func (n *neededSums) of(place string, p *sums.Part) string {
 
 // WriteTo prints the result for people.
 func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	did := "removed"
 	if r.Plan {
 		did = "would be removed:"
@@ -251,6 +240,5 @@ func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
 			fmt.Fprintf(&b, "kept %s%s: %s\n", x.Place, more, x.Why)
 		}
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

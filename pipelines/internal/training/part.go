@@ -134,7 +134,7 @@ func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part,
 			}
 			file.Sum = &sum
 			files = append(files, file)
-		} else if frames, err = w.Sum(n, load); err != nil {
+		} else if frames, err = w.Fold(nil, n, load); err != nil {
 			return nil, nil, err
 		}
 		p.Folds = append(p.Folds, frames)
