@@ -2,9 +2,10 @@ package schema
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Cells count numbers in intervals, all of the same width on the scale of orderOf. They are
@@ -151,47 +152,17 @@ func Quantile(all []Piece, q float64) (value, within float64) {
 // Len returns the number of intervals.
 func (c *Cells) Len() int { return c.used }
 
-// AppendBinary appends an encoding that depends on the numbers alone.
-func (c *Cells) AppendBinary(b []byte) []byte {
-	b = append(b, byte(c.shift))
-	b = binary.AppendUvarint(b, uint64(c.used))
-	for _, e := range c.sorted() {
-		b = binary.AppendUvarint(b, e.key)
-		b = binary.AppendUvarint(b, uint64(e.n))
-	}
-	return b
-}
-
-// CellSource reads an encoding. After an error everything is zero.
-type CellSource interface {
-	Byte() byte
-	Uvarint(most uint64) uint64 // at most most
-	Count(least int) int        // of items that take at least so many bytes each
-	Fail()
-	Failed() bool
-}
-
-// Decode reads the intervals of so many numbers, at most limit, into empty Cells.
-func (c *Cells) Decode(r CellSource, limit int, numbers uint64) {
-	c.shift = uint(r.Byte())
-	n := r.Count(2)
-	if r.Failed() || c.shift > 63 || n == 0 || n > limit {
-		r.Fail()
-		return
-	}
-	var last uint64
-	for i := range n {
-		k := r.Uvarint(math.MaxUint64 >> c.shift)
-		count := r.Uvarint(numbers)
-		if r.Failed() || i > 0 && k <= last || count == 0 {
-			r.Fail()
-			return
+// code codes the intervals of so many numbers, at most limit, in ascending order.
+func (c *Cells) code(w *wire.Coder, limit int, numbers uint64) {
+	c.shift = uint(w.Byte(int(c.shift), 63))
+	all, last := c.sorted(), uint64(0)
+	wire.Each(w, &all, limit, func(e *cell) {
+		e.key = w.Uvarint(e.key, math.MaxUint64>>c.shift)
+		n := w.Uvarint(uint64(e.n), numbers)
+		if w.Check(n > 0 && (c.used == 0 || e.key > last)); w.Reading() {
+			c.count(e.key, int64(n))
 		}
-		c.count(k, int64(count))
-		last = k
-		numbers -= count
-	}
-	if numbers != 0 {
-		r.Fail()
-	}
+		numbers, last = numbers-n, e.key
+	})
+	w.Check(c.used > 0 && numbers == 0)
 }

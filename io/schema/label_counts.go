@@ -1,14 +1,13 @@
 package schema
 
 import (
-	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 const (
@@ -243,141 +242,65 @@ func (c *LabelCounts) In(v *Vocabulary) (counts []int64, others []string, ok boo
 	return counts, others, !c.overflow
 }
 
-var errCounts = errors.New("labels: damaged encoding of label counts")
-
-// AppendBinary appends the counts to b: a byte 0, the number of labels and then
-// for each, in bytewise order, its length, its bytes and its count; the same after a
-// byte 2, with the sum of the weights of each, where rows have weights; or after an
-// overflow a byte 1 and the tally. Lengths are little-endian uint16, counts
-// uint64. Equal counts have equal encodings. The error is always nil.
-func (c *LabelCounts) AppendBinary(b []byte) ([]byte, error) {
-	le := binary.LittleEndian
-	if c.overflow {
-		t := &c.tally
-		b = append(b, 1)
-		for _, n := range [...]int64{t.rows, t.numbers, t.whole, t.targets} {
-			b = le.AppendUint64(b, uint64(n))
-		}
-		b = le.AppendUint64(b, math.Float64bits(t.min))
-		b = le.AppendUint64(b, math.Float64bits(t.max))
-		b = le.AppendUint16(b, uint16(len(t.text)))
-		return append(b, t.text...), nil
+// Code codes a byte 1 and the tally after an overflow. Otherwise it codes a byte 0, or 2 where rows have
+// weights, and the labels in the order of their bytes, each with its count and the sum of its weights.
+func (c *LabelCounts) Code(w *wire.Coder) {
+	const table, overflow, weights = 0, 1, 2
+	kind := table
+	switch {
+	case c.overflow:
+		kind = overflow
+	case len(c.weights) > 0:
+		kind = weights
 	}
-	kind := byte(0)
-	if len(c.weights) > 0 {
-		kind = 2
+	kind = w.Byte(kind, weights)
+	if c.overflow = kind == overflow; c.overflow {
+		c.tally.code(w)
+		return
 	}
-	b = append(b, kind)
-	b = le.AppendUint16(b, uint16(len(c.table)))
 	order := make([]int, len(c.table))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(x, y int) int { return strings.Compare(c.table[x].label, c.table[y].label) })
-	for _, i := range order {
-		e := c.table[i]
-		b = le.AppendUint16(b, uint16(len(e.label)))
-		b = append(b, e.label...)
-		b = le.AppendUint64(b, uint64(e.n))
-		if kind == 2 {
-			var sum exact.Sum
-			if i < len(c.weights) {
-				sum = c.weights[i]
+	last, total := "", int64(0)
+	wire.Items(w, &order, w.Short(len(order), MaxClasses), func(i *int) {
+		var e count
+		var sum exact.Sum
+		if !w.Reading() {
+			if e = c.table[*i]; *i < len(c.weights) {
+				sum = c.weights[*i]
 			}
-			b, _ = sum.AppendBinary(b)
 		}
-	}
-	return b, nil
-}
-
-// Decode sets c to the counts encoded at the start of b and returns the bytes after
-// them. It rejects anything that AppendBinary does not write.
-func (c *LabelCounts) Decode(b []byte) (rest []byte, err error) {
-	var d LabelCounts
-	ok := false
-	switch {
-	case len(b) > 0 && (b[0] == 0 || b[0] == 2):
-		rest, ok = d.decodeTable(b[1:], b[0] == 2)
-	case len(b) > 0 && b[0] == 1:
-		d.overflow = true
-		rest, ok = d.tally.decode(b[1:])
-	}
-	if !ok {
-		return nil, errCounts
-	}
-	*c = d
-	return rest, nil
-}
-
-func (c *LabelCounts) decodeTable(b []byte, weights bool) (rest []byte, ok bool) {
-	le := binary.LittleEndian
-	if len(b) < 2 {
-		return nil, false
-	}
-	n := int(le.Uint16(b))
-	b = b[2:]
-	if n > MaxClasses || len(b) < 10*n { // an entry takes at least 10 bytes
-		return nil, false
-	}
-	if n == 0 {
-		return b, !weights
-	}
-	c.table = make([]count, 0, n)
-	c.place = make(map[string]int, n)
-	var total int64
-	for i := range n {
-		if len(b) < 2 {
-			return nil, false
-		}
-		size := int(le.Uint16(b))
-		if size > MaxLabel || len(b) < 2+size+8 {
-			return nil, false
-		}
-		e := count{string(b[2 : 2+size]), int64(le.Uint64(b[2+size:]))}
-		b = b[2+size+8:]
-		if weights {
-			var sum exact.Sum
-			var err error
-			if b, err = sum.Decode(b); err != nil || sum.Sign() < 0 {
-				return nil, false
-			}
-			c.weights = append(c.weights, sum)
+		codeText(w, &e.label, MaxLabel)
+		if w.Counts(&e.n); kind == weights {
+			w.Part(&sum)
 		}
 		total += e.n
-		if e.n <= 0 || total < 0 || i > 0 && c.table[i-1].label >= e.label {
-			return nil, false
+		w.Check(e.n > 0 && total > 0 && sum.Sign() >= 0 && (total == e.n || e.label > last))
+		if last = e.label; !w.Reading() {
+			return
 		}
-		c.place[e.label] = i
-		c.table = append(c.table, e)
-	}
-	return b, true
+		if c.add(e.label, e.n); kind == weights {
+			c.weights = append(c.weights, sum)
+		}
+	})
+	w.Check(kind == table || len(order) > 0)
 }
 
-func (t *labelTally) decode(b []byte) (rest []byte, ok bool) {
-	const size = 4*8 + 2*8 + 2
-	le := binary.LittleEndian
-	if len(b) < size {
-		return nil, false
-	}
-	for i, p := range [...]*int64{&t.rows, &t.numbers, &t.whole, &t.targets} {
-		*p = int64(le.Uint64(b[8*i:]))
-	}
-	t.min = math.Float64frombits(le.Uint64(b[32:]))
-	t.max = math.Float64frombits(le.Uint64(b[40:]))
-	n := int(le.Uint16(b[48:]))
-	b = b[size:]
-	if n > maxText || len(b) < n {
-		return nil, false
-	}
-	t.text = string(b[:n])
-	_, isNumber := labelNumber(b[:n])
-	switch negZero := uint64(1 << 63); {
-	case t.rows <= 0, t.numbers > t.rows, t.whole < 0, t.whole > t.numbers, t.targets < 0, t.targets > t.numbers,
-		t.numbers == t.rows && n > 0, n < maxText && isNumber,
-		!rows.Finite(float32(t.min)), !rows.Finite(float32(t.max)), t.min > t.max,
-		t.targets == 0 && (t.min != 0 || t.max != 0),
-		math.Float64bits(t.min) == negZero, math.Float64bits(t.max) == negZero:
-		return nil, false
-	}
-	return b[n:], true
+// codeText codes a text of at most most bytes after its length in 2 bytes.
+func codeText(w *wire.Coder, text *string, most int) {
+	*text = string(w.Raw([]byte(*text), w.Short(len(*text), most)))
+}
+
+func (t *labelTally) code(w *wire.Coder) {
+	w.Counts(&t.rows, &t.numbers, &t.whole, &t.targets)
+	w.Float64(&t.min, &t.max)
+	codeText(w, &t.text, maxText)
+	_, isNumber := labelNumber([]byte(t.text))
+	negative := func(v float64) bool { return v == 0 && math.Signbit(v) }
+	w.Check(t.rows > 0 && t.numbers <= t.rows && t.whole <= t.numbers && t.targets <= t.numbers &&
+		!(t.numbers == t.rows && t.text != "") && !(len(t.text) < maxText && isNumber) &&
+		rows.Finite(float32(t.min)) && rows.Finite(float32(t.max)) && t.min <= t.max &&
+		(t.targets > 0 || t.min == 0 && t.max == 0) && !negative(t.min) && !negative(t.max))
 }

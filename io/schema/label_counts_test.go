@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 func collect(labels []string) *LabelCounts {
@@ -16,24 +18,6 @@ func collect(labels []string) *LabelCounts {
 		c.Add([]byte(l))
 	}
 	return c
-}
-
-func encode(t *testing.T, c *LabelCounts) []byte {
-	t.Helper()
-	b, err := c.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// decode sets c to the counts encoded in all of b.
-func decode(c *LabelCounts, b []byte) error {
-	rest, err := c.Decode(b)
-	if err == nil && len(rest) > 0 {
-		err = errCounts
-	}
-	return err
 }
 
 // cut assigns labels to parts at random and merges the parts along a random tree, some
@@ -54,7 +38,7 @@ func cut(t *testing.T, r *rand.Rand, labels []string) *LabelCounts {
 		parts = parts[:len(parts)-1]
 		if r.IntN(2) == 0 {
 			back := new(LabelCounts)
-			if err := decode(back, encode(t, last)); err != nil {
+			if err := wire.Unmarshal(back, wire.Marshal(last)); err != nil {
 				t.Fatal(err)
 			}
 			last = back
@@ -86,10 +70,10 @@ func TestLabelCountsDoNotDependOnTheCut(t *testing.T) {
 		"over by forms":   append(sequence(MaxClasses, "%d"), "0.0"),
 	} {
 		whole := collect(labels)
-		want := encode(t, whole)
+		want := wire.Marshal(whole)
 		for range 6 {
 			got := cut(t, r, labels)
-			if !bytes.Equal(encode(t, got), want) {
+			if !bytes.Equal(wire.Marshal(got), want) {
 				t.Errorf("%s: another cut gives different bytes", name)
 			}
 			if !reflect.DeepEqual(got.Summary(), whole.Summary()) {
@@ -173,48 +157,47 @@ func TestTallyEqualsCountOverAllLabels(t *testing.T) {
 
 func TestMergeLeavesItsArgument(t *testing.T) {
 	a, b := collect([]string{"1", "2"}), collect([]string{"2", "3"})
-	before := encode(t, b)
+	before := wire.Marshal(b)
 	a.Merge(b)
 	a.Add([]byte("3"))
-	if !bytes.Equal(encode(t, b), before) {
+	if !bytes.Equal(wire.Marshal(b), before) {
 		t.Error("the merged part changed")
 	}
 }
 
 func TestDamagedLabelCountsAreRefused(t *testing.T) {
 	good := [][]byte{
-		encode(t, collect([]string{"a", "b", "b"})),
-		encode(t, collect([]string{"1", strings.Repeat("z", 300)})),
-		encode(t, new(LabelCounts)),
+		wire.Marshal(collect([]string{"a", "b", "b"})),
+		wire.Marshal(collect([]string{"1", strings.Repeat("z", 300)})),
+		wire.Marshal(new(LabelCounts)),
 	}
 	for _, b := range good {
 		for n := range b {
-			if decode(new(LabelCounts), b[:n]) == nil {
+			if wire.Unmarshal(new(LabelCounts), b[:n]) == nil {
 				t.Errorf("%d of %d bytes accepted", n, len(b))
 			}
 		}
-		if decode(new(LabelCounts), append(slices.Clone(b), 0)) == nil {
+		if wire.Unmarshal(new(LabelCounts), append(slices.Clone(b), 0)) == nil {
 			t.Error("an extra byte accepted")
 		}
 	}
-	swap := encode(t, collect([]string{"a", "b"}))
+	swap := wire.Marshal(collect([]string{"a", "b"}))
 	swap[5], swap[16] = swap[16], swap[5]
-	if decode(new(LabelCounts), swap) == nil {
+	if wire.Unmarshal(new(LabelCounts), swap) == nil {
 		t.Error("labels out of order accepted")
 	}
 }
 
 func FuzzLabelCountsUnmarshalBinary(f *testing.F) {
 	for _, labels := range [][]string{nil, {"a", "b", "b"}, {"1", strings.Repeat("z", 300)}, {"1", "2.0"}} {
-		b, _ := collect(labels).AppendBinary(nil)
-		f.Add(b)
+		f.Add(wire.Marshal(collect(labels)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var c LabelCounts
-		if decode(&c, b) != nil {
+		if wire.Unmarshal(&c, b) != nil {
 			return
 		}
-		if again := encode(t, &c); !bytes.Equal(again, b) {
+		if again := wire.Marshal(&c); !bytes.Equal(again, b) {
 			t.Fatalf("%x decodes and encodes to %x", b, again)
 		}
 		c.Summary()

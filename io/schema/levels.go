@@ -86,10 +86,12 @@ func (l *levels) filter(keep func(e *level) bool) {
 // sorted returns the levels in ascending order of their texts.
 func (l *levels) sorted() []level {
 	s := slices.Clone(l.entries)
-	slices.SortFunc(s, func(a, b level) int {
-		return cmp.Or(bytes.Compare(l.stored(&a), l.stored(&b)), cmp.Compare(a.size, b.size), cmp.Compare(a.hash, b.hash))
-	})
+	slices.SortFunc(s, func(a, b level) int { return l.compare(&a, &b) })
 	return s
+}
+
+func (l *levels) compare(a, b *level) int {
+	return cmp.Or(bytes.Compare(l.stored(a), l.stored(b)), cmp.Compare(a.size, b.size), cmp.Compare(a.hash, b.hash))
 }
 
 // weight is the share of a level in the memory of a survey: about 50 bytes a unit.

@@ -7,19 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // tableOf is a table of fields by record and column.
 type tableOf [][]string
-
-func encoded(t testing.TB, s *Survey) []byte {
-	t.Helper()
-	b, err := s.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // surveyed returns the survey of records.
 func surveyed(records tableOf, rules Rules) *Survey {
@@ -79,7 +72,7 @@ func TestAnyOrderAndCutOfFieldsGivesTheSameBytes(t *testing.T) {
 		for _, rec := range records {
 			addRecord(whole, rec)
 		}
-		want := encoded(t, whole)
+		want := wire.Marshal(whole)
 		if c.limit < 64 && whole.columns[0].zeros == 0 {
 			t.Error("no column has more than its limit")
 		}
@@ -98,18 +91,18 @@ func TestAnyOrderAndCutOfFieldsGivesTheSameBytes(t *testing.T) {
 				parts = parts[:len(parts)-1]
 				if r.IntN(2) == 0 {
 					back := new(Survey)
-					if err := back.UnmarshalBinary(encoded(t, last)); err != nil {
+					if err := wire.Unmarshal(back, wire.Marshal(last)); err != nil {
 						t.Fatal(err)
 					}
 					last = back
 				}
-				before := encoded(t, last)
+				before := wire.Marshal(last)
 				parts[r.IntN(len(parts))].Merge(last)
-				if !bytes.Equal(encoded(t, last), before) {
+				if !bytes.Equal(wire.Marshal(last), before) {
 					t.Fatal("Merge changes what is added")
 				}
 			}
-			if !bytes.Equal(encoded(t, parts[0]), want) {
+			if !bytes.Equal(wire.Marshal(parts[0]), want) {
 				t.Fatalf("%d records with a limit of %d: cut and merged they have another survey", c.n, c.limit)
 			}
 		}
@@ -137,7 +130,7 @@ func TestTheBoundOnAllColumnsIsAFunctionOfTheFields(t *testing.T) {
 	if a.total > maxWeight {
 		t.Errorf("weight of %d, more than %d", a.total, maxWeight)
 	}
-	if !bytes.Equal(encoded(t, a), encoded(t, b)) {
+	if !bytes.Equal(wire.Marshal(a), wire.Marshal(b)) {
 		t.Error("another order gives other bytes")
 	}
 	if c := &a.columns[2]; c.zeros != 0 || len(c.levels.entries) != 50 {
@@ -165,13 +158,13 @@ func TestSteadyStateOfASurveyTakesNoMemory(t *testing.T) {
 }
 
 func TestDamagedSurveysAreRefused(t *testing.T) {
-	good := encoded(t, surveyed(randomRecords(rand.New(rand.NewPCG(3, 3)), 20), Rules{Missing: DefaultMissing}))
+	good := wire.Marshal(surveyed(randomRecords(rand.New(rand.NewPCG(3, 3)), 20), Rules{Missing: DefaultMissing}))
 	for n := range good {
-		if new(Survey).UnmarshalBinary(good[:n]) == nil {
+		if wire.Unmarshal(new(Survey), good[:n]) == nil {
 			t.Fatalf("%d of %d bytes accepted", n, len(good))
 		}
 	}
-	if new(Survey).UnmarshalBinary(append(slices.Clone(good), 0)) == nil {
+	if wire.Unmarshal(new(Survey), append(slices.Clone(good), 0)) == nil {
 		t.Error("a byte too many accepted")
 	}
 }
@@ -183,14 +176,14 @@ func FuzzUnmarshalSurvey(f *testing.F) {
 		for _, rec := range randomRecords(r, 10) {
 			addRecord(s, rec)
 		}
-		f.Add(encoded(f, s))
+		f.Add(wire.Marshal(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Survey
-		if s.UnmarshalBinary(b) != nil {
+		if wire.Unmarshal(&s, b) != nil {
 			return
 		}
-		if again := encoded(t, &s); !bytes.Equal(again, b) {
+		if again := wire.Marshal(&s); !bytes.Equal(again, b) {
 			t.Fatalf("%x decodes and encodes to %x", b, again)
 		}
 		u := NewSurvey(s.Columns(), s.Rules())
@@ -199,7 +192,7 @@ func FuzzUnmarshalSurvey(f *testing.F) {
 			u.Text(nil, i, []byte("text"))
 		}
 		u.Merge(&s)
-		if err := new(Survey).UnmarshalBinary(encoded(t, u)); err != nil {
+		if err := wire.Unmarshal(new(Survey), wire.Marshal(u)); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -99,11 +99,22 @@ func (c *Coder) Counts(fields ...*int64) {
 	}
 }
 
-// Float64 codes a number of 8 bytes.
-func (c *Coder) Float64(v *float64) {
-	n := math.Float64bits(*v)
-	if c.Uint64(&n); c.reading {
-		*v = math.Float64frombits(n)
+// Float64 codes numbers of 8 bytes.
+func (c *Coder) Float64(fields ...*float64) {
+	for _, v := range fields {
+		n := math.Float64bits(*v)
+		if c.Uint64(&n); c.reading {
+			*v = math.Float64frombits(n)
+		}
+	}
+}
+
+// Float32 codes numbers of 4 bytes.
+func (c *Coder) Float32(fields ...*float32) {
+	for _, v := range fields {
+		if n := c.Int(int(math.Float32bits(*v)), math.MaxUint32); c.reading {
+			*v = math.Float32frombits(uint32(n))
+		}
 	}
 }
 
@@ -149,6 +160,22 @@ func (c *Coder) Int(v, most int) int {
 	return int(n)
 }
 
+// Short codes a number of 0 to most in 2 bytes, and returns it.
+func (c *Coder) Short(v, most int) int {
+	b := c.bytes(2)
+	if b == nil {
+		return 0
+	}
+	if !c.reading {
+		binary.LittleEndian.PutUint16(b, uint16(v))
+	}
+	n := int(binary.LittleEndian.Uint16(b))
+	if c.Check(n <= most); c.bad {
+		return 0
+	}
+	return n
+}
+
 // Uvarint codes a number of at most most in as few bytes as it takes, and returns it.
 func (c *Coder) Uvarint(v, most uint64) uint64 {
 	if !c.reading {
@@ -173,6 +200,15 @@ func (c *Coder) Text(v *string, most int) {
 	}
 }
 
+// Raw codes n bytes: v, or what it returns, which shares the memory of the encoding.
+func (c *Coder) Raw(v []byte, n int) []byte {
+	b := c.bytes(n)
+	if !c.reading {
+		copy(b, v)
+	}
+	return b
+}
+
 // Part codes parts with encodings of their own.
 func (c *Coder) Part(parts ...Part) {
 	for _, p := range parts {
@@ -183,23 +219,6 @@ func (c *Coder) Part(parts ...Part) {
 			c.b, err = p.AppendBinary(c.b)
 		}
 		c.Check(err == nil)
-	}
-}
-
-// Whole codes a part whose encoding does not say where it ends, after its length.
-func (c *Coder) Whole(p interface {
-	MarshalBinary() ([]byte, error)
-	UnmarshalBinary([]byte) error
-}) {
-	var data []byte
-	if !c.reading {
-		data, _ = p.MarshalBinary()
-	}
-	n := c.Int(len(data), math.MaxInt32)
-	if b := c.bytes(n); c.reading {
-		c.Check(!c.bad && p.UnmarshalBinary(b) == nil)
-	} else {
-		copy(b, data)
 	}
 }
 
@@ -217,7 +236,11 @@ func Optional[T any](c *Coder, v **T, code func(*T)) {
 
 // Each codes the number of elements of v, and each by code.
 func Each[T any](c *Coder, v *[]T, most int, code func(*T)) {
-	n := c.Int(len(*v), most)
+	Items(c, v, c.Int(len(*v), most), code)
+}
+
+// Items codes the n elements of v, each by code.
+func Items[T any](c *Coder, v *[]T, n int, code func(*T)) {
 	for i := 0; i < n && !c.bad; i++ {
 		if c.reading {
 			*v = append(*v, *new(T)) // not all at once: fewer may follow

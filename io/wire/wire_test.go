@@ -15,9 +15,11 @@ type sum struct {
 	Kind   int
 	Size   int
 	Short  uint64
+	Two    int
 	Name   string
 	Self   own
-	Whole  whole
+	Half   float32
+	Bytes  [3]byte
 	More   *sum
 	None   *sum
 	Parts  []int64
@@ -32,9 +34,13 @@ func (s *sum) Code(c *Coder) {
 	s.Kind = c.Byte(s.Kind, 7)
 	s.Size = c.Int(s.Size, 1000)
 	s.Short = c.Uvarint(s.Short, 300)
+	s.Two = c.Short(s.Two, 1000)
 	c.Text(&s.Name, 5)
 	c.Part(&s.Self)
-	c.Whole(&s.Whole)
+	c.Float32(&s.Half)
+	if raw := c.Raw(s.Bytes[:], 3); c.Reading() {
+		s.Bytes = [3]byte(raw)
+	}
 	Optional(c, &s.More, func(m *sum) { m.Code(c) })
 	Optional(c, &s.None, func(m *sum) { m.Code(c) })
 	Each(c, &s.Parts, 3, func(v *int64) { c.Counts(v) })
@@ -58,12 +64,6 @@ func (o *own) Decode(b []byte) ([]byte, error) {
 	return b[1:], nil
 }
 
-// whole does not.
-type whole string
-
-func (w *whole) MarshalBinary() ([]byte, error) { return []byte(*w), nil }
-func (w *whole) UnmarshalBinary(b []byte) error { *w = whole(b); return nil }
-
 type short struct{}
 
 func (short) Error() string { return "short" }
@@ -74,7 +74,7 @@ func number(n int64) *int64 { return &n }
 
 func filled() *sum {
 	return &sum{
-		Big: math.MaxUint64, Count: 9, Mean: -1.5, Yes: true, Kind: 7, Size: 1000, Short: 300, Name: "sums", Self: 3, Whole: "all of it",
+		Big: math.MaxUint64, Count: 9, Mean: -1.5, Yes: true, Kind: 7, Size: 1000, Short: 300, Two: 999, Name: "sums", Self: 3, Half: 0.5, Bytes: [3]byte{1, 2, 3},
 		More: &sum{ByName: map[string]*int64{}}, Parts: []int64{1, 2}, ByName: map[string]*int64{"a": number(1), "b": number(2)},
 	}
 }

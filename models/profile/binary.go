@@ -1,272 +1,148 @@
 package profile
 
 import (
-	"encoding"
-	"encoding/binary"
-	"errors"
+	"bytes"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-var (
-	_ encoding.BinaryAppender    = (*Sum)(nil)
-	_ encoding.BinaryMarshaler   = (*Sum)(nil)
-	_ encoding.BinaryUnmarshaler = (*Sum)(nil)
-)
-
-// Code codes the sum, as a sum of its own.
-func (s *Sum) Code(c *wire.Coder) { c.Whole(s) }
-
 // version is the first byte of an encoded Sum.
 const version = 1
 
-// Bits that are stored with the size of the sample.
+// Bits that are stored with the size of the sample, in the order of flags.
 const (
 	long  = 1 << 31 // Options.Long
 	typed = 1 << 30 // there are missing values or categories
 	heavy = 1 << 29 // rows have weights
 	multi = 1 << 28 // rows have several targets
 	twice = 1 << 27 // rows of the sample have copies
-)
 
-const headerSize = 1 + 4 + 8 + 4 + 8
+	allBits = long | typed | heavy | multi | twice
+)
 
 // maxRows is the largest number of rows that is accepted: with it the number of values,
 // rows times columns, is far from overflow.
 const maxRows = 1 << 40
 
-var (
-	errDamaged = errors.New("profile: damaged encoding")
-	errVersion = errors.New("profile: encoded by another version of the program; use one version on all workers")
-)
-
-// AppendBinary appends the sum to b: a header (version, size of the sample,
-// rows, columns, largest squared norm), the columns, missing values and counts of categories if
-// there are any, the weights and the ranges of several targets likewise, the sample, with the copies
-// of each row if any has several, and the labels.
-// Sums of the same rows have equal encodings. The error is always nil.
-func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
-	le := binary.LittleEndian
-	b = append(b, version)
-	size := uint32(s.opts.Sample)
-	if s.opts.Long {
-		size |= long
+// Code codes a header (version, size of the sample, rows, columns, largest squared norm), the columns,
+// missing values and counts of categories if there are any, the weights and the ranges of several targets
+// likewise, the sample, and the labels. Sums of the same rows have equal encodings, which are part of
+// fingerprints. It allocates at most 184 bytes for each byte that it reads.
+func (s *Sum) Code(c *wire.Coder) {
+	c.Check(c.Byte(version, 255) == version)
+	bits := s.opts.Sample
+	for i, is := range []bool{s.opts.Long, s.typed(), s.weights.any(), len(s.targets) > 0, s.sample.repeats()} {
+		if is {
+			bits |= long >> i
+		}
 	}
-	withTypes := s.typed()
-	if withTypes {
-		size |= typed
+	bits = c.Int(bits, math.MaxUint32)
+	s.opts = Options{Sample: bits &^ allBits, Long: bits&long != 0}
+	c.Counts(&s.rows)
+	dim := c.Int(len(s.columns), rows.MaxDim)
+	c.Float64(&s.norm2)
+	c.Check(s.opts.Sample >= 1 && s.opts.Sample <= maxSample && s.rows <= maxRows && (s.rows > 0 || dim == 0) &&
+		s.norm2 >= 0 && !math.IsInf(s.norm2, 0) && !math.Signbit(s.norm2) && dim <= c.Left()) // a byte or more each
+	if c.Reading() {
+		s.columns = make([]column, dim)
 	}
-	if s.weights.any() {
-		size |= heavy
-	}
-	if len(s.targets) > 0 {
-		size |= multi
-	}
-	repeats := s.sample.repeats()
-	if repeats {
-		size |= twice
-	}
-	b = le.AppendUint32(b, size)
-	b = le.AppendUint64(b, uint64(s.rows))
-	b = le.AppendUint32(b, uint32(len(s.columns)))
-	b = le.AppendUint64(b, math.Float64bits(s.norm2))
 	for j := range s.columns {
-		b = s.columns[j].append(b)
+		s.columns[j].code(c, s.rows)
 	}
-	if withTypes {
-		b = s.appendTyped(b)
+	if bits&typed != 0 {
+		s.codeTyped(c)
 	}
-	if s.weights.any() {
-		b = s.weights.append(b, len(s.columns))
+	if bits&heavy != 0 {
+		s.weights.code(c, dim)
 	}
-	if len(s.targets) > 0 {
-		b = binary.AppendUvarint(b, uint64(len(s.targets)))
-		for _, r := range s.targets {
-			b = le.AppendUint64(b, math.Float64bits(r.Min))
-			b = le.AppendUint64(b, math.Float64bits(r.Max))
-		}
+	if bits&multi != 0 {
+		wire.Items(c, &s.targets, int(c.Uvarint(uint64(len(s.targets)), rows.MaxDim)), func(r *Range) {
+			c.Float64(&r.Min, &r.Max)
+			c.Check(rows.Finite(float32(r.Min)) && rows.Finite(float32(r.Max)) && r.Min <= r.Max)
+		})
+		c.Check(len(s.targets) > 1 && s.rows > 0)
 	}
-	b = binary.AppendUvarint(b, uint64(len(s.sample.rows)))
-	for _, r := range s.sample.rows {
-		b = le.AppendUint64(b, r.hash)
-		b = binary.AppendUvarint(b, uint64(len(r.content)))
-		b = append(b, r.content...)
-		if repeats {
-			b = binary.AppendUvarint(b, uint64(r.copies))
-		}
-	}
-	return s.labels.AppendBinary(b)
+	s.codeSample(c, bits&twice != 0)
+	s.labels.Code(c)
 }
 
-// append writes the number of nonzero values, and if there are any their range and sums.
-func (c *column) append(b []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(c.nonzero))
-	if c.nonzero > 0 {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(c.min))
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(c.max))
-		b, _ = c.sum.AppendBinary(b)
-		b, _ = c.squares.AppendBinary(b)
+// code codes the number of nonzero values in a column of n rows, and if there are any their range and
+// sums.
+func (c *column) code(w *wire.Coder, n int64) {
+	c.nonzero = int64(w.Uvarint(uint64(c.nonzero), uint64(n)))
+	if c.nonzero == 0 {
+		return
 	}
-	return b
+	w.Float32(&c.min, &c.max)
+	w.Part(&c.sum, &c.squares)
+	w.Check(c.min != 0 && c.max != 0 && c.min <= c.max && rows.Finite(c.min) && rows.Finite(c.max) && c.squares.Sign() > 0)
 }
 
-// MarshalBinary is AppendBinary to a new slice.
-func (s *Sum) MarshalBinary() ([]byte, error) {
-	// The sample may be large, so it is not copied as the slice grows.
-	n := headerSize + 64*len(s.columns)
-	for _, r := range s.sample.rows {
-		n += 8 + binary.MaxVarintLen64 + len(r.content)
+// codeTyped codes the missing values of each column, then the number of categories' columns and for each
+// the number of its values and their counts.
+func (s *Sum) codeTyped(c *wire.Coder) {
+	for j := range s.columns {
+		column := &s.columns[j]
+		column.missing = int64(c.Uvarint(uint64(column.missing), uint64(s.rows-column.nonzero)))
 	}
-	return s.AppendBinary(make([]byte, 0, n))
+	j := 0
+	wire.Items(c, &s.counts, int(c.Uvarint(uint64(len(s.counts)), rows.MaxDim)), func(counts *[]int64) {
+		left, numbers := s.rows, int64(0)
+		if j < len(s.columns) {
+			left, numbers = left-s.columns[j].missing, s.columns[j].nonzero
+		}
+		wire.Items(c, counts, int(c.Uvarint(uint64(len(*counts)), maxValues)), func(n *int64) {
+			*n = int64(c.Uvarint(uint64(*n), uint64(left)))
+			left -= *n
+		})
+		c.Check(len(*counts) == 0 || left == 0 && numbers == 0)
+		j++
+	})
+	c.Check((j == 0 || s.rows == 0 || j == len(s.columns)) && s.typed())
 }
 
-// UnmarshalBinary sets s to the sum encoded in b, and fails unless it uses all of b. It
-// allocates at most 184 bytes for each byte of b.
-func (s *Sum) UnmarshalBinary(b []byte) error {
-	if len(b) > 0 && b[0] != version {
-		return errVersion
-	}
-	if len(b) < headerSize {
-		return errDamaged
-	}
-	le := binary.LittleEndian
-	t := Sum{
-		opts: Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed | heavy | multi | twice)),
-			Long: le.Uint32(b[1:])&long != 0},
-		rows:  int64(le.Uint64(b[5:])),
-		norm2: math.Float64frombits(le.Uint64(b[17:])),
-	}
-	withTypes := le.Uint32(b[1:])&typed != 0
-	dim := int(le.Uint32(b[13:]))
-	header, b := b[:headerSize], b[headerSize:]
-	switch {
-	case t.opts.Sample < 1 || t.opts.Sample > maxSample,
-		t.rows < 0 || t.rows > maxRows,
-		dim > rows.MaxDim || dim > len(b), // a column takes at least a byte
-		t.rows == 0 && dim > 0,
-		!(t.norm2 >= 0) || math.IsInf(t.norm2, 0) || math.Signbit(t.norm2):
-		return errDamaged
-	}
-	t.columns = make([]column, dim)
-	for j := range t.columns {
-		var ok bool
-		if b, ok = t.columns[j].decode(b, t.rows); !ok {
-			return errDamaged
+// code codes the weights, also of missing values, a sum for each column.
+func (w *weighted) code(c *wire.Coder, columns int) {
+	w.rows.Code(c)
+	c.Part(&w.total)
+	c.Check(w.any())
+	for j := range columns {
+		var sum exact.Sum
+		if j < len(w.missing) {
+			sum = w.missing[j]
+		}
+		c.Part(&sum)
+		c.Check(sum.Sign() >= 0)
+		if c.Reading() && !sum.IsZero() {
+			w.grow(j)
+			w.missing[j] = sum
 		}
 	}
-	if withTypes {
-		var ok bool
-		if b, ok = t.decodeTyped(b); !ok {
-			return errDamaged
-		}
-	}
-	if le.Uint32(header[1:])&heavy != 0 {
-		var ok bool
-		if b, ok = t.weights.decode(b, dim); !ok {
-			return errDamaged
-		}
-	}
-	if le.Uint32(header[1:])&multi != 0 {
-		var ok bool
-		if b, ok = t.decodeTargets(b); !ok {
-			return errDamaged
-		}
-	}
-	b, ok := t.decodeSample(b, le.Uint32(header[1:])&twice != 0)
-	if !ok {
-		return errDamaged
-	}
-	if b, err := t.labels.Decode(b); err != nil || len(b) > 0 {
-		return errDamaged
-	}
-	*s = t
-	return nil
 }
 
-// decode reads a column of so many rows.
-func (c *column) decode(b []byte, n int64) (rest []byte, ok bool) {
-	nonzero, b, ok := uvarint(b)
-	if !ok || nonzero > uint64(n) {
-		return nil, false
-	}
-	if nonzero == 0 {
-		return b, true
-	}
-	if len(b) < 8 {
-		return nil, false
-	}
-	c.nonzero = int64(nonzero)
-	c.min = math.Float32frombits(binary.LittleEndian.Uint32(b))
-	c.max = math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))
-	b, err := c.sum.Decode(b[8:])
-	if err != nil {
-		return nil, false
-	}
-	if b, err = c.squares.Decode(b); err != nil {
-		return nil, false
-	}
-	ok = c.min != 0 && c.max != 0 && c.min <= c.max &&
-		rows.Finite(c.min) && rows.Finite(c.max) && c.squares.Sign() > 0
-	return b, ok
-}
-
-// decodeTargets reads the ranges of several targets.
-func (s *Sum) decodeTargets(b []byte) (rest []byte, ok bool) {
-	n, b, ok := uvarint(b)
-	if !ok || n < 2 || n > uint64(len(b)/16) || s.rows == 0 {
-		return nil, false
-	}
-	s.targets = make([]Range, n)
-	for c := range s.targets {
-		r := &s.targets[c]
-		r.Min, r.Max = math.Float64frombits(binary.LittleEndian.Uint64(b)),
-			math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
-		if !rows.Finite(float32(r.Min)) || !rows.Finite(float32(r.Max)) || !(r.Min <= r.Max) {
-			return nil, false
-		}
-		b = b[16:]
-	}
-	return b, true
-}
-
-func (s *Sum) decodeSample(b []byte, repeats bool) (rest []byte, ok bool) {
-	n, b, ok := uvarint(b)
-	if !ok || n > uint64(s.sampleSize()) || n > uint64(s.rows) || n > uint64(len(b)/9) || n == 0 && s.rows > 0 {
-		return nil, false
-	}
-	if n > 0 {
-		s.sample.rows = make([]sampled, n)
-	}
+// codeSample codes the rows of the sample, with the copies of each if any has several.
+func (s *Sum) codeSample(c *wire.Coder, repeats bool) {
 	row := make([]float32, len(s.columns))
-	for i := range s.sample.rows {
-		if len(b) < 8 {
-			return nil, false
-		}
-		r := &s.sample.rows[i]
-		r.hash = binary.LittleEndian.Uint64(b)
-		size, rest, ok := uvarint(b[8:])
-		if !ok || size > uint64(len(rest)) {
-			return nil, false
-		}
-		// Copy the content, because b may be the caller's buffer.
-		r.content = append(make([]byte, 0, size), rest[:size]...)
-		b, r.copies = rest[size:], 1
+	wire.Items(c, &s.sample.rows, int(c.Uvarint(uint64(len(s.sample.rows)), maxSample)), func(r *sampled) {
+		c.Uint64(&r.hash)
+		content := c.Raw(r.content, int(c.Uvarint(uint64(len(r.content)), math.MaxInt32)))
+		copies := uint64(1)
 		if repeats {
-			n, rest, ok := uvarint(b)
-			if !ok || n < 1 || n > uint64(s.rows) {
-				return nil, false
-			}
-			r.copies, b = int64(n), rest
+			copies = c.Uvarint(uint64(r.copies), uint64(s.rows))
 		}
-		if i > 0 && compareSampled(s.sample.rows[i-1], *r) >= 0 {
-			return nil, false
+		if !c.Reading() {
+			return
+		}
+		r.content, r.copies = bytes.Clone(content), int64(copies) // the encoding may be the caller's buffer
+		if all := s.sample.rows; len(all) > 1 {
+			c.Check(compareSampled(all[len(all)-2], *r) < 0)
 		}
 		clear(row)
-		if !readContent(row, r.content) {
-			return nil, false
-		}
-	}
-	return b, repeats == s.sample.repeats()
+		c.Check(copies > 0 && readContent(row, r.content))
+	})
+	n := len(s.sample.rows)
+	c.Check(n <= s.sampleSize() && int64(n) <= s.rows && (n > 0 || s.rows == 0) && repeats == s.sample.repeats())
 }

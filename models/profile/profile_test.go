@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 const seed = 42
@@ -75,11 +76,7 @@ func add(s *Sum, rws [][]float32) {
 
 func encode(t testing.TB, s *Sum) []byte {
 	t.Helper()
-	b, err := s.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return wire.Marshal(s)
 }
 
 // collect adds the table in one order, in blocks of 100.
@@ -118,7 +115,7 @@ func cut(t *testing.T, r *rand.Rand, opts Options, tab table) *Sum {
 		parts = parts[:len(parts)-1]
 		if r.IntN(2) == 0 {
 			back := new(Sum)
-			if err := back.UnmarshalBinary(encode(t, last)); err != nil {
+			if err := wire.Unmarshal(back, encode(t, last)); err != nil {
 				t.Fatal(err)
 			}
 			last = back

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
@@ -85,73 +84,4 @@ func (s *Sum) mergeCounts(t *Sum) {
 // typed reports whether the encoding has more than plain numbers without missing values.
 func (s *Sum) typed() bool {
 	return s.counts != nil || slices.ContainsFunc(s.columns, func(c column) bool { return c.missing > 0 })
-}
-
-// appendTyped writes the missing values of each column, then the number of categories' columns
-// and for each the number of its values and their counts.
-func (s *Sum) appendTyped(b []byte) []byte {
-	for j := range s.columns {
-		b = binary.AppendUvarint(b, uint64(s.columns[j].missing))
-	}
-	b = binary.AppendUvarint(b, uint64(len(s.counts)))
-	for _, counts := range s.counts {
-		b = binary.AppendUvarint(b, uint64(len(counts)))
-		for _, n := range counts {
-			b = binary.AppendUvarint(b, uint64(n))
-		}
-	}
-	return b
-}
-
-// decodeTyped reads what appendTyped has written.
-func (s *Sum) decodeTyped(b []byte) (rest []byte, ok bool) {
-	for j := range s.columns {
-		c := &s.columns[j]
-		n, rest, ok := uvarint(b)
-		if !ok || n > uint64(s.rows-c.nonzero) {
-			return nil, false
-		}
-		c.missing, b = int64(n), rest
-	}
-	n, b, ok := uvarint(b)
-	if !ok || n > uint64(len(b)) || n > rows.MaxDim || n > 0 && s.rows > 0 && n != uint64(len(s.columns)) {
-		return nil, false
-	}
-	if n > 0 {
-		s.counts = make([][]int64, n)
-	}
-	for j := range s.counts {
-		if b, ok = s.decodeCounts(b, j); !ok {
-			return nil, false
-		}
-	}
-	return b, s.typed()
-}
-
-// decodeCounts reads the counts of column j.
-func (s *Sum) decodeCounts(b []byte, j int) (rest []byte, ok bool) {
-	n, b, ok := uvarint(b)
-	if !ok || n > uint64(len(b)) || n > maxValues {
-		return nil, false
-	}
-	if n == 0 {
-		return b, true
-	}
-	left := s.rows
-	if len(s.columns) > 0 {
-		left -= s.columns[j].missing
-		if s.columns[j].nonzero > 0 {
-			return nil, false
-		}
-	}
-	s.counts[j] = make([]int64, n)
-	for level := range s.counts[j] {
-		var v uint64
-		if v, b, ok = uvarint(b); !ok || v > uint64(left) {
-			return nil, false
-		}
-		s.counts[j][level] = int64(v)
-		left -= int64(v)
-	}
-	return b, left == 0
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 var nan = float32(math.NaN())
@@ -104,7 +106,7 @@ func TestAnyOrderAndCutOfTablesGivesTheSameBytes(t *testing.T) {
 		half := len(rws) / 2
 		parts := collectTable(rws[:half])
 		back := new(Sum)
-		if err := back.UnmarshalBinary(encode(t, collectTable(rws[half:]))); err != nil {
+		if err := wire.Unmarshal(back, encode(t, collectTable(rws[half:]))); err != nil {
 			t.Fatal(err)
 		}
 		parts.Merge(back)
@@ -145,7 +147,7 @@ func TestContradictionsOfTablesAreRefused(t *testing.T) {
 		s := NewTable(Options{Sample: 3}, []int{0, 4})
 		add(s, [][]float32{{1, 2}, {nan, 3}})
 		change(s)
-		if err := new(Sum).UnmarshalBinary(encode(t, s)); (err == nil) != (name == "none") {
+		if err := wire.Unmarshal(new(Sum), encode(t, s)); (err == nil) != (name == "none") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -153,7 +155,7 @@ func TestContradictionsOfTablesAreRefused(t *testing.T) {
 	add(s, [][]float32{{1, 2}, {nan, 3}})
 	good := encode(t, s)
 	for n := range good {
-		if new(Sum).UnmarshalBinary(good[:n]) == nil {
+		if wire.Unmarshal(new(Sum), good[:n]) == nil {
 			t.Errorf("%d of %d bytes accepted", n, len(good))
 		}
 	}

@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 
@@ -114,53 +112,15 @@ func (w *Weights) Mean() float64 {
 	return w.Sum / float64(w.Rows)
 }
 
-var errDamagedWeights = errors.New("weight: damaged encoding")
-
-// AppendBinary appends the sum to b. Sums of equal weights have equal encodings. The error
-// is always nil.
-func (s *WeightSum) AppendBinary(b []byte) ([]byte, error) {
-	le := binary.LittleEndian
-	b = le.AppendUint64(b, uint64(s.rows))
-	if s.rows == 0 {
-		return b, nil
+// Code codes the sum. Sums of equal weights have equal encodings.
+func (s *WeightSum) Code(c *wire.Coder) {
+	if c.Counts(&s.rows); s.rows == 0 {
+		return
 	}
-	b = le.AppendUint32(b, math.Float32bits(s.min))
-	b = le.AppendUint32(b, math.Float32bits(s.max))
-	b = le.AppendUint32(b, uint32(s.odd))
-	b = le.AppendUint32(b, uint32(int32(s.exp)))
-	b, _ = s.total.AppendBinary(b)
-	return s.squares.AppendBinary(b)
-}
-
-// Code codes the sum, as a sum of its own.
-func (s *WeightSum) Code(c *wire.Coder) { c.Part(s) }
-
-// Decode sets s to the sum encoded at the start of b and returns the bytes after it.
-func (s *WeightSum) Decode(b []byte) (rest []byte, err error) {
-	le := binary.LittleEndian
-	if len(b) < 8 {
-		return nil, errDamagedWeights
-	}
-	t := WeightSum{rows: int64(le.Uint64(b))}
-	if b = b[8:]; t.rows != 0 {
-		if len(b) < 16 {
-			return nil, errDamagedWeights
-		}
-		t.min, t.max = math.Float32frombits(le.Uint32(b)), math.Float32frombits(le.Uint32(b[4:]))
-		t.odd, t.exp = uint64(le.Uint32(b[8:])), int(int32(le.Uint32(b[12:])))
-		if b, err = t.total.Decode(b[16:]); err != nil {
-			return nil, errDamagedWeights
-		}
-		if b, err = t.squares.Decode(b); err != nil {
-			return nil, errDamagedWeights
-		}
-		valid := t.rows > 0 && t.rows < 1<<40 && t.min > 0 && t.min <= t.max && t.min >= rows.LeastWeight &&
-			t.max <= rows.MostWeight &&
-			t.odd&1 == 1 && t.odd < 1<<24 && t.exp >= -84 && t.exp <= 60 && t.total.Sign() > 0 && t.squares.Sign() > 0
-		if !valid {
-			return nil, errDamagedWeights
-		}
-	}
-	*s = t
-	return b, nil
+	c.Float32(&s.min, &s.max)
+	s.odd = uint64(c.Int(int(s.odd), 1<<24))
+	s.exp = int(int32(c.Int(int(uint32(s.exp)), math.MaxUint32)))
+	c.Part(&s.total, &s.squares)
+	c.Check(s.rows < maxRows && s.min <= s.max && s.min >= rows.LeastWeight && s.max <= rows.MostWeight &&
+		s.odd&1 == 1 && s.exp >= -84 && s.exp <= 60 && s.total.Sign() > 0 && s.squares.Sign() > 0)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // weighedBlocks returns rows with missing values, labels and weights up to 5, some of them 0, and the same
@@ -81,20 +82,20 @@ func TestMomentsOfWholeWeightsMatchRepeatedRows(t *testing.T) {
 	add(other, 0, 333)
 	add(other, 333, 500)
 	parts.Merge(other)
-	data, _ := whole.MarshalBinary()
-	cut, _ := parts.MarshalBinary()
+	data := encode(t, whole)
+	cut := encode(t, parts)
 	if !bytes.Equal(data, cut) {
 		t.Error("another cut has another encoding")
 	}
 	var back Sum
-	if err := back.UnmarshalBinary(data); err != nil {
+	if err := wire.Unmarshal(&back, data); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(back.Result(), got) {
 		t.Error("the encoding does not give the profile back")
 	}
 	for n := range data {
-		if new(Sum).UnmarshalBinary(data[:n]) == nil {
+		if wire.Unmarshal(new(Sum), data[:n]) == nil {
 			t.Fatalf("the first %d of %d bytes are accepted", n, len(data))
 		}
 	}

@@ -108,6 +108,6 @@ func (c *ClassScores) Code(w *wire.Coder) {
 	c.Ranking.Code(w)
 	codeSlices(w, &c.Slices)
 	wire.Each(w, &c.Groups, 1, func(of *paired.Sum) { of.Code(w) })
-	w.Part(&c.Unseen)
+	c.Unseen.Code(w)
 	wire.Optional(w, &c.Probabilities, func(r *score.Reliability) { r.Code(w) })
 }

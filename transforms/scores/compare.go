@@ -67,7 +67,8 @@ func (c *Compared) Merge(d *Compared) {
 func (c *Compared) Code(w *wire.Coder) {
 	c.Sum.Code(w)
 	wire.Each(w, &c.Slices, math.MaxUint8, func(s *paired.Slices) { s.Code(w) })
-	w.Part(&c.Champion, &c.Challenger)
+	c.Champion.Code(w)
+	c.Challenger.Code(w)
 }
 
 // MaxCompared is the largest number of columns of Compare.Slices.

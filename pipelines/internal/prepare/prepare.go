@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -316,9 +317,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
 	p = &Profiled{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys}
-	if p.Encoded, err = p.Sum.MarshalBinary(); err != nil {
-		return nil, numbers, err
-	}
+	p.Encoded = wire.Marshal(&p.Sum)
 	p.Counts, err = job.Count(d, reports, maxBad)
 	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // otherwise it says what is wrong with the rows
 		if unnamed := job.AllNamed(ctx, d, reports); unnamed != nil {
