@@ -23,7 +23,6 @@ var large = map[string]int{
 	"io/dataset":                  4450,
 	"io/schema":                   4500,
 	"models":                      2700,
-	"models/profile":              2700,
 	"models/ridge":                3050,
 	"models/score":                3450,
 	"models/search":               2900,
