@@ -43,7 +43,7 @@ func npyFiles(columns []Column) []File {
 			suffix = "-" + col.Name + ".npy"
 		}
 		files[c] = File{Suffix: suffix, New: func(w io.Writer) Writer {
-			return &oneBlock{write: func(b *Block) error { return writeColumn(w, col, b.N, b.Values[c]) }}
+			return &oneBlock{write: func(b *Block) error { return writeNPY(w, col, b.N, b.Values[c]) }}
 		}}
 	}
 	return files
@@ -57,51 +57,44 @@ func shape(c Column, n int) []int {
 	return []int{n}
 }
 
-func writeColumn(w io.Writer, c Column, n int, values any) error {
+// tensor returns the array of a column.
+func tensor(c Column, n int, values any) (safetensors.Tensor, error) {
 	switch v := values.(type) {
 	case []float32:
-		return writeNPY(w, v, shape(c, n))
+		return safetensors.Of(c.Name, v, shape(c, n)...), nil
 	case []float64:
-		return writeNPY(w, v, shape(c, n))
+		return safetensors.Of(c.Name, v, shape(c, n)...), nil
 	case []int32:
-		return writeNPY(w, v, shape(c, n))
+		return safetensors.Of(c.Name, v, shape(c, n)...), nil
 	case []uint64:
-		return writeNPY(w, v, shape(c, n))
+		return safetensors.Of(c.Name, v, shape(c, n)...), nil
 	}
-	return fmt.Errorf("export: npy: column %s of %T", c.Name, values)
+	return safetensors.Tensor{}, fmt.Errorf("column %s of %T", c.Name, values)
 }
 
-func writeNPY[T safetensors.Number](w io.Writer, v []T, shape []int) error {
-	out, err := safetensors.NewNPYWriter[T](w, shape...)
+func writeNPY(w io.Writer, c Column, n int, values any) error {
+	t, err := tensor(c, n, values)
 	if err != nil {
-		return err
+		return fmt.Errorf("export: npy: %w", err)
 	}
-	if err := out.Write(v); err != nil {
-		return err
-	}
-	return out.Close()
+	return safetensors.WriteNPY(w, t)
 }
 
 // writeTensors writes a tensor for each column. Levels are float64, as other labels are.
 func writeTensors(w io.Writer, columns []Column, b *Block) error {
-	var tensors []safetensors.Tensor
+	tensors := make([]safetensors.Tensor, len(columns))
 	for c, col := range columns {
-		shape := shape(col, b.N)
-		switch v := b.Values[c].(type) {
-		case []float32:
-			tensors = append(tensors, safetensors.Of(col.Name, v, shape...))
-		case []float64:
-			tensors = append(tensors, safetensors.Of(col.Name, v, shape...))
-		case []int32:
-			numbers := make([]float64, len(v))
-			for i, level := range v {
+		values := b.Values[c]
+		if levels, ok := values.([]int32); ok {
+			numbers := make([]float64, len(levels))
+			for i, level := range levels {
 				numbers[i] = float64(level)
 			}
-			tensors = append(tensors, safetensors.Of(col.Name, numbers, shape...))
-		case []uint64:
-			tensors = append(tensors, safetensors.Of(col.Name, v, shape...))
-		default:
-			return fmt.Errorf("export: safetensors: column %s of %T", col.Name, v)
+			values = numbers
+		}
+		var err error
+		if tensors[c], err = tensor(col, b.N, values); err != nil {
+			return fmt.Errorf("export: safetensors: %w", err)
 		}
 	}
 	return safetensors.Write(w, nil, tensors)

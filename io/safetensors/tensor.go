@@ -8,8 +8,7 @@
 // little-endian, and without holes. The format is described at
 // https://github.com/huggingface/safetensors.
 //
-// The package also writes and reads NPY, the array format of NumPy, in its version 1.0, of float32,
-// float64, int32 and uint64 numbers in row-major order. That format is described at
+// The package also writes NPY, the array format of NumPy, in its version 1.0. That format is described at
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 package safetensors
 

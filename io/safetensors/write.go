@@ -43,20 +43,25 @@ func Write(w io.Writer, meta map[string]string, tensors []Tensor) error {
 	if _, err := w.Write(head); err != nil {
 		return fmt.Errorf("safetensors: header: %w", err)
 	}
-	buf := make([]byte, 0, chunkBytes)
 	for _, t := range tensors {
-		bits, _ := t.dtype.bits()
-		step := chunkBytes / (bits / 8)
-		for lo := 0; lo < t.n; lo += step {
-			if buf, err = binary.Append(buf[:0], binary.LittleEndian, t.slice(lo, min(lo+step, t.n))); err != nil {
-				return fmt.Errorf("safetensors: tensor %.60q: %w", t.name, err)
-			}
-			if _, err := w.Write(buf); err != nil {
-				return fmt.Errorf("safetensors: tensor %.60q: %w", t.name, err)
-			}
+		if err := t.write(w); err != nil {
+			return fmt.Errorf("safetensors: tensor %.60q: %w", t.name, err)
 		}
 	}
 	return nil
+}
+
+// write writes the numbers.
+func (t *Tensor) write(w io.Writer) (err error) {
+	bits, _ := t.dtype.bits()
+	step := chunkBytes / (bits / 8)
+	buf := make([]byte, 0, min(chunkBytes, t.n*bits/8))
+	for lo := 0; lo < t.n && err == nil; lo += step {
+		if buf, err = binary.Append(buf[:0], binary.LittleEndian, t.slice(lo, min(lo+step, t.n))); err == nil {
+			_, err = w.Write(buf)
+		}
+	}
+	return err
 }
 
 // header returns the length and the header, for tensors whose data follow one

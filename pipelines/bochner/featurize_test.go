@@ -1,10 +1,12 @@
 package main
 
 import (
+	le "encoding/binary"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,15 +32,17 @@ func manifestOf(t *testing.T, dir string) (a about) {
 }
 
 // arrays returns the numbers of all files of that place in the parts.
-func arrays[T safetensors.Number](t *testing.T, dir string, place int) (all []T) {
+func arrays[T safetensors.Value](t *testing.T, dir string, place int) (all []T) {
 	t.Helper()
 	for _, part := range manifestOf(t, dir).Parts {
-		h, v, err := safetensors.ReadNPY[T]([]byte(read(t, dir, part.Names[place])))
-		if err != nil {
-			t.Fatal(err)
+		file := []byte(read(t, dir, part.Names[place]))
+		_, shape, found := strings.Cut(string(file[:128]), "'shape': (")
+		if shape, _, _ = strings.Cut(shape, ","); !found || shape != strconv.Itoa(part.Rows) {
+			t.Errorf("%s has %s rows, the manifest says %d", part.Names[place], shape, part.Rows)
 		}
-		if h.Shape[0] != part.Rows {
-			t.Errorf("%s has %d rows, the manifest says %d", part.Names[place], h.Shape[0], part.Rows)
+		v := make([]T, (len(file)-128)/le.Size(*new(T)))
+		if _, err := le.Decode(file[128:], le.LittleEndian, v); err != nil {
+			t.Fatal(err)
 		}
 		all = append(all, v...)
 	}
