@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strconv"
 	"strings"
@@ -120,7 +121,7 @@ func existingBuckets(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		_, err := storage.Exists(ctx, place)
 		cancel()
-		if _, answered := errors.AsType[*storage.Reason](err); answered {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return exit.Usage("--%s: %w", name, err)
 		}
 		if err != nil {

@@ -688,14 +688,14 @@ func TestOfTwoRunsOneIsTold(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	s := newShop(t)
 	for want, change := range map[string]func(*RetrainOptions){
-		"is not a day":            func(o *RetrainOptions) { o.Day = "yesterday" },
-		"no directory of models":  func(o *RetrainOptions) { o.Models = "" },
-		"different directories":   func(o *RetrainOptions) { o.Sums = o.Models + "/sums" },
-		"a window of -1":          func(o *RetrainOptions) { o.Window = -1 },
-		"bounds of drift":         func(o *RetrainOptions) { o.MaxDrift = -1 },
-		"contain DD once (has it 0 times)":          func(o *RetrainOptions) { o.Data = "data/YYYY/MM" },
-		"write it as 2026-11-20":  func(o *RetrainOptions) { o.Day = "20.11.2026" },
-		"must be in different di": func(o *RetrainOptions) { o.Sums = "/shop" },
+		"is not a day":                     func(o *RetrainOptions) { o.Day = "yesterday" },
+		"no directory of models":           func(o *RetrainOptions) { o.Models = "" },
+		"different directories":            func(o *RetrainOptions) { o.Sums = o.Models + "/sums" },
+		"a window of -1":                   func(o *RetrainOptions) { o.Window = -1 },
+		"bounds of drift":                  func(o *RetrainOptions) { o.MaxDrift = -1 },
+		"contain DD once (has it 0 times)": func(o *RetrainOptions) { o.Data = "data/YYYY/MM" },
+		"write it as 2026-11-20":           func(o *RetrainOptions) { o.Day = "20.11.2026" },
+		"must be in different di":          func(o *RetrainOptions) { o.Sums = "/shop" },
 	} {
 		o := s.o
 		o.Day = date(1)
