@@ -98,7 +98,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 
 func (o EmbedOptions) validate() error {
 	if o.Model == "" {
-		return exit.Usage("no model directory: name one with --model")
+		return exit.Usage("--model is missing: name the directory to create")
 	}
 	if err := o.Training.Validate(); err != nil {
 		return &exit.UsageError{Err: err}

@@ -135,7 +135,7 @@ func (p *Part) digest() string {
 func decodePart(data []byte) (*Part, error) {
 	p := new(Part)
 	if err := json.Unmarshal(data, p); err != nil || p.Kind != Kind {
-		return nil, errors.New("is not a directory of sums, as bochner sum makes them")
+		return nil, errors.New("is not a directory that bochner sum created")
 	}
 	if p.Format < 1 || p.Format > Format {
 		return nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", p.Format, Format)

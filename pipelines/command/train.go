@@ -20,7 +20,7 @@ import (
 func trainCommand() *cobra.Command {
 	var o struct {
 		pipelines.TrainOptions
-		Plan    bool `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on the memory that training uses, and exit."`
+		Plan    bool `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on training memory, and exit."`
 		Timings bool `flag:"timings" group:"Job" help:"Print the time of each stage."`
 	}
 	flags := newTrainingFlags(&o.TrainOptions)

@@ -21,7 +21,7 @@ import (
 
 // Engine says where and how pipelines run. It changes no result.
 type Engine struct {
-	Runner  string `flag:"runner,common" default:"direct" placeholder:"NAME" help:"Beam runner: direct (this process), universal and flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner."`
+	Runner  string `flag:"runner,common" default:"direct" placeholder:"NAME" help:"Apache Beam runner: direct (this process), universal or flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner."`
 	Lanes   int    `flag:"lanes" help:"Number of parallel readers; 0 chooses for the runner. Does not change results."`
 	Threads int    `flag:"threads" help:"Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not change results."`
 	Verbose bool   `flag:"verbose" help:"Print the log of Beam."`

@@ -47,7 +47,7 @@ func (dataflow) Validate(engine.Engine) error {
 	project, region := *gcpopts.Project, *gcpopts.Region
 	switch zone := zoneName.FindStringSubmatch(region); {
 	case project == "":
-		return exit.Usage("--runner dataflow: no project: give the id of a Google Cloud project with --project")
+		return exit.Usage("--runner dataflow needs --project, the id of a Google Cloud project")
 	case !projectName.MatchString(project):
 		return exit.Usage("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and hyphens", project)
 	case region == "":

@@ -22,7 +22,7 @@ import (
 type InspectOptions struct {
 	Data           dataset.Options `group:"Data"`
 	Types          prepare.Types   `group:"Columns of tables"`
-	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// WriteSchema is the schema file to create, for formats with columns; "" for none.
 	WriteSchema string      `flag:"write_schema,common" group:"Columns of tables" placeholder:"FILE" help:"File to create with the role, type and levels of each column, for --schema."`
 	Job         job.Options `group:"Job"`

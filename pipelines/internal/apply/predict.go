@@ -22,7 +22,7 @@ import (
 
 // PredictOptions says which model to apply to which data.
 type PredictOptions struct {
-	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see the command models)."`
+	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
 	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; or - for standard output."`
 	// Join, with Out "", is where the predictions go as one file, once all of them are made. The runner must
@@ -30,18 +30,18 @@ type PredictOptions struct {
 	Join   io.Writer
 	Format string `flag:"out_format,common" group:"Model and output" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
 	Scores bool   `flag:"scores,common" group:"Model and output" help:"Also write the score of every output."`
-	Lines  bool   `flag:"lines,common" group:"Model and output" help:"Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader."`
+	Lines  bool   `flag:"lines,common" group:"Model and output" help:"Also write the line on which each row starts, to join predictions to files with blank lines, comments or multi-line records. Each file is then read by a single reader."`
 
-	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability is at least this number, or, for a model without probabilities, if half the difference of its score and the other is. The default predicts the more probable class, or the one with the larger score."`
+	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
 
-	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic."`
+	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. The model must have been trained with --calibrate, or with --loss softmax or logistic."`
 	Digest        bool `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
 	// have moved from the rows of the training (sums.ColumnDrift.AtLeast); 0 for no bound. If one has
 	// moved farther, nothing is published.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column may have moved from the rows of the training; 0 for no bound. If one has certainly moved further, nothing is written and the exit code is 4."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If one has certainly moved further, nothing is written and the exit code is 4."`
 
 	Job job.Options `group:"Job"`
 }
@@ -76,7 +76,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 			return nil, err
 		}
 	case o.Out == "":
-		return nil, exit.Usage("no directory for the predictions: name one with --out")
+		return nil, exit.Usage("--out is missing: name the directory to create")
 	}
 	if err := checkFormat(o.Format, PredictFormats()); err != nil {
 		return nil, err

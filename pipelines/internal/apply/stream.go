@@ -87,7 +87,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	case o.Join != nil || o.MaxDrift != 0:
 		return nil, exit.Usage("--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
 	case o.Out == "":
-		return nil, exit.Usage("no directory for the predictions: name one with --out")
+		return nil, exit.Usage("--out is missing: name the directory to create")
 	case o.Model == "":
 		return nil, exit.Usage("no model: name its directory with --model, or DIR@champion")
 	case len(o.Data.Data) == 0:

@@ -21,22 +21,22 @@ import (
 // RetrainOptions say what to retrain on.
 type RetrainOptions struct {
 	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
-	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is that of --models with -sums at the end."`
+	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
 	Data   string // pattern of the files of a day, see ParsePattern
-	Day    string `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to work for, such as 2026-11-20; or today or yesterday, in UTC."`
+	Day    string `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
 	Window int    `flag:"window,common" group:"Retraining" unit:"days" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d. The default is all."`
 	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
 	// partition that neither model was trained on.
-	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows that judge, which must be in no partition. The default is the newest partition that neither model has seen."`
+	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows to compare models on, in no partition. The default is the newest partition that neither model has seen."`
 	// MaxDrift is the largest drift of a partition from the rows of the recipe, of a column and in
 	// the features of the model; one beyond it is left out. 0 means no bound.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest drift of a partition from the rows of the recipe, or without one from most others; a partition beyond it is not trained on. 0 means no bound."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest drift of a partition from the rows of the recipe (without one: from most other partitions). Partitions beyond it are not trained on. 0 means no bound."`
 	// Redraw is the drift of all rows from those of the recipe beyond which the recipe is
 	// drawn anew; 0 means no bound.
-	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Drift of all rows from those of the recipe beyond which the recipe is drawn anew. 0 never does."`
+	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Draw a new recipe if all rows have drifted further than this from its rows; 0 means never."`
 	// KeepSums says which sums stay; those of the partitions that are there, and of champion,
 	// challenger and previous champion, always do.
-	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Which sums stay after a run: all; needed, those of the partitions that are there and of champion, challenger and previous champion; or a number of days such as 400d, which is needed and the last days."`
+	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and those of the last 400 days)."`
 	// Settings are all other settings that the models depend on, for the names of models.
 	Settings string
 

@@ -26,7 +26,7 @@ type SumOptions struct {
 	Data   dataset.Options `group:"Data" omit:"Columns,Drop,ID,Time"`
 	Out    string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create."`
 
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// MaxDrift is the largest distance, from 0 to 1, by which a column, the labels or the share of
 	// repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly
 	// moved farther, nothing is made and the error is an *exit.GateError.

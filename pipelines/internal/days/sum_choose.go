@@ -35,7 +35,7 @@ type term struct {
 // open opens the directories and checks that they can be added and subtracted.
 func (o Parts) open(ctx context.Context) ([]term, error) {
 	if len(o.Sums) == 0 {
-		return nil, exit.Usage("no sums: give --sums the directories that bochner sum created")
+		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
 	}
 	added, err := list(ctx, o.Sums)
 	if err != nil {
@@ -102,7 +102,7 @@ func list(ctx context.Context, patterns []string) ([]string, error) {
 			return nil, err
 		}
 		if len(places) == 0 {
-			return nil, exit.Refuse("pipelines: %s: no directory of sums matches; bochner sum creates them",
+			return nil, exit.Refuse("--sums %s matches no directory of sums; bochner sum creates them",
 				strings.TrimRight(p, "/"))
 		}
 		for _, place := range places {

@@ -52,7 +52,7 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 		return nil, err
 	}
 	if o.Model == "" {
-		return nil, exit.Usage("no model directory: name one with --model")
+		return nil, exit.Usage("--model is missing: name the directory to create")
 	}
 	if o.MaxDrift > 0 {
 		failed, err := apart(ctx, terms, o.MaxDrift, o.Job.Engine.WithDefaults().Threads)

@@ -37,7 +37,7 @@ type ForgetOptions struct {
 	// SaveSums is a directory to create with the sums without the rows; "" for none.
 	SaveSums       string  `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create with the sums without the rows."`
 	Certificate    string  `flag:"certificate" group:"Model and output" placeholder:"FILE" help:"File that says what was forgotten, and proves it: forget creates it, and verify checks it."`
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
 	Job job.Options `group:"Job"`
 }

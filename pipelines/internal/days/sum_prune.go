@@ -52,7 +52,7 @@ type PruneResult struct {
 func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	switch {
 	case len(o.Sums) == 0:
-		return nil, exit.Usage("no sums: give --sums the directories that bochner sum created")
+		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
 	case o.Keep == "":
 		return nil, exit.Usage("nothing says which sums are old: give the days to keep with --keep, such as 90d")
 	case o.Models == "" && o.Model == "":

@@ -26,7 +26,7 @@ import (
 
 // CompareModelsOptions says which models to compare on which data.
 type CompareModelsOptions struct {
-	Champion   string          `flag:"champion,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model in use, or an alias such as DIR@champion (see the command models)."`
+	Champion   string          `flag:"champion,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model in use, or an alias such as DIR@champion (see bochner models --help)."`
 	Challenger string          `flag:"challenger,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model that may replace it, or an alias."`
 	Data       dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
 	// Gate has conditions in words, as paired.ParseCondition reads them, separated by commas; ""
@@ -39,7 +39,7 @@ type CompareModelsOptions struct {
 	// if the data has them.
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
 
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
 	Job job.Options `group:"Job"`
 }

@@ -25,13 +25,13 @@ import (
 
 // EvaluateOptions says which model to evaluate on which data.
 type EvaluateOptions struct {
-	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see the command models)."`
+	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
 	Gate  string          `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score, such as accuracy>=0.95, auc>=0.9, rmse<=3 or rmse:TARGET<=3. Several are separated by commas, or given one by one; all must hold."`
 	// Threshold, unless nil, is the Threshold of a models.Applier.
-	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability is at least this number, or, for a model without probabilities, if half the difference of its score and the other is. The default predicts the more probable class, or the one with the larger score."`
+	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
 	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
-	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns by whose values rows are scored apart, by name or position, separated by commas: categories, times by their months, or numbers with up to 512 values. One of them can be a column that is not a feature of the model."`
+	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, by name or position, separated by commas, whose values are scored separately: categories, times (by month), or numbers with up to 512 values. One may be a column that the model does not use."`
 	// Group has columns that together name what a row belongs to: rows of a group depend on each
 	// other, and intervals count that. Without any they are the columns that group the model's
 	// folds, if the data has them.
@@ -39,7 +39,7 @@ type EvaluateOptions struct {
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
 
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
 	Job job.Options `group:"Job"`
 }

@@ -30,9 +30,9 @@ import (
 
 // VerifyOptions says which model to verify, and on which data it was trained.
 type VerifyOptions struct {
-	Model          string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see the command models)."`
+	Model          string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Data           dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	Job            job.Options     `group:"Job"`
 }
 

@@ -29,7 +29,7 @@ import (
 type Options struct {
 	Engine engine.Engine `group:"Job"`
 	Work   string        `flag:"work" placeholder:"DIR" help:"Work directory, new or empty. The default is a hidden directory next to the output. It is removed when the job succeeds."`
-	Resume bool          `flag:"resume,common" help:"Continue from what an interrupted run left in the work directory."`
+	Resume bool          `flag:"resume,common" help:"Continue an interrupted run from its work directory."`
 	Log    io.Writer     // progress and notes; nil discards them
 
 	ShardBytes int64 `flag:"shard_bytes,hidden" help:"Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results."`

@@ -32,7 +32,7 @@ import (
 // value of a field is the command's default, unless the field says otherwise.
 type Spec struct {
 	Data   dataset.Options          `group:"Data"`
-	Task   string                   `flag:"task,common" group:"Data" default:"auto" values:"auto,classification,regression" help:"Task: classification, regression or auto. With auto, texts are classes, and so are up to 10 distinct whole numbers, or up to 100 that count from 0 or 1; other numbers are targets."`
+	Task   string                   `flag:"task,common" group:"Data" default:"auto" values:"auto,classification,regression" help:"Task: classification, regression or auto. auto takes as classes texts, up to 10 distinct whole numbers, or up to 100 counted from 0 or 1; other numbers are targets."`
 	Scale  []string                 `flag:"scale,common" group:"Data" list:"commas" default:"auto" placeholder:"STEPS" values:"auto,none,standard,minmax,unit,gray,whiten,hog,crop:,patchpca:" help:"Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged."`
 	Types  Types                    `group:"Columns of tables"`
 	Encode preprocess.ColumnOptions `group:"Columns of tables"`
@@ -49,7 +49,7 @@ type Spec struct {
 	Folds int   // into which Split divides rows, unless they have own folds; 0 divides none
 
 	Seed           uint64  `flag:"seed" group:"Features" default:"1" help:"Random seed of features, folds and samples."`
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share of rows, from 0 to 1, that may be unusable and set aside."`
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
 	Job job.Options `group:"Job"`
 }

@@ -12,9 +12,9 @@ import (
 
 // LambdaOptions sets the regularisation.
 type LambdaOptions struct {
-	Path  []float64 `flag:"lambda,common" placeholder:"LIST" values:"auto" help:"Regularisation λ on the mean loss: a number, several separated by commas, or auto: powers of ten from 1e-8 to 1e-1 (down to 1e-12 while smaller ones do better on a 16-bit grid; 1e-6 to 1e-3 for iterative learners, 1e-7 to 1e-3 for cg). Of several values the one with the smallest held-out error is chosen. With sums, auto is what the recipe says."`
+	Path  []float64 `flag:"lambda,common" placeholder:"LIST" values:"auto" help:"Regularisation λ on the mean loss: a number, several separated by commas, or auto. Of several, the one with the smallest held-out error is chosen. auto tries powers of ten: for ridge 1e-8 to 1e-1 (on a 16-bit grid down to 1e-12, while smaller ones do better), for cg 1e-7 to 1e-3, for sgd and svm 1e-6 to 1e-3. With sums, the recipe sets auto."`
 	C     float64   `flag:"C" help:"Alternative to --lambda: C = 1/(λn), where n is the number of rows."`
-	Folds int       `flag:"folds,common" help:"Folds of the cross-validation; 0 is 5 if there are several values of lambda, and none otherwise. Iterative learners and --calibrate hold out the first fold."`
+	Folds int       `flag:"folds,common" help:"Folds of the cross-validation; 0 means 5 for several --lambda values, otherwise none. Iterative learners and --calibrate hold out the first fold."`
 	// Select says what chooses among several λ for classes: SelectMSE (or ""), the mean squared
 	// error of scores on the rows of all folds; SelectError or SelectLogLoss of the rows of the
 	// first fold, scored as in predictions.

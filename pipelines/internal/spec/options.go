@@ -27,13 +27,13 @@ type Options struct {
 	Lambda  LambdaOptions `group:"Learner"`
 	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
 	// or none disables it.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt,isotonic" help:"Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, for 1000 rows per class and more). The curves are fitted to the first fold (one of --folds, 5 by default) with scores of a model that was not trained on it; the final model is trained on all rows. Replaces the probabilities that the losses softmax and logistic have by themselves."`
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt,isotonic" help:"Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, from 1,000 rows per class). The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. Replaces the probabilities of --loss softmax and logistic."`
 	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
 	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive one: --threshold is for it, and so are precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent ones, the second in order."`
 	// Threshold is what decides between two classes: a number, as in models.Applier; or a
 	// score.Criterion, which held-out rows make best. "" is none.
-	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one from this threshold on, instead of the class with the larger score or probability: a number, as for predict, or error, f1 (of the positive class) or balanced (accuracy) for the best one on held-out rows. These rows are those of the first fold, scored by a model that was not trained on them; the summary says what to expect on other rows."`
+	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold that is best by it on the first fold, scored by a model not trained on it. The summary says what to expect on other rows."`
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
 	// Kernel names a directory with them.
 	Learned tuning.GameOptions `group:"Learned features" omit:"Running"`
@@ -81,7 +81,7 @@ func (o Options) WithDefaults() Options {
 // Validate returns a usage error if options are invalid for any data.
 func (o Options) Validate() error {
 	if o.Model == "" {
-		return exit.Usage("no model directory: name one with --model")
+		return exit.Usage("--model is missing: name the directory to create")
 	}
 	if err := o.Base().Validate(); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (t *Training) Finish(ctx context.Context) (*Result, error) {
 
 func validateByRecipe(o Options) error {
 	if o.Model == "" {
-		return exit.Usage("no model directory: name one with --model")
+		return exit.Usage("--model is missing: name the directory to create")
 	}
 	if o.Calibrate != "" && o.Calibrate != "none" || o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
 		return exit.Usage("--calibrate, --threshold, --select and --folds cannot be used with --recipe, which trains by " +

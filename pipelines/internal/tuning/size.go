@@ -31,7 +31,7 @@ func (o SizeOptions) Chooses() bool { return o.Worth > 0 || o.Time > 0 }
 // Validate returns an error that names the option.
 func (o SizeOptions) Validate() error {
 	if !(o.Worth >= 0 && o.Worth < 1) {
-		return option.Errorf("worth", "must be a share from 0 to below 100%% (have %g)", float64(o.Worth))
+		return option.Errorf("worth", "must be at least 0 and below 1 (have %g)", float64(o.Worth))
 	}
 	if o.Time < 0 {
 		return option.Errorf("time", "must be 0 (any) or longer (have %s)", o.Time)
