@@ -113,7 +113,7 @@ func (s *Sum) of(m Metric) *Losses {
 	}
 	i := slices.Index(s.metrics, m)
 	if s.clusters != nil {
-		return s.clusters.losses(i)
+		return clusterLosses(s.clusters, i)
 	}
 	return &s.losses[i]
 }

@@ -97,9 +97,7 @@ func (c *CalibrationCounts) Merge(d *CalibrationCounts) {
 		panic("calibrate: counts of different outputs")
 	}
 	c.rows += d.rows
-	for i, n := range d.n {
-		c.n[i] += n
-	}
+	addCounts(c.n, d.n)
 }
 
 // Rows returns the number of rows.

@@ -174,18 +174,14 @@ func (r *Reliability) Merge(s *Reliability) {
 	if r.outputs != s.outputs || len(r.rows) != len(s.rows) {
 		panic("calibrate: reliabilities of different outputs or bins")
 	}
-	for i := range r.rows {
-		r.rows[i] += s.rows[i]
-		r.weight[i] += s.weight[i]
-		r.right[i] += s.right[i]
-		r.confidence[i].Merge(&s.confidence[i])
-	}
+	addCounts(r.rows, s.rows)
+	addCounts(r.weight, s.weight)
+	addCounts(r.right, s.right)
+	MergeAll(r.confidence, s.confidence)
 	r.floored += s.floored
 	r.logLoss.Merge(&s.logLoss)
 	r.brier.Merge(&s.brier)
-	for i := range r.powers {
-		r.powers[i].Merge(&s.powers[i])
-	}
+	MergeAll(r.powers[:], s.powers[:])
 }
 
 // Tests returns the figures.

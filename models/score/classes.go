@@ -39,6 +39,13 @@ type Classes struct {
 // totals counts the rows of one class.
 type totals struct{ truth, predicted, hits int64 }
 
+// Merge adds the rows of u.
+func (t *totals) Merge(u *totals) {
+	t.truth += u.truth
+	t.predicted += u.predicted
+	t.hits += u.hits
+}
+
 // NewClasses returns an empty count for classes 0, …, k−1. It panics unless
 // 1 ≤ k ≤ schema.MaxClasses.
 func NewClasses(k int) *Classes {
@@ -131,14 +138,8 @@ func (c *Classes) Merge(d *Classes) {
 	if c.k != d.k {
 		panic("score: merge of counts of different classes")
 	}
-	for i, n := range d.pairs {
-		c.pairs[i] += n
-	}
-	for i, t := range d.totals {
-		c.totals[i].truth += t.truth
-		c.totals[i].predicted += t.predicted
-		c.totals[i].hits += t.hits
-	}
+	addCounts(c.pairs, d.pairs)
+	MergeAll(c.totals, d.totals)
 	c.unseen += d.unseen
 }
 

@@ -83,9 +83,7 @@ func (l *LogLosses) Merge(m *LogLosses) {
 	l.rows += m.rows
 	for i := range l.fits {
 		l.fits[i].finite += m.fits[i].finite
-		for b := range l.fits[i].sums {
-			l.fits[i].sums[b].Merge(&m.fits[i].sums[b])
-		}
+		MergeAll(l.fits[i].sums[:], m.fits[i].sums[:])
 	}
 }
 

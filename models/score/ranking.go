@@ -132,17 +132,11 @@ func (r *Ranking) Merge(s *Ranking) {
 	if r.k != s.k || r.positive != s.positive || len(r.ranks) != len(s.ranks) {
 		panic("score: merge of rankings of different classes")
 	}
-	for c := range r.ranks {
-		r.ranks[c].Merge(&s.ranks[c])
-	}
-	for c, n := range s.of {
-		r.of[c] += n
-	}
+	MergeAll(r.ranks, s.ranks)
+	addCounts(r.of, s.of)
 	r.weight += s.weight
 	r.notFinite += s.notFinite
-	for i, n := range s.top {
-		r.top[i] += n
-	}
+	addCounts(r.top[:], s.top[:])
 }
 
 // RankingReport says how well scores order the rows. Rows of unseen classes are not

@@ -1,6 +1,8 @@
 package scores
 
 import (
+	"math"
+
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -87,10 +89,8 @@ func (c *ClassScores) Merge(d *ClassScores) {
 		c.Weighted.Merge(d.Weighted)
 	}
 	c.Ranking.Merge(&d.Ranking)
-	mergeSlices(c.Slices, d.Slices)
-	for g := range c.Groups {
-		c.Groups[g].Merge(&d.Groups[g])
-	}
+	score.MergeAll(c.Slices, d.Slices)
+	score.MergeAll(c.Groups, d.Groups)
 	c.Unseen.Merge(&d.Unseen)
 	if c.Probabilities != nil {
 		c.Probabilities.Merge(d.Probabilities)
@@ -106,8 +106,8 @@ func (c *ClassScores) Code(w *wire.Coder) {
 		w.Check(weighted.Like(&c.Hits))
 	})
 	c.Ranking.Code(w)
-	codeSlices(w, &c.Slices)
-	wire.Each(w, &c.Groups, 1, func(of *paired.Sum) { of.Code(w) })
+	wire.All(w, &c.Slices, math.MaxInt32)
+	wire.All(w, &c.Groups, 1)
 	w.Part(&c.Unseen)
 	wire.Optional(w, &c.Probabilities, func(r *score.Reliability) { r.Code(w) })
 }

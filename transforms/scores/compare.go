@@ -56,9 +56,7 @@ type Compared struct {
 // Merge adds the rows of d, of the same pass.
 func (c *Compared) Merge(d *Compared) {
 	c.Sum.Merge(&d.Sum)
-	for i := range c.Slices {
-		c.Slices[i].Merge(&d.Slices[i])
-	}
+	score.MergeAll(c.Slices, d.Slices)
 	c.Champion.Merge(&d.Champion)
 	c.Challenger.Merge(&d.Challenger)
 }
@@ -66,7 +64,7 @@ func (c *Compared) Merge(d *Compared) {
 // Code codes the sum, the slices of each column, and the labels.
 func (c *Compared) Code(w *wire.Coder) {
 	c.Sum.Code(w)
-	wire.Each(w, &c.Slices, math.MaxUint8, func(s *paired.Slices) { s.Code(w) })
+	wire.All(w, &c.Slices, math.MaxUint8)
 	w.Part(&c.Champion, &c.Challenger)
 }
 
