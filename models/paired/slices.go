@@ -36,10 +36,10 @@ func (s *Slices) Grouped() *Slices {
 	return s
 }
 
-// Add adds a row with that value, as Sum.AddOf does.
+// Add adds a row with that value, as Sum.Add does.
 func (s *Slices) Add(value string, group uint64, weight int64, champion, challenger []float64) {
 	if p := s.Of(score.SliceKey(value)); p != nil {
-		p.AddOf(group, weight, champion, challenger)
+		p.Add(group, weight, champion, challenger)
 	}
 }
 

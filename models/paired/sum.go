@@ -34,15 +34,11 @@ func NewSum(weighted bool, metrics ...Metric) *Sum {
 	return &Sum{metrics: metrics, weighted: weighted, losses: make([]Losses, len(metrics))}
 }
 
-// Add adds a row of that weight, as Losses.Add takes it and 1 unless rows have weights, with the
-// loss of each metric. The loss of Error is 1 where the model is wrong and 0 where it is not. If
-// another loss is not Valid the row is left out of all metrics but Error, and counted.
-func (s *Sum) Add(weight int64, champion, challenger []float64) {
-	s.AddOf(0, weight, champion, challenger)
-}
-
-// AddOf is Add of a row of a group, given its hash, of a Grouped sum.
-func (s *Sum) AddOf(group uint64, weight int64, champion, challenger []float64) {
+// Add adds a row of that weight, as Losses.Add takes it and 1 unless rows have weights, with the loss of
+// each metric. The group, given by its hash, matters for a Grouped sum. The loss of Error is 1 where the
+// model is wrong and 0 where it is not. If another loss is not Valid the row is left out of all metrics but
+// Error, and counted.
+func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	s.rows++
 	of, finite := s.cluster(group), true
 	for i, m := range s.metrics {

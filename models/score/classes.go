@@ -61,12 +61,9 @@ func NewClasses(k int) *Classes {
 	return c
 }
 
-// Add counts one row. It panics if predicted is not a class, or truth is neither a class
+// Add counts that many equal rows. It panics if predicted is not a class, or truth is neither a class
 // nor Unseen.
-func (c *Classes) Add(truth, predicted int) { c.AddRows(truth, predicted, 1) }
-
-// AddRows counts that many equal rows, as Add counts one.
-func (c *Classes) AddRows(truth, predicted int, rows int64) {
+func (c *Classes) Add(truth, predicted int, rows int64) {
 	if truth < Unseen || truth >= c.k || predicted < 0 || predicted >= c.k {
 		panic("score: class out of range")
 	}

@@ -97,10 +97,10 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 	}
 }
 
-// AddTarget adds a row with that value, as Targets.AddRows does.
+// AddTarget adds a row with that value, as Targets.Add does.
 func (s *Slices) AddTarget(value string, truth, predicted float64, rows int64) {
 	if p := s.of(value, rows); p != nil {
-		p.errors.AddRows(truth, predicted, rows)
+		p.errors.Add(truth, predicted, rows)
 	}
 }
 

@@ -81,9 +81,9 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 					continue
 				}
 				own = append(own, x)
-				hits.Add(x.truth, x.predicted)
-				ranking.Add(x.truth, x.scores, x.scores)
-				targets.Add(x.y, x.said)
+				hits.Add(x.truth, x.predicted, 1)
+				ranking.Add(x.truth, x.scores, x.scores, 1)
+				targets.Add(x.y, x.said, 1)
 				if x.scores[0]-x.scores[0] == 0 {
 					p := 1e-7
 					if x.truth >= 0 {

@@ -38,9 +38,9 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 			truth[i] = score.Unseen
 			c.Unseen.Add([]byte(text(y)))
 		}
-		c.Hits.Add(int(truth[i]), int(said.Classes[i]))
+		c.Hits.Add(int(truth[i]), int(said.Classes[i]), 1)
 		if c.Weighted != nil {
-			c.Weighted.AddRows(int(truth[i]), int(said.Classes[i]), repeats[i])
+			c.Weighted.Add(int(truth[i]), int(said.Classes[i]), repeats[i])
 		}
 	}
 	order := said.Probabilities
@@ -49,7 +49,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 	}
 	k := len(said.Scores) / max(len(y), 1)
 	for i, t := range truth {
-		c.Ranking.AddRows(int(t), said.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k], repeats[i])
+		c.Ranking.Add(int(t), said.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k], repeats[i])
 	}
 	if c.Probabilities == nil {
 		return nil
@@ -58,7 +58,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Probabilities.AddRows(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1],
+		if err := c.Probabilities.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1],
 			repeats[i:i+1]); err != nil {
 			return err
 		}

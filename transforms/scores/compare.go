@@ -175,7 +175,7 @@ func (c *comparing) fold(at profile.FoldPlace, b *rows.Block) error {
 		x := c.champion.of(first, b.Y[i], i, &c.sum.Champion)
 		y := c.challenger.of(second, other.Y[i], i, &c.sum.Challenger)
 		group := groupOf(b, i)
-		c.sum.AddOf(group, c.repeats[i], x, y)
+		c.sum.Add(group, c.repeats[i], x, y)
 		for k := range c.sum.Slices {
 			c.sum.Slices[k].Add(texts[k][i], group, c.repeats[i], x, y)
 		}

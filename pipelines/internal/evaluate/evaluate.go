@@ -219,7 +219,7 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 			report.Groups(hits.Rows), r.Model, someUnseen(r.UnseenLabels), prepare.SomeOf(names), prefixedBy("; ", r.UnseenHint))
 	}
 	if found.Probabilities != nil {
-		tests := found.Probabilities.WeightedTests(effective / float64(max(1, counted.Rows())))
+		tests := found.Probabilities.Tests(effective / float64(max(1, counted.Rows())))
 		r.Probabilities = &ProbabilityReport{Tests: tests, NotFinite: hits.Rows - tests.Rows}
 	}
 	return nil
