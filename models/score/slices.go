@@ -202,7 +202,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 		}
 		// Of |r|: its mean of squares is the same as r's.
 		spread := math.Sqrt(max(0, float64(t.RMSE*t.RMSE)-float64(t.MAE*t.MAE)) / float64(p.effective(p.errors.n)))
-		low, high := max(0, t.MAE-float64(1.959963984540054*spread)), t.MAE+float64(1.959963984540054*spread)
+		low, high := max(0, t.MAE-float64(z*spread)), t.MAE+float64(z*spread)
 		r.MAE, r.MAELow, r.MAEHigh, r.RMSE, r.P90, r.R2 = &t.MAE, &low, &high, &t.RMSE, &t.P90, t.R2
 		return r
 	}
