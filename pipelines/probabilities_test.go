@@ -112,7 +112,7 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 	t.Helper()
 	scores, class := scoresOf(t, scoring, lines)
 	counts := score.NewCalibrationCounts(2)
-	if err := counts.Add(scores, class); err != nil {
+	if err := counts.Add(scores, class, nil); err != nil {
 		t.Fatal(err)
 	}
 	want, err := score.FitCalibration(counts, method)
@@ -140,10 +140,10 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 		n := len(class)
 		ece := func(p []float32) float64 {
 			r := score.NewReliability(2, 10)
-			if err := r.Add(p, class, nil); err != nil {
+			if err := r.Add(p, class, nil, nil); err != nil {
 				t.Fatal(err)
 			}
-			return r.Tests().ECE
+			return r.Tests(1).ECE
 		}
 		p := make([]float32, 2*n)
 		m.Manifest.Probabilities.Apply(p, scores, n, 2)
@@ -245,11 +245,11 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		p, predicted := make([]float32, 202), make([]int32, 101)
 		m.Manifest.Probabilities.Apply(p, scores, 101, 2)
 		m.Manifest.Probabilities.Classes(predicted, p, scores, 101, 2)
-		if err := want.Add(p, class, predicted); err != nil {
+		if err := want.Add(p, class, predicted, nil); err != nil {
 			t.Fatal(err)
 		}
-		if p := r.Probabilities; !reflect.DeepEqual(p.Tests, want.Tests()) || p.NotFinite != 0 || p.Rows != 101 || r.Classes.Rows != 101 {
-			t.Errorf("%+v, want %+v", r.Probabilities, want.Tests())
+		if p := r.Probabilities; !reflect.DeepEqual(p.Tests, want.Tests(1)) || p.NotFinite != 0 || p.Rows != 101 || r.Classes.Rows != 101 {
+			t.Errorf("%+v, want %+v", r.Probabilities, want.Tests(1))
 		}
 		for _, word := range []string{"log loss ", "Brier score ", "expected calibration error ", "0.9 to 1"} {
 			if !strings.Contains(jobtest.Text(t, r), word) {

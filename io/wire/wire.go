@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -74,16 +75,27 @@ func (c *Coder) bytes(n int) []byte {
 	return b
 }
 
+// fixed codes a number of at most most in that many bytes, up to 8, and returns it.
+func (c *Coder) fixed(v, most uint64, size int) uint64 {
+	var number [8]byte
+	if c.reading {
+		copy(number[:], c.bytes(size))
+		v = binary.LittleEndian.Uint64(number[:])
+	} else {
+		binary.LittleEndian.PutUint64(number[:], v)
+		copy(c.bytes(size), number[:])
+	}
+	if c.Check(v <= most); c.bad {
+		return 0
+	}
+	return v
+}
+
 // Uint64 codes numbers of 8 bytes.
 func (c *Coder) Uint64(fields ...*uint64) {
 	for _, v := range fields {
-		switch b := c.bytes(8); {
-		case b == nil:
-			*v = 0
-		case c.reading:
-			*v = binary.LittleEndian.Uint64(b)
-		default:
-			binary.LittleEndian.PutUint64(b, *v)
+		if n := c.fixed(*v, math.MaxUint64, 8); c.reading {
+			*v = n
 		}
 	}
 }
@@ -130,35 +142,10 @@ func (c *Coder) Bool(v *bool) {
 }
 
 // Byte codes a number of at most most, which is below 256, and returns it.
-func (c *Coder) Byte(v, most int) int {
-	b := c.bytes(1)
-	if b == nil {
-		return 0
-	}
-	if !c.reading {
-		b[0] = byte(v)
-	}
-	if c.Check(int(b[0]) <= most); c.bad {
-		return 0
-	}
-	return int(b[0])
-}
+func (c *Coder) Byte(v, most int) int { return int(c.fixed(uint64(v), uint64(most), 1)) }
 
 // Int codes a number of 0 to most in 4 bytes, and returns it.
-func (c *Coder) Int(v, most int) int {
-	b := c.bytes(4)
-	if b == nil {
-		return 0
-	}
-	if !c.reading {
-		binary.LittleEndian.PutUint32(b, uint32(v))
-	}
-	n := binary.LittleEndian.Uint32(b)
-	if c.Check(uint64(n) <= uint64(most)); c.bad {
-		return 0
-	}
-	return int(n)
-}
+func (c *Coder) Int(v, most int) int { return int(c.fixed(uint64(v), uint64(most), 4)) }
 
 // Short codes a number of 0 to most in 2 bytes, and returns it.
 func (c *Coder) Short(v, most int) int {
@@ -249,28 +236,26 @@ func Items[T any](c *Coder, v *[]T, n int, code func(*T)) {
 	}
 }
 
-// Texts codes the number of elements of m, and each, in the order of their texts, after its text of at
-// most longest bytes. make returns an element for code to read.
-func Texts[V any](c *Coder, m map[string]V, most, longest int, make func() V, code func(V)) {
-	n := c.Int(len(m), most)
-	if !c.reading {
-		for _, text := range slices.Sorted(maps.Keys(m)) {
-			c.Text(&text, longest)
-			code(m[text])
+// All codes the number of elements of v, and each.
+func All[T any, P interface {
+	*T
+	Coded
+}](c *Coder, v *[]T, most int) {
+	Each(c, v, most, func(one *T) { P(one).Code(c) })
+}
+
+// Map codes the number of elements of m, and each, in the order of their keys, after its key. empty
+// returns an element for code to read.
+func Map[K cmp.Ordered, V any](c *Coder, m map[K]V, most int, key func(*K), empty func() V, code func(V)) {
+	keys := slices.Sorted(maps.Keys(m))
+	Each(c, &keys, most, func(k *K) {
+		v := m[*k]
+		if key(k); c.reading {
+			c.Check(len(m) == 0 || *k > keys[len(keys)-2])
+			v = empty()
 		}
-		return
-	}
-	last := ""
-	for i := range n {
-		var text string
-		if c.Text(&text, longest); c.bad {
-			return
+		if code(v); c.Reading() {
+			m[*k] = v
 		}
-		c.Check(i == 0 || text > last)
-		v := make()
-		if code(v); c.bad {
-			return
-		}
-		m[text], last = v, text
-	}
+	})
 }

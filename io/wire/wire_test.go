@@ -47,7 +47,7 @@ func (s *sum) Code(c *Coder) {
 	if c.Reading() {
 		s.ByName = map[string]*int64{}
 	}
-	Texts(c, s.ByName, 3, 5, func() *int64 { return new(int64) }, func(v *int64) { c.Counts(v) })
+	Map(c, s.ByName, 3, func(k *string) { c.Text(k, 5) }, func() *int64 { return new(int64) }, func(v *int64) { c.Counts(v) })
 	c.Check(s.Count < 100)
 }
 

@@ -1,11 +1,9 @@
 package paired
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/score"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -18,10 +16,7 @@ const (
 
 // clusters has the losses of groups of rows, which depend on each other within a group. A mean is as
 // certain as the sums of groups are, not as so many rows (Liang and Zeger 1986).
-type clusters struct {
-	most int // a power of two
-	all  map[int]*cluster
-}
+type clusters = score.By[int, cluster, *cluster]
 
 // cluster has the sums of the rows of some groups, for each metric.
 type cluster struct{ metrics []clusterSums }
@@ -32,15 +27,17 @@ type clusterSums struct {
 	champion, challenger exact.Sum
 }
 
-func newClusters(most int) *clusters { return &clusters{most: most, all: map[int]*cluster{}} }
+func newClusters(most, metrics int) *clusters {
+	c := score.NewBy[int](most, func() *cluster { return &cluster{make([]clusterSums, metrics)} })
+	return &c
+}
 
-// of returns the cluster of a group.
-func (c *clusters) of(group uint64, metrics int) *cluster {
-	at := int(group % uint64(c.most))
-	if c.all[at] == nil {
-		c.all[at] = &cluster{make([]clusterSums, metrics)}
+// cluster returns the cluster of a group; nil without groups.
+func (s *Sum) cluster(group uint64) *cluster {
+	if s.clusters == nil {
+		return nil
 	}
-	return c.all[at]
+	return s.clusters.Of(int(group % uint64(s.clusters.Most)))
 }
 
 // add adds a row's losses of a metric, weighted as Losses.Add does.
@@ -51,22 +48,30 @@ func (s *clusterSums) add(weight int64, champion, challenger float64) {
 	s.challenger.Add(float32(w * challenger))
 }
 
-func (c *clusters) merge(d *clusters) {
-	for at, from := range d.all {
-		to := c.of(uint64(at), len(from.metrics))
-		for i := range to.metrics {
-			s, t := &to.metrics[i], &from.metrics[i]
-			s.weight += t.weight
-			s.champion.Merge(&t.champion)
-			s.challenger.Merge(&t.challenger)
-		}
+// Merge adds the rows of d.
+func (c *cluster) Merge(d *cluster) {
+	for i := range c.metrics {
+		s, t := &c.metrics[i], &d.metrics[i]
+		s.weight += t.weight
+		s.champion.Merge(&t.champion)
+		s.challenger.Merge(&t.challenger)
 	}
 }
 
-// losses returns the losses of a metric, where each cluster is a row of the weight of its rows.
-func (c *clusters) losses(metric int) *Losses {
+// Code codes the sums.
+func (c *cluster) Code(w *wire.Coder) {
+	for i := range c.metrics {
+		s := &c.metrics[i]
+		w.Counts(&s.weight)
+		w.Part(&s.champion, &s.challenger)
+		w.Check(s.weight <= 1<<60 && s.champion.Sign() >= 0 && s.challenger.Sign() >= 0)
+	}
+}
+
+// clusterLosses returns the losses of a metric, where each cluster is a row of the weight of its rows.
+func clusterLosses(c *clusters, metric int) *Losses {
 	l := new(Losses)
-	for _, one := range c.all {
+	for _, one := range c.Parts {
 		if s := &one.metrics[metric]; s.weight > 0 {
 			w := float64(s.weight)
 			l.Add(int64(float32(min(w, 1<<38))), min(MaxLoss, s.champion.Float64()/w), min(MaxLoss, s.challenger.Float64()/w))
@@ -88,25 +93,11 @@ func (s *Sum) Independent(m Metric, variance float64) float64 {
 	return min(float64(s.rows), variance/(d.Error*d.Error)) / (t * t)
 }
 
-// code codes the number of clusters, and the sums of each after its number, ascending.
-func (c *clusters) code(w *wire.Coder, metrics int) {
-	c.most = w.Int(c.most, sumClusters)
-	w.Check(c.most > 0)
-	if w.Reading() {
-		c.all = map[int]*cluster{}
+// codeClusters codes the largest number of clusters, and the sums of each after its number, ascending.
+func codeClusters(w *wire.Coder, c *clusters, metrics int) {
+	most := w.Int(c.Most, sumClusters)
+	if w.Check(most > 0); w.Reading() {
+		*c = *newClusters(most, metrics)
 	}
-	numbers := slices.Sorted(maps.Keys(c.all))
-	wire.Each(w, &numbers, sumClusters, func(at *int) {
-		*at = w.Int(*at, sumClusters-1)
-		if w.Reading() {
-			w.Check(*at < c.most && c.all[*at] == nil)
-			c.all[*at] = &cluster{make([]clusterSums, metrics)}
-		}
-		for i := range metrics {
-			s := &c.all[*at].metrics[i]
-			w.Counts(&s.weight)
-			w.Part(&s.champion, &s.challenger)
-			w.Check(s.weight <= 1<<60 && s.champion.Sign() >= 0 && s.challenger.Sign() >= 0)
-		}
-	})
+	c.Code(w, func(at *int) { *at = w.Int(*at, most-1) })
 }

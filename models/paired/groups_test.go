@@ -47,8 +47,8 @@ func TestGroupsKeepTheLevelOfATest(t *testing.T) {
 		for range trials {
 			s, plain := NewSum(false, Error, LogLoss).Grouped(), NewSum(false, Error, LogLoss)
 			groupedRows(r, c.groups, c.rows, func(group uint64, x, y []float64) {
-				s.AddOf(group, 1, x, y)
-				plain.Add(1, x, y)
+				s.Add(group, 1, x, y)
+				plain.Add(0, 1, x, y)
 			})
 			for i, m := range []Metric{Error, LogLoss} {
 				if s.Compare(m, 1).P < 0.05 {
@@ -77,8 +77,8 @@ func TestGroupedSumsDoNotDependOnTheCut(t *testing.T) {
 	parts := []*Sum{NewSum(true, Error, LogLoss).Grouped(), NewSum(true, Error, LogLoss).Grouped()}
 	groupedRows(r, 90, 7, func(group uint64, x, y []float64) {
 		w := 1 + int64(r.IntN(3))
-		whole.AddOf(group, w, x, y)
-		parts[r.IntN(2)].AddOf(group, w, x, y)
+		whole.Add(group, w, x, y)
+		parts[r.IntN(2)].Add(group, w, x, y)
 	})
 	back := new(Sum)
 	if err := wire.Unmarshal(back, wire.Marshal(parts[1])); err != nil {
@@ -106,7 +106,7 @@ func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 		for range trials {
 			s, n, sum := NewSum(false, Error).Grouped(), 0.0, 0.0
 			groupedRows(r, c.groups, c.rows, func(group uint64, loss, _ []float64) {
-				s.AddOf(group, 1, []float64{0}, loss[:1])
+				s.Add(group, 1, []float64{0}, loss[:1])
 				n, sum = n+1, sum+loss[0]
 			})
 			rate := sum / n
@@ -125,7 +125,7 @@ func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 	}
 	s := NewSum(false, Error).Grouped()
 	for g := range uint64(50) {
-		s.AddOf(g%10, 1, []float64{0}, []float64{0})
+		s.Add(g%10, 1, []float64{0}, []float64{0})
 	}
 	if n := s.Independent(Error, 0); n != 10 {
 		t.Errorf("10 groups without errors are %g rows", n)
@@ -150,14 +150,14 @@ func TestTooFewRowsAndTooFewGroupsAreNamed(t *testing.T) {
 	} {
 		s := NewSum(true, Error)
 		for _, w := range c.weights {
-			s.Add(w, []float64{1}, []float64{0})
+			s.Add(0, w, []float64{1}, []float64{0})
 		}
 		if c.sizes != nil {
 			s = NewSum(false, Error).Grouped()
 		}
 		for g, n := range c.sizes {
 			for range n {
-				s.AddOf(uint64(g), 1, []float64{1}, []float64{0})
+				s.Add(uint64(g), 1, []float64{1}, []float64{0})
 			}
 		}
 		condition, err := ParseCondition("better at 95%")

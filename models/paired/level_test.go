@@ -59,7 +59,7 @@ func judged(r *rand.Rand, trials, n int, by counted, champion, challenger func(*
 				if by.weighted {
 					w = int64(1 + r.IntN(7))
 				}
-				s.AddOf(uint64(g), w, []float64{x * f}, []float64{y * f})
+				s.Add(uint64(g), w, []float64{x * f}, []float64{y * f})
 			}
 		}
 		switch v := s.Judge(Condition{Metric: MAE, Better: true, Confidence: 95}, 1); {
@@ -117,7 +117,7 @@ func TestNoDifferenceInFewRowsShowsLittle(t *testing.T) {
 			s.Grouped()
 		}
 		for i := range 40 * by.rows {
-			s.AddOf(uint64(i%40), 1, []float64{0}, []float64{0})
+			s.Add(uint64(i%40), 1, []float64{0}, []float64{0})
 		}
 		for amount, want := range map[float64]bool{0.5: false, 20: true} {
 			if v := s.Judge(Condition{Metric: Error, Amount: amount, Percent: true, Confidence: 95}, 1); v.Holds != want {
@@ -148,7 +148,7 @@ func TestAFewLargeDifferencesAreNotDecided(t *testing.T) {
 		if i < 4 {
 			loss = 60
 		}
-		s.Add(1, []float64{2}, []float64{loss})
+		s.Add(0, 1, []float64{2}, []float64{loss})
 	}
 	v := s.Judge(Condition{Metric: MAE, Better: true, Confidence: 95}, 1)
 	if want := "too few rows make up the difference (skewness 0.5, want at most 0.15); try 11000 rows or more"; v.Holds || v.P != 1 || v.Why != want {

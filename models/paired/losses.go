@@ -80,9 +80,7 @@ func (l *Losses) Add(weight int64, champion, challenger float64) {
 // Merge adds the rows of m.
 func (l *Losses) Merge(m *Losses) {
 	l.rows += m.rows
-	for i := range l.sums {
-		l.sums[i].Merge(&m.sums[i])
-	}
+	score.MergeAll(l.sums[:], m.sums[:])
 }
 
 // Rows returns how many rows of a weight above 0 were added.

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // Pairs counts rows by which of the two models is wrong on them.
@@ -108,19 +110,8 @@ func (p Pairs) high(confidence float64) float64 {
 		return 1
 	}
 	z := distuv.UnitNormal.Quantile(1 - confidence)
-	low, high := p.Difference(), 1.0 // the score falls from about 0 to below z
-	for range 60 {
-		middle := (low + high) / 2
-		if middle == low || middle == high {
-			break
-		}
-		if p.score(middle) > z {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high
+	// The score falls from about 0 to below z.
+	return score.Bisect(p.Difference(), 1, func(margin float64) bool { return !(p.score(margin) > z) })
 }
 
 // score returns the standardised difference at a margin.

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // Trial describes a comparison of error rates that is planned.
@@ -64,16 +66,8 @@ func Detectable(rows int64, discordance, confidence, power float64) float64 {
 		t.Difference = -d
 		return t.Rows() <= float64(rows)
 	}
-	low, high := 0.0, discordance
-	if !enough(high) {
+	if !enough(discordance) {
 		return math.Inf(1)
 	}
-	for range 60 {
-		if middle := (low + high) / 2; enough(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high
+	return score.Bisect(0, discordance, enough)
 }

@@ -113,7 +113,7 @@ func (s *Sum) of(m Metric) *Losses {
 	}
 	i := slices.Index(s.metrics, m)
 	if s.clusters != nil {
-		return s.clusters.losses(i)
+		return clusterLosses(s.clusters, i)
 	}
 	return &s.losses[i]
 }
@@ -141,20 +141,13 @@ func (l *Losses) ratio(confidence float64) float64 {
 		d := l.Difference(r * r)
 		return d.PBelow(0) <= 1-confidence
 	}
-	low, high := 0.0, 2*math.Sqrt(b/a)+1
+	high := 2*math.Sqrt(b/a) + 1
 	for !below(high) {
 		if high *= 2; high > 1e9 {
 			return math.Inf(1)
 		}
 	}
-	for range 60 {
-		if middle := (low + high) / 2; below(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high
+	return score.Bisect(0, high, below)
 }
 
 // Verdict says whether a condition holds.

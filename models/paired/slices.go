@@ -8,65 +8,43 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Slices compares the models on the rows of each value of a column. With more than
-// score.MaxSlices values it keeps none, which depends on the set of values alone. Create it with
-// NewSlices. It is not safe for concurrent use.
+// Slices compares the models on the rows of each value of a column, up to score.MaxSlices of them.
+// Create it with NewSlices. It is not safe for concurrent use.
 type Slices struct {
-	empty Sum // of no rows
-	many  bool
-	parts map[string]*Sum
+	empty *Sum // of no rows
+	score.By[string, Sum, *Sum]
 }
 
 // NewSlices returns no slices, for the metrics of a sum of no rows.
 func NewSlices(weighted bool, metrics ...Metric) *Slices {
-	return &Slices{empty: *NewSum(weighted, metrics...), parts: map[string]*Sum{}}
+	return newSlices(NewSum(weighted, metrics...))
+}
+
+func newSlices(empty *Sum) *Slices {
+	return &Slices{empty, score.NewBy[string](score.MaxSlices, func() *Sum {
+		s := NewSum(empty.weighted, empty.metrics...)
+		if empty.clusters != nil {
+			s.clusters = newClusters(empty.clusters.Most, len(s.metrics))
+		}
+		return s
+	})}
 }
 
 // Grouped makes s slices of rows that belong to groups, and returns it.
 func (s *Slices) Grouped() *Slices {
-	s.empty.clusters = newClusters(sliceClusters)
+	s.empty.clusters = newClusters(sliceClusters, len(s.empty.metrics))
 	return s
 }
 
-// Add adds a row with that value, as Sum.AddOf does.
+// Add adds a row with that value, as Sum.Add does.
 func (s *Slices) Add(value string, group uint64, weight int64, champion, challenger []float64) {
-	if p := s.of(value); p != nil {
-		p.AddOf(group, weight, champion, challenger)
+	if p := s.Of(score.SliceKey(value)); p != nil {
+		p.Add(group, weight, champion, challenger)
 	}
-}
-
-// of returns the sum of a value, or nil if there are too many.
-func (s *Slices) of(value string) *Sum {
-	value = value[:min(len(value), score.MaxSliceText)]
-	p := s.parts[value]
-	switch {
-	case s.many:
-		return nil
-	case p == nil && len(s.parts) == score.MaxSlices:
-		s.many, s.parts = true, nil
-		return nil
-	case p == nil:
-		if p = NewSum(s.empty.weighted, s.empty.metrics...); s.empty.clusters != nil {
-			p.clusters = newClusters(s.empty.clusters.most)
-		}
-		s.parts[value] = p
-	}
-	return p
 }
 
 // Merge adds the rows of t, slices for the same metrics.
-func (s *Slices) Merge(t *Slices) {
-	for value, p := range t.parts {
-		own := s.of(value)
-		if own == nil {
-			break
-		}
-		own.Merge(p)
-	}
-	if t.many {
-		s.many, s.parts = true, nil
-	}
-}
+func (s *Slices) Merge(t *Slices) { s.By.Merge(&t.By) }
 
 // SliceReport compares the models on the values of a column.
 type SliceReport struct {
@@ -94,20 +72,14 @@ const shownSlices = 50
 // Report compares the models on the values of the column by the first metric, or by RMSE if that
 // is MSE; unit is as for Sum.Report.
 func (s *Slices) Report(column string, unit float64) SliceReport {
-	r := SliceReport{Column: column, Values: len(s.parts), Many: s.many, Metric: s.empty.metrics[0]}
+	r := SliceReport{Column: column, Values: len(s.Parts), Many: s.Many, Metric: s.empty.metrics[0]}
 	if r.Metric == MSE {
 		r.Metric = RMSE
 	}
-	for value, p := range s.parts {
-		r.Slices = append(r.Slices, SliceComparison{Value: value, Rows: p.rows})
-	}
-	slices.SortFunc(r.Slices, func(a, b SliceComparison) int {
-		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Value, b.Value))
-	})
-	r.Slices = r.Slices[:min(len(r.Slices), shownSlices)]
-	for i := range r.Slices {
-		c := &r.Slices[i]
-		c.Comparison = s.parts[c.Value].Compare(r.Metric, unit)
+	values := s.Largest((*Sum).Rows)
+	for _, value := range values[:min(len(values), shownSlices)] {
+		p := s.Parts[value]
+		r.Slices = append(r.Slices, SliceComparison{Value: value, Rows: p.rows, Comparison: p.Compare(r.Metric, unit)})
 	}
 	adjust(r.Slices)
 	return r
@@ -127,21 +99,16 @@ func adjust(all []SliceComparison) {
 	}
 }
 
-// Code codes whether there are too many values, a sum of no rows, and for each value, ascending, its
-// text and its sum.
+// Code codes a sum of no rows and the slices.
 func (s *Slices) Code(c *wire.Coder) {
-	c.Bool(&s.many)
+	if c.Reading() {
+		*s = *newSlices(new(Sum))
+	}
 	s.empty.Code(c)
 	c.Check(s.empty.rows == 0 && len(s.empty.metrics) > 0)
-	if c.Reading() {
-		s.parts = map[string]*Sum{}
-	}
-	wire.Texts(c, s.parts, score.MaxSlices, score.MaxSliceText, func() *Sum { return new(Sum) }, func(p *Sum) {
-		p.Code(c)
-		c.Check(!s.many && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) &&
-			slices.Equal(p.metrics, s.empty.metrics) && p.rows > 0)
-	})
-	if s.many {
-		s.parts = nil
+	s.By.Code(c, score.CodeSliceKey(c))
+	for _, p := range s.Parts {
+		c.Check(p.rows > 0 && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) &&
+			slices.Equal(p.metrics, s.empty.metrics))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // Sum is what a pass collects of two models. Create it with NewSum. It is not safe for
@@ -20,7 +21,7 @@ type Sum struct {
 
 // Grouped makes s, of no rows, a sum of rows that belong to groups, and returns it.
 func (s *Sum) Grouped() *Sum {
-	s.clusters = newClusters(sumClusters)
+	s.clusters = newClusters(sumClusters, len(s.metrics))
 	return s
 }
 
@@ -33,25 +34,21 @@ func NewSum(weighted bool, metrics ...Metric) *Sum {
 	return &Sum{metrics: metrics, weighted: weighted, losses: make([]Losses, len(metrics))}
 }
 
-// Add adds a row of that weight, as Losses.Add takes it and 1 unless rows have weights, with the
-// loss of each metric. The loss of Error is 1 where the model is wrong and 0 where it is not. If
-// another loss is not Valid the row is left out of all metrics but Error, and counted.
-func (s *Sum) Add(weight int64, champion, challenger []float64) {
-	s.AddOf(0, weight, champion, challenger)
-}
-
-// AddOf is Add of a row of a group, given its hash, of a Grouped sum.
-func (s *Sum) AddOf(group uint64, weight int64, champion, challenger []float64) {
+// Add adds a row of that weight, as Losses.Add takes it and 1 unless rows have weights, with the loss of
+// each metric. The group, given by its hash, matters for a Grouped sum. The loss of Error is 1 where the
+// model is wrong and 0 where it is not. If another loss is not Valid the row is left out of all metrics but
+// Error, and counted.
+func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	s.rows++
-	finite := true
+	of, finite := s.cluster(group), true
 	for i, m := range s.metrics {
 		if m == Error {
 			s.pairs.Add(champion[i] > 0, challenger[i] > 0, 1)
 			if s.weighted {
 				s.losses[i].Add(weight, champion[i], challenger[i])
 			}
-			if s.clusters != nil {
-				s.clusters.of(group, len(s.metrics)).metrics[i].add(weight, champion[i], challenger[i])
+			if of != nil {
+				of.metrics[i].add(weight, champion[i], challenger[i])
 			}
 			continue
 		}
@@ -64,8 +61,8 @@ func (s *Sum) AddOf(group uint64, weight int64, champion, challenger []float64) 
 	for i, m := range s.metrics {
 		switch {
 		case m == Error:
-		case s.clusters != nil:
-			s.clusters.of(group, len(s.metrics)).metrics[i].add(weight, champion[i], challenger[i])
+		case of != nil:
+			of.metrics[i].add(weight, champion[i], challenger[i])
 		default:
 			s.losses[i].Add(weight, champion[i], challenger[i])
 		}
@@ -80,11 +77,9 @@ func (s *Sum) Merge(t *Sum) {
 	s.rows += t.rows
 	s.notFinite += t.notFinite
 	s.pairs.Merge(t.pairs)
-	for i := range s.losses {
-		s.losses[i].Merge(&t.losses[i])
-	}
+	score.MergeAll(s.losses, t.losses)
 	if s.clusters != nil {
-		s.clusters.merge(t.clusters)
+		s.clusters.Merge(t.clusters)
 	}
 }
 
@@ -103,6 +98,9 @@ func (s *Sum) Pairs() Pairs { return s.pairs }
 func (s *Sum) Code(c *wire.Coder) {
 	c.Bool(&s.weighted)
 	metrics := s.metrics
+	if c.Reading() {
+		metrics = nil
+	}
 	wire.Each(c, &metrics, len(Metrics()), func(m *Metric) {
 		at := c.Byte(slices.Index(Metrics(), *m), len(Metrics())-1)
 		*m = Metrics()[at]
@@ -111,8 +109,6 @@ func (s *Sum) Code(c *wire.Coder) {
 		for i, m := range metrics {
 			c.Check(m != RMSE && !slices.Contains(metrics[:i], m))
 		}
-	}
-	if c.Reading() {
 		*s = *NewSum(s.weighted, metrics...)
 	}
 	p := &s.pairs
@@ -126,7 +122,7 @@ func (s *Sum) Code(c *wire.Coder) {
 		}
 		c.Check(l.rows <= s.rows && (l.rows == 0 || !l.sums[0].IsZero() && !l.sums[3].IsZero()))
 	}
-	wire.Optional(c, &s.clusters, func(k *clusters) { k.code(c, len(s.metrics)) })
+	wire.Optional(c, &s.clusters, func(k *clusters) { codeClusters(c, k, len(s.metrics)) })
 	c.Check(s.notFinite <= s.rows && p.Rows <= s.rows && p.Both <= p.Rows && p.Champion <= p.Rows-p.Both &&
 		p.Challenger <= p.Rows-p.Both-p.Champion)
 }

@@ -34,8 +34,8 @@ func filled(r *rand.Rand, weighted bool, metrics ...Metric) (one, merged *Sum) {
 				a[len(a)-1] = 1
 			}
 		}
-		one.Add(w, a, b)
-		parts[r.IntN(3)].Add(w, a, b)
+		one.Add(0, w, a, b)
+		parts[r.IntN(3)].Add(0, w, a, b)
 	}
 	parts[2].Merge(parts[0])
 	parts[2].Merge(parts[1])
@@ -83,7 +83,7 @@ func TestAModelDoesNotDifferFromItself(t *testing.T) {
 						x[i] = float64(r.IntN(2))
 					}
 				}
-				s.Add(1+int64(r.IntN(3)), x, x)
+				s.Add(0, 1+int64(r.IntN(3)), x, x)
 			}
 			for _, c := range s.Report(43_000) {
 				if c.Difference != 0 || c.P != 1 || c.Low == nil || *c.Low > 0 || *c.High < 0 || c.Test == "t" && (*c.Low != 0 || *c.High != 0) {
@@ -100,9 +100,9 @@ func TestWeightsRepeatRows(t *testing.T) {
 	for range 200 {
 		w := int64(1 + r.IntN(4))
 		a, b := []float64{float64(r.IntN(2)), r.Float64()}, []float64{float64(r.IntN(2)), r.Float64()}
-		weighted.Add(w, a, b)
+		weighted.Add(0, w, a, b)
 		for range w {
-			repeated.Add(1, a, b)
+			repeated.Add(0, 1, a, b)
 		}
 	}
 	for _, m := range []Metric{Error, LogLoss} {
@@ -132,9 +132,9 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 			return 0
 		}
 		p := r.Float64()
-		classes.Add(1, []float64{e(wrong), p, p * p}, []float64{e(better), p * 0.97, p * p * 1.05})
+		classes.Add(0, 1, []float64{e(wrong), p, p * p}, []float64{e(better), p * 0.97, p * p * 1.05})
 		z := r.NormFloat64()
-		numbers.Add(1, []float64{z * z, math.Abs(z)}, []float64{z * z * 1.02 * 1.02 * (1 + 0.01*r.NormFloat64()), math.Abs(z)})
+		numbers.Add(0, 1, []float64{z * z, math.Abs(z)}, []float64{z * z * 1.02 * 1.02 * (1 + 0.01*r.NormFloat64()), math.Abs(z)})
 	}
 	for words, want := range map[string]bool{
 		"better at 99%": true, "error better by 2% at 95%": true, "better by 10% at 95%": false, "not worse by 0.01% at 99%": true,
@@ -181,19 +181,19 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 	// What cannot be judged does not hold.
 	few := NewSum(false, MSE)
 	for range 20 {
-		few.Add(1, []float64{1}, []float64{0.1})
+		few.Add(0, 1, []float64{1}, []float64{0.1})
 	}
 	c, _ := ParseCondition("mse better at 95%")
 	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "only 20 rows, want 500") {
 		t.Errorf("20 rows: %+v", v)
 	}
 	for range 480 {
-		few.Add(1, []float64{1}, []float64{0.1})
+		few.Add(0, 1, []float64{1}, []float64{0.1})
 	}
 	if v := few.Judge(c, 1); !v.Holds {
 		t.Errorf("500 rows: %+v", v)
 	}
-	few.Add(1, []float64{1}, []float64{math.Inf(1)})
+	few.Add(0, 1, []float64{1}, []float64{math.Inf(1)})
 	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "not finite") {
 		t.Errorf("a prediction that is not finite: %+v", v)
 	}

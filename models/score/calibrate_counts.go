@@ -57,14 +57,9 @@ func NewCalibrationCounts(outputs int) *CalibrationCounts {
 	return &CalibrationCounts{outputs: outputs, n: make([]int64, outputs*2*CalibrationCells)}
 }
 
-// Add counts rows of scores, row-major, with their classes. It panics if lengths
-// or classes do not fit; the error is about a score that is NaN.
-func (c *CalibrationCounts) Add(scores []float32, class []int32) error {
-	return c.AddRows(scores, class, nil)
-}
-
-// AddRows is Add for rows that count as often as repeats says, once each if it is nil.
-func (c *CalibrationCounts) AddRows(scores []float32, class []int32, repeats []int64) error {
+// Add counts rows of scores, row-major, with their classes, each as often as repeats says, once each if
+// it is nil. It panics if lengths or classes do not fit; the error is about a score that is NaN.
+func (c *CalibrationCounts) Add(scores []float32, class []int32, repeats []int64) error {
 	if len(scores) != len(class)*c.outputs || repeats != nil && len(repeats) != len(class) {
 		panic("calibrate: scores and classes do not fit")
 	}
@@ -97,9 +92,7 @@ func (c *CalibrationCounts) Merge(d *CalibrationCounts) {
 		panic("calibrate: counts of different outputs")
 	}
 	c.rows += d.rows
-	for i, n := range d.n {
-		c.n[i] += n
-	}
+	addCounts(c.n, d.n)
 }
 
 // Rows returns the number of rows.

@@ -73,15 +73,11 @@ func NewReliability(outputs, bins int) *Reliability {
 const NoMethod = -1
 
 // Add adds rows of probabilities, row-major, with their classes or None, and the classes that are
-// predicted, each of the largest probability of its row; nil is the first such class of each. It
-// panics if lengths or classes do not fit; it returns an error, and adds nothing, if a value is not
-// a probability or the predicted class is not the most probable.
-func (r *Reliability) Add(p []float32, class, predicted []int32) error {
-	return r.AddRows(p, class, predicted, nil)
-}
-
-// AddRows is Add for rows that count as often as repeats says, once each if it is nil.
-func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []int64) error {
+// predicted, each of the largest probability of its row; nil is the first such class of each. Each row
+// counts as often as repeats says, once each if it is nil. It panics if lengths or classes do not fit; it
+// returns an error, and adds nothing, if a value is not a probability or the predicted class is not the
+// most probable.
+func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64) error {
 	k := r.outputs
 	if len(p) != len(class)*k || repeats != nil && len(repeats) != len(class) ||
 		predicted != nil && len(predicted) != len(class) {
@@ -174,26 +170,19 @@ func (r *Reliability) Merge(s *Reliability) {
 	if r.outputs != s.outputs || len(r.rows) != len(s.rows) {
 		panic("calibrate: reliabilities of different outputs or bins")
 	}
-	for i := range r.rows {
-		r.rows[i] += s.rows[i]
-		r.weight[i] += s.weight[i]
-		r.right[i] += s.right[i]
-		r.confidence[i].Merge(&s.confidence[i])
-	}
+	addCounts(r.rows, s.rows)
+	addCounts(r.weight, s.weight)
+	addCounts(r.right, s.right)
+	MergeAll(r.confidence, s.confidence)
 	r.floored += s.floored
 	r.logLoss.Merge(&s.logLoss)
 	r.brier.Merge(&s.brier)
-	for i := range r.powers {
-		r.powers[i].Merge(&s.powers[i])
-	}
+	MergeAll(r.powers[:], s.powers[:])
 }
 
-// Tests returns the figures.
-func (r *Reliability) Tests() Tests { return r.WeightedTests(1) }
-
-// WeightedTests is Tests where rows count as often as their weights on a grid say: means are by weight, and
-// intervals are for the share effective of what was counted.
-func (r *Reliability) WeightedTests(effective float64) Tests {
+// Tests returns the figures, where rows count as often as their weights on a grid say: means are by
+// weight, and intervals are for the share effective of what was counted.
+func (r *Reliability) Tests(effective float64) Tests {
 	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
 	n, all := len(r.rows), int64(0)
 	for _, m := range r.weight {

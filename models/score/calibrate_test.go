@@ -48,7 +48,7 @@ func sample(seed uint64, n, k int) (scores []float32, class []int32) {
 func counted(t testing.TB, scores []float32, class []int32, k int) *CalibrationCounts {
 	t.Helper()
 	c := NewCalibrationCounts(k)
-	if err := c.Add(scores, class); err != nil {
+	if err := c.Add(scores, class, nil); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -102,13 +102,13 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 	p := make([]float32, n*k)
 	c.Apply(p, scores, n)
 	all, some, rest := NewReliability(k, 15), NewReliability(k, 15), NewReliability(k, 15)
-	for _, err := range []error{all.Add(p, class, nil), rest.Add(p[200*k:], class[200:], nil), some.Add(p[:200*k], class[:200], nil)} {
+	for _, err := range []error{all.Add(p, class, nil, nil), rest.Add(p[200*k:], class[200:], nil, nil), some.Add(p[:200*k], class[:200], nil, nil)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	rest.Merge(some)
-	if !reflect.DeepEqual(rest, all) || !reflect.DeepEqual(rest.Tests(), all.Tests()) {
+	if !reflect.DeepEqual(rest, all) || !reflect.DeepEqual(rest.Tests(1), all.Tests(1)) {
 		t.Error("reliabilities differ")
 	}
 	data = wire.Marshal(rest)
@@ -254,10 +254,10 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 				p := make([]float32, len(test))
 				c.Apply(p, test, len(truth))
 				rel := NewReliability(2, 10)
-				if err := rel.Add(p, truth, nil); err != nil {
+				if err := rel.Add(p, truth, nil, nil); err != nil {
 					t.Fatal(err)
 				}
-				return rel.Tests().LogLoss / 20
+				return rel.Tests(1).LogLoss / 20
 			}
 			isotonic, platt = isotonic+loss(Isotonic), platt+loss(Platt)
 		}
@@ -270,10 +270,10 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 // Rows whose class was said to be impossible are counted.
 func TestRowsBelowTheFloorOfTheLogLossAreCounted(t *testing.T) {
 	r := NewReliability(2, 10)
-	if err := r.Add([]float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}, nil); err != nil {
+	if err := r.Add([]float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Tests(); got.Floored != 1 || got.Floor != LeastProbability {
+	if got := r.Tests(1); got.Floored != 1 || got.Floor != LeastProbability {
 		t.Errorf("%+v", got)
 	}
 }
@@ -299,7 +299,7 @@ func overconfident(t *testing.T, k int, most float64) {
 			bad[i*k+c] = float32(math.Exp(5*float64(scores[i*k+c])) / sum)
 		}
 	}
-	if err := raw.Add(bad, class[:n], nil); err != nil {
+	if err := raw.Add(bad, class[:n], nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, method := range []string{Platt, Isotonic} {
@@ -319,10 +319,10 @@ func overconfident(t *testing.T, k int, most float64) {
 			}
 		}
 		r := NewReliability(k, 10)
-		if err := r.Add(p, class[:n], nil); err != nil {
+		if err := r.Add(p, class[:n], nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		a, b := r.Tests(), raw.Tests()
+		a, b := r.Tests(1), raw.Tests(1)
 		if !(a.ECE < 0.5*b.ECE && a.LogLoss < b.LogLoss && a.Brier < b.Brier) || a.ECE > most {
 			t.Errorf("%d classes, %s: ece %g, log loss %g, Brier %g; before %g, %g, %g", k, method, a.ECE, a.LogLoss, a.Brier, b.ECE, b.LogLoss, b.Brier)
 		}
@@ -332,10 +332,10 @@ func overconfident(t *testing.T, k int, most float64) {
 func TestReliabilityByHand(t *testing.T) {
 	r := NewReliability(2, 10)
 	// Confidences 0.75 (right), 0.75 (wrong), 1 (right), 0.5 (right, at an edge).
-	if err := r.Add([]float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}, nil); err != nil {
+	if err := r.Add([]float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := r.Tests()
+	got := r.Tests(1)
 	if got.Rows != 4 || got.Bins[7].Rows != 2 || got.Bins[7].Confidence != 0.75 || got.Bins[7].Accuracy != 0.5 ||
 		!(got.Bins[7].AccuracyLow < 0.1) || !(got.Bins[7].AccuracyHigh > 0.9) || got.Bins[9].Rows != 1 || got.Bins[4].Rows != 1 || got.Bins[5].Rows != 0 {
 		t.Errorf("%+v", got)
@@ -349,15 +349,15 @@ func TestReliabilityByHand(t *testing.T) {
 	if want := (-math.Log(0.75) - math.Log(0.25) - math.Log(0.5)) / 4; math.Abs(got.LogLoss-want) > 1e-7 {
 		t.Errorf("log loss %g, want %g", got.LogLoss, want)
 	}
-	if err := r.Add([]float32{0, 1}, []int32{0}, nil); err != nil || math.IsInf(r.Tests().LogLoss, 0) {
-		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Tests().LogLoss, err)
+	if err := r.Add([]float32{0, 1}, []int32{0}, nil, nil); err != nil || math.IsInf(r.Tests(1).LogLoss, 0) {
+		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Tests(1).LogLoss, err)
 	}
 	for _, p := range []float32{-0.1, 1.1, float32(math.NaN())} {
-		if err := r.Add([]float32{p, 0}, []int32{0}, nil); err == nil || !strings.Contains(err.Error(), "is not a probability") {
+		if err := r.Add([]float32{p, 0}, []int32{0}, nil, nil); err == nil || !strings.Contains(err.Error(), "is not a probability") {
 			t.Errorf("%g: %v", p, err)
 		}
 	}
-	if none := NewReliability(2, 5).Tests(); none.Rows != 0 || none.ECE != 0 || len(none.Bins) != 5 {
+	if none := NewReliability(2, 5).Tests(1); none.Rows != 0 || none.ECE != 0 || len(none.Bins) != 5 {
 		t.Errorf("%+v", none)
 	}
 }
@@ -365,10 +365,10 @@ func TestReliabilityByHand(t *testing.T) {
 // Every prediction for a row of none of the classes is wrong.
 func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
-	if err := r.Add([]float32{0.75, 0.25}, []int32{NoMethod}, nil); err != nil {
+	if err := r.Add([]float32{0.75, 0.25}, []int32{NoMethod}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := r.Tests()
+	got := r.Tests(1)
 	if want := 1 + 0.75*0.75 + 0.25*0.25; got.Brier != want || got.ECE != 0.75 || got.Bins[7].Accuracy != 0 || math.Abs(got.LogLoss+math.Log(1e-7)) > 1e-5 {
 		t.Errorf("%+v, want the Brier score %g", got, want)
 	}
@@ -383,7 +383,7 @@ func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
 		`class "ant": 0 of the 0 held-out rows`: {},
 	} {
 		c := NewCalibrationCounts(3)
-		if err := c.Add(make([]float32, 3*len(class)), class); err != nil {
+		if err := c.Add(make([]float32, 3*len(class)), class, nil); err != nil {
 			t.Fatal(err)
 		}
 		err := CheckCalibration(c.ClassRows(), names)
@@ -408,7 +408,7 @@ func TestUnfittableTargetsAreAnError(t *testing.T) {
 	if _, err := FitCalibration(counted(t, scores, class, 2), Platt); err == nil || !strings.Contains(err.Error(), "50 rows of its class and 0 of others") {
 		t.Error(err)
 	}
-	if err := NewCalibrationCounts(2).Add([]float32{0, float32(math.NaN())}, []int32{0}); err == nil || !strings.Contains(err.Error(), "row 0: output 1") {
+	if err := NewCalibrationCounts(2).Add([]float32{0, float32(math.NaN())}, []int32{0}, nil); err == nil || !strings.Contains(err.Error(), "row 0: output 1") {
 		t.Error(err)
 	}
 	c := &Calibration{Method: Isotonic, Curves: []CalibrationCurve{{Score: []float64{0}, Probability: []float64{0}}, {Score: []float64{0}, Probability: []float64{0}}}}
@@ -480,14 +480,14 @@ func parse(data []byte) (*Calibration, error) {
 func TestTheBinsAreOfThePredictedClass(t *testing.T) {
 	for predicted, right := range []float64{0, 1} {
 		r := NewReliability(2, 10)
-		if err := r.Add([]float32{0.5, 0.5}, []int32{1}, []int32{int32(predicted)}); err != nil {
+		if err := r.Add([]float32{0.5, 0.5}, []int32{1}, []int32{int32(predicted)}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Tests().Bins[4]; got.Accuracy != right || got.Confidence != 0.5 {
+		if got := r.Tests(1).Bins[4]; got.Accuracy != right || got.Confidence != 0.5 {
 			t.Errorf("class %d is predicted: %+v", predicted, got)
 		}
 	}
-	err := NewReliability(2, 10).Add([]float32{0.25, 0.75}, []int32{1}, []int32{0})
+	err := NewReliability(2, 10).Add([]float32{0.25, 0.75}, []int32{1}, []int32{0}, nil)
 	if err == nil || !strings.Contains(err.Error(), "class 0 is predicted with the probability 0.25, another has 0.75") {
 		t.Error(err)
 	}
@@ -498,7 +498,7 @@ func FuzzUnmarshal(f *testing.F) {
 	data := wire.Marshal(counted(f, scores, class, 2))
 	f.Add(data)
 	r := NewReliability(2, 3)
-	r.Add([]float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0}, nil)
+	r.Add([]float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0}, nil, nil)
 	data = wire.Marshal(r)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -517,7 +517,7 @@ func FuzzUnmarshal(f *testing.F) {
 			if b := wire.Marshal(&s); !bytes.Equal(b, again) {
 				t.Fatal("another encoding")
 			}
-			r.Tests()
+			r.Tests(1)
 		}
 	})
 }
@@ -551,10 +551,10 @@ func TestLogLossIntervalsCover(t *testing.T) {
 				}
 				p = append(p, float32(1-q), float32(q))
 			}
-			if err := r.Add(p, class, nil); err != nil {
+			if err := r.Add(p, class, nil, nil); err != nil {
 				t.Fatal(err)
 			}
-			if ends := r.Tests().LogLossInterval; ends[0] <= truth && truth <= ends[1] {
+			if ends := r.Tests(1).LogLossInterval; ends[0] <= truth && truth <= ends[1] {
 				inside++
 			}
 		}
@@ -563,7 +563,7 @@ func TestLogLossIntervalsCover(t *testing.T) {
 		}
 	}
 	few := NewReliability(2, 10)
-	if err := few.Add([]float32{0.5, 0.5}, []int32{1}, nil); err != nil || few.Tests().LogLossInterval != nil {
+	if err := few.Add([]float32{0.5, 0.5}, []int32{1}, nil, nil); err != nil || few.Tests(1).LogLossInterval != nil {
 		t.Errorf("one row has an interval, %v", err)
 	}
 }
@@ -574,11 +574,11 @@ func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
 	for i := range 40 {
 		p := []float32{float32(i) / 40, 1 - float32(i)/40}
 		class := []int32{int32(i % 2)}
-		if err := errors.Join(weighted.AddRows(p, class, nil, []int64{int64(1 + i*i)}), plain.Add(p, class, nil)); err != nil {
+		if err := errors.Join(weighted.Add(p, class, nil, []int64{int64(1 + i*i)}), plain.Add(p, class, nil, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, want := weighted.WeightedTests(0.01), plain.Tests()
+	got, want := weighted.Tests(0.01), plain.Tests(1)
 	if got.Rows != 40 || got.Floored != want.Floored || want.Floored == 0 {
 		t.Errorf("%d rows, %d floored, want 40 and %d", got.Rows, got.Floored, want.Floored)
 	}

@@ -39,6 +39,13 @@ type Classes struct {
 // totals counts the rows of one class.
 type totals struct{ truth, predicted, hits int64 }
 
+// Merge adds the rows of u.
+func (t *totals) Merge(u *totals) {
+	t.truth += u.truth
+	t.predicted += u.predicted
+	t.hits += u.hits
+}
+
 // NewClasses returns an empty count for classes 0, …, k−1. It panics unless
 // 1 ≤ k ≤ schema.MaxClasses.
 func NewClasses(k int) *Classes {
@@ -54,12 +61,9 @@ func NewClasses(k int) *Classes {
 	return c
 }
 
-// Add counts one row. It panics if predicted is not a class, or truth is neither a class
+// Add counts that many equal rows. It panics if predicted is not a class, or truth is neither a class
 // nor Unseen.
-func (c *Classes) Add(truth, predicted int) { c.AddRows(truth, predicted, 1) }
-
-// AddRows counts that many equal rows, as Add counts one.
-func (c *Classes) AddRows(truth, predicted int, rows int64) {
+func (c *Classes) Add(truth, predicted int, rows int64) {
 	if truth < Unseen || truth >= c.k || predicted < 0 || predicted >= c.k {
 		panic("score: class out of range")
 	}
@@ -131,14 +135,8 @@ func (c *Classes) Merge(d *Classes) {
 	if c.k != d.k {
 		panic("score: merge of counts of different classes")
 	}
-	for i, n := range d.pairs {
-		c.pairs[i] += n
-	}
-	for i, t := range d.totals {
-		c.totals[i].truth += t.truth
-		c.totals[i].predicted += t.predicted
-		c.totals[i].hits += t.hits
-	}
+	addCounts(c.pairs, d.pairs)
+	MergeAll(c.totals, d.totals)
 	c.unseen += d.unseen
 }
 

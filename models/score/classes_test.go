@@ -33,7 +33,7 @@ func randomPairs(r *rand.Rand, n, k int) []pair {
 func count(k int, p []pair) *Classes {
 	c := NewClasses(k)
 	for _, x := range p {
-		c.Add(x.truth, x.predicted)
+		c.Add(x.truth, x.predicted, 1)
 	}
 	return c
 }
@@ -50,7 +50,7 @@ func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
 				parts[i] = NewClasses(k)
 			}
 			for _, x := range p {
-				parts[r.IntN(len(parts))].Add(x.truth, x.predicted)
+				parts[r.IntN(len(parts))].Add(x.truth, x.predicted, 1)
 			}
 			for len(parts) > 1 {
 				last := new(Classes)
@@ -169,11 +169,11 @@ func TestWorstPairsComeFirst(t *testing.T) {
 	c := NewClasses(31)
 	for i := range 30 {
 		for range i / 2 {
-			c.Add(i, i+1)
+			c.Add(i, i+1, 1)
 		}
 		for range 100 {
-			c.Add(i, i)
-			c.Add(Unseen, i)
+			c.Add(i, i, 1)
+			c.Add(Unseen, i, 1)
 		}
 	}
 	w := c.Report(nil).Worst
@@ -211,10 +211,10 @@ func TestWrongUseOfClassesPanics(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no classes":        func() { NewClasses(0) },
 		"too many classes":  func() { NewClasses(1 << 20) },
-		"truth too large":   func() { NewClasses(3).Add(3, 0) },
-		"truth too small":   func() { NewClasses(3).Add(-2, 0) },
-		"unseen prediction": func() { NewClasses(3).Add(0, Unseen) },
-		"prediction large":  func() { NewClasses(3).Add(0, 3) },
+		"truth too large":   func() { NewClasses(3).Add(3, 0, 1) },
+		"truth too small":   func() { NewClasses(3).Add(-2, 0, 1) },
+		"unseen prediction": func() { NewClasses(3).Add(0, Unseen, 1) },
+		"prediction large":  func() { NewClasses(3).Add(0, 3, 1) },
 		"merge":             func() { NewClasses(3).Merge(NewClasses(4)) },
 		"names":             func() { NewClasses(3).Report([]string{"a"}) },
 	} {
@@ -288,6 +288,6 @@ func FuzzClassesUnmarshalBinary(f *testing.F) {
 func BenchmarkClassesAdd(b *testing.B) {
 	c := NewClasses(10)
 	for b.Loop() {
-		c.Add(3, 5)
+		c.Add(3, 5, 1)
 	}
 }

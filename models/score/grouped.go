@@ -1,9 +1,7 @@
 package score
 
 import (
-	"maps"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -17,7 +15,7 @@ const mostClusters = 1 << 12
 
 // grouped counts the errors of fits by groups of rows, which depend on each other.
 type grouped struct {
-	clusters map[int]*clusterErrors
+	By[int, clusterErrors, *clusterErrors]
 }
 
 type clusterErrors struct {
@@ -26,91 +24,77 @@ type clusterErrors struct {
 	squares []exact.Sum // squared errors of each fit
 }
 
-func newClusterErrors(fits int) *clusterErrors {
-	return &clusterErrors{errors: make([]int64, fits), squares: make([]exact.Sum, fits)}
+func newGrouped(fits int) *grouped {
+	return &grouped{NewBy[int](mostClusters, func() *clusterErrors {
+		return &clusterErrors{errors: make([]int64, fits), squares: make([]exact.Sum, fits)}
+	})}
 }
 
-func (g *grouped) of(group uint64, fits int) *clusterErrors {
-	at := int(group % mostClusters)
-	if g.clusters[at] == nil {
-		g.clusters[at] = newClusterErrors(fits)
+// Merge adds the rows of d.
+func (c *clusterErrors) Merge(d *clusterErrors) {
+	c.rows += d.rows
+	addCounts(c.errors, d.errors)
+	MergeAll(c.squares, d.squares)
+}
+
+// Code codes the rows, and the sums of each fit.
+func (c *clusterErrors) Code(w *wire.Coder) {
+	w.Counts(&c.rows)
+	for i := range c.errors {
+		w.Counts(&c.errors[i])
+		w.Part(&c.squares[i])
+		w.Check(c.errors[i] <= c.rows && c.squares[i].Sign() >= 0)
 	}
-	return g.clusters[at]
+}
+
+// spread returns the rows of the groups, and the sum of the squares of what a value of a group differs
+// from its rows times the mean.
+func (g *grouped) spread(mean float64, of func(*clusterErrors) float64) (rows, squares float64) {
+	for _, at := range g.Keys() { // in one order
+		c := g.Parts[at]
+		d := of(c) - float64(mean*float64(c.rows))
+		rows, squares = rows+float64(c.rows), squares+float64(d*d)
+	}
+	return rows, squares
 }
 
 // stdErr returns the standard error of the mean of the squared errors of a fit, a ratio of sums of
 // groups (Kish 1965), times what quantiles of Student's t are more than normal ones for few groups;
 // 0 for fewer than two.
 func (g *grouped) stdErr(fit int, mean float64) float64 {
-	var rows, squares float64
-	for _, at := range slices.Sorted(maps.Keys(g.clusters)) { // in one order
-		c := g.clusters[at]
-		d := c.squares[fit].Float64() - float64(mean*float64(c.rows))
-		rows, squares = rows+float64(c.rows), squares+float64(d*d)
-	}
-	groups := float64(len(g.clusters))
+	groups := float64(len(g.Parts))
 	if groups < 2 {
 		return 0
 	}
+	rows, squares := g.spread(mean, func(c *clusterErrors) float64 { return c.squares[fit].Float64() })
 	t := distuv.StudentsT{Sigma: 1, Nu: groups - 1}.Quantile(0.975) / distuv.UnitNormal.Quantile(0.975)
 	return t * math.Sqrt(groups/(groups-1)*squares) / rows
-}
-
-func (g *grouped) merge(h *grouped) {
-	for at, from := range h.clusters {
-		to := g.of(uint64(at), len(from.errors))
-		to.rows += from.rows
-		for i := range from.squares {
-			to.squares[i].Merge(&from.squares[i])
-		}
-		for i, n := range from.errors {
-			to.errors[i] += n
-		}
-	}
 }
 
 // effective returns how many independent rows would give an error rate as certain as the error rate
 // of the groups: as the variance of a ratio of sums of groups says (Kish 1965), with quantiles of
 // Student's t for few groups. Without an error, or with nothing else, it is the number of groups.
 func (g *grouped) effective(fit int) float64 {
-	groups := float64(len(g.clusters))
+	groups := float64(len(g.Parts))
 	var rows, errors float64
-	for _, c := range g.clusters {
+	for _, c := range g.Parts {
 		rows, errors = rows+float64(c.rows), errors+float64(c.errors[fit])
 	}
 	rate := errors / max(1, rows)
 	if groups < 2 || rate == 0 || rate == 1 {
 		return groups
 	}
-	var squares float64
-	for _, at := range slices.Sorted(maps.Keys(g.clusters)) { // in one order
-		c := g.clusters[at]
-		d := float64(c.errors[fit]) - float64(rate*float64(c.rows))
-		squares += float64(d * d)
-	}
+	_, squares := g.spread(rate, func(c *clusterErrors) float64 { return float64(c.errors[fit]) })
 	design := max(1, groups/(groups-1)*squares/(rows*rate*(1-rate)))
 	t := distuv.StudentsT{Sigma: 1, Nu: groups - 1}.Quantile(0.975)
 	z := distuv.UnitNormal.Quantile(0.975)
 	return rows / design * (z / t) * (z / t)
 }
 
+// code codes the clusters.
 func (g *grouped) code(c *wire.Coder, fits int) {
 	if c.Reading() {
-		g.clusters = map[int]*clusterErrors{}
+		*g = *newGrouped(fits)
 	}
-	numbers := slices.Sorted(maps.Keys(g.clusters))
-	wire.Each(c, &numbers, mostClusters, func(at *int) {
-		*at = c.Int(*at, mostClusters-1)
-		if c.Reading() {
-			c.Check(g.clusters[*at] == nil)
-			g.clusters[*at] = newClusterErrors(fits)
-		}
-		one := g.clusters[*at]
-		c.Counts(&one.rows)
-		for i := range fits {
-			c.Counts(&one.errors[i])
-			c.Part(&one.squares[i])
-			c.Check(one.errors[i] <= one.rows && one.squares[i].Sign() >= 0)
-		}
-	})
+	g.Code(c, func(at *int) { *at = c.Int(*at, mostClusters-1) })
 }

@@ -33,3 +33,16 @@ func intervalOf(p, rows float64) (low, high float64) {
 	}
 	return low, high
 }
+
+// Bisect returns the number nearest to out, between out and in, for which a condition holds that holds
+// from there to in.
+func Bisect(out, in float64, holds func(float64) bool) float64 {
+	for range 60 {
+		if middle := (out + in) / 2; holds(middle) {
+			in = middle
+		} else {
+			out = middle
+		}
+	}
+	return in
+}

@@ -36,12 +36,9 @@ type lossSums struct {
 // NewLogLosses returns empty sums for that many fits.
 func NewLogLosses(fits int) *LogLosses { return &LogLosses{fits: make([]lossSums, fits)} }
 
-// Add adds a row of that class with the scores of all fits, one fit after the other. The
+// Add adds that many equal rows of a class with the scores of all fits, one fit after the other. The
 // log loss of a row is rounded to float32, and at most the largest of those.
-func (l *LogLosses) Add(class int, scores []float32) { l.AddRows(class, scores, 1) }
-
-// AddRows adds that many equal rows, as Add adds one.
-func (l *LogLosses) AddRows(class int, scores []float32, rows int64) {
+func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 	l.rows += rows
 	k := len(scores) / len(l.fits)
 	for i := range l.fits {
@@ -83,9 +80,7 @@ func (l *LogLosses) Merge(m *LogLosses) {
 	l.rows += m.rows
 	for i := range l.fits {
 		l.fits[i].finite += m.fits[i].finite
-		for b := range l.fits[i].sums {
-			l.fits[i].sums[b].Merge(&m.fits[i].sums[b])
-		}
+		MergeAll(l.fits[i].sums[:], m.fits[i].sums[:])
 	}
 }
 

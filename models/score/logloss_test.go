@@ -32,7 +32,7 @@ func lossRows(n int) []lossRow {
 func lossesOf(rows []lossRow) *LogLosses {
 	l := NewLogLosses(3)
 	for _, r := range rows {
-		l.Add(r.class, r.scores)
+		l.Add(r.class, r.scores, 1)
 	}
 	return l
 }
@@ -62,7 +62,7 @@ func TestLogLossesEqualTwin(t *testing.T) {
 	}
 	// A fit without scores for a row has no log loss; the others have theirs.
 	nan := float32(math.NaN())
-	got.Add(0, []float32{0, 0, 0, nan, 0, 0, 1e38, -1e38, 0})
+	got.Add(0, []float32{0, 0, 0, nan, 0, 0, 1e38, -1e38, 0}, 1)
 	for fit, finite := range []bool{true, false, true} {
 		if v, _ := got.Of(fit); math.IsInf(v, 1) == finite {
 			t.Errorf("fit %d: %g", fit, v)

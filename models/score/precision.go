@@ -45,9 +45,7 @@ func (p *Precision) Add(truth, predicted, middle, unit float64, rows int64) {
 // Merge adds the rows of q.
 func (p *Precision) Merge(q *Precision) {
 	p.rows += q.rows
-	for i := range p.sums {
-		p.sums[i].Merge(&q.sums[i])
-	}
+	MergeAll(p.sums[:], q.sums[:])
 }
 
 // Code codes the number of rows and the sums.

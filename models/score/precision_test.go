@@ -51,7 +51,7 @@ func TestTargetIntervalsCover(t *testing.T) {
 				var sums Targets
 				for range n {
 					y, e := shape.draw(r)
-					sums.Add(100+10*y, 100+10*(y-e))
+					sums.Add(100+10*y, 100+10*(y-e), 1)
 					p.Add(100+10*y, 100+10*(y-e), 100, 20, 1)
 				}
 				report := sums.Report()
@@ -92,10 +92,10 @@ func TestTargetIntervalsDoNotDependOnTheCutOrTheUnit(t *testing.T) {
 	for i := range 200 {
 		y, e := errorShapes[2].draw(r)
 		rows := int64(1 + r.IntN(3))
-		sums.AddRows(y, y+e, rows)
+		sums.Add(y, y+e, rows)
 		whole.Add(y, y+e, 0, 1, rows)
 		other.Add(1000*y, 1000*(y+e), 500, 4096, rows)
-		others.AddRows(1000*y, 1000*(y+e), rows)
+		others.Add(1000*y, 1000*(y+e), rows)
 		[]*Precision{&first, &second}[i%2].Add(y, y+e, 0, 1, rows)
 	}
 	second.Merge(&first)
@@ -121,7 +121,7 @@ func TestTargetIntervalsOfSpecialRows(t *testing.T) {
 		var sums Targets
 		for i := range n {
 			y, predicted := row(i)
-			sums.Add(y, predicted)
+			sums.Add(y, predicted, 1)
 			p.Add(y, predicted, 0, unit, 1)
 		}
 		report := sums.Report()

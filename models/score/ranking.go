@@ -67,14 +67,11 @@ func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 	return r
 }
 
-// Add counts a row of that class, or Unseen, by its scores. The first few classes are the ones with
-// the largest numbers in order; of equal ones, those with the larger score, then the first: order
-// is the probabilities of the row, or its scores if it has none. It panics if truth is neither a
+// Add counts a row of that class, or Unseen, by its scores, that often. The first few classes are the
+// ones with the largest numbers in order; of equal ones, those with the larger score, then the first:
+// order is the probabilities of the row, or its scores if it has none. It panics if truth is neither a
 // class nor Unseen, or the lengths are not k.
-func (r *Ranking) Add(truth int, scores, order []float32) { r.AddRows(truth, scores, order, 1) }
-
-// AddRows counts a row that often, as Add counts it once.
-func (r *Ranking) AddRows(truth int, scores, order []float32, often int64) {
+func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	if truth < Unseen || truth >= r.k || len(scores) != r.k || len(order) != r.k {
 		panic("score: class out of range, or scores of other classes")
 	}
@@ -132,17 +129,11 @@ func (r *Ranking) Merge(s *Ranking) {
 	if r.k != s.k || r.positive != s.positive || len(r.ranks) != len(s.ranks) {
 		panic("score: merge of rankings of different classes")
 	}
-	for c := range r.ranks {
-		r.ranks[c].Merge(&s.ranks[c])
-	}
-	for c, n := range s.of {
-		r.of[c] += n
-	}
+	MergeAll(r.ranks, s.ranks)
+	addCounts(r.of, s.of)
 	r.weight += s.weight
 	r.notFinite += s.notFinite
-	for i, n := range s.top {
-		r.top[i] += n
-	}
+	addCounts(r.top[:], s.top[:])
 }
 
 // RankingReport says how well scores order the rows. Rows of unseen classes are not

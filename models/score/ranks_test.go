@@ -488,7 +488,7 @@ func someRows(r *rand.Rand, n, k int) []rankedRow {
 func rankingOf(k, cells int, rows []rankedRow) *Ranking {
 	r := NewRanking(k, 1, cells, true)
 	for _, x := range rows {
-		r.Add(x.truth, x.scores, x.order)
+		r.Add(x.truth, x.scores, x.order, 1)
 	}
 	return r
 }
@@ -600,7 +600,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 
 func TestARankingOfOneClassHasNoArea(t *testing.T) {
 	r := NewRanking(2, 1, 100, false)
-	r.Add(1, []float32{-1, 1}, []float32{-1, 1})
+	r.Add(1, []float32{-1, 1}, []float32{-1, 1}, 1)
 	if got := r.Report([]string{"a", "b"}); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
 		t.Errorf("%+v", got)
 	}
@@ -676,7 +676,7 @@ func BenchmarkRanking(b *testing.B) {
 	for b.Loop() {
 		r := NewRanking(k, 1, MaxCells, false)
 		for i := 0; i < len(scores); i += k {
-			r.Add(i/k%k, scores[i:i+k], scores[i:i+k])
+			r.Add(i/k%k, scores[i:i+k], scores[i:i+k], 1)
 		}
 		back := new(Ranking)
 		if err := wire.Unmarshal(back, wire.Marshal(r)); err != nil {
@@ -694,7 +694,7 @@ func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
 		rows[7].scores[0], rows[9].scores[1] = float32(math.NaN()), float32(math.Inf(1))
 		weighted := NewRanking(k, 1, 20*k, true)
 		for _, x := range rows {
-			weighted.AddRows(x.truth, x.scores, x.order, int64(r.IntN(4000)))
+			weighted.Add(x.truth, x.scores, x.order, int64(r.IntN(4000)))
 		}
 		var back Ranking
 		if err := wire.Unmarshal(&back, wire.Marshal(weighted)); err != nil {
@@ -715,7 +715,7 @@ func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
 	}
 	var targets Targets
 	for i, w := range []int64{1000, 1, 7, 0, 30} {
-		targets.AddRows([]float64{1, 0, 1, 1, 2}[i], []float64{1, 2, math.Inf(1), 1, 2}[i], w)
+		targets.Add([]float64{1, 0, 1, 1, 2}[i], []float64{1, 2, math.Inf(1), 1, 2}[i], w)
 	}
 	if got := targets.Report(); got.Rows != 4 || got.NotFinite != 1 || got.NoMAPE != 1 {
 		t.Errorf("%+v", got)

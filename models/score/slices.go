@@ -1,14 +1,12 @@
 package score
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
-	"github.com/bochner-ml/bochner/models/loss"
 )
 
 // Limits of Slices.
@@ -22,13 +20,11 @@ const (
 	shownSlices = 50      // those with the most rows; the others are summed up
 )
 
-// Slices scores rows by the value of a column, each value apart. With more than MaxSlices
-// values it keeps none, which depends on the set of values alone. Create it with
+// Slices scores rows by the value of a column, each value apart, up to MaxSlices of them. Create it with
 // NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	classes int // 0 for a regression
-	many    bool
-	parts   map[string]*slice
+	By[string, slice, *slice]
 }
 
 // slice is what is known of the rows of a value.
@@ -49,31 +45,27 @@ func NewSlices(classes int) *Slices {
 	if classes < 0 || classes > schema.MaxClasses {
 		panic("score: number of classes out of range")
 	}
-	return &Slices{classes: classes, parts: make(map[string]*slice)}
+	return &Slices{classes, NewBy[string](MaxSlices, func() *slice {
+		return &slice{each: make([]totals, classes), ranks: *NewRanks(sliceCells), errors: *NewTargets(sliceCells)}
+	})}
 }
 
-func (s *Slices) empty() *slice {
-	return &slice{each: make([]totals, s.classes), ranks: *NewRanks(sliceCells), errors: *NewTargets(sliceCells)}
+// SliceKey is what a value is called in slices: its first MaxSliceText bytes.
+func SliceKey(value string) string { return value[:min(len(value), MaxSliceText)] }
+
+// CodeSliceKey codes a SliceKey.
+func CodeSliceKey(c *wire.Coder) func(*string) {
+	return func(key *string) { c.Text(key, MaxSliceText) }
 }
 
 // of returns the slice of a value, or nil if there are too many, and counts a row that often.
 func (s *Slices) of(value string, rows int64) *slice {
-	if s.many {
-		return nil
+	p := s.Of(SliceKey(value))
+	if p != nil {
+		p.rows++
+		p.by += rows
+		p.square.add(rows, rows)
 	}
-	value = value[:min(len(value), MaxSliceText)]
-	p := s.parts[value]
-	if p == nil {
-		if len(s.parts) == MaxSlices {
-			s.many, s.parts = true, nil
-			return nil
-		}
-		p = s.empty()
-		s.parts[value] = p
-	}
-	p.rows++
-	p.by += rows
-	p.square.add(rows, rows)
 	return p
 }
 
@@ -89,12 +81,9 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 	p.each[predicted].predicted += rows
 	finite := !slices.ContainsFunc(scores, func(v float32) bool { return v-v != 0 })
 	if finite && len(probabilities) > 0 {
-		said := 0.0
-		if truth != Unseen {
-			said = float64(probabilities[truth])
-		}
+		logLoss, _ := ProbabilityLosses(probabilities, truth)
 		p.scored += rows
-		p.loss.AddWeighted64(float32(rows), float64(float32(-loss.Log(max(said, leastProbability)))))
+		p.loss.AddWeighted64(float32(rows), float64(logLoss))
 	}
 	if truth == Unseen {
 		return
@@ -108,14 +97,10 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 	}
 }
 
-// leastProbability is the smallest of which the logarithm is taken, as in
-// score.Reliability.
-const leastProbability = 1e-7
-
-// AddTarget adds a row with that value, as Targets.AddRows does.
+// AddTarget adds a row with that value, as Targets.Add does.
 func (s *Slices) AddTarget(value string, truth, predicted float64, rows int64) {
 	if p := s.of(value, rows); p != nil {
-		p.errors.AddRows(truth, predicted, rows)
+		p.errors.Add(truth, predicted, rows)
 	}
 }
 
@@ -124,28 +109,15 @@ func (s *Slices) Merge(t *Slices) {
 	if s.classes != t.classes {
 		panic("score: merge of slices of different classes")
 	}
-	for value, p := range t.parts {
-		own := s.of(value, 0)
-		if own == nil {
-			break
-		}
-		own.rows-- // of counted it
-		own.merge(p)
-	}
-	if t.many {
-		s.many, s.parts = true, nil
-	}
+	s.By.Merge(&t.By)
 }
 
-func (p *slice) merge(q *slice) {
+// Merge adds the rows of q.
+func (p *slice) Merge(q *slice) {
 	p.rows += q.rows
 	p.by += q.by
 	p.square.merge(q.square)
-	for c, t := range q.each {
-		p.each[c].truth += t.truth
-		p.each[c].predicted += t.predicted
-		p.each[c].hits += t.hits
-	}
+	MergeAll(p.each, q.each)
 	p.ranks.Merge(&q.ranks)
 	p.scored += q.scored
 	p.loss.Merge(&q.loss)
@@ -193,20 +165,13 @@ type SliceScore struct {
 
 // Report returns the scores of the column's values.
 func (s *Slices) Report(column string) SliceReport {
-	r := SliceReport{Column: column, Values: len(s.parts), Many: s.many}
-	values := make([]string, 0, len(s.parts))
-	for value := range s.parts {
-		values = append(values, value)
-	}
-	slices.SortFunc(values, func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.parts[b].rows, s.parts[a].rows), cmp.Compare(a, b))
-	})
-	others := s.empty()
-	for i, value := range values {
+	r := SliceReport{Column: column, Values: len(s.Parts), Many: s.Many}
+	others := s.Empty()
+	for i, value := range s.Largest(func(p *slice) int64 { return p.rows }) {
 		if i < shownSlices {
-			r.Slices = append(r.Slices, s.score(value, s.parts[value]))
+			r.Slices = append(r.Slices, s.score(value, s.Parts[value]))
 		} else {
-			others.merge(s.parts[value])
+			others.Merge(s.Parts[value])
 		}
 	}
 	if others.rows > 0 {
@@ -237,7 +202,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 		}
 		// Of |r|: its mean of squares is the same as r's.
 		spread := math.Sqrt(max(0, float64(t.RMSE*t.RMSE)-float64(t.MAE*t.MAE)) / float64(p.effective(p.errors.n)))
-		low, high := max(0, t.MAE-float64(1.959963984540054*spread)), t.MAE+float64(1.959963984540054*spread)
+		low, high := max(0, t.MAE-float64(z*spread)), t.MAE+float64(z*spread)
 		r.MAE, r.MAELow, r.MAEHigh, r.RMSE, r.P90, r.R2 = &t.MAE, &low, &high, &t.RMSE, &t.P90, t.R2
 		return r
 	}
@@ -274,31 +239,28 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	return r
 }
 
-// Code codes the number of classes, whether there are too many values, and for each value,
-// ascending, its text and its sums.
+// Code codes the number of classes and the slices.
 func (s *Slices) Code(c *wire.Coder) {
 	if s.classes = c.Int(s.classes, schema.MaxClasses); c.Reading() {
 		*s = *NewSlices(s.classes)
 	}
-	if c.Bool(&s.many); s.many {
-		s.parts = nil
-		return
+	s.By.Code(c, CodeSliceKey(c))
+}
+
+// Code codes the sums.
+func (p *slice) Code(c *wire.Coder) {
+	c.Counts(&p.rows, &p.by)
+	c.Uint64(&p.square.hi, &p.square.lo)
+	c.Counts(&p.scored)
+	for i := range p.each {
+		t := &p.each[i]
+		c.Counts(&t.truth, &t.predicted, &t.hits)
+		c.Check(max(t.truth, t.predicted, t.hits) <= p.by)
 	}
-	wire.Texts(c, s.parts, MaxSlices, MaxSliceText, s.empty, func(p *slice) {
-		c.Counts(&p.rows, &p.by)
-		c.Uint64(&p.square.hi, &p.square.lo)
-		c.Counts(&p.scored)
-		for i := range p.each {
-			t := &p.each[i]
-			c.Counts(&t.truth, &t.predicted, &t.hits)
-			c.Check(max(t.truth, t.predicted, t.hits) <= p.by)
-		}
-		c.Part(&p.loss)
-		p.ranks.Code(c)
-		p.errors.Code(c)
-		c.Check(p.rows >= 1 && (p.by == 0) == (p.square == wide{}) && p.scored <= p.by && p.loss.Sign() >= 0 &&
-			(p.scored > 0 || p.loss.IsZero()) &&
-			p.ranks.most() == sliceCells && p.errors.errors.most() == sliceCells && p.ranks.ranked() <= p.by &&
-			p.errors.n <= p.by)
-	})
+	c.Part(&p.loss)
+	p.ranks.Code(c)
+	p.errors.Code(c)
+	c.Check(p.rows >= 1 && (p.by == 0) == (p.square == wide{}) && p.scored <= p.by && p.loss.Sign() >= 0 &&
+		(p.scored > 0 || p.loss.IsZero()) && p.ranks.most() == sliceCells && p.errors.errors.most() == sliceCells &&
+		p.ranks.ranked() <= p.by && p.errors.n <= p.by)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -82,9 +81,9 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 					continue
 				}
 				own = append(own, x)
-				hits.Add(x.truth, x.predicted)
-				ranking.Add(x.truth, x.scores, x.scores)
-				targets.Add(x.y, x.said)
+				hits.Add(x.truth, x.predicted, 1)
+				ranking.Add(x.truth, x.scores, x.scores, 1)
+				targets.Add(x.y, x.said, 1)
 				if x.scores[0]-x.scores[0] == 0 {
 					p := 1e-7
 					if x.truth >= 0 {
@@ -143,7 +142,7 @@ func TestSlicesAreBounded(t *testing.T) {
 	}
 	whole.AddTarget("more", 1, 1, 1)
 	other := new(Slices)
-	if err := wire.Unmarshal(other, wire.Marshal(whole)); err != nil || !reflect.DeepEqual(other, whole) {
+	if err := wire.Unmarshal(other, wire.Marshal(whole)); err != nil || !bytes.Equal(wire.Marshal(other), wire.Marshal(whole)) {
 		t.Errorf("%v", err)
 	}
 	one := NewSlices(0)

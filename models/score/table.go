@@ -79,12 +79,6 @@ func (r ClassReport) String() string {
 	return b.String()
 }
 
-// WriteTo writes the text of String.
-func (r ClassReport) WriteTo(w io.Writer) (int64, error) {
-	n, err := io.WriteString(w, r.String())
-	return int64(n), err
-}
-
 // String returns the report as lines of text in aligned columns.
 func (r TargetReport) String() string {
 	var b bytes.Buffer
@@ -157,12 +151,6 @@ func area(v, slack float64) string {
 		return fmt.Sprintf("%.4f", v)
 	}
 	return fmt.Sprintf("%.4f ± %.1g", v, slack)
-}
-
-// WriteTo writes the text of String.
-func (r TargetReport) WriteTo(w io.Writer) (int64, error) {
-	n, err := io.WriteString(w, r.String())
-	return int64(n), err
 }
 
 func newTable(w io.Writer) *tabwriter.Writer {

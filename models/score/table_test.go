@@ -1,7 +1,6 @@
 package score
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 )
@@ -28,18 +27,14 @@ rows by true class (down) and predicted class (across):
 	if got := r.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	var b bytes.Buffer
-	if n, err := r.WriteTo(&b); err != nil || n != int64(len(want)) || b.String() != want {
-		t.Errorf("WriteTo wrote %d bytes, error %v", n, err)
-	}
 }
 
 func TestTableOfManyClassesShowsTheWorst(t *testing.T) {
 	c := NewClasses(200)
 	for i := range 200 {
-		c.Add(i, i)
+		c.Add(i, i, 1)
 		for range i {
-			c.Add(i, (i+1)%200)
+			c.Add(i, (i+1)%200, 1)
 		}
 	}
 	s := c.Report(nil).String()
@@ -74,8 +69,8 @@ func TestTargetTable(t *testing.T) {
 	if got := s.Report().String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	s.Add(3e38, -3e38)
-	s.Add(0, 1)
+	s.Add(3e38, -3e38, 1)
+	s.Add(0, 1, 1)
 	if r := s.Report(); r.MAPE != nil || r.NoMAPE != 1 || strings.Contains(r.String(), "MAPE") {
 		t.Errorf("a mean of ratios to a target of 0: %+v", r)
 	}

@@ -24,14 +24,10 @@ type Targets struct {
 // NewRanks does.
 func NewTargets(cells int) *Targets { return &Targets{errors: *NewRanks(cells)} }
 
-// Add counts one row with its residual r = predicted − truth, rounded to float64. A row
-// whose residual does not fit in float32 is counted separately and not added to the sums.
-// The truth must fit in float32.
-func (t *Targets) Add(truth, predicted float64) { t.AddRows(truth, predicted, 1) }
-
-// AddRows counts a row that often, as Add counts it once: fewer than 2²⁴ times, or a number of at
-// most 24 significant bits.
-func (t *Targets) AddRows(truth, predicted float64, often int64) {
+// Add counts a row with its residual r = predicted − truth, rounded to float64, that often: fewer than
+// 2²⁴ times, or a number of at most 24 significant bits. A row whose residual does not fit in float32 is
+// counted separately and not added to the sums. The truth must fit in float32.
+func (t *Targets) Add(truth, predicted float64, often int64) {
 	r := math.Abs(predicted - truth)
 	if !(r <= math.MaxFloat32) {
 		t.notFinite++

@@ -28,7 +28,7 @@ func randomResiduals(r *rand.Rand, n int) []residual {
 func sum(x []residual) *Targets {
 	t := new(Targets)
 	for _, r := range x {
-		t.Add(r.truth, r.predicted)
+		t.Add(r.truth, r.predicted, 1)
 	}
 	return t
 }
@@ -45,7 +45,7 @@ func TestTargetSumsDoNotDependOnTheCut(t *testing.T) {
 			r.Shuffle(len(x), func(i, j int) { x[i], x[j] = x[j], x[i] })
 			parts := make([]Targets, 1+r.IntN(6)) // each is usable as it is
 			for _, v := range x {
-				parts[r.IntN(len(parts))].Add(v.truth, v.predicted)
+				parts[r.IntN(len(parts))].Add(v.truth, v.predicted, 1)
 			}
 			for len(parts) > 1 {
 				var last Targets
@@ -191,7 +191,7 @@ func FuzzTargetsUnmarshalBinary(f *testing.F) {
 func BenchmarkTargetsAdd(b *testing.B) {
 	var s Targets
 	for b.Loop() {
-		s.Add(3.5, 3.25)
+		s.Add(3.5, 3.25, 1)
 	}
 }
 

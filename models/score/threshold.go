@@ -132,11 +132,7 @@ func (h *Halves) Rows() (n [2]int64) {
 }
 
 // Merge adds the rows of g.
-func (h *Halves) Merge(g *Halves) {
-	for i := range h.half {
-		h.half[i].Merge(&g.half[i])
-	}
-}
+func (h *Halves) Merge(g *Halves) { MergeAll(h.half[:], g.half[:]) }
 
 // Code codes the counts of both halves.
 func (h *Halves) Code(c *wire.Coder) {

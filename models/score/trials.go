@@ -31,7 +31,7 @@ func NewTrials(fits int) *Trials { return &Trials{fits: make([]trial, fits)} }
 
 // Grouped makes t, of no rows, count rows that belong to groups, and returns it.
 func (t *Trials) Grouped() *Trials {
-	t.groups = &grouped{clusters: map[int]*clusterErrors{}}
+	t.groups = newGrouped(len(t.fits))
 	return t
 }
 
@@ -51,12 +51,7 @@ func (t *Trials) Effective(fit int) float64 {
 // The row counts as often as repeats says, its weight on a grid, or once. Its group, given by its
 // hash, matters for Grouped trials.
 func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint64) {
-	var of *clusterErrors
-	if t.groups != nil {
-		of = t.groups.of(group, len(t.fits))
-		of.rows++
-	}
-	t.rows, t.weight = t.rows+1, t.weight+repeats
+	of := t.count(repeats, group)
 	k := len(scores) / len(t.fits)
 	for i := range t.fits {
 		row := scores[i*k : (i+1)*k]
@@ -89,12 +84,7 @@ func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint
 // AddTargets counts a row with those targets, and the score of each of them by one fit after
 // the other, as AddClass does. Each target of each fit is a fit of its own here.
 func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64, group uint64) {
-	var of *clusterErrors
-	if t.groups != nil {
-		of = t.groups.of(group, len(t.fits))
-		of.rows++
-	}
-	t.rows, t.weight = t.rows+1, t.weight+repeats
+	of := t.count(repeats, group)
 	for i, s := range scores[:len(t.fits)] {
 		e := float64(s) - targets[i%len(targets)]
 		if square := float64(e * e); t.fits[i].add(square, repeats) && of != nil {
@@ -102,6 +92,17 @@ func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64, 
 		}
 		t.fits[i].far.Add(float64(s))
 	}
+}
+
+// count counts a row, and returns the cluster of its group, nil without groups.
+func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
+	t.rows, t.weight = t.rows+1, t.weight+repeats
+	if t.groups == nil {
+		return nil
+	}
+	of := t.groups.Of(int(group % mostClusters))
+	of.rows++
+	return of
 }
 
 // Far returns the rows that a fit predicts far outside of the targets.
@@ -157,7 +158,7 @@ func (t *Trials) Weighted() bool { return t.weight != t.rows }
 func (t *Trials) Merge(u *Trials) {
 	t.rows, t.weight = t.rows+u.rows, t.weight+u.weight
 	if t.groups != nil && u.groups != nil {
-		t.groups.merge(u.groups)
+		t.groups.Merge(&u.groups.By)
 	}
 	for i := range t.fits {
 		t.fits[i].wrong += u.fits[i].wrong

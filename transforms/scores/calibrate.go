@@ -29,7 +29,7 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 func beginCalibration(ctx context.Context, l *transforms.Lane, p *Calibration) (transforms.Summing, error) {
 	counts := score.NewCalibrationCounts(p.Outputs)
 	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {
-		return counts.AddRows(finiteRows(r.scores, r.y, r.repeats))
+		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
 	})
 }
 

@@ -35,7 +35,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, int32(i%2)
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
 		if profile.RowHash(seed, x)%k == 0 {
-			if err := want.Add([]float32{x[0] + 1, 2 * x[1]}, []int32{y}); err != nil {
+			if err := want.Add([]float32{x[0] + 1, 2 * x[1]}, []int32{y}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,8 @@
 package scores
 
 import (
+	"math"
+
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -36,9 +38,9 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 			truth[i] = score.Unseen
 			c.Unseen.Add([]byte(text(y)))
 		}
-		c.Hits.Add(int(truth[i]), int(said.Classes[i]))
+		c.Hits.Add(int(truth[i]), int(said.Classes[i]), 1)
 		if c.Weighted != nil {
-			c.Weighted.AddRows(int(truth[i]), int(said.Classes[i]), repeats[i])
+			c.Weighted.Add(int(truth[i]), int(said.Classes[i]), repeats[i])
 		}
 	}
 	order := said.Probabilities
@@ -47,7 +49,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 	}
 	k := len(said.Scores) / max(len(y), 1)
 	for i, t := range truth {
-		c.Ranking.AddRows(int(t), said.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k], repeats[i])
+		c.Ranking.Add(int(t), said.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k], repeats[i])
 	}
 	if c.Probabilities == nil {
 		return nil
@@ -56,7 +58,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Probabilities.AddRows(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1],
+		if err := c.Probabilities.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1],
 			repeats[i:i+1]); err != nil {
 			return err
 		}
@@ -87,10 +89,8 @@ func (c *ClassScores) Merge(d *ClassScores) {
 		c.Weighted.Merge(d.Weighted)
 	}
 	c.Ranking.Merge(&d.Ranking)
-	mergeSlices(c.Slices, d.Slices)
-	for g := range c.Groups {
-		c.Groups[g].Merge(&d.Groups[g])
-	}
+	score.MergeAll(c.Slices, d.Slices)
+	score.MergeAll(c.Groups, d.Groups)
 	c.Unseen.Merge(&d.Unseen)
 	if c.Probabilities != nil {
 		c.Probabilities.Merge(d.Probabilities)
@@ -106,8 +106,8 @@ func (c *ClassScores) Code(w *wire.Coder) {
 		w.Check(weighted.Like(&c.Hits))
 	})
 	c.Ranking.Code(w)
-	codeSlices(w, &c.Slices)
-	wire.Each(w, &c.Groups, 1, func(of *paired.Sum) { of.Code(w) })
+	wire.All(w, &c.Slices, math.MaxInt32)
+	wire.All(w, &c.Groups, 1)
 	c.Unseen.Code(w)
 	wire.Optional(w, &c.Probabilities, func(r *score.Reliability) { r.Code(w) })
 }

@@ -56,9 +56,7 @@ type Compared struct {
 // Merge adds the rows of d, of the same pass.
 func (c *Compared) Merge(d *Compared) {
 	c.Sum.Merge(&d.Sum)
-	for i := range c.Slices {
-		c.Slices[i].Merge(&d.Slices[i])
-	}
+	score.MergeAll(c.Slices, d.Slices)
 	c.Champion.Merge(&d.Champion)
 	c.Challenger.Merge(&d.Challenger)
 }
@@ -66,7 +64,7 @@ func (c *Compared) Merge(d *Compared) {
 // Code codes the sum, the slices of each column, and the labels.
 func (c *Compared) Code(w *wire.Coder) {
 	c.Sum.Code(w)
-	wire.Each(w, &c.Slices, math.MaxUint8, func(s *paired.Slices) { s.Code(w) })
+	wire.All(w, &c.Slices, math.MaxUint8)
 	c.Champion.Code(w)
 	c.Challenger.Code(w)
 }
@@ -178,7 +176,7 @@ func (c *comparing) fold(at profile.FoldPlace, b *rows.Block) error {
 		x := c.champion.of(first, b.Y[i], i, &c.sum.Champion)
 		y := c.challenger.of(second, other.Y[i], i, &c.sum.Challenger)
 		group := groupOf(b, i)
-		c.sum.AddOf(group, c.repeats[i], x, y)
+		c.sum.Add(group, c.repeats[i], x, y)
 		for k := range c.sum.Slices {
 			c.sum.Slices[k].Add(texts[k][i], group, c.repeats[i], x, y)
 		}

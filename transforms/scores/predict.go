@@ -102,7 +102,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 
 // table returns what makes tables of predictions, and the format of their file.
 func (p *Predict) table(a *applier) (*predictions, export.File, error) {
-	table := newPredictions(a.Model, p)
+	table := &predictions{Predict: p, columns: p.Columns(a.Model), model: a.Model}
 	formats, err := export.Files(p.Format, table.columns)
 	if err != nil {
 		return nil, export.File{}, err
@@ -128,22 +128,12 @@ func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shar
 
 // predictions makes tables of a model's output for rows.
 type predictions struct {
-	columns       []export.Column
-	given         int  // columns with one value, the first ones
-	ids           bool // the next column is the identifier of the row
-	lines         bool // the next is its line
-	scores        bool // after the prediction
-	probabilities bool // probabilities
-	digest        bool // the digest of the model
-	model         *models.Model
-	out           export.Block
-	targets       [][]float64 // of each output
-	zeros         []int32     // for each row: the only level
-}
-
-func newPredictions(m *models.Model, p *Predict) *predictions {
-	return &predictions{columns: p.Columns(m), given: len(p.Given), ids: p.ID != "", lines: p.Lines, scores: p.Scores &&
-		!m.Embeds(), probabilities: p.Probabilities, digest: p.Digest, model: m}
+	*Predict
+	columns []export.Column
+	model   *models.Model
+	out     export.Block
+	targets [][]float64 // of each output
+	zeros   []int32     // for each row: the only level
 }
 
 // Columns returns the columns of the predictions of a model, of which only the manifest is needed.
@@ -237,16 +227,16 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	if said.Targets != nil {
 		scores = said.Targets
 	}
-	for (t.digest || t.given > 0) && len(t.zeros) < b.N {
+	for (t.Digest || len(t.Given) > 0) && len(t.zeros) < b.N {
 		t.zeros = append(t.zeros, 0)
 	}
-	for range t.given {
+	for range t.Given {
 		t.out.Values = append(t.out.Values, t.zeros[:b.N])
 	}
-	if t.ids {
+	if t.ID != "" {
 		t.out.Values = append(t.out.Values, b.IDs)
 	}
-	if t.lines {
+	if t.Lines {
 		t.out.Values = append(t.out.Values, b.Lines)
 	}
 	switch {
@@ -266,13 +256,13 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 			t.out.Values = append(t.out.Values, t.targets[c])
 		}
 	}
-	if t.scores {
+	if t.Scores && !t.model.Embeds() {
 		t.out.Values = append(t.out.Values, scores)
 	}
-	if t.probabilities {
+	if t.Probabilities {
 		t.out.Values = append(t.out.Values, said.Probabilities)
 	}
-	if t.digest {
+	if t.Digest {
 		t.out.Values = append(t.out.Values, t.zeros[:b.N])
 	}
 	return &t.out

@@ -57,7 +57,7 @@ func written(t *testing.T, m *models.Model, format string, scores bool, b *rows.
 func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []string {
 	t.Helper()
 	var out bytes.Buffer
-	table := newPredictions(m, p)
+	table := &predictions{Predict: p, columns: p.Columns(m), model: m}
 	files, err := export.Files(p.Format, table.columns)
 	if err != nil {
 		t.Fatal(err)

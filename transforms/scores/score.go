@@ -71,7 +71,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 				if y < 0 || said.Classes[i] != int32(y) {
 					wrong = 1
 				}
-				sum.Groups[g].AddOf(groupOf(b, i), repeats[i], []float64{0}, []float64{wrong})
+				sum.Groups[g].Add(groupOf(b, i), repeats[i], []float64{0}, []float64{wrong})
 			}
 		}
 		for c := range by.columns {
@@ -112,14 +112,14 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 		targets := said.Targets
 		for i := range b.N {
 			for c, y := range b.Labels(i) {
-				sum.Targets[c].AddRows(y, targets[i*k+c], repeats[i])
+				sum.Targets[c].Add(y, targets[i*k+c], repeats[i])
 				sum.Precision[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
 				if repeats[i] > 0 {
 					sum.Far[c].Add(float64(said.Scores[i*k+c]))
 				}
 				if sum.Groups != nil {
 					e := (targets[i*k+c] - y) / grids[c].Half()
-					sum.Groups[c].AddOf(groupOf(b, i), repeats[i], []float64{0}, []float64{e * e})
+					sum.Groups[c].Add(groupOf(b, i), repeats[i], []float64{0}, []float64{e * e})
 				}
 			}
 			for s := range by.columns {

@@ -126,18 +126,6 @@ func newSlices(columns []Slice, classes int) []score.Slices {
 	return all
 }
 
-// mergeSlices merges slices of the same columns.
-func mergeSlices(a, b []score.Slices) {
-	for i := range a {
-		a[i].Merge(&b[i])
-	}
-}
-
-// codeSlices codes the slices of each column.
-func codeSlices(c *wire.Coder, all *[]score.Slices) {
-	wire.Each(c, all, math.MaxInt32, func(s *score.Slices) { s.Code(c) })
-}
-
 // TargetScores is the result of Score for a regression. Its sums are exact.
 type TargetScores struct {
 	Targets   []score.Targets   // each of them
@@ -149,22 +137,18 @@ type TargetScores struct {
 
 // Merge adds the rows of u, scores of the same model and columns.
 func (t *TargetScores) Merge(u *TargetScores) {
-	for c := range t.Targets {
-		t.Targets[c].Merge(&u.Targets[c])
-		t.Precision[c].Merge(&u.Precision[c])
-		t.Far[c].Merge(&u.Far[c])
-		if t.Groups != nil {
-			t.Groups[c].Merge(&u.Groups[c])
-		}
-	}
-	mergeSlices(t.Slices, u.Slices)
+	score.MergeAll(t.Targets, u.Targets)
+	score.MergeAll(t.Precision, u.Precision)
+	score.MergeAll(t.Far, u.Far)
+	score.MergeAll(t.Slices, u.Slices)
+	score.MergeAll(t.Groups, u.Groups)
 }
 
 // Code codes the sums and the slices.
 func (t *TargetScores) Code(c *wire.Coder) {
-	wire.Each(c, &t.Targets, math.MaxInt32, func(of *score.Targets) { of.Code(c) })
-	wire.Each(c, &t.Precision, math.MaxInt32, func(of *score.Precision) { of.Code(c) })
-	wire.Each(c, &t.Far, math.MaxInt32, func(of *score.Far) { of.Code(c) })
-	codeSlices(c, &t.Slices)
-	wire.Each(c, &t.Groups, math.MaxInt32, func(of *paired.Sum) { of.Code(c) })
+	wire.All(c, &t.Targets, math.MaxInt32)
+	wire.All(c, &t.Precision, math.MaxInt32)
+	wire.All(c, &t.Far, math.MaxInt32)
+	wire.All(c, &t.Slices, math.MaxInt32)
+	wire.All(c, &t.Groups, math.MaxInt32)
 }

@@ -51,7 +51,7 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 			row := scores[i*k : (i+1)*k]
 			sum.AddClass(int(y), row, repeats[i], r.hashes[i])
 			if sum.Losses != nil {
-				sum.Losses.AddRows(int(y), row, repeats[i])
+				sum.Losses.Add(int(y), row, repeats[i])
 			}
 		}
 		return nil

@@ -35,7 +35,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
 		if profile.RowHash(seed, x)%k == 0 {
 			classes.AddClass(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]}, 1, 0)
-			losses.Add(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]})
+			losses.Add(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]}, 1)
 			targets.AddTargets([]float64{(float64(y) - 1) / 2}, []float32{x[0] + 1, 2 * x[1], x[1]}, 1, 0)
 		}
 	}

@@ -1,11 +1,12 @@
 package apply
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -48,9 +49,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
 	}
-	if o.Format == "" {
-		o.Format = "npy"
-	}
+	o.Format = cmp.Or(o.Format, "npy")
 	switch {
 	case o.Out == "":
 		return nil, exit.Usage("no directory for the features: name one with --out")
@@ -143,10 +142,9 @@ func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Da
 
 // WriteTo prints the result for people.
 func (r *FeaturizeResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "features  %d of %s, in %s of %s below %s\n", r.Features, r.Kernel,
 		report.Counted(len(r.Parts), "file"), r.Format, r.Out)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

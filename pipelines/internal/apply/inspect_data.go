@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -147,7 +148,7 @@ func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Datase
 
 // WriteTo prints the report for people.
 func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	p := &r.Profile
 	fmt.Fprintf(&b, "data      %s of %s, %s\n", report.Counted(r.Files, "file"), r.Format, report.Bytes(r.Bytes))
 	if r.Rows.SetAside == 0 {
@@ -172,8 +173,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 		report.WriteColumns(&b, d)
 	}
 	writeColumns(&b, p, r.Names, r.table)
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }
 
 // what says what a row is made of.

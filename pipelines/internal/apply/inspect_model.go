@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -84,7 +85,7 @@ func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
 
 // WriteTo prints the report for people.
 func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	m := r.Manifest
 	fmt.Fprintf(&b, "model     %s, intact; format %d, written by bochner %s\n", r.Directory, m.Format, m.Program)
 	fmt.Fprintf(&b, "task      %s, %d outputs\n", m.Task, m.Outputs)
@@ -129,8 +130,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	if r.table != nil {
 		report.WriteColumns(&b, r.table.Describe())
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }
 
 // clip shortens a text that is too long to print.

@@ -69,41 +69,36 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 	j.Progress.Done()
 	result.SetAside = result.Rows.Listed
 	o.noteBlank(j, result.Rows)
-	if _, err := o.Join.Write(head); err != nil {
-		return nil, notJoined(err)
+	out := joined{ctx, o.Join}
+	if _, err := out.Write(head); err != nil {
+		return nil, err
 	}
 	for _, f := range files {
-		if err := o.copyRows(ctx, f.From, int64(len(head))); err != nil {
+		r, err := storage.Open(ctx, f.From, int64(len(head)), -1)
+		if err != nil {
+			return nil, err
+		}
+		_, err = io.Copy(out, r)
+		if r.Close(); err != nil {
 			return nil, err
 		}
 	}
 	return result, nil
 }
 
-// copyRows writes the rows of a file, which come after a header of that size.
-func (o PredictOptions) copyRows(ctx context.Context, uri string, head int64) error {
-	r, err := storage.Open(ctx, uri, head, -1)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := r.Read(buf)
-		if _, bad := o.Join.Write(buf[:n]); bad != nil {
-			return notJoined(bad)
-		}
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
-	}
+// joined is the output, until the context ends.
+type joined struct {
+	ctx context.Context
+	io.Writer
 }
 
-func notJoined(err error) error {
-	return exit.Refuse("the predictions are not complete: %w", fmt.Errorf("write to the output: %w", err))
+func (j joined) Write(b []byte) (int, error) {
+	if err := j.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := j.Writer.Write(b)
+	if err != nil {
+		err = exit.Refuse("the predictions are not complete: %w", fmt.Errorf("write to the output: %w", err))
+	}
+	return n, err
 }

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -67,9 +69,7 @@ const PredictManifest = "manifest.json"
 // Predict applies a model to all rows of the data and publishes a directory of files with one
 // line per row, in the order of the rows; or writes them to o.Join.
 func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err error) {
-	if o.Format == "" {
-		o.Format = "csv"
-	}
+	o.Format = cmp.Or(o.Format, "csv")
 	switch {
 	case o.Join != nil:
 		if err := o.canJoin(); err != nil {
@@ -203,7 +203,7 @@ func (o PredictOptions) noteBlank(j *job.Job, counts job.Counts) {
 
 // WriteTo prints the result for people.
 func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	if r.Out != "" {
 		fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, report.Counted(len(r.Parts), "file"))
 		fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
@@ -218,6 +218,5 @@ func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "decided by   %s\n", r.Threshold)
 	}
 	report.Drift(&b, r.Drift, "drift        ")
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

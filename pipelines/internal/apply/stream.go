@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,9 +81,7 @@ type streaming struct {
 
 // begin checks the options and opens the model.
 func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
-	if o.Format == "" {
-		o.Format = "csv"
-	}
+	o.Format = cmp.Or(o.Format, "csv")
 	switch {
 	case o.Join != nil || o.MaxDrift != 0:
 		return nil, exit.Usage("--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")

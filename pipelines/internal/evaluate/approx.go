@@ -27,13 +27,7 @@ type ApproximationErrors struct {
 func KernelOfPairs(r features.Recipe, x []float32, n, d, threads int) []float64 {
 	r, x, d = scaled(r, x, n, d)
 	kernel := features.Kernel(r)
-	out := make([]float64, n*(n-1)/2)
-	each(n, threads, func(i, at int) {
-		for j := i + 1; j < n; j++ {
-			out[at+j-i-1] = kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
-		}
-	})
-	return out
+	return pairs(n, threads, func(i, j int) float64 { return kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d]) })
 }
 
 // scaled returns the last step of a chain and the output of the other steps for x.
@@ -56,31 +50,31 @@ func scaled(r features.Recipe, x []float32, n, d int) (features.Recipe, []float3
 
 // ProductsOfPairs returns φ(x_i)·φ(x_j) for the same pairs, φ being the features (n×D).
 func ProductsOfPairs(phi []float32, n, dim, threads int) []float64 {
-	out := make([]float64, n*(n-1)/2)
-	each(n, threads, func(i, at int) {
+	return pairs(n, threads, func(i, j int) (sum float64) {
 		a := phi[i*dim : (i+1)*dim]
-		for j := i + 1; j < n; j++ {
-			var sum float64
-			for k, v := range phi[j*dim : (j+1)*dim] {
-				sum += float64(float64(a[k]) * float64(v))
-			}
-			out[at+j-i-1] = sum
+		for k, v := range phi[j*dim : (j+1)*dim] {
+			sum += float64(float64(a[k]) * float64(v))
 		}
+		return sum
 	})
-	return out
 }
 
-// each calls f(i, at) for every row, where at is the position of its first pair.
-func each(n, threads int, f func(i, at int)) {
+// pairs returns f of all pairs.
+func pairs(n, threads int, f func(i, j int) float64) []float64 {
+	out := make([]float64, n*(n-1)/2)
 	var wg parallel.Group
 	for t := range max(1, threads) {
 		wg.Go(func() {
 			for i := t; i < n; i += max(1, threads) {
-				f(i, i*n-i*(i+1)/2)
+				at := i*n - i*(i+1)/2 // of its first pair
+				for j := i + 1; j < n; j++ {
+					out[at+j-i-1] = f(i, j)
+				}
 			}
 		})
 	}
 	wg.Wait()
+	return out
 }
 
 // MeasureErrors draws the map of the recipe and compares it with the kernel's values

@@ -1,6 +1,8 @@
 package evaluate
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,15 +63,7 @@ func CompareKernel(ctx context.Context, o KernelOptions) (result *KernelResult, 
 	if len(o.Budgets) == 0 {
 		o.Budgets = []int{64, 256, 1024, 4096}
 	}
-	if o.Seeds == 0 {
-		o.Seeds = 10
-	}
-	if o.Rows == 0 {
-		o.Rows = 200
-	}
-	if o.Epsilon == 0 {
-		o.Epsilon = 0.1
-	}
+	o.Seeds, o.Rows, o.Epsilon = cmp.Or(o.Seeds, 10), cmp.Or(o.Rows, 200), cmp.Or(o.Epsilon, 0.1)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -232,7 +226,7 @@ func (r *KernelResult) chart() picture.Lines {
 
 // WriteTo prints the result for people.
 func (r *KernelResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
 	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95%% interval\n", r.Rows,
 		report.Groups(int64(r.Pairs)))
@@ -250,6 +244,5 @@ func (r *KernelResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Out != "" {
 		fmt.Fprintf(&b, "table and plots are in %s\n", r.Out)
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -51,7 +52,7 @@ func writeComparison(w io.Writer, c paired.Comparison) {
 
 // WriteTo prints the result for people.
 func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "champion    %s\nchallenger  %s\nrows        %s\n", r.Champion.Model, r.Challenger.Model, r.Rows)
 	report.WriteSetAside(&b, r.SetAside)
 	if r.Weights != nil {
@@ -120,8 +121,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 			fmt.Fprintf(&b, "not passed  %s: %s\n", v.Condition, v.Why)
 		}
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }
 
 // writeRowsNeeded prints how many rows show differences.

@@ -9,16 +9,27 @@ import (
 )
 
 // ParseConditions reads a flag's conditions on the difference of two models, separated by commas.
-func ParseConditions(flag, text string) (all []paired.Condition, err error) {
+func ParseConditions(flag, text string) ([]paired.Condition, error) {
+	return parseAll(text, func(one string) (paired.Condition, error) {
+		c, err := paired.ParseCondition(one)
+		if err != nil {
+			err = exit.Usage("--%s: %w", flag, err)
+		}
+		return c, err
+	})
+}
+
+// parseAll parses what commas separate; nothing of the empty text.
+func parseAll[T any](text string, parse func(string) (T, error)) (all []T, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	for _, one := range strings.Split(text, ",") {
-		c, err := paired.ParseCondition(one)
+		v, err := parse(one)
 		if err != nil {
-			return nil, exit.Usage("--%s: %w", flag, err)
+			return nil, err
 		}
-		all = append(all, c)
+		all = append(all, v)
 	}
 	return all, nil
 }

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -219,7 +220,7 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 			report.Groups(hits.Rows), r.Model, someUnseen(r.UnseenLabels), prepare.SomeOf(names), prefixedBy("; ", r.UnseenHint))
 	}
 	if found.Probabilities != nil {
-		tests := found.Probabilities.WeightedTests(effective / float64(max(1, counted.Rows())))
+		tests := found.Probabilities.Tests(effective / float64(max(1, counted.Rows())))
 		r.Probabilities = &ProbabilityReport{Tests: tests, NotFinite: hits.Rows - tests.Rows}
 	}
 	return nil
@@ -243,7 +244,7 @@ func open(ctx context.Context, model *string, data *dataset.Options,
 
 // WriteTo prints the result for people.
 func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "model %s\n", r.Model)
 	if r.Rows.SetAside > 0 || r.Rows.Without() != "" { // otherwise the report below shows the rows
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
@@ -268,13 +269,13 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	switch {
 	case r.Classes != nil:
-		r.Classes.WriteTo(&b)
+		b.WriteString(r.Classes.String())
 		if len(r.UnseenLabels) > 0 {
 			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", someUnseen(r.UnseenLabels),
 				prefixedBy("; ", r.UnseenHint))
 		}
 	case r.Targets != nil:
-		r.Targets.WriteTo(&b)
+		b.WriteString(r.Targets.String())
 	default:
 		r.writeTargets(&b)
 	}
@@ -284,8 +285,7 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	for i := range r.Slices {
 		writeSlices(&b, &r.Slices[i])
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }
 
 // prefixedBy returns text with a separator before it, unless it is empty.

@@ -206,20 +206,7 @@ func GateScores() []string { return option.SortedNames(gateScores) }
 
 // ParseGates reads gates such as accuracy>=0.95, rmse<=3 or rmse:price<=3, which names a target,
 // separated by commas; nil for the empty text.
-func ParseGates(text string) (Gates, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var all Gates
-	for _, one := range strings.Split(text, ",") {
-		g, err := parseGate(one)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, g)
-	}
-	return all, nil
-}
+func ParseGates(text string) (Gates, error) { return parseAll(text, parseGate) }
 
 func parseGate(text string) (g gate, err error) {
 	for _, op := range []string{">=", "<="} {

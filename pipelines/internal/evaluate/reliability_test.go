@@ -12,7 +12,7 @@ import (
 )
 
 func TestAReportOfNothingIsPrinted(t *testing.T) {
-	r := &ProbabilityReport{Tests: score.NewReliability(2, 10).Tests(), NotFinite: 3}
+	r := &ProbabilityReport{Tests: score.NewReliability(2, 10).Tests(1), NotFinite: 3}
 	var b strings.Builder
 	r.write(&b)
 	if !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {

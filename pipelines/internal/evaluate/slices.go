@@ -159,52 +159,40 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 		o.Value = report.Counted(r.Values-len(r.Slices), "other value")
 		rows = append(rows, o)
 	}
-	some := func(of func(*score.SliceScore) *float64) bool {
-		return slices.ContainsFunc(rows, func(s score.SliceScore) bool { return of(&s) != nil })
-	}
 	number := func(v *float64, format string, unit float64) string {
 		if v == nil {
 			return "-"
 		}
 		return fmt.Sprintf(format, unit*(*v))
 	}
+	type figure func(*score.SliceScore) (v, low, high *float64)
 	type column struct {
 		head, format string
 		unit         float64
-		of           func(*score.SliceScore) *float64
-		low, high    func(*score.SliceScore) *float64 // nil without an interval
+		interval     bool
+		of           figure
 	}
 	columns := slices.DeleteFunc([]column{
-		{"error %", "%.2f", 100, func(s *score.SliceScore) *float64 {
-			return s.Error
-		}, func(s *score.SliceScore) *float64 {
-			return s.ErrorLow
-		}, func(s *score.SliceScore) *float64 { return s.ErrorHigh }},
-		{"balanced accuracy %", "%.2f", 100, func(s *score.SliceScore) *float64 {
-			return s.BalancedAccuracy
-		}, func(s *score.SliceScore) *float64 {
-			return s.BalancedLow
-		}, func(s *score.SliceScore) *float64 { return s.BalancedHigh }},
-		{"AUC", "%.4f", 1, func(s *score.SliceScore) *float64 {
-			return s.AUC
-		}, func(s *score.SliceScore) *float64 {
-			return s.AUCLow
-		}, func(s *score.SliceScore) *float64 { return s.AUCHigh }},
-		{"log loss", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.LogLoss }, nil, nil},
-		{"MAE", "%.6g", 1, func(s *score.SliceScore) *float64 {
-			return s.MAE
-		}, func(s *score.SliceScore) *float64 {
-			return s.MAELow
-		}, func(s *score.SliceScore) *float64 { return s.MAEHigh }},
-		{"RMSE", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.RMSE }, nil, nil},
-		{"90% within", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.P90 }, nil, nil},
-		{"R²", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.R2 }, nil, nil},
-	}, func(c column) bool { return !some(c.of) })
+		{"error %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
+			return s.Error, s.ErrorLow, s.ErrorHigh
+		}},
+		{"balanced accuracy %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
+			return s.BalancedAccuracy, s.BalancedLow, s.BalancedHigh
+		}},
+		{"AUC", "%.4f", 1, true, func(s *score.SliceScore) (v, low, high *float64) { return s.AUC, s.AUCLow, s.AUCHigh }},
+		{"log loss", "%.4f", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.LogLoss, nil, nil }},
+		{"MAE", "%.6g", 1, true, func(s *score.SliceScore) (v, low, high *float64) { return s.MAE, s.MAELow, s.MAEHigh }},
+		{"RMSE", "%.6g", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.RMSE, nil, nil }},
+		{"90% within", "%.6g", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.P90, nil, nil }},
+		{"R²", "%.4f", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.R2, nil, nil }},
+	}, func(c column) bool {
+		return !slices.ContainsFunc(rows, func(s score.SliceScore) bool { v, _, _ := c.of(&s); return v != nil })
+	})
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tw, r.Column, "\trows\t")
 	for _, c := range columns {
 		fmt.Fprint(tw, c.head, "\t")
-		if c.low != nil {
+		if c.interval {
 			fmt.Fprint(tw, "95% interval\t")
 		}
 	}
@@ -213,12 +201,13 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 		s := &rows[i]
 		fmt.Fprintf(tw, "%s\t%d\t", s.Value, s.Rows)
 		for _, c := range columns {
-			fmt.Fprint(tw, number(c.of(s), c.format, c.unit), "\t")
+			v, low, high := c.of(s)
+			fmt.Fprint(tw, number(v, c.format, c.unit), "\t")
 			switch {
-			case c.low != nil && c.low(s) == nil:
+			case c.interval && low == nil:
 				fmt.Fprint(tw, "-\t")
-			case c.low != nil:
-				fmt.Fprintf(tw, "%s to %s\t", number(c.low(s), c.format, c.unit), number(c.high(s), c.format, c.unit))
+			case c.interval:
+				fmt.Fprintf(tw, "%s to %s\t", number(low, c.format, c.unit), number(high, c.format, c.unit))
 			}
 		}
 		fmt.Fprintln(tw)

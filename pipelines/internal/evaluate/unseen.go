@@ -102,10 +102,7 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	if _, after, ok := wrapped(classes, unseen); ok && after != "" && !merges(classes, trim(after)) {
 		return fmt.Sprintf("the classes end in %q, these labels do not; train with --label_strip %s", after, quoted(after))
 	}
-	lower := map[string]bool{}
-	for _, class := range classes {
-		lower[strings.ToLower(class)] = true
-	}
+	lower := changed(classes, strings.ToLower)
 	if len(lower) == len(classes) && !merges(all, strings.ToLower) &&
 		!slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
 		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"
@@ -123,13 +120,18 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	return strings.Join(alike, ", ")
 }
 
+// changed returns the labels after a change.
+func changed(labels []string, change func(string) string) map[string]bool {
+	set := make(map[string]bool, len(labels))
+	for _, l := range labels {
+		set[change(l)] = true
+	}
+	return set
+}
+
 // merges reports whether a change makes different labels equal.
 func merges(labels []string, change func(string) string) bool {
-	changed := map[string]bool{}
-	for _, l := range labels {
-		changed[change(l)] = true
-	}
-	return len(changed) < len(labels)
+	return len(changed(labels, change)) < len(labels)
 }
 
 func isNumber(label string) bool {
@@ -140,10 +142,7 @@ func isNumber(label string) bool {
 // wrapped returns the text before and after a class that makes it a label, if they are the same
 // for all labels: preferably only one of the two.
 func wrapped(labels, classes []string) (before, after string, ok bool) {
-	known := make(map[string]bool, len(classes))
-	for _, c := range classes {
-		known[c] = true
-	}
+	known := changed(classes, strings.Clone)
 	fits := func(before, after string) bool {
 		return before+after != "" && !slices.ContainsFunc(labels, func(l string) bool {
 			l, begins := strings.CutPrefix(l, before)
@@ -175,13 +174,12 @@ func wrapped(labels, classes []string) (before, after string, ok bool) {
 // strippable tells whether labels are classes without some characters at their ends, and all
 // classes have none of these there.
 func strippable(labels, classes []string, characters string) bool {
-	known := make(map[string]bool, len(classes))
-	for _, c := range classes {
-		if known[c] = true; strings.Trim(c, characters) != c {
-			return false
-		}
+	trim := func(l string) string { return strings.Trim(l, characters) }
+	known := changed(classes, strings.Clone)
+	if slices.ContainsFunc(classes, func(c string) bool { return trim(c) != c }) {
+		return false
 	}
-	return !slices.ContainsFunc(labels, func(l string) bool { return !known[strings.Trim(l, characters)] })
+	return !slices.ContainsFunc(labels, func(l string) bool { return !known[trim(l)] })
 }
 
 // quoted returns the distinct characters as a word of a shell.

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -264,7 +265,7 @@ func (r *VerifyResult) judge() {
 
 // WriteTo prints the result for people.
 func (r *VerifyResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "model      %s\n", r.Model)
 	p := r.Problem
 	fmt.Fprintf(&b, "problem    %s loss, lambda %g, %s rows, ", strings.ReplaceAll(p.Loss, "_", " "), p.Lambda,
@@ -287,6 +288,5 @@ func (r *VerifyResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Holds {
 		fmt.Fprintf(&b, "the certificate holds: no weights have an objective lower by more than %.3g\n", r.Certificate.Gap)
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

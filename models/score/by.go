@@ -1,0 +1,96 @@
+package score
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// Tally is what a By has for each key.
+type Tally[T any] interface {
+	*T
+	wire.Coded
+	Merge(*T)
+}
+
+// By tallies rows by a key: the value of a column, or the cluster of a group. Of more than Most keys it
+// keeps none, which depends on the set of keys alone. It is not safe for concurrent use.
+type By[K cmp.Ordered, T any, P Tally[T]] struct {
+	Most  int
+	Empty func() P // a tally of no rows
+	Parts map[K]P
+	Many  bool // there were more than Most keys
+}
+
+// NewBy returns no tallies.
+func NewBy[K cmp.Ordered, T any, P Tally[T]](most int, empty func() P) By[K, T, P] {
+	return By[K, T, P]{Most: most, Empty: empty, Parts: map[K]P{}}
+}
+
+// Of returns the tally of a key, or nil if there are too many.
+func (b *By[K, T, P]) Of(key K) P {
+	p := b.Parts[key]
+	switch {
+	case p != nil || b.Many:
+		return p
+	case len(b.Parts) == b.Most:
+		b.Many, b.Parts = true, nil
+		return nil
+	}
+	p = b.Empty()
+	b.Parts[key] = p
+	return p
+}
+
+// Merge adds the rows of c, tallies of the same kind.
+func (b *By[K, T, P]) Merge(c *By[K, T, P]) {
+	for key, p := range c.Parts {
+		if own := b.Of(key); own != nil {
+			own.Merge(p)
+		}
+	}
+	if c.Many {
+		b.Many, b.Parts = true, nil
+	}
+}
+
+// Keys returns the keys in order.
+func (b *By[K, T, P]) Keys() []K { return slices.Sorted(maps.Keys(b.Parts)) }
+
+// Largest returns the keys, those with the most rows first.
+func (b *By[K, T, P]) Largest(rows func(P) int64) []K {
+	keys := b.Keys()
+	slices.SortStableFunc(keys, func(x, y K) int { return cmp.Compare(rows(b.Parts[y]), rows(b.Parts[x])) })
+	return keys
+}
+
+// Code codes whether there are too many keys, and the tally of each after its key.
+func (b *By[K, T, P]) Code(c *wire.Coder, key func(*K)) {
+	c.Bool(&b.Many)
+	wire.Map(c, b.Parts, b.Most, key, b.Empty, func(p P) {
+		c.Check(!b.Many)
+		p.Code(c)
+	})
+	if b.Many {
+		b.Parts = nil
+	}
+}
+
+// MergeAll merges each element of b into the one of a.
+func MergeAll[T any, P interface {
+	*T
+	Merge(*T)
+}](a, b []T) {
+	for i := range a {
+		P(&a[i]).Merge(&b[i])
+	}
+}
+
+// addCounts adds each element of b to the one of a.
+func addCounts(a, b []int64) {
+	for i, n := range b {
+		a[i] += n
+	}
+}
