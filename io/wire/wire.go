@@ -107,6 +107,13 @@ func (c *Coder) Float64(v *float64) {
 	}
 }
 
+// Float32 codes a number of 4 bytes.
+func (c *Coder) Float32(v *float32) {
+	if n := c.Int(int(math.Float32bits(*v)), math.MaxUint32); c.reading {
+		*v = math.Float32frombits(uint32(n))
+	}
+}
+
 // Bool codes a byte, 0 or 1.
 func (c *Coder) Bool(v *bool) {
 	n := 0
@@ -173,6 +180,16 @@ func (c *Coder) Text(v *string, most int) {
 	}
 }
 
+// Bytes codes at most most bytes after their length.
+func (c *Coder) Bytes(v *[]byte, most int) {
+	b := c.bytes(c.Int(len(*v), most))
+	if c.reading {
+		*v = append([]byte(nil), b...)
+	} else {
+		copy(b, *v)
+	}
+}
+
 // Part codes parts with encodings of their own.
 func (c *Coder) Part(parts ...Part) {
 	for _, p := range parts {
@@ -195,11 +212,8 @@ func (c *Coder) Whole(p interface {
 	if !c.reading {
 		data, _ = p.MarshalBinary()
 	}
-	n := c.Int(len(data), math.MaxInt32)
-	if b := c.bytes(n); c.reading {
-		c.Check(!c.bad && p.UnmarshalBinary(b) == nil)
-	} else {
-		copy(b, data)
+	if c.Bytes(&data, math.MaxInt32); c.reading {
+		c.Check(!c.bad && p.UnmarshalBinary(data) == nil)
 	}
 }
 
