@@ -92,17 +92,6 @@ func CholeskySolve(a []float64, n int, b []float64, k, threads int) {
 	transpose(b, k, x, n, k, n)
 }
 
-// SolveRows replaces each of the m rows of x (m×n) by the row y with y·Lᵀ = x, or y·L = x
-// if back, for the lower triangle L (n×n). Sums are as in CholeskySolve.
-func SolveRows(x []float64, m int, l []float64, n int, back bool, threads int) {
-	if m < 0 || n < 0 || len(l) < n*n || len(x) < m*n {
-		panic("blas: matrix too short")
-	}
-	if m > 0 && n > 0 {
-		solveRows(x, n, m, l, n, n, back, max(threads, 1))
-	}
-}
-
 // SubProduct subtracts A·Bᵀ from C (m×n), for A (m×k) and B (n×k). Each element is one
 // chain of fused multiply-adds over k in order, which starts with the element of C.
 func SubProduct(c, a, b []float64, m, n, k, threads int) {

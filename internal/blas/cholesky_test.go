@@ -189,7 +189,7 @@ func TestCholeskySolveSolves(t *testing.T) {
 }
 
 // Both against the definition, for shapes round the blocks of the kernels.
-func TestSolveRowsAndSubProductAreTheirDefinitions(t *testing.T) {
+func TestRowsSolvedAndSubProductAreTheirDefinitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	random := func(n int) []float64 {
 		v := make([]float64, n)
@@ -220,7 +220,7 @@ func TestSolveRowsAndSubProductAreTheirDefinitions(t *testing.T) {
 					}
 				}
 			}
-			SolveRows(x, m, l, n, back, 2)
+			solveRows(x, n, m, l, n, n, back, 2)
 			for i, v := range x {
 				if math.Abs(v-want[i]) > 1e-9 {
 					t.Fatalf("%d rows of %d, back %v: element %d is %g, want %g", m, n, back, i, v, want[i])

@@ -15,6 +15,13 @@ func Dots(dst, a, b []float64, bs int) {
 	active().dots(dst, a, b, bs)
 }
 
+// Dot64 returns the product a·b as Dots adds it.
+func Dot64(a, b []float64) float64 {
+	var s [1]float64
+	Dots(s[:], a, b, 0)
+	return s[0]
+}
+
 func dotsGo(dst, a, b []float64, bs int) {
 	for c := range dst {
 		dst[c] = dot64(a, b[c*bs:])

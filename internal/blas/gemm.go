@@ -157,6 +157,9 @@ func (p *product[T]) packB(dst []T, nr, k, kn, j int) {
 	transpose(dst, nr, p.b[j*p.bs+k:], p.bs, cols, kn)
 }
 
+// Transpose stores in dst (n×m) the transpose of src (m×n).
+func Transpose[T float32 | float64](dst, src []T, m, n int) { transpose(dst, m, src, n, m, n) }
+
 // transpose stores in dst (n×m, rows ds apart) the transpose of the m×n matrix
 // src, rows ss apart.
 func transpose[T real](dst []T, ds int, src []T, ss, m, n int) {

@@ -196,6 +196,16 @@ func (c *Coder) Raw(v []byte, n int) []byte {
 	return b
 }
 
+// Bytes codes at most most bytes after their length.
+func (c *Coder) Bytes(v *[]byte, most int) {
+	b := c.bytes(c.Int(len(*v), most))
+	if c.reading {
+		*v = append([]byte(nil), b...)
+	} else {
+		copy(b, *v)
+	}
+}
+
 // Part codes parts with encodings of their own.
 func (c *Coder) Part(parts ...Part) {
 	for _, p := range parts {

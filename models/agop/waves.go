@@ -138,7 +138,7 @@ func (w *Waves) through(step features.Recipe) (done bool, err error) {
 		}
 		d := w.In
 		rows := make([]float64, m*d) // frequency by frequency
-		transpose(rows, w.W, d, m)
+		blas.Transpose(rows, w.W, d, m)
 		at := make([]float64, d*d)
 		for k := range d {
 			for i := range d {
@@ -152,18 +152,4 @@ func (w *Waves) through(step features.Recipe) (done bool, err error) {
 		return false, nil
 	}
 	return true, nil
-}
-
-// transpose stores in dst (n×m) the transpose of src (m×n).
-func transpose(dst, src []float64, m, n int) {
-	const block = 32
-	for top := 0; top < m; top += block {
-		for left := 0; left < n; left += block {
-			for i := top; i < min(top+block, m); i++ {
-				for j := left; j < min(left+block, n); j++ {
-					dst[j*m+i] = src[i*n+j]
-				}
-			}
-		}
-	}
 }

@@ -64,8 +64,8 @@ func newRound(l *Learner, s *state) *round {
 				continue
 			}
 			// |(z−μ)·v| is at most the product of their norms.
-			bound := float64((s.radius[0] + math.Sqrt(dot(s.mean, s.mean))) * math.Sqrt(dot(v, v)))
-			r.vectors = append(r.vectors, vector{column: q, off: dot(s.mean, v), step: r.step(bound)})
+			bound := float64((s.radius[0] + math.Sqrt(blas.Dot64(s.mean, s.mean))) * math.Sqrt(blas.Dot64(v, v)))
+			r.vectors = append(r.vectors, vector{column: q, off: blas.Dot64(s.mean, v), step: r.step(bound)})
 			for j, x := range v {
 				r.scaled = append(r.scaled, float32(x*s.unit[j]))
 			}
@@ -113,7 +113,7 @@ func (r *round) model(first, n int) *linear.Model {
 		for _, x := range w {
 			m.W = append(m.W, float32(x))
 		}
-		m.B = append(m.B, float32(r.target[q%r.Outputs]-dot(r.mean, w)))
+		m.B = append(m.B, float32(r.target[q%r.Outputs]-blas.Dot64(r.mean, w)))
 	}
 	return m
 }
@@ -147,9 +147,9 @@ func (r *round) report(i int) iterative.Report {
 	for c := range r.Outputs {
 		q := i*r.Outputs + c
 		x, res := r.x[q*d:][:d], r.residual[q*d:][:d]
-		objective += float64((r.spread[c] - dot(x, r.right[c*d:][:d]) - dot(x, res)) / 2)
-		squares += dot(x, x)
-		above += dot(res, res) / (2 * lambda)
+		objective += float64((r.spread[c] - blas.Dot64(x, r.right[c*d:][:d]) - blas.Dot64(x, res)) / 2)
+		squares += blas.Dot64(x, x)
+		above += blas.Dot64(res, res) / (2 * lambda)
 	}
 	rep := iterative.NewReport(r.tally(i, 0), r.tally(i, 1), 0)
 	rep.Round, rep.Rows = r.round, r.Rows
@@ -215,11 +215,4 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		return nil, iterative.Report{}, err
 	}
 	return s.encode(&r.Options), report, nil
-}
-
-// dot returns x·y.
-func dot(x, y []float64) float64 {
-	var v [1]float64
-	blas.Dots(v[:], x, y, len(x))
-	return v[0]
 }

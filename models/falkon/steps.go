@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
 )
 
 // setGrid makes the grid of each column from its largest feature.
@@ -40,12 +42,12 @@ func (r *round) setMoments(s *state, f *partial) error {
 		s.spread[c] = (squares - float64(sum*s.target[c])) / float64(r.Rows)
 		right := s.right[c*d:][:d]
 		r.centred(right, s, f, c)
-		s.norm[c] = math.Sqrt(dot(right, right))
+		s.norm[c] = math.Sqrt(blas.Dot64(right, right))
 	}
 	for q := range r.columns() {
 		copy(s.residual[q*d:][:d], s.right[q%k*d:])
 	}
-	if s.phase[0] = direction; dot(s.x, s.x) > 0 { // given weights, whose residual is not known
+	if s.phase[0] = direction; blas.Dot64(s.x, s.x) > 0 { // given weights, whose residual is not known
 		s.phase[0] = verify
 		return nil
 	}
@@ -73,8 +75,8 @@ func (r *round) descend(s *state, f *partial) error {
 		r.centred(ap, s, f, i)
 		axpy(r.lambda(q), p, ap)
 		alpha := 0.0
-		if curvature := dot(p, ap); curvature > 0 {
-			alpha = dot(p, res) / curvature
+		if curvature := blas.Dot64(p, ap); curvature > 0 {
+			alpha = blas.Dot64(p, res) / curvature
 		}
 		axpy(alpha, p, x)
 		axpy(-alpha, ap, res)
@@ -108,9 +110,9 @@ func (r *round) turn(s *state, before []float64) error {
 		for c := range k {
 			q := i*k + c
 			to, p := z[c*d:][:d], s.p[q*d:][:d]
-			rho, beta := dot(to, s.residual[q*d:][:d]), 0.0
+			rho, beta := blas.Dot64(to, s.residual[q*d:][:d]), 0.0
 			if s.rho[q] > 0 {
-				beta = max(0, (rho-dot(to, before[q*d:][:d]))/s.rho[q])
+				beta = max(0, (rho-blas.Dot64(to, before[q*d:][:d]))/s.rho[q])
 			}
 			s.rho[q] = rho
 			axpy(beta, p, to)
@@ -154,7 +156,7 @@ func (r *round) verified(s *state, f *partial) error {
 
 // relative is ‖v‖/norm, 0 where v is 0, and else 1 where the norm is 0.
 func relative(v []float64, norm float64) float64 {
-	length := math.Sqrt(dot(v, v))
+	length := math.Sqrt(blas.Dot64(v, v))
 	return length / cmp.Or(norm, length, 1)
 }
 

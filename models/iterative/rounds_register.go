@@ -3,10 +3,9 @@ package iterative
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
+
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // MaxPartitions is the largest number of partitions that rows are assigned to.
@@ -30,30 +29,18 @@ func OpenerOf[O any, L Learner](make func(O) (L, error)) Opener {
 	}
 }
 
-var openers = struct {
-	sync.RWMutex
-	of map[string]Opener
-}{of: map[string]Opener{}}
+var openers = option.NewRegistry[Opener]("kind of learner")
 
 // RegisterOpener registers a kind of learner, so that workers can open it. Packages call it
 // from init. It panics if the name is empty or already registered.
-func RegisterOpener(kind string, open Opener) {
-	openers.Lock()
-	defer openers.Unlock()
-	if kind == "" || openers.of[kind] != nil {
-		panic(fmt.Sprintf("rounds: Register: the name %q is empty or already registered", kind))
-	}
-	openers.of[kind] = open
-}
+func RegisterOpener(kind string, open Opener) { openers.Add(open, nil, kind) }
 
 // OpenLearner makes the learner of a kind from its options in JSON.
 func OpenLearner(kind string, options []byte, files Files) (Learner, error) {
-	openers.RLock()
-	open, have := openers.of[kind], slices.Sorted(maps.Keys(openers.of))
-	openers.RUnlock()
-	if open == nil {
+	open, ok := openers.Find(kind)
+	if !ok {
 		return nil, fmt.Errorf("rounds: unknown learner %q; have %s; import the package of the learner", kind,
-			strings.Join(have, ", "))
+			strings.Join(openers.Names(), ", "))
 	}
 	return open(options, files)
 }

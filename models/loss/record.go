@@ -3,6 +3,7 @@ package loss
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/io/safetensors"
@@ -31,9 +32,7 @@ func OpenRecord(data []byte, kind string) *Record {
 // EncodeRecord returns the bytes of a record of that kind, with more metadata.
 func EncodeRecord(kind string, meta map[string]string, tensors ...safetensors.Tensor) []byte {
 	all := map[string]string{"kind": kind}
-	for k, v := range meta {
-		all[k] = v
-	}
+	maps.Copy(all, meta)
 	return safetensors.Encode(all, tensors...)
 }
 
@@ -42,9 +41,7 @@ func EncodeRecord(kind string, meta map[string]string, tensors ...safetensors.Te
 // their JSON are the same.
 func EncodeState(kind string, options any, round int, meta map[string]string, tensors ...safetensors.Tensor) []byte {
 	all := map[string]string{"options": identity(options), "round": strconv.Itoa(round)}
-	for k, v := range meta {
-		all[k] = v
-	}
+	maps.Copy(all, meta)
 	return EncodeRecord(kind, all, tensors...)
 }
 

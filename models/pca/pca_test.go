@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -190,7 +191,7 @@ func TestEigenvaluesThatCoincideAreAllFound(t *testing.T) {
 		for i := range u {
 			u[i] = r.Normal()
 		}
-		norm := dot(u, u)
+		norm := blas.Dot64(u, u)
 		c := make([]float64, d*d)
 		for i := range d {
 			for j := range d {
@@ -220,7 +221,7 @@ func TestEigenvaluesThatCoincideAreAllFound(t *testing.T) {
 				if i == j {
 					want = 1
 				}
-				if p := dot(vectors[i*d:(i+1)*d], vectors[j*d:(j+1)*d]); math.Abs(p-want) > 1e-9 {
+				if p := blas.Dot64(vectors[i*d:(i+1)*d], vectors[j*d:(j+1)*d]); math.Abs(p-want) > 1e-9 {
 					t.Errorf("%s: vectors %d and %d have the product %g", name, i, j, p)
 				}
 			}

@@ -71,7 +71,7 @@ func (b *basis) extend(x []float64) {
 	dots := make([]float64, b.m+len(x)/d)
 	for ; len(x) > 0 && b.m < d; x = x[d:] {
 		v := x[:d]
-		before := math.Sqrt(dot(v, v))
+		before := math.Sqrt(blas.Dot64(v, v))
 		if !(before > 0) {
 			continue
 		}
@@ -84,7 +84,7 @@ func (b *basis) extend(x []float64) {
 				combine(v[lo:hi], dots[:b.m], b.q[lo:], d)
 			})
 		}
-		left := math.Sqrt(dot(v, v))
+		left := math.Sqrt(blas.Dot64(v, v))
 		if left < 1e-10 {
 			continue
 		}
@@ -155,17 +155,11 @@ func (b *basis) residuals(values []float64, k int) []float64 {
 		r := make([]float64, b.d)
 		copy(r, b.a[i*b.d:])
 		axpy(r, -values[i], b.q[i*b.d:(i+1)*b.d])
-		if math.Sqrt(dot(r, r)) > tolerance*math.Abs(values[0]) {
+		if math.Sqrt(blas.Dot64(r, r)) > tolerance*math.Abs(values[0]) {
 			out = append(out, r...)
 		}
 	}
 	return out
-}
-
-func dot(x, y []float64) float64 {
-	var s [1]float64
-	blas.Dots(s[:], x, y, 0)
-	return s[0]
 }
 
 // combine adds Σ_j a_j·x_j to y, where x_j begins at j·stride, four at a time so that y

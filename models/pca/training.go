@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -84,20 +83,13 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 	wide := features.Wide(m)
 	count, total := ridge.Size(w, grid)
 	steps := t.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
-	sum, z := ridge.NewSum(shape), features.NewGrid(dim, steps)
-	var cut int64
-	c := profile.WeightCollector{Weights: grid, Unlabeled: true, Full: func(b *rows.Block, whole []int64) {
-		cut += g.Quantize(z, b.X, b.N, threads)
-		sum.Add(z, nil, nil, whole, threads)
-	}}
-	one := rows.Block{N: 1, D: in}
-	for i := range n {
-		if w := d.Weight(i); w > 0 {
-			one.X, one.Weights = d.Row(i), append(one.Weights[:0], w)
-			c.Add(&one, 0, 1)
-		}
-	}
-	c.Flush()
+	sum, how := ridge.NewSum(shape), &ridge.Options{Units: ridge.Units{Weights: grid}, Threads: threads}
+	cut := ridge.SumRows([]*ridge.Sum{sum}, g, steps, how,
+		func(add func(fold int, x []float32, y []float64, w float64)) {
+			for i := range n {
+				add(0, d.Row(i), nil, d.Weight(i))
+			}
+		})
 	if cut > 0 {
 		return nil, fmt.Errorf("pca: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
 	}

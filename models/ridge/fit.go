@@ -116,36 +116,49 @@ func Size(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
 
 // sumsOf sums the rows of each fold.
 func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Options) ([]*Sum, error) {
-	in, _ := m.Dims()
-	z := features.NewGrid(shape.Dim, steps)
-	sums, parts := make([]*Sum, o.Folds), make([]profile.WeightCollector, o.Folds)
-	var cut int64
-	for fold := range sums {
-		sums[fold] = NewSum(shape)
-		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
-			cut += m.Quantize(z, b.X, b.N, o.Threads)
-			sums[fold].Add(z, b.Y, o.Grid, weights, o.Threads)
-		}}
-	}
-	one := rows.Block{N: 1, D: in}
 	hashes, err := d.FoldHashes(seedOfFit, o.Folds)
 	if err != nil {
 		return nil, err
 	}
-	for i := range d.Rows() {
-		w := d.Weight(i)
-		if w == 0 {
-			continue
+	sums := make([]*Sum, o.Folds)
+	for fold := range sums {
+		sums[fold] = NewSum(shape)
+	}
+	cut := SumRows(sums, m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
+		var y []float64
+		for i := range d.Rows() {
+			y = d.AppendLabel(y[:0], i)
+			add(int(hashes[i]%uint64(o.Folds)), d.Row(i), y, d.Weight(i))
 		}
-		fold := int(hashes[i] % uint64(o.Folds))
-		one.X, one.Y, one.Weights = d.Row(i), d.AppendLabel(one.Y[:0], i), append(one.Weights[:0], w)
-		parts[fold].Add(&one, 0, 1)
-	}
-	for fold := range parts {
-		parts[fold].Flush()
-	}
+	})
 	if cut > 0 {
 		return nil, fmt.Errorf("ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
 	}
 	return sums, nil
+}
+
+// SumRows adds the features of rows in memory to the sums of their folds. It calls each, which calls
+// add with every row, its labels (nil for an embedding) and its weight. It returns how many features
+// are not finite or far beyond the bound of the map.
+func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
+	each func(add func(fold int, x []float32, y []float64, w float64))) (cut int64) {
+	in, out := m.Dims()
+	z, one := features.NewGrid(out, steps), rows.Block{N: 1, D: in}
+	parts := make([]profile.WeightCollector, len(sums))
+	for fold, s := range sums {
+		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
+			cut += m.Quantize(z, b.X, b.N, o.Threads)
+			s.Add(z, b.Y, o.Grid, weights, o.Threads)
+		}}
+	}
+	each(func(fold int, x []float32, y []float64, w float64) {
+		if w > 0 {
+			one.X, one.Y, one.Weights = x, y, append(one.Weights[:0], w)
+			parts[fold].Add(&one, 0, 1)
+		}
+	})
+	for fold := range parts {
+		parts[fold].Flush()
+	}
+	return cut
 }

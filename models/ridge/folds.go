@@ -211,7 +211,7 @@ func (p *solve) validate(y *system, h heldOut, total, fold *Sum, number int, tri
 		}
 		mu, e := p.mu(y, p.values[value]), solved.held
 		if solved.x != nil {
-			transpose(y.v, solved.x, total.shape.Outputs, total.shape.Dim)
+			blas.Transpose(y.v, solved.x, total.shape.Outputs, total.shape.Dim)
 		} else {
 			pivot, ok := y.solve(mu, total, fold)
 			if !ok {
@@ -219,7 +219,7 @@ func (p *solve) validate(y *system, h heldOut, total, fold *Sum, number int, tri
 				continue
 			}
 			vt := make([]float64, len(y.v))
-			transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
+			blas.Transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
 			e = h.squares(y, fold, vt)[0]
 		}
 		p.record(y, total, fold, number, value, e, y.trainError(mu, total, fold), y.squares(y.v))
@@ -258,13 +258,4 @@ func (p *solve) record(y *system, total, fold *Sum, number, value int, e, train,
 	tally.means = append(tally.means, e/rows)
 	tally.done = append(tally.done, number)
 	p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)
-}
-
-// transpose stores the transpose of a, rows×cols, in dst.
-func transpose(dst, a []float64, rows, cols int) {
-	for i := range rows {
-		for j, v := range a[i*cols:][:cols] {
-			dst[j*rows+i] = v
-		}
-	}
 }

@@ -3,6 +3,7 @@ package ridge
 import (
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -53,7 +54,7 @@ func (p *solve) tryRereading(y *system, total *Sum, values, folds []int) error {
 				p.fails(value, f, notDefinite(pivot, total.shape.Dim))
 				continue
 			}
-			transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
+			blas.Transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
 			fold, err := p.load(f)
 			if err != nil {
 				return err

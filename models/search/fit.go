@@ -6,7 +6,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -43,19 +42,12 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	f.options = ridge.Options{FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Shape: shape, Add: add},
 		Units: ridge.Units{Grid: l.grids(), Weights: l.whole}, Threads: threads}
 	f.options.Step, f.options.Ranges = ridge.GridOf(m, features.ByteSteps)
-	z := features.NewGrid(out, features.ByteSteps)
-	var cut int64
-	grid := l.grids()
-	collect := profile.WeightCollector{Weights: l.whole, Full: func(b *rows.Block, weights []int64) {
-		cut += m.Quantize(z, b.X, b.N, threads)
-		f.sum.Add(z, b.Y, grid, weights, threads)
-	}}
-	one := rows.Block{N: 1, D: d}
-	for _, i := range train {
-		one.X, one.Y, one.Weights = x[i*d:(i+1)*d], append(one.Y[:0], l.y[i]), append(one.Weights[:0], l.weight(i))
-		collect.Add(&one, 0, 1)
-	}
-	collect.Flush()
+	cut := ridge.SumRows([]*ridge.Sum{f.sum}, m, features.ByteSteps, &f.options,
+		func(add func(fold int, x []float32, y []float64, w float64)) {
+			for _, i := range train {
+				add(0, x[i*d:(i+1)*d], l.y[i:i+1], l.weight(i))
+			}
+		})
 	if cut > 0 {
 		return nil, errNotFinite
 	}

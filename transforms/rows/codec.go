@@ -2,130 +2,72 @@ package rows
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
+	"encoding/json"
 	"math"
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// A result is encoded, where a runner does not fuse the steps of a transform, as its fields in
-// order: texts and lists after their length as a uvarint, numbers little-endian.
+// Results and sums are encoded where a runner does not fuse the steps of a transform.
+
+// Code codes the fields of a result.
+func (r *result) Code(c *wire.Coder) {
+	for _, text := range []*string{&r.Key, &r.Class, &r.Model, &r.Reason} {
+		c.Text(text, math.MaxInt32)
+	}
+	for _, list := range []*[]float64{&r.Values, &r.Losses} {
+		wire.Each(c, list, math.MaxInt32, c.Float64)
+	}
+	for _, list := range []*[]float32{&r.Scores, &r.Probabilities, &r.Features} {
+		wire.Each(c, list, math.MaxInt32, c.Float32)
+	}
+	c.Bytes(&r.Row, math.MaxInt32)
+}
+
 func encodeResult(r result) (b []byte, err error) {
-	for _, text := range []string{r.Key, r.Class, r.Model, r.Reason} {
-		b = binary.AppendUvarint(b, uint64(len(text)))
-		b = append(b, text...)
-	}
-	for _, list := range [][]float64{r.Values, r.Losses} {
-		b = binary.AppendUvarint(b, uint64(len(list)))
-		for _, v := range list {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-		}
-	}
-	for _, list := range [][]float32{r.Scores, r.Probabilities, r.Features} {
-		b = binary.AppendUvarint(b, uint64(len(list)))
-		for _, v := range list {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		}
-	}
 	if r.row != nil {
 		var row bytes.Buffer
 		err = beam.NewElementEncoder(reflect.TypeOf(r.row)).Encode(r.row, &row)
 		r.Row = row.Bytes()
 	}
-	return append(binary.AppendUvarint(b, uint64(len(r.Row))), r.Row...), err
+	return wire.Marshal(&r), err
 }
 
-var errDamaged = errors.New("rows: a result is damaged")
-
 func decodeResult(b []byte) (r result, err error) {
-	length := func(size int) (n int) {
-		v, k := binary.Uvarint(b)
-		if k <= 0 || v > uint64(len(b)-k)/uint64(size) {
-			b, err = nil, errDamaged
-			return 0
-		}
-		b = b[k:]
-		return int(v)
-	}
-	for _, text := range []*string{&r.Key, &r.Class, &r.Model, &r.Reason} {
-		n := length(1)
-		*text, b = string(b[:n]), b[n:]
-	}
-	for _, list := range []*[]float64{&r.Values, &r.Losses} {
-		if n := length(8); n > 0 {
-			*list = make([]float64, n)
-			for i := range *list {
-				(*list)[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-			}
-			b = b[8*n:]
-		}
-	}
-	for _, list := range []*[]float32{&r.Scores, &r.Probabilities, &r.Features} {
-		if n := length(4); n > 0 {
-			*list = make([]float32, n)
-			for i := range *list {
-				(*list)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-			}
-			b = b[4*n:]
-		}
-	}
-	if n := length(1); n > 0 {
-		r.Row, b = bytes.Clone(b[:n]), b[n:]
-	}
-	if err == nil && len(b) > 0 {
-		err = errDamaged
-	}
+	err = wire.Unmarshal(&r, b)
 	return r, err
 }
 
-// encodeSummed encodes, where a runner does not fuse the steps of Sum and Store, a rejected row, or the
-// count of rows and the parts of their sums, each after its length.
-func encodeSummed(x summed) ([]byte, error) {
+// Code codes a rejected row, or the count of rows and the parts of their sums.
+func (x *summed) Code(c *wire.Coder) {
+	wire.Optional(c, &x.Rejected, func(r *Rejected) {
+		c.Text(&r.Key, math.MaxInt32)
+		c.Text(&r.Reason, math.MaxInt32)
+	})
 	if x.Rejected != nil {
-		b, err := encodeResult(result{Prediction: Prediction{Key: x.Rejected.Key}, Reason: x.Rejected.Reason})
-		return append([]byte{'r'}, b...), err
+		return
 	}
-	b, err := encodeCount(x.Count)
-	b = append(binary.AppendUvarint([]byte{'s'}, uint64(len(b))), b...)
-	for _, values := range x.Parts {
-		part := gram.EncodePart(values)
-		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
+	count, _ := json.Marshal(x.Count)
+	if c.Bytes(&count, math.MaxInt32); c.Reading() {
+		c.Check(json.Unmarshal(count, &x.Count) == nil)
 	}
-	return b, err
+	wire.Each(c, &x.Parts, math.MaxInt32, func(values *[]float64) {
+		part := gram.EncodePart(*values)
+		if c.Bytes(&part, math.MaxInt32); c.Reading() {
+			var err error
+			*values, err = gram.DecodePart(part)
+			c.Check(err == nil)
+		}
+	})
 }
 
+func encodeSummed(x summed) ([]byte, error) { return wire.Marshal(&x), nil }
+
 func decodeSummed(b []byte) (x summed, err error) {
-	if len(b) == 0 || b[0] != 'r' && b[0] != 's' {
-		return x, errDamaged
-	}
-	if b[0] == 'r' {
-		r, err := decodeResult(b[1:])
-		x.Rejected = &Rejected{r.Key, r.Reason}
-		return x, err
-	}
-	next := func() (data []byte) {
-		n, k := binary.Uvarint(b)
-		if k <= 0 || n > uint64(len(b)-k) {
-			b, err = nil, errDamaged
-			return nil
-		}
-		data, b = b[k:k+int(n)], b[k+int(n):]
-		return data
-	}
-	b = b[1:]
-	data := next()
-	if err == nil {
-		x.Count, err = decodeCount(data)
-	}
-	for len(b) > 0 && err == nil {
-		var values []float64
-		if values, err = gram.DecodePart(next()); err == nil {
-			x.Parts = append(x.Parts, values)
-		}
-	}
+	err = wire.Unmarshal(&x, b)
 	return x, err
 }

@@ -98,25 +98,13 @@ func (o Options) Validate() error {
 	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
-	if err := o.validateSearch(); err != nil {
-		return err
+	for _, validate := range []func() error{o.validateSearch, o.validateSize, o.validateLearner, o.validateCalibration,
+		o.validateThreshold, o.validateSplit, o.Lambda.Validate} {
+		if err := validate(); err != nil {
+			return err
+		}
 	}
-	if err := o.validateSize(); err != nil {
-		return err
-	}
-	if err := o.validateLearner(); err != nil {
-		return err
-	}
-	if err := o.validateCalibration(); err != nil {
-		return err
-	}
-	if err := o.validateThreshold(); err != nil {
-		return err
-	}
-	if err := o.validateSplit(); err != nil {
-		return err
-	}
-	return o.Lambda.Validate()
+	return nil
 }
 
 // LearnedKernel returns the options of a kernel whose features this job learns; nil for others.

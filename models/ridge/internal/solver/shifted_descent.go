@@ -140,7 +140,7 @@ func (m *Matrix) Descend(b []float64, k int, systems []*System) (x []float64) {
 	d.precondition()
 	copy(d.p, d.z)
 	d.rows(func(s *System, c int, r, z, _, _ []float64) {
-		rz := dot(r, z)
+		rz := blas.Dot64(r, z)
 		s.out[c] = output{rz: rz, first: rz}
 	})
 	d.drop(0)
@@ -173,7 +173,7 @@ func (d *descent) step() {
 		}
 		o := &s.out[c]
 		o.alpha = 0
-		if curve := dot(p, ap); o.rz > 0 && curve > 0 {
+		if curve := blas.Dot64(p, ap); o.rz > 0 && curve > 0 {
 			o.alpha = o.rz / curve
 		}
 		x := s.X[c*n:][:n]
@@ -187,9 +187,9 @@ func (d *descent) step() {
 		o := &s.out[c]
 		beta := 0.0
 		if o.rz > 0 {
-			beta = -o.alpha * dot(z, ap) / o.rz
+			beta = -o.alpha * blas.Dot64(z, ap) / o.rz
 		}
-		o.rz = dot(r, z)
+		o.rz = blas.Dot64(r, z)
 		for j, v := range z {
 			p[j] = v + float64(beta*p[j])
 		}
@@ -251,10 +251,4 @@ func (d *descent) drop(steps int) {
 		}
 	}
 	d.systems = left
-}
-
-func dot(a, b []float64) float64 {
-	var s [1]float64
-	blas.Dots(s[:], a, b, 0)
-	return s[0]
 }
