@@ -85,29 +85,11 @@ func parseFooter(b []byte, size int64) (*footer, error) {
 	t.fields(func(id int64, kind byte) {
 		switch {
 		case id == 2 && kind == thriftList:
-			n, kind := t.list()
-			for range n {
-				if kind != thriftStruct {
-					t.fail(errThrift)
-				}
-				if t.err != nil {
-					return
-				}
-				elements = append(elements, t.element())
-			}
+			t.structs(func() { elements = append(elements, t.element()) })
 		case id == 3 && kind == thriftI64:
 			f.rows = t.int()
 		case id == 4 && kind == thriftList:
-			n, kind := t.list()
-			for range n {
-				if kind != thriftStruct {
-					t.fail(errThrift)
-				}
-				if t.err != nil {
-					return
-				}
-				f.groups = append(f.groups, t.group())
-			}
+			t.structs(func() { f.groups = append(f.groups, t.group()) })
 		case id == 8:
 			encrypted = true
 			t.skip(kind)
@@ -193,16 +175,7 @@ func (t *thrift) group() (g group) {
 	t.fields(func(id int64, kind byte) {
 		switch {
 		case id == 1 && kind == thriftList:
-			n, kind := t.list()
-			for range n {
-				if kind != thriftStruct {
-					t.fail(errThrift)
-				}
-				if t.err != nil {
-					return
-				}
-				g.chunks = append(g.chunks, t.chunk())
-			}
+			t.structs(func() { g.chunks = append(g.chunks, t.chunk()) })
 		case id == 3 && kind == thriftI64:
 			g.rows = t.int()
 		default:

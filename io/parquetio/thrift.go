@@ -117,6 +117,20 @@ func (t *thrift) list() (n int, kind byte) {
 	return int(size), head & 15
 }
 
+// structs calls read for each struct of a list of them.
+func (t *thrift) structs(read func()) {
+	n, kind := t.list()
+	for range n {
+		if kind != thriftStruct {
+			t.fail(errThrift)
+		}
+		if t.err != nil {
+			return
+		}
+		read()
+	}
+}
+
 // skip skips a field.
 func (t *thrift) skip(kind byte) { t.skipDeep(kind, 32, true) }
 
