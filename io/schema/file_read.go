@@ -379,12 +379,4 @@ func flow(text string, most int) (texts []string, err error) {
 }
 
 // quoteFile quotes a text, of which it keeps the first 40 characters.
-func quoteFile(text string) string {
-	n := 0
-	for i := range text {
-		if n++; n > 40 {
-			return strconv.Quote(text[:i] + "…")
-		}
-	}
-	return strconv.Quote(text)
-}
+func quoteFile(text string) string { return strconv.Quote(clip(text)) }

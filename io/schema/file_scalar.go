@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,13 +28,9 @@ func appendScalar(b []byte, text string) []byte {
 		case strconv.IsPrint(r):
 			b = utf8.AppendRune(b, r)
 		case r < 0x100:
-			b = append(b, `\x`...)
-			b = append(b, "0123456789abcdef"[r>>4], "0123456789abcdef"[r&15])
+			b = fmt.Appendf(b, `\x%02x`, r)
 		default:
-			b = append(b, `\U`...)
-			for shift := 28; shift >= 0; shift -= 4 {
-				b = append(b, "0123456789abcdef"[r>>shift&15])
-			}
+			b = fmt.Appendf(b, `\U%08x`, r)
 		}
 	}
 	return append(b, '"')
