@@ -166,7 +166,7 @@ func TestFieldsGoToTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Schema.SetTable(&schema.Table{Missing: []string{"?"}, Columns: []schema.Column{{Name: "n", Type: schema.Number},
+	d.Schema.SetTable(&schema.Table{Rules: schema.Rules{Missing: []string{"?"}}, Columns: []schema.Column{{Name: "n", Type: schema.Number},
 		{Name: "c", Type: schema.Category, Levels: []string{"7", "b"}}, {Name: "t", Type: schema.Boolean}, {Name: "d", Type: schema.Time, Layout: "iso"}}})
 	used, aside := datasettest.Read(t, d, 1<<20)
 	if diff := cmp.Diff([]string{"[NaN 1 1 19782 2 3 0]:1", "[2 0 NaN NaN NaN NaN NaN]:2"}, used); diff != "" || len(aside) > 0 {

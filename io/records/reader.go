@@ -87,7 +87,7 @@ func New(s *dataset.Schema, o Options) *Reader {
 
 // Numbers returns the types of columns of numbers that may be missing.
 func Numbers(names []string) *schema.Table {
-	t := &schema.Table{Missing: schema.DefaultMissing}
+	t := &schema.Table{Rules: schema.Rules{Missing: schema.DefaultMissing}}
 	for _, name := range names {
 		t.Columns = append(t.Columns, schema.Column{Name: name, Type: schema.Number})
 	}

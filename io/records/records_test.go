@@ -27,7 +27,7 @@ type house struct {
 }
 
 func houses() (*dataset.Schema, records.Options) {
-	t := &schema.Table{Missing: schema.DefaultMissing, Columns: []schema.Column{
+	t := &schema.Table{Rules: schema.Rules{Missing: schema.DefaultMissing}, Columns: []schema.Column{
 		{Name: "kind", Type: schema.Category, Levels: []string{"flat", "house"}},
 		{Name: "area", Type: schema.Number},
 		{Name: "rooms", Type: schema.Number},

@@ -39,7 +39,7 @@ type Description struct {
 
 // Table returns the table of the features.
 func (d *Description) Table() *Table {
-	t := &Table{Missing: d.Missing, Decimal: d.Decimal, Thousands: d.Thousands}
+	t := &Table{Rules: d.Rules}
 	for _, f := range d.Fields {
 		if f.Role == Feature {
 			t.Columns = append(t.Columns, f.Column)
@@ -50,7 +50,7 @@ func (d *Description) Table() *Table {
 
 // Describe returns a description of the columns of the table, all of which are features.
 func (t *Table) Describe() *Description {
-	d := &Description{Rules: Rules{t.Missing, t.Decimal, t.Thousands}}
+	d := &Description{Rules: t.Rules}
 	for _, c := range t.Columns {
 		d.Fields = append(d.Fields, Field{Column: c, Role: Feature})
 	}

@@ -16,7 +16,8 @@ import (
 type Rules struct {
 	// Missing are the texts that mean a missing value, in any case, beside the empty text.
 	Missing []string `json:"missing,omitempty"`
-	// Decimal and Thousands are as in a Table.
+	// Decimal separates the fraction of a number; 0 is a point. Thousands may separate groups of three
+	// digits before it; 0 is nothing.
 	Decimal   byte `json:"decimal,omitempty"`
 	Thousands byte `json:"thousands,omitempty"`
 }

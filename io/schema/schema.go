@@ -86,11 +86,7 @@ const (
 // Table describes the columns of a row, in the order of the row.
 type Table struct {
 	Columns []Column `json:"columns"`
-	// Missing are the texts that mean a missing value, in any case, beside the empty text.
-	Missing []string `json:"missing,omitempty"`
-	// Decimal separates the fraction of a number; 0 is a point. Thousands may separate groups of three digits before it; 0 is nothing.
-	Decimal   byte `json:"decimal,omitempty"`
-	Thousands byte `json:"thousands,omitempty"`
+	Rules
 }
 
 // DefaultMissing are the texts that mean a missing value unless others are given.
@@ -228,7 +224,7 @@ func (t *Table) Validate() error {
 	if n := t.Width(); n > rows.MaxDim {
 		return fmt.Errorf("schema: rows of %d values; at most %d are possible", n, rows.MaxDim)
 	}
-	return (&Rules{t.Missing, t.Decimal, t.Thousands}).Validate()
+	return t.Rules.Validate()
 }
 
 func (c *Column) validate() error {

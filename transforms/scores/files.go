@@ -364,7 +364,7 @@ func WithMissing(m *models.Manifest, d *dataset.Dataset) {
 	if d.Schema.Table != nil || !d.Schema.Traits().Columns || m.Fill() == nil {
 		return
 	}
-	t := &schema.Table{Missing: schema.DefaultMissing}
+	t := &schema.Table{Rules: schema.Rules{Missing: schema.DefaultMissing}}
 	for _, c := range dataset.DescribedBy(d) {
 		if c.Feature >= 0 {
 			t.Columns = append(t.Columns, schema.Column{Name: c.Name, Type: schema.Number})
