@@ -60,23 +60,23 @@ func (s ImageShape) check(recipe string) error {
 	return nil
 }
 
-// ImageMap applies an image recipe. Its only state is its parameters and scratch
-// memory.
-type ImageMap struct {
+// rowMap maps rows one by one. Its only state is its parameters and scratch memory.
+type rowMap struct {
+	family  string // in messages
 	in, out int
 	row     func(dst, x []float32) // in and out long
 }
 
-var _ features.Map = (*ImageMap)(nil)
+var _ features.Map = (*rowMap)(nil)
 
 // Dims returns the row lengths of input and output.
-func (m *ImageMap) Dims() (in, out int) { return m.in, m.out }
+func (m *rowMap) Dims() (in, out int) { return m.in, m.out }
 
-// Apply stores in dst the outputs for the n images of x. The slices must not
-// overlap. It panics if one is too short.
-func (m *ImageMap) Apply(dst, x []float32, n int) {
+// Apply stores in dst the outputs for the n rows of x, which must not overlap unless the family says
+// so. It panics if a slice is too short.
+func (m *rowMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
-		panic("image: Apply: slice too short")
+		panic(m.family + ": Apply: slice too short")
 	}
 	for i := range n {
 		m.row(dst[i*m.out:(i+1)*m.out], x[i*m.in:(i+1)*m.in])

@@ -21,7 +21,7 @@ func (r Crop) New() (features.Map, error) {
 		return nil, err
 	}
 	in, top, left := r.Shape, (r.Shape.Height-r.Size)/2, (r.Shape.Width-r.Size)/2
-	return &ImageMap{in: in.Len(), out: r.Result().Len(), row: func(dst, x []float32) {
+	return &rowMap{family: "image", in: in.Len(), out: r.Result().Len(), row: func(dst, x []float32) {
 		crop(dst, x, in, top, left, r.Size)
 	}}, nil
 }

@@ -61,7 +61,7 @@ func (r HoG) New() (features.Map, error) {
 		}
 		return s
 	}}
-	return &ImageMap{in: in, out: out, row: func(dst, x []float32) {
+	return &rowMap{family: "image", in: in, out: out, row: func(dst, x []float32) {
 		s := pool.Get().(*hogScratch)
 		defer pool.Put(s)
 		if r.Shape.Channels == 3 {

@@ -57,7 +57,7 @@ func (r PatchPCA) New() (features.Map, error) {
 		}
 		return s
 	}}
-	return &ImageMap{in: in.Len(), out: out.Len(), row: func(dst, x []float32) {
+	return &rowMap{family: "image", in: in.Len(), out: out.Len(), row: func(dst, x []float32) {
 		s := pool.Get().(*patchScratch)
 		defer pool.Put(s)
 		for first := 0; first < n; first += run {

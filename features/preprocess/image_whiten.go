@@ -29,7 +29,7 @@ func (r Whiten) New() (features.Map, error) {
 	in, n := r.Shape, float64(r.Shape.Len())
 	pixel, channel := in.strides()
 	least := 1 / math.Sqrt(n)
-	return &ImageMap{in: in.Len(), out: in.Len(), row: func(dst, x []float32) {
+	return &rowMap{family: "image", in: in.Len(), out: in.Len(), row: func(dst, x []float32) {
 		var sum, squares float64
 		for p := range in.Height * in.Width {
 			for c := range in.Channels {

@@ -16,10 +16,9 @@ func init() {
 	features.Register("scale.normalscores", features.Decode[NormalScores])
 }
 
-// ScaleMap scales rows. Its only state is its parameters.
+// ScaleMap scales rows, also in place. Its only state is its parameters.
 type ScaleMap struct {
-	dim int
-	row func(dst, x []float32) // both dim long
+	rowMap
 	// part is row for n columns from first on; nil if columns depend on each other.
 	part func(first, n int) func(dst, x []float32)
 }
@@ -31,7 +30,7 @@ func (m *ScaleMap) Part(first, n int) features.Map {
 	if m.part == nil {
 		return nil
 	}
-	if first < 0 || n < 1 || first > m.dim-n {
+	if first < 0 || n < 1 || first > m.in-n {
 		panic("scale: Part: columns out of range")
 	}
 	return byColumns(n, func(at, n int) func(dst, x []float32) { return m.part(first+at, n) })
@@ -39,22 +38,7 @@ func (m *ScaleMap) Part(first, n int) features.Map {
 
 // byColumns returns the map of dim columns for which part has the map of some of them.
 func byColumns(dim int, part func(first, n int) func(dst, x []float32)) *ScaleMap {
-	return &ScaleMap{dim: dim, row: part(0, dim), part: part}
-}
-
-// Dims returns the row length, twice.
-func (m *ScaleMap) Dims() (in, out int) { return m.dim, m.dim }
-
-// Apply scales the n rows of x into dst, which may be x itself. It panics if a
-// slice is too short.
-func (m *ScaleMap) Apply(dst, x []float32, n int) {
-	d := m.dim
-	if n < 0 || len(x) < n*d || len(dst) < n*d {
-		panic("scale: Apply: slice too short")
-	}
-	for i := range n {
-		m.row(dst[i*d:(i+1)*d], x[i*d:(i+1)*d])
-	}
+	return &ScaleMap{rowMap: rowMap{family: "scale", in: dim, out: dim, row: part(0, dim)}, part: part}
 }
 
 // checkDim returns an error unless d is a valid row length.

@@ -22,7 +22,7 @@ func (r Unit) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	return &ScaleMap{dim: r.In, row: func(dst, x []float32) {
+	return &ScaleMap{rowMap: rowMap{family: "scale", in: r.In, out: r.In, row: func(dst, x []float32) {
 		var squares float64
 		for _, v := range x {
 			// The square of a float32 fits a float64: fused or not, the sum is the same.
@@ -35,7 +35,7 @@ func (r Unit) New() (features.Map, error) {
 		for j, v := range x {
 			dst[j] = float32(float64(v) / norm)
 		}
-	}}, nil
+	}}}, nil
 }
 
 // Validate returns an error if the row length is out of range.
