@@ -20,10 +20,10 @@ func (r *result) Code(c *wire.Coder) {
 		c.Text(text, math.MaxInt32)
 	}
 	for _, list := range []*[]float64{&r.Values, &r.Losses} {
-		wire.Each(c, list, math.MaxInt32, c.Float64)
+		wire.Each(c, list, math.MaxInt32, func(v *float64) { c.Float64(v) })
 	}
 	for _, list := range []*[]float32{&r.Scores, &r.Probabilities, &r.Features} {
-		wire.Each(c, list, math.MaxInt32, c.Float32)
+		wire.Each(c, list, math.MaxInt32, func(v *float32) { c.Float32(v) })
 	}
 	c.Bytes(&r.Row, math.MaxInt32)
 }
