@@ -106,27 +106,27 @@ func (r Bins) New() (features.Map, error) {
 		r.Columns[i].Cuts = slices.Clone(r.Columns[i].Cuts)
 	}
 	_, out := r.Dims()
-	m := &BinMap{Bins: r, out: out, centre: make([]float64, out), half: make([]float64, out)}
+	m := &binMap{Bins: r, out: out, centre: make([]float64, out), half: make([]float64, out)}
 	for i := range m.half {
 		m.half[i] = float64(r.Weight)
 	}
 	return m, nil
 }
 
-// BinMap is the map of Recipe. It is immutable and safe for concurrent use.
-type BinMap struct {
+// binMap is the map of Recipe. It is immutable and safe for concurrent use.
+type binMap struct {
 	Bins
 	out          int
 	centre, half []float64
 }
 
-var _ features.Ranged = (*BinMap)(nil)
+var _ features.Ranged = (*binMap)(nil)
 
 // Dims returns the row length and the number of features.
-func (m *BinMap) Dims() (in, out int) { return m.In, m.out }
+func (m *binMap) Dims() (in, out int) { return m.In, m.out }
 
 // Apply stores the features of the n rows of x in dst. It panics if a slice is too short.
-func (m *BinMap) Apply(dst, x []float32, n int) {
+func (m *binMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.In || len(dst) < n*m.out {
 		panic("bins: Apply: slice too short")
 	}
@@ -142,7 +142,7 @@ func (m *BinMap) Apply(dst, x []float32, n int) {
 }
 
 // column stores the features of one value, of which to has the zeros.
-func (m *BinMap) column(to []float32, v float32, cuts []float32) {
+func (m *binMap) column(to []float32, v float32, cuts []float32) {
 	if v != v {
 		for i := range to {
 			to[i] = v
@@ -171,15 +171,15 @@ func (m *BinMap) column(to []float32, v float32, cuts []float32) {
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. Only NaN is out of
 // bounds; it becomes 0 and is counted. It panics if x is too short.
-func (m *BinMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *binMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(m, dst, x, n, threads, m.Weight)
 }
 
 // Ranges returns ranges from −Weight to Weight.
-func (m *BinMap) Ranges() (centre, half []float64) { return m.centre, m.half }
+func (m *binMap) Ranges() (centre, half []float64) { return m.centre, m.half }
 
 // Step returns Weight/127 for hats, and 0 for bins, which are points of every grid.
-func (m *BinMap) Step() float64 {
+func (m *binMap) Step() float64 {
 	if m.Hats {
 		return float64(m.Weight) / features.ByteSteps
 	}
@@ -187,4 +187,4 @@ func (m *BinMap) Step() float64 {
 }
 
 // Wide returns false.
-func (m *BinMap) Wide() bool { return false }
+func (m *binMap) Wide() bool { return false }

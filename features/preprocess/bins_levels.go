@@ -86,11 +86,11 @@ func (r BinLevels) New() (features.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &levels{m.(*BinMap)}, nil
+	return &levels{m.(*binMap)}, nil
 }
 
 // levels is the map of Levels.
-type levels struct{ bins *BinMap }
+type levels struct{ bins *binMap }
 
 // Dims returns the row length, and that followed by the levels.
 func (m *levels) Dims() (in, out int) { return m.bins.In, m.bins.In + m.bins.out }

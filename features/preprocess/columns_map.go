@@ -6,16 +6,16 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// ColumnMap makes numbers of slots. It is immutable and safe for concurrent use.
-type ColumnMap struct {
+// columnMap makes numbers of slots. It is immutable and safe for concurrent use.
+type columnMap struct {
 	in, out int
 	slots   []step
 	dense   int        // numbers before the one-hot slots
 	hot     []float32  // number i of one-hot slots, where it is not 0
-	short   *ColumnMap // to the short form of rows; nil in that map itself
+	short   *columnMap // to the short form of rows; nil in that map itself
 }
 
-var _ features.Compacting = (*ColumnMap)(nil)
+var _ features.Compacting = (*columnMap)(nil)
 
 // step makes the numbers of one slot.
 type step struct {
@@ -32,8 +32,8 @@ type step struct {
 	index bool    // the only number is the index of the level among those
 }
 
-func newMap(r Columns) *ColumnMap {
-	m, short := &ColumnMap{slots: make([]step, len(r.Slots))}, &ColumnMap{slots: make([]step, len(r.Slots))}
+func newMap(r Columns) *columnMap {
+	m, short := &columnMap{slots: make([]step, len(r.Slots))}, &columnMap{slots: make([]step, len(r.Slots))}
 	m.in, m.out = r.Dims()
 	short.in = m.in
 	r.order(func(i int) {
@@ -67,7 +67,7 @@ func newMap(r Columns) *ColumnMap {
 
 // Compact returns the map to rows of the numbers before the one-hot slots, and then an index for
 // each of these slots; nil if there are none.
-func (m *ColumnMap) Compact() (features.Map, *features.Compact) {
+func (m *columnMap) Compact() (features.Map, *features.Compact) {
 	if m.short == nil {
 		return nil, nil
 	}
@@ -75,14 +75,14 @@ func (m *ColumnMap) Compact() (features.Map, *features.Compact) {
 }
 
 // Dims returns the number of slots and of numbers.
-func (m *ColumnMap) Dims() (in, out int) { return m.in, m.out }
+func (m *columnMap) Dims() (in, out int) { return m.in, m.out }
 
 // TakesMissing is true: NaN is a missing value.
-func (m *ColumnMap) TakesMissing() bool { return true }
+func (m *columnMap) TakesMissing() bool { return true }
 
 // Apply stores the numbers of the n rows of x in dst, which may not be x. It panics if a slice is
 // too short.
-func (m *ColumnMap) Apply(dst, x []float32, n int) {
+func (m *columnMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("columns: Apply: slice too short")
 	}
@@ -91,7 +91,7 @@ func (m *ColumnMap) Apply(dst, x []float32, n int) {
 	}
 }
 
-func (m *ColumnMap) row(dst, x []float32) {
+func (m *columnMap) row(dst, x []float32) {
 	for i, v := range x {
 		s := &m.slots[i]
 		to := dst[s.at:][:s.width]

@@ -19,7 +19,7 @@ var _ features.Fixed = DiagonalMetric{}
 func init() {
 	features.Register("metric.diagonal", features.Decode[DiagonalMetric])
 	features.Register("metric.full", features.Decode[FullMetric])
-	features.RegisterFile(MetricFile, &provided, DecodeMetric)
+	features.RegisterFile(MetricFile, &provided, decodeMetric)
 }
 
 // New returns the map.

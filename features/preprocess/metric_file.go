@@ -44,8 +44,8 @@ func EncodeMetric(m *MetricMatrix) ([]byte, error) {
 	return safetensors.Encode(nil, safetensors.Of("metric", m.A, m.Dim, m.Dim)), nil
 }
 
-// DecodeMetric reads a file of a metric.
-func DecodeMetric(data []byte) (*MetricMatrix, error) {
+// decodeMetric reads a file of a metric.
+func decodeMetric(data []byte) (*MetricMatrix, error) {
 	m, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
@@ -71,9 +71,9 @@ func decode(data []byte) (*MetricMatrix, error) {
 
 var provided features.Provided[MetricMatrix]
 
-// ProvideMetric reads a file of a metric, makes it available to the recipes of this process that name its
+// provideMetric reads a file of a metric, makes it available to the recipes of this process that name its
 // hash, and returns the hash. Providing a file again does nothing.
-func ProvideMetric(data []byte) (sum string, err error) { return provided.Provide(data, DecodeMetric) }
+func provideMetric(data []byte) (sum string, err error) { return provided.Provide(data, decodeMetric) }
 
 // ForgetMetric drops the metric with that hash, for programs that open many models. Existing maps keep
 // working.

@@ -17,7 +17,7 @@ var _ features.Fixed = FullMetric{}
 
 // MetricOf provides the file of a metric and returns its recipe.
 func MetricOf(data []byte) (FullMetric, error) {
-	sum, err := ProvideMetric(data)
+	sum, err := provideMetric(data)
 	if err != nil {
 		return FullMetric{}, err
 	}

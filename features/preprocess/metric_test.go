@@ -155,11 +155,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(f, &MetricMatrix{1, []float32{2}}))
 	f.Add(encode(f, &MetricMatrix{3, numbers(9, 1)}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := DecodeMetric(data)
+		m, err := decodeMetric(data)
 		if err != nil {
 			return
 		}
-		again, err := DecodeMetric(encode(t, m))
+		again, err := decodeMetric(encode(t, m))
 		if err != nil || again.Dim != m.Dim || !slices.Equal(again.A, m.A) {
 			t.Fatalf("%v becomes %v, %v", m, again, err)
 		}

@@ -16,17 +16,17 @@ func init() {
 	features.Register("scale.normalscores", features.Decode[NormalScores])
 }
 
-// ScaleMap scales rows, also in place. Its only state is its parameters.
-type ScaleMap struct {
+// scaleMap scales rows, also in place. Its only state is its parameters.
+type scaleMap struct {
 	rowMap
 	// part is row for n columns from first on; nil if columns depend on each other.
 	part func(first, n int) func(dst, x []float32)
 }
 
-var _ features.Columnwise = (*ScaleMap)(nil)
+var _ features.Columnwise = (*scaleMap)(nil)
 
 // Part returns the map of n columns from first on, or nil for Unit.
-func (m *ScaleMap) Part(first, n int) features.Map {
+func (m *scaleMap) Part(first, n int) features.Map {
 	if m.part == nil {
 		return nil
 	}
@@ -37,8 +37,8 @@ func (m *ScaleMap) Part(first, n int) features.Map {
 }
 
 // byColumns returns the map of dim columns for which part has the map of some of them.
-func byColumns(dim int, part func(first, n int) func(dst, x []float32)) *ScaleMap {
-	return &ScaleMap{rowMap: rowMap{family: "scale", in: dim, out: dim, row: part(0, dim)}, part: part}
+func byColumns(dim int, part func(first, n int) func(dst, x []float32)) *scaleMap {
+	return &scaleMap{rowMap: rowMap{family: "scale", in: dim, out: dim, row: part(0, dim)}, part: part}
 }
 
 // checkDim returns an error unless d is a valid row length.

@@ -22,7 +22,7 @@ func (r Unit) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	return &ScaleMap{rowMap: rowMap{family: "scale", in: r.In, out: r.In, row: func(dst, x []float32) {
+	return &scaleMap{rowMap: rowMap{family: "scale", in: r.In, out: r.In, row: func(dst, x []float32) {
 		var squares float64
 		for _, v := range x {
 			// The square of a float32 fits a float64: fused or not, the sum is the same.

@@ -30,7 +30,7 @@ func FuzzGzip(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if Sniff(data) != Gzip {
+		if sniff(data) != Gzip {
 			return
 		}
 		got, want := bytes.NewBuffer(nil), bytes.NewBuffer(nil)
@@ -85,7 +85,7 @@ func FuzzZstd(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if Sniff(data) != Zstd {
+		if sniff(data) != Zstd {
 			return
 		}
 		bounded(t, len(data), func() {

@@ -31,9 +31,9 @@ func (k Kind) String() string {
 // HeadBytes is the number of first bytes that Sniff needs at most.
 const HeadBytes = 4
 
-// Sniff returns the compression of a file from its first bytes, None if they are too
+// sniff returns the compression of a file from its first bytes, None if they are too
 // few or unknown.
-func Sniff(head []byte) Kind {
+func sniff(head []byte) Kind {
 	switch {
 	case len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b:
 		return Gzip

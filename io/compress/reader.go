@@ -64,7 +64,7 @@ func newReader(r io.Reader, maxWindow uint64) (io.ReadCloser, Kind, error) {
 	if err != nil && err != io.EOF {
 		return nil, None, err
 	}
-	d := &reader{kind: Sniff(head), src: src}
+	d := &reader{kind: sniff(head), src: src}
 	switch d.kind {
 	case Gzip:
 		d.dec = &members{br: br}

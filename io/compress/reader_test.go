@@ -95,7 +95,7 @@ func TestSniff(t *testing.T) {
 		{"\x6a\x2a\x4d\x18", None},
 		{"5.1,3.5\n", None},
 	} {
-		if got := Sniff([]byte(c.head)); got != c.want {
+		if got := sniff([]byte(c.head)); got != c.want {
 			t.Errorf("Sniff(%q) = %v, want %v", c.head, got, c.want)
 		}
 	}

@@ -199,18 +199,18 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if !in.Labels && !describes {
 		layout.TableLayout = layout.Unlabeled() // labels are not read, so they may be anything
 	}
-	r := NewReader(text, layout)
+	r := newReader(text, layout)
 	r.path = layout.PathTexts(in.File)
 	if !describes {
 		r.Keys(layout.KeyFields(in.Data))
 	}
 	switch {
 	case describes:
-		r.Describe(sink)
+		r.describe(sink)
 	case sink != nil:
-		r.Types(sink.(*schema.Decoder))
+		r.types(sink.(*schema.Decoder))
 	default:
-		r.Centre(in.Data.Schema.Centre)
+		r.centre(in.Data.Schema.Centre)
 	}
 	return r, nil
 }

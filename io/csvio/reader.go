@@ -62,12 +62,12 @@ var (
 	_ rows.Extras = (*Reader)(nil)
 )
 
-// NewReader returns a Reader of the rows in the records of r, which must have the
+// newReader returns a Reader of the rows in the records of r, which must have the
 // options Quote and the layout's Comma. It panics if the layout is not valid.
 //
 // If the layout has a header and the shard starts at the beginning of the file, its
 // first record is the header. A file must not be cut before its header.
-func NewReader(r *lines.Reader, l Layout) *Reader {
+func newReader(r *lines.Reader, l Layout) *Reader {
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
 	}
@@ -93,9 +93,9 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 	return d
 }
 
-// Centre subtracts c, which has the length of a row, from each row in float64, before
+// centre subtracts c, which has the length of a row, from each row in float64, before
 // rounding to float32.
-func (r *Reader) Centre(c []float64) {
+func (r *Reader) centre(c []float64) {
 	for i := range r.values {
 		if c != nil {
 			r.values[i].centre = c[r.values[i].slot]
@@ -120,9 +120,9 @@ func (r *Reader) keep(f int) kept {
 	return kept{f, []byte{}}
 }
 
-// Types makes the fields of features values of a row as the table of d says, whose columns are
+// types makes the fields of features values of a row as the table of d says, whose columns are
 // the features of the layout.
-func (r *Reader) Types(d *schema.Decoder) {
+func (r *Reader) types(d *schema.Decoder) {
 	r.sink, r.width = d, d.Width()
 	for i := range r.values {
 		v := &r.values[i]
@@ -132,8 +132,8 @@ func (r *Reader) Types(d *schema.Decoder) {
 	}
 }
 
-// Describe makes rows empty and passes all fields of Layout.Described to the sink.
-func (r *Reader) Describe(s schema.Sink) {
+// describe makes rows empty and passes all fields of Layout.Described to the sink.
+func (r *Reader) describe(s schema.Sink) {
 	fields := r.layout.Described()
 	r.sink, r.width, r.values = s, 0, make([]value, len(fields))
 	for i, f := range fields {

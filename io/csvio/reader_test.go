@@ -51,7 +51,7 @@ func read(r rows.Reader) (all []row, err error) {
 }
 
 func open(in io.Reader, l Layout) *Reader {
-	return NewReader(lines.New(in, lines.Options{End: -1, Quote: true, Comma: l.Comma}), l)
+	return newReader(lines.New(in, lines.Options{End: -1, Quote: true, Comma: l.Comma}), l)
 }
 
 // columns returns a layout without a header.
@@ -140,12 +140,12 @@ func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 	want := []row{{X: []float32{1, 2}}, {X: []float32{3, 4}}}
 	for cut := int64(5); cut <= int64(len(text)); cut++ {
 		o := lines.Options{End: cut, Quote: true, Comma: ','}
-		left, err := read(NewReader(lines.New(strings.NewReader(text), o), l))
+		left, err := read(newReader(lines.New(strings.NewReader(text), o), l))
 		if err != nil {
 			t.Fatal(err)
 		}
 		o.Start, o.End, o.Skip = cut, -1, true
-		right, err := read(NewReader(lines.New(strings.NewReader(text[cut-1:]), o), l))
+		right, err := read(newReader(lines.New(strings.NewReader(text[cut-1:]), o), l))
 		if diff := cmp.Diff(want, append(left, right...)); diff != "" || err != nil {
 			t.Errorf("cut at %d: %v\n%s", cut, err, diff)
 		}
@@ -320,7 +320,7 @@ func TestInvalidLayoutsAreRefused(t *testing.T) {
 					t.Errorf("NewReader accepts %+v", l)
 				}
 			}()
-			NewReader(nil, l)
+			newReader(nil, l)
 		}()
 	}
 }

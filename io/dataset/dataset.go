@@ -163,12 +163,12 @@ func (e *Error) Error() string {
 		pkg = f.pkg()
 	}
 	// in calls that convert it
-	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(Cause(e.Err), `("FILE`, `("`+e.Name)
+	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(cause(e.Err), `("FILE`, `("`+e.Name)
 }
 
-// Cause returns only the cause of a reader's error: without package names, and without
+// cause returns only the cause of a reader's error: without package names, and without
 // the error text that "truncated?" repeats.
-func Cause(err error) string {
+func cause(err error) string {
 	text := err.Error()
 	for _, f := range Formats() {
 		text = strings.TrimPrefix(text, f.pkg()+": ")

@@ -25,28 +25,28 @@ func (d *Dataset) doubt(files []Seen) {
 		}
 	}
 	if n := len(empty); n > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files are empty: %s", n, len(files), SomeOf(empty)))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files are empty: %s", n, len(files), someOf(empty)))
 	}
 	if len(links) > 0 {
 		d.Notes = append(d.Notes, "links to the same file are read separately, so its rows count more than once: "+
-			SomeOf(links))
+			someOf(links))
 	}
 	var names []string
 	for i := range d.Files {
 		names = append(names, d.Files[i].Name)
 	}
-	if twice := CompressedTwice(names); len(twice) > 0 {
+	if twice := compressedTwice(names); len(twice) > 0 {
 		d.Notes = append(d.Notes, "compressed files stand beside files of the same name, so rows may count twice: "+
-			SomeOf(twice))
+			someOf(twice))
 	}
-	d.Notes = append(d.Notes, MissingShards(names, mostNamed)...)
+	d.Notes = append(d.Notes, missingShards(names, mostNamed)...)
 }
 
 // mostNamed is the number of names that a note lists.
 const mostNamed = 5
 
-// SomeOf lists the first few names.
-func SomeOf(names []string) string {
+// someOf lists the first few names.
+func someOf(names []string) string {
 	if n := len(names) - mostNamed; n > 0 {
 		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", n))
 	}

@@ -13,9 +13,9 @@ type LabelText struct {
 	Lower bool   `json:"lower,omitempty" flag:"label_case" values:"keep,lower" help:"Case of labels: keep; or lower, for labels, and the classes that they are compared with, in lower case."`                                                    // letters become lower case, after Strip
 }
 
-// Clean returns the text of a label after the changes. It may share the memory of label,
+// clean returns the text of a label after the changes. It may share the memory of label,
 // which is not changed. A nil *LabelText changes nothing.
-func (t *LabelText) Clean(label []byte) []byte {
+func (t *LabelText) clean(label []byte) []byte {
 	if t == nil || label == nil {
 		return label
 	}

@@ -208,7 +208,7 @@ func (r *Reader) label(token []byte) (absent bool, reason string) {
 		if i > 0 {
 			token = r.extras.Target(i)
 		}
-		token, reason = r.written(r.data.Schema.LabelText.Clean(token))
+		token, reason = r.written(r.data.Schema.LabelText.clean(token))
 		if reason != "" {
 			return false, r.ofTarget(i, reason)
 		}

@@ -57,7 +57,7 @@ func (s *Schema) SetTable(t *schema.Table) {
 // Validate checks that a Schema, which may come from a damaged file, can be used as Options.Like.
 func (s Schema) Validate() error {
 	if _, err := lookup(s.Format); err != nil {
-		return fmt.Errorf("dataset: schema: %s", Cause(err))
+		return fmt.Errorf("dataset: schema: %s", cause(err))
 	}
 	if s.Dim < 1 || s.Dim > rows.MaxDim {
 		return fmt.Errorf("dataset: schema: rows of %d values, want 1 to %d", s.Dim, rows.MaxDim)

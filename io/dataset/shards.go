@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// CompressedTwice returns the names that are another file's with the ending of a compression, as
+// compressedTwice returns the names that are another file's with the ending of a compression, as
 // a.csv.gz beside a.csv.
-func CompressedTwice(files []string) (twice []string) {
+func compressedTwice(files []string) (twice []string) {
 	there := map[string]bool{}
 	for _, file := range files {
 		there[file] = true
@@ -27,8 +27,8 @@ func CompressedTwice(files []string) (twice []string) {
 // shardName matches the name of a file in a set of known size: data-00003-of-00010.csv.
 var shardName = regexp.MustCompile(`^(.*)-(\d{2,9})-of-(\d{2,9})([^/]*)$`)
 
-// MissingShards returns a note for each set with missing shards, which lists at most that many of them.
-func MissingShards(files []string, most int) (notes []string) {
+// missingShards returns a note for each set with missing shards, which lists at most that many of them.
+func missingShards(files []string, most int) (notes []string) {
 	type set struct {
 		prefix string
 		total  int

@@ -67,12 +67,12 @@ func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	if slices.Equal(columns, first) {
 		return false, nil
 	}
-	return true, ChoiceOf(o.Options).SamePlaces(first, columns)
+	return true, ChoiceOf(o.Options).samePlaces(first, columns)
 }
 
 // ErrDiffers returns the error of file i, whose columns do not match the first file's.
 func ErrDiffers(o *Opening, i int, err error) error {
-	return o.Error(i, fmt.Errorf("its columns differ from those of %s: %s", o.Data.Files[o.First].Name, Cause(err)))
+	return o.Error(i, fmt.Errorf("its columns differ from those of %s: %s", o.Data.Files[o.First].Name, cause(err)))
 }
 
 // AgreeColumns makes files with different columns, which have names, yield the same rows: columns
@@ -209,7 +209,7 @@ func common(o *Opening, schema *TableLayout, files []Seen) {
 		}
 	}
 	if slices.Sort(extra); len(extra) > 0 {
-		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are ignored: "+SomeOf(extra))
+		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are ignored: "+someOf(extra))
 	}
 }
 

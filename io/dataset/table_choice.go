@@ -193,9 +193,9 @@ func (c Choice) layLabels(l *TableLayout, p *places) error {
 	return nil
 }
 
-// SamePlaces returns an error if the choice gives a position that means another column in
+// samePlaces returns an error if the choice gives a position that means another column in
 // another file, so that the result would depend on the order of the files. Both have names.
-func (c Choice) SamePlaces(first, other []string) error {
+func (c Choice) samePlaces(first, other []string) error {
 	here, there := placesOf(other, true), placesOf(first, true)
 	labels := c.labels(first)
 	for _, given := range c.given(first) {

@@ -97,7 +97,7 @@ func TestPositionsThatMeanAnotherColumnAreRefused(t *testing.T) {
 		{Choice{ID: "3"}, []string{"a"}, `outside the columns`},
 		{Choice{Label: "y", Columns: []string{"1"}}, []string{"a", "y", "b"}, ""},
 	} {
-		err := c.choice.SamePlaces(first, c.other)
+		err := c.choice.samePlaces(first, c.other)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want …%s…", c.choice, err, c.want)
 		}

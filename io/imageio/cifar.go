@@ -53,21 +53,21 @@ func (l CIFARLayout) labels() (classes []int, read int) {
 	panic("cifario: unknown layout")
 }
 
-// Classes returns the number of classes.
-func (l CIFARLayout) Classes() int {
+// classes returns the number of classes.
+func (l CIFARLayout) classes() int {
 	classes, read := l.labels()
 	return classes[read]
 }
 
-// RecordBytes returns the length of a record in bytes, 3,073 or 3,074.
-func (l CIFARLayout) RecordBytes() int {
+// recordBytes returns the length of a record in bytes, 3,073 or 3,074.
+func (l CIFARLayout) recordBytes() int {
 	classes, _ := l.labels()
 	return len(classes) + CIFARRowLen
 }
 
-// Records returns the number of records in an uncompressed file of size bytes.
-func (l CIFARLayout) Records(size int64) (int64, error) {
-	n := int64(l.RecordBytes())
+// records returns the number of records in an uncompressed file of size bytes.
+func (l CIFARLayout) records(size int64) (int64, error) {
+	n := int64(l.recordBytes())
 	if size < 0 || size%n != 0 {
 		return 0, fmt.Errorf("cifario: %d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, "+
 			"or another format?)", size, l, n, size%n)
@@ -78,20 +78,20 @@ func (l CIFARLayout) Records(size int64) (int64, error) {
 // Range returns where in the file the records [first, first+count) are: the
 // offset of the first and the bytes of them all.
 func (l CIFARLayout) Range(first, count int64) (off, n int64) {
-	size := int64(l.RecordBytes())
+	size := int64(l.recordBytes())
 	return first * size, count * size
 }
 
-// Plausible reports whether a file can have the layout. It checks the size (-1 if
+// plausible reports whether a file can have the layout. It checks the size (-1 if
 // unknown) and the label bytes of all records that begin in head, the first bytes of
 // the decompressed file. head must reach into two records unless the file is shorter.
 // Of other files that begin with a byte below 10, one in 25 passes with a head of two
 // records and one in 600 with three, so check formats with a magic number first.
-func (l CIFARLayout) Plausible(head []byte, size int64) bool {
+func (l CIFARLayout) plausible(head []byte, size int64) bool {
 	classes, _ := l.labels()
-	n := l.RecordBytes()
+	n := l.recordBytes()
 	if size >= 0 {
-		if records, err := l.Records(size); err != nil || records == 0 {
+		if records, err := l.records(size); err != nil || records == 0 {
 			return false
 		}
 	}
@@ -146,7 +146,7 @@ func (r *CIFARReader) Append(x []float32) ([]float32, []byte, error) {
 		r.err = io.EOF
 		return x, nil, r.err
 	}
-	rec, err := r.b.Peek(r.layout.RecordBytes())
+	rec, err := r.b.Peek(r.layout.recordBytes())
 	if err != nil {
 		r.err = r.stop(len(rec), err)
 		return x, nil, r.err
@@ -180,7 +180,7 @@ func (r *CIFARReader) stop(n int, err error) error {
 	case err != io.EOF:
 		return fmt.Errorf("cifario: record %d: %w", last+1, err)
 	case n > 0:
-		return fmt.Errorf("cifario: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.RecordBytes(),
+		return fmt.Errorf("cifario: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.recordBytes(),
 			io.ErrUnexpectedEOF)
 	case r.left > 0:
 		return fmt.Errorf("cifario: ends after record %d of %d (truncated?): %w", last, last+r.left, io.ErrUnexpectedEOF)

@@ -9,7 +9,7 @@ import (
 
 func init() {
 	dataset.Register(CIFAR10.format("cifar10", func(head []byte, size int64) dataset.Likeness {
-		return dataset.Likely.If(CIFAR10.Plausible(head, size))
+		return dataset.Likely.If(CIFAR10.plausible(head, size))
 	}))
 	// What looks like two labels may be one label and a pixel.
 	dataset.Register(CIFAR100Fine.format("cifar100", func([]byte, int64) dataset.Likeness { return dataset.Unlike }))
@@ -38,11 +38,11 @@ func (l CIFARLayout) join(_ context.Context, o *dataset.Opening, i int, _ []byte
 	if f.Compressed() {
 		return nil, nil
 	}
-	n, err := l.Records(f.Size)
+	n, err := l.records(f.Size)
 	if err != nil {
 		return nil, o.Error(i, err)
 	}
-	f.Records, f.RecordBytes = n, int64(l.RecordBytes())
+	f.Records, f.RecordBytes = n, int64(l.recordBytes())
 	return nil, nil
 }
 

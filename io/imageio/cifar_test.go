@@ -100,7 +100,7 @@ func TestALabelThatIsNotAClassMakesABadRow(t *testing.T) {
 	} {
 		data, x, _ := file(l, 3)
 		classes, _ := l.labels()
-		data[l.RecordBytes()] = byte(classes[0])
+		data[l.recordBytes()] = byte(classes[0])
 		got, labels, bad, err := allCIFAR(NewCIFARReader(bytes.NewReader(data), l, 0, 3))
 		if len(bad) != 1 || bad[0] != want || err != nil || len(labels) != 2 || !slices.Equal(got, append(x[:CIFARRowLen:CIFARRowLen], x[2*CIFARRowLen:]...)) {
 			t.Errorf("%v: bad %q, %d numbers, %v", l, bad, len(got), err)
@@ -140,12 +140,12 @@ func TestRecordsOfASize(t *testing.T) {
 		l          CIFARLayout
 		size, want int64
 	}{{CIFAR10, 30_730_000, 10_000}, {CIFAR10, 0, 0}, {CIFAR100Fine, 153_700_000, 50_000}, {CIFAR100Coarse, 3074, 1}} {
-		if n, err := c.l.Records(c.size); n != c.want || err != nil {
+		if n, err := c.l.records(c.size); n != c.want || err != nil {
 			t.Errorf("%v: %d, %v", c.l, n, err)
 		}
 	}
 	want := "cifario: 6147 bytes are not a whole number of CIFAR-10 records of 3073 bytes (1 too many; truncated, or another format?)"
-	if _, err := CIFAR10.Records(6147); err == nil || err.Error() != want {
+	if _, err := CIFAR10.records(6147); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -179,7 +179,7 @@ func TestPlausible(t *testing.T) {
 		{"100 as 10", CIFAR10, hundred, int64(len(hundred)), false},
 		{"text as 100", CIFAR100Fine, text, -1, false},
 	} {
-		if got := c.l.Plausible(c.head, c.size); got != c.want {
+		if got := c.l.plausible(c.head, c.size); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -238,18 +238,18 @@ func FuzzCIFAR(f *testing.F) {
 				t.Fatalf("row of %d values", len(x))
 			}
 		}
-		l.Plausible(data, count)
+		l.plausible(data, count)
 		runtime.ReadMemStats(&after)
 		if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(8*len(data)+64<<20); got > limit {
 			t.Fatalf("%d bytes allocated for an input of %d, limit %d", got, len(data), limit)
 		}
-		n := int64(len(data) / l.RecordBytes())
+		n := int64(len(data) / l.recordBytes())
 		switch {
 		case count >= 0 && count <= n: // the reader ignores bytes after the range
 			if err != io.EOF || r.Line() != count {
 				t.Fatalf("%d of %d records, %v", r.Line(), count, err)
 			}
-		case r.Line() != n || (err == io.EOF) != (count < 0 && len(data)%l.RecordBytes() == 0):
+		case r.Line() != n || (err == io.EOF) != (count < 0 && len(data)%l.recordBytes() == 0):
 			t.Fatalf("%d bytes, %d requested: %d records, %v", len(data), count, r.Line(), err)
 		}
 	})

@@ -62,7 +62,7 @@ func (h Header) image() []int {
 // begin takes the row length from the header of the first file and lists the label
 // files, one for each data file.
 func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
-	h, err := ReadHeader(bytes.NewReader(head))
+	h, err := readHeader(bytes.NewReader(head))
 	if err != nil {
 		return o.Error(o.First, err)
 	}
@@ -92,9 +92,9 @@ func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 // other and with the sizes of the files.
 func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	f := &o.Data.Files[i]
-	h, err := ReadHeader(bytes.NewReader(head))
+	h, err := readHeader(bytes.NewReader(head))
 	if err == nil && f.Compression == "" {
-		err = h.CheckSize(f.Size)
+		err = h.checkSize(f.Size)
 	}
 	if dim := o.Data.Schema.Dim; err == nil && h.RowLen() != dim {
 		err = fmt.Errorf("has records of %d values, %s has %d", h.RowLen(), o.Data.Files[o.First].Name, dim)
@@ -105,14 +105,14 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	if err != nil {
 		return nil, o.Error(i, err)
 	}
-	f.Records = h.Records()
+	f.Records = h.records()
 	if f.Labels != nil {
 		if err := joinLabels(ctx, f, h); err != nil {
 			return nil, err
 		}
 	}
 	if !f.Compressed() {
-		f.RecordBytes = int64(h.RecordBytes())
+		f.RecordBytes = int64(h.recordBytes())
 	}
 	return nil, nil
 }
@@ -123,12 +123,12 @@ func joinLabels(ctx context.Context, f *dataset.File, h Header) error {
 		return err
 	}
 	f.LabelCompression = compression
-	lh, err := ReadHeader(bytes.NewReader(head))
+	lh, err := readHeader(bytes.NewReader(head))
 	if err == nil && compression == "" {
-		err = lh.CheckSize(f.Labels.Size)
+		err = lh.checkSize(f.Labels.Size)
 	}
 	if err == nil {
-		err = Check(h, lh)
+		err = check(h, lh)
 	}
 	if err != nil {
 		return &dataset.Error{Format: "idx", Name: f.Labels.Name, Err: err}
@@ -156,7 +156,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		if err != nil {
 			return Header{}, nil, err
 		}
-		h, err := ReadHeader(head)
+		h, err := readHeader(head)
 		if err != nil {
 			return h, nil, err
 		}
@@ -174,5 +174,5 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 			return nil, err
 		}
 	}
-	return NewReader(images, labels, h, lh, first, count), nil
+	return newReader(images, labels, h, lh, first, count), nil
 }

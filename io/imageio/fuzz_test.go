@@ -48,9 +48,9 @@ func FuzzIDX(f *testing.F) {
 		if r == nil {
 			return
 		}
-		if h := r.Header(); int64(n)*int64(h.RecordBytes()) > int64(len(images)) {
-			t.Fatalf("%d rows of %d bytes from %d bytes", n, h.RecordBytes(), len(images))
-		} else if fits := h.CheckSize(int64(len(images))) == nil && (lr == nil || r.lh.CheckSize(int64(len(labels))) == nil); fits != (err == io.EOF) {
+		if h := r.Header(); int64(n)*int64(h.recordBytes()) > int64(len(images)) {
+			t.Fatalf("%d rows of %d bytes from %d bytes", n, h.recordBytes(), len(images))
+		} else if fits := h.checkSize(int64(len(images))) == nil && (lr == nil || r.lh.checkSize(int64(len(labels))) == nil); fits != (err == io.EOF) {
 			t.Fatalf("%d bytes, %d of labels, headers %v and %v: %v", len(images), len(labels), h, r.lh, err)
 		}
 	})

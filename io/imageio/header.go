@@ -58,10 +58,10 @@ func Sniff(head []byte) bool {
 		width(head[2]) > 0 && 1 <= head[3] && head[3] <= MaxDims
 }
 
-// ReadHeader reads the header at the start of r and nothing after it. The returned
+// readHeader reads the header at the start of r and nothing after it. The returned
 // header is valid: a known type, 1 to MaxDims dimensions, at least 0 records of 1 to
 // rows.MaxDim numbers.
-func ReadHeader(r io.Reader) (Header, error) {
+func readHeader(r io.Reader) (Header, error) {
 	var b [4 + 4*MaxDims]byte
 	if n, err := io.ReadFull(r, b[:4]); err != nil {
 		return Header{}, headerError(n, 4, err)
@@ -102,8 +102,8 @@ func headerError(n int, size int64, err error) error {
 // Size returns the size of the header itself in bytes.
 func (h Header) Size() int64 { return int64(4 + 4*len(h.Dims)) }
 
-// Records returns the number of records.
-func (h Header) Records() int64 { return int64(h.Dims[0]) }
+// records returns the number of records.
+func (h Header) records() int64 { return int64(h.Dims[0]) }
 
 // RowLen returns the number of values of a record: the product of all sizes but the first.
 func (h Header) RowLen() int {
@@ -114,34 +114,34 @@ func (h Header) RowLen() int {
 	return n
 }
 
-// RecordBytes returns the size of a record in bytes.
-func (h Header) RecordBytes() int { return h.RowLen() * width(h.Type) }
+// recordBytes returns the size of a record in bytes.
+func (h Header) recordBytes() int { return h.RowLen() * width(h.Type) }
 
 // Range returns where in the file the records [first, first+count) are: the
 // offset of the first and the bytes of them all.
 func (h Header) Range(first, count int64) (off, n int64) {
-	size := int64(h.RecordBytes())
+	size := int64(h.recordBytes())
 	return h.Size() + first*size, count * size
 }
 
-// CheckSize compares the size of an uncompressed file with the size its header
+// checkSize compares the size of an uncompressed file with the size its header
 // declares.
-func (h Header) CheckSize(size int64) error {
-	off, n := h.Range(0, h.Records())
+func (h Header) checkSize(size int64) error {
+	off, n := h.Range(0, h.records())
 	switch want := off + n; {
 	case size < want:
 		return fmt.Errorf("idxio: %d bytes, but the header declares %d: %d records of %d bytes (truncated?)", size, want,
-			h.Records(), h.RecordBytes())
+			h.records(), h.recordBytes())
 	case size > want:
-		return fmt.Errorf("idxio: %d bytes more than the header declares: %d records of %d bytes", size-want, h.Records(),
-			h.RecordBytes())
+		return fmt.Errorf("idxio: %d bytes more than the header declares: %d records of %d bytes", size-want, h.records(),
+			h.recordBytes())
 	}
 	return nil
 }
 
-// Check returns an error unless labels is the header of a labels file for images: one
+// check returns an error unless labels is the header of a labels file for images: one
 // dimension, integers, and the same number of records.
-func Check(images, labels Header) error {
+func check(images, labels Header) error {
 	switch {
 	case len(labels.Dims) != 1:
 		return fmt.Errorf("idxio: labels file has %d dimensions %v; labels have one (are the two files swapped?)",
@@ -149,8 +149,8 @@ func Check(images, labels Header) error {
 	case labels.Type == Float32 || labels.Type == Float64:
 		return fmt.Errorf("idxio: labels file has type %02x, floating point; labels are integers (08, 09, 0b or 0c)",
 			labels.Type)
-	case images.Records() != labels.Records():
-		return fmt.Errorf("idxio: %d records in the data, but %d in the labels file", images.Records(), labels.Records())
+	case images.records() != labels.records():
+		return fmt.Errorf("idxio: %d records in the data, but %d in the labels file", images.records(), labels.records())
 	}
 	return nil
 }

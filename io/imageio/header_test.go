@@ -11,7 +11,7 @@ import (
 
 func TestHeaderOfTheMNISTImages(t *testing.T) {
 	r := strings.NewReader("\x00\x00\x08\x03\x00\x00\xea\x60\x00\x00\x00\x1c\x00\x00\x00\x1cimages")
-	h, err := ReadHeader(r)
+	h, err := readHeader(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,17 +19,17 @@ func TestHeaderOfTheMNISTImages(t *testing.T) {
 		t.Errorf("%+v, %d bytes left", h, r.Len())
 	}
 	off, n := h.Range(100, 7)
-	if h.Size() != 16 || h.Records() != 60000 || h.RowLen() != 784 || h.RecordBytes() != 784 || off != 16+78400 || n != 7*784 {
-		t.Errorf("size %d, records %d, row %d, bytes %d, range %d %d", h.Size(), h.Records(), h.RowLen(), h.RecordBytes(), off, n)
+	if h.Size() != 16 || h.records() != 60000 || h.RowLen() != 784 || h.recordBytes() != 784 || off != 16+78400 || n != 7*784 {
+		t.Errorf("size %d, records %d, row %d, bytes %d, range %d %d", h.Size(), h.records(), h.RowLen(), h.recordBytes(), off, n)
 	}
-	if err := h.CheckSize(16 + 60000*784); err != nil {
+	if err := h.checkSize(16 + 60000*784); err != nil {
 		t.Error(err)
 	}
 	for size, want := range map[int64]string{
 		47040000: "idxio: 47040000 bytes, but the header declares 47040016: 60000 records of 784 bytes (truncated?)",
 		47040020: "idxio: 4 bytes more than the header declares: 60000 records of 784 bytes",
 	} {
-		if err := h.CheckSize(size); err == nil || err.Error() != want {
+		if err := h.checkSize(size); err == nil || err.Error() != want {
 			t.Errorf("CheckSize(%d): %v", size, err)
 		}
 	}
@@ -49,16 +49,16 @@ func TestDamagedHeadersAreRefused(t *testing.T) {
 		{"large records", "\x00\x00\x08\x02\x00\x00\x00\x05\x00\x10\x00\x01", "idxio: header: records of sizes [1048577]; a record"},
 		{"overflow", "\x00\x00\x08\x05\x00\x00\x00\x05" + strings.Repeat("\x00\x01\x00\x00", 4), "idxio: header: records of sizes [65536 65536 65536 65536]; a record"},
 	} {
-		_, err := ReadHeader(strings.NewReader(c.head))
+		_, err := readHeader(strings.NewReader(c.head))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	if _, err := ReadHeader(strings.NewReader("\x00\x00\x08")); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := readHeader(strings.NewReader("\x00\x00\x08")); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a short header is %v", err)
 	}
-	h, err := ReadHeader(strings.NewReader("\x00\x00\x08\x02\x00\x00\x00\x00\x00\x10\x00\x00"))
-	if err != nil || h.Records() != 0 || h.RowLen() != 1<<20 {
+	h, err := readHeader(strings.NewReader("\x00\x00\x08\x02\x00\x00\x00\x00\x00\x10\x00\x00"))
+	if err != nil || h.records() != 0 || h.RowLen() != 1<<20 {
 		t.Errorf("no records of the largest size: %+v, %v", h, err)
 	}
 }
@@ -66,7 +66,7 @@ func TestDamagedHeadersAreRefused(t *testing.T) {
 func TestLabelsMustFitTheData(t *testing.T) {
 	images := Header{Type: Uint8, Dims: []int{5, 4, 4}}
 	for _, typ := range []byte{Uint8, Int8, Int16, Int32} {
-		if err := Check(images, Header{Type: typ, Dims: []int{5}}); err != nil {
+		if err := check(images, Header{Type: typ, Dims: []int{5}}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestLabelsMustFitTheData(t *testing.T) {
 		{Header{Uint8, []int{5, 4, 4}}, "idxio: labels file has 3 dimensions [5 4 4]; labels have one (are the two files swapped?)"},
 		{Header{Float32, []int{5}}, "idxio: labels file has type 0d, floating point; labels are integers (08, 09, 0b or 0c)"},
 	} {
-		if err := Check(images, c.labels); err == nil || err.Error() != c.want {
+		if err := check(images, c.labels); err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v", c.labels, err)
 		}
 	}

@@ -30,40 +30,40 @@ var _ rows.Reader = (*Reader)(nil)
 // Open reads the headers of complete, decompressed streams, checks them against each
 // other and returns a reader of all records. labels may be nil.
 func Open(images, labels io.Reader) (*Reader, error) {
-	h, err := ReadHeader(images)
+	h, err := readHeader(images)
 	if err != nil {
 		return nil, err
 	}
 	var lh Header
 	if labels != nil {
-		if lh, err = ReadHeader(labels); err != nil {
+		if lh, err = readHeader(labels); err != nil {
 			return nil, fmt.Errorf("labels file: %w", err)
 		}
-		if err := Check(h, lh); err != nil {
+		if err := check(h, lh); err != nil {
 			return nil, err
 		}
 	}
-	return NewReader(images, labels, h, lh, 0, h.Records()), nil
+	return newReader(images, labels, h, lh, 0, h.records()), nil
 }
 
-// NewReader returns a reader of the records [first, first+count) of a file whose header
+// newReader returns a reader of the records [first, first+count) of a file whose header
 // is h. Both streams are already positioned at record first, at the offset from
 // [Header.Range]. labels may be nil; lh is then ignored. NewReader panics if the file
 // has no such records, or if Check(h, lh) fails.
 //
 // A stream that ends early is an error, and so are bytes after the file's last record.
-func NewReader(images, labels io.Reader, h, lh Header, first, count int64) *Reader {
-	if first < 0 || count < 0 || first > h.Records()-count {
+func newReader(images, labels io.Reader, h, lh Header, first, count int64) *Reader {
+	if first < 0 || count < 0 || first > h.records()-count {
 		panic("idxio: records out of range")
 	}
 	r := &Reader{h: h, first: first, count: count}
-	r.images = buffered(images, h.RecordBytes(), count)
+	r.images = buffered(images, h.recordBytes(), count)
 	if labels != nil {
-		if Check(h, lh) != nil {
+		if check(h, lh) != nil {
 			panic("idxio: labels do not fit the data")
 		}
 		r.lh = lh
-		r.labels = buffered(labels, lh.RecordBytes(), count)
+		r.labels = buffered(labels, lh.recordBytes(), count)
 	}
 	return r
 }
@@ -112,10 +112,10 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 
 // record returns the next record, valid until the next call.
 func (r *Reader) record(b *bufio.Reader, h Header, what string) ([]byte, error) {
-	rec, err := b.Peek(h.RecordBytes())
+	rec, err := b.Peek(h.recordBytes())
 	switch {
 	case err == io.EOF:
-		r.err = fmt.Errorf("idxio: %s ends after record %d of %d (truncated?): %w", what, r.first+r.done, h.Records(),
+		r.err = fmt.Errorf("idxio: %s ends after record %d of %d (truncated?): %w", what, r.first+r.done, h.records(),
 			io.ErrUnexpectedEOF)
 		return nil, r.err
 	case err != nil:
@@ -128,7 +128,7 @@ func (r *Reader) record(b *bufio.Reader, h Header, what string) ([]byte, error) 
 
 // end returns io.EOF, or an error if data follows the last record.
 func (r *Reader) end() error {
-	if r.first+r.count < r.h.Records() {
+	if r.first+r.count < r.h.records() {
 		return io.EOF
 	}
 	for _, f := range []struct {
@@ -142,7 +142,7 @@ func (r *Reader) end() error {
 		n, err := io.CopyN(io.Discard, f.b, most)
 		switch {
 		case err != nil && err != io.EOF:
-			return fmt.Errorf("idxio: %s: after record %d: %w", f.what, r.h.Records(), err)
+			return fmt.Errorf("idxio: %s: after record %d: %w", f.what, r.h.records(), err)
 		case n == most:
 			return fmt.Errorf("idxio: %s has %d or more bytes more than the header declares", f.what, n)
 		case n > 0:

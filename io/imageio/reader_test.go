@@ -126,18 +126,18 @@ func TestAnyCutIntoRangesReadsTheSameRows(t *testing.T) {
 	}
 	images := encode(Int16, []int{20, 3}, numbers)
 	labels := encode(Uint8, []int{20}, numbers[:20])
-	h, err := ReadHeader(bytes.NewReader(images))
+	h, err := readHeader(bytes.NewReader(images))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lh, err := ReadHeader(bytes.NewReader(labels))
+	lh, err := readHeader(bytes.NewReader(labels))
 	if err != nil {
 		t.Fatal(err)
 	}
 	read := func(first, count int64) ([]float32, []string) {
 		off, n := h.Range(first, count)
 		loff, ln := lh.Range(first, count)
-		x, y, _, err := all(NewReader(bytes.NewReader(images[off:off+n]), bytes.NewReader(labels[loff:loff+ln]), h, lh, first, count))
+		x, y, _, err := all(newReader(bytes.NewReader(images[off:off+n]), bytes.NewReader(labels[loff:loff+ln]), h, lh, first, count))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,9 +233,9 @@ func TestErrorsOfTheStreamNameTheRecord(t *testing.T) {
 func TestWrongUsePanics(t *testing.T) {
 	h, lh := Header{Type: Uint8, Dims: []int{5, 4}}, Header{Type: Uint8, Dims: []int{4}}
 	for name, f := range map[string]func(){
-		"range":    func() { NewReader(strings.NewReader(""), nil, h, lh, 3, 3) },
-		"negative": func() { NewReader(strings.NewReader(""), nil, h, lh, -1, 3) },
-		"labels":   func() { NewReader(strings.NewReader(""), strings.NewReader(""), h, lh, 0, 5) },
+		"range":    func() { newReader(strings.NewReader(""), nil, h, lh, 3, 3) },
+		"negative": func() { newReader(strings.NewReader(""), nil, h, lh, -1, 3) },
+		"labels":   func() { newReader(strings.NewReader(""), strings.NewReader(""), h, lh, 0, 5) },
 	} {
 		func() {
 			defer func() {

@@ -18,7 +18,7 @@ func init() {
 		Name: "jsonl", Aliases: []string{"ndjson"}, Package: "jsonlio",
 		Traits: dataset.Traits{Text: true, Columns: true, Exact: true},
 		Layout: func() dataset.Layout { return new(Layout) }, LayoutKey: "jsonl",
-		Sniff: func(head []byte, _ int64) dataset.Likeness { return dataset.Certain.If(Sniff(head)) },
+		Sniff: func(head []byte, _ int64) dataset.Likeness { return dataset.Certain.If(sniff(head)) },
 		Begin: begin, Join: join, Agree: agree, Read: read,
 	})
 }
@@ -40,9 +40,9 @@ func (l *Layout) With(t dataset.TableLayout) dataset.Layout {
 	return &Layout{TableLayout: t, Others: l.Others}
 }
 
-// Sniff reports whether the text that begins with head is JSON lines: its first line is an
+// sniff reports whether the text that begins with head is JSON lines: its first line is an
 // object, or what begins like one.
-func Sniff(head []byte) bool {
+func sniff(head []byte) bool {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	var s scanner

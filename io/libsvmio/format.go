@@ -14,7 +14,7 @@ func init() {
 		Traits:  dataset.Traits{Text: true, Exact: true, Scale: "none"},
 		Options: func() dataset.FormatOptions { return new(Options) },
 		Sniff: func(head []byte, _ int64) dataset.Likeness {
-			return dataset.Likely.If(Sniff(head))
+			return dataset.Likely.If(sniff(head))
 		},
 		Begin: func(_ context.Context, o *dataset.Opening, _ []byte) error {
 			o.Data.Labeled = true
@@ -29,7 +29,7 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			r := NewReader(text, in.Data.Schema.Dim)
+			r := newReader(text, in.Data.Schema.Dim)
 			r.Centre(in.Data.Schema.Centre)
 			return r, nil
 		},

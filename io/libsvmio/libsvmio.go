@@ -22,9 +22,9 @@ type Reader struct {
 
 var _ rows.Reader = (*Reader)(nil)
 
-// NewReader returns a Reader of rows of dim numbers; with dim = 0, each row is
+// newReader returns a Reader of rows of dim numbers; with dim = 0, each row is
 // as long as its largest index. It panics if dim is not within 0 to rows.MaxDim.
-func NewReader(r *lines.Reader, dim int) *Reader {
+func newReader(r *lines.Reader, dim int) *Reader {
 	if dim < 0 || dim > rows.MaxDim {
 		panic("libsvmio: row length out of range")
 	}

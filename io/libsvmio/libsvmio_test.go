@@ -27,7 +27,7 @@ type row struct {
 // read reads all rows into one reused slice that is never empty, so that leftovers of a
 // row would show in the next.
 func read(text []byte, dim int) (all []row, err error) {
-	r := NewReader(lines.New(bytes.NewReader(text), lines.Options{End: -1}), dim)
+	r := newReader(lines.New(bytes.NewReader(text), lines.Options{End: -1}), dim)
 	x := []float32{42}
 	for {
 		var label []byte
@@ -187,7 +187,7 @@ func TestAppendAgreesWithTwin(t *testing.T) {
 func TestAppendDoesNotAllocate(t *testing.T) {
 	for _, dim := range []int{0, 9} {
 		text := strings.Repeat("1 2:1 3:4.5 7:1e-5 # x\n", 20_000)
-		r := NewReader(lines.New(strings.NewReader(text), lines.Options{End: -1}), dim)
+		r := newReader(lines.New(strings.NewReader(text), lines.Options{End: -1}), dim)
 		x := make([]float32, 0, 9)
 		r.Append(x)
 		if n := testing.AllocsPerRun(10_000, func() { r.Append(x) }); n != 0 {
@@ -204,7 +204,7 @@ func TestNewReaderPanicsOnRowLengthOutOfRange(t *testing.T) {
 					t.Errorf("NewReader accepts %d", dim)
 				}
 			}()
-			NewReader(nil, dim)
+			newReader(nil, dim)
 		}()
 	}
 }
@@ -232,7 +232,7 @@ func TestSniff(t *testing.T) {
 		"1 1:2 3:x\n1 2:3\n0 1:1\n":   true, // one bad row
 		"# x\n# y\n\n1 1:2 3:x\n2\n":  false,
 	} {
-		if got := Sniff([]byte(text)); got != want {
+		if got := sniff([]byte(text)); got != want {
 			t.Errorf("Sniff(%q) = %v", text, got)
 		}
 	}
@@ -242,10 +242,10 @@ func FuzzLIBSVM(f *testing.F) {
 	f.Add([]byte("+1 1:0.5 3:2 # x\r\n2:1\n-1"), uint16(0))
 	f.Add([]byte("a 1:1e39 2:-0\n"), uint16(3))
 	f.Fuzz(func(t *testing.T, text []byte, dim uint16) {
-		r := NewReader(lines.New(bytes.NewReader(text), lines.Options{End: -1}), int(dim))
+		r := newReader(lines.New(bytes.NewReader(text), lines.Options{End: -1}), int(dim))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		Sniff(text)
+		sniff(text)
 		var x []float32
 		var err error
 		for err != io.EOF {
@@ -283,7 +283,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.SetBytes(int64(text.Len()))
 			x := make([]float32, 0, c.dim)
 			for b.Loop() {
-				r := NewReader(lines.New(bytes.NewReader(text.Bytes()), lines.Options{End: -1}), c.dim)
+				r := newReader(lines.New(bytes.NewReader(text.Bytes()), lines.Options{End: -1}), c.dim)
 				for i := 0; ; i++ {
 					_, _, err := r.Append(x)
 					if err == io.EOF {

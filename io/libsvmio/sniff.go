@@ -6,10 +6,10 @@ import (
 	"github.com/bochner-ml/bochner/io/lines"
 )
 
-// Sniff reports whether the text that begins with head is LIBSVM: in more than half of
+// sniff reports whether the text that begins with head is LIBSVM: in more than half of
 // the first lines, only the first word may lack a colon, the others are pairs of
 // numbers, and there is at least one pair. So one bad row does not hide the format.
-func Sniff(head []byte) bool {
+func sniff(head []byte) bool {
 	const most = 20
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	pairs, good, bad := 0, 0, 0

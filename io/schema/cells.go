@@ -112,8 +112,8 @@ type Piece struct {
 	N        int64
 }
 
-// Pieces returns the intervals in ascending order, within [lo, hi], which holds all numbers.
-func (c *Cells) Pieces(lo, hi float64) []Piece {
+// pieces returns the intervals in ascending order, within [lo, hi], which holds all numbers.
+func (c *Cells) pieces(lo, hi float64) []Piece {
 	var all []Piece
 	for _, e := range c.sorted() {
 		p := Piece{numberAt(e.key << c.shift), numberAt(e.key<<c.shift | (1<<c.shift - 1)), e.n}
@@ -129,9 +129,9 @@ func (c *Cells) Pieces(lo, hi float64) []Piece {
 	return all
 }
 
-// Quantile returns the value below which a share q of the numbers lies, and the most that it
+// quantile returns the value below which a share q of the numbers lies, and the most that it
 // may be off.
-func Quantile(all []Piece, q float64) (value, within float64) {
+func quantile(all []Piece, q float64) (value, within float64) {
 	slices.SortFunc(all, func(a, b Piece) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})

@@ -45,7 +45,7 @@ func TestCellsDependOnTheNumbersAlone(t *testing.T) {
 		lo, hi := numbers[0], numbers[len(numbers)-1]
 		for _, q := range []float64{0, 0.1, 0.5, 0.9, 1} {
 			want := numbers[int(math.Floor(q*float64(len(numbers)-1)))]
-			got, within := Quantile(whole.Pieces(lo, hi), q)
+			got, within := quantile(whole.pieces(lo, hi), q)
 			if e := math.Abs(got - want); !(e <= within*(1+1e-12)+1e-300) {
 				t.Fatalf("quantile %g is %g ± %g, want %g", q, got, within, want)
 			}

@@ -55,7 +55,7 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 	d := &Decoder{missing: newMissing(t.Missing), decimal: t.Decimal, thousands: t.Thousands}
 	slot := 0
 	for i := range t.Columns {
-		c := decoding{Column: &t.Columns[i], slot: slot, layout: TimeLayoutOf(t.Columns[i].Layout)}
+		c := decoding{Column: &t.Columns[i], slot: slot, layout: timeLayoutOf(t.Columns[i].Layout)}
 		if centre != nil && c.Type == Number {
 			c.centre = centre[slot]
 		}
@@ -164,7 +164,7 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 		}
 		c.layout.Values(row[c.slot:], t)
 		if c.Zone == ZoneAll || c.Zone == ZoneNone {
-			if c.layout.Zoned(text) != (c.Zone == ZoneAll) {
+			if c.layout.zoned(text) != (c.Zone == ZoneAll) {
 				d.counted++
 				d.zones++
 			}

@@ -79,10 +79,10 @@ func (d *Description) With(role Role) (columns []int) {
 	return columns
 }
 
-// Plain reports whether the features are read as they are without a schema: as numbers, of
+// plain reports whether the features are read as they are without a schema: as numbers, of
 // which the data that was described had none missing.
 func (d *Description) Plain() bool {
-	return d.Table().Plain() && !slices.ContainsFunc(d.Fields, func(f Field) bool {
+	return d.Table().plain() && !slices.ContainsFunc(d.Fields, func(f Field) bool {
 		return f.Role == Feature && f.Summary != nil && f.Summary.Missing > 0
 	})
 }

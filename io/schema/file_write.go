@@ -109,7 +109,7 @@ func about(f *Field) string {
 		parts = append(parts, fmt.Sprintf("%s to %s, median %s", fileNumber(s.Min), fileNumber(s.Max), fileNumber(s.Median)))
 	}
 	if s.Texts > 0 {
-		parts = append(parts, s.Different()+" different")
+		parts = append(parts, s.different()+" different")
 	}
 	if s.Missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d missing", s.Missing))

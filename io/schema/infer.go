@@ -205,7 +205,7 @@ func (s *Summary) dates() bool {
 func (s *Summary) datelike() bool {
 	var n int64
 	for _, l := range s.Levels {
-		if LikeTime([]byte(l.Text)) {
+		if likeTime([]byte(l.Text)) {
 			n += l.Rows
 		}
 	}
@@ -309,7 +309,7 @@ func (in *inference) decideLevels(i int, asked bool) {
 	switch {
 	case !s.Exact || len(levels) == most && s.Distinct > int64(most) && in.MaxLevels == 0 && share < coverage:
 		f.Buckets = min(max(powerAbove(s.Distinct), minBuckets), maxBuckets)
-		in.note(i, doubtBuckets, "%s different texts, %d buckets", s.Different(), f.Buckets)
+		in.note(i, doubtBuckets, "%s different texts, %d buckets", s.different(), f.Buckets)
 		levels = nil
 	case s.Distinct > int64(most):
 		in.note(i, doubtLevels, "%d of %d, which cover %.1f%% of the rows", len(levels), s.Distinct, 100*share)
@@ -353,7 +353,7 @@ func (in *inference) decideRole(i int, plain bool) {
 			in.drop(i, doubtConstant, "")
 		}
 	case f.Type == Category && s.Texts >= minRows && repeats > 0 && repeats <= unique:
-		in.drop(i, doubtUnique, "%s in %d rows", s.Different(), s.Texts)
+		in.drop(i, doubtUnique, "%s in %d rows", s.different(), s.Texts)
 	}
 }
 

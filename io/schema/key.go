@@ -63,7 +63,7 @@ func addName(d *xxhash.Digest, text []byte) {
 	if v, err := strconv.ParseFloat(string(text), 64); err == nil && math.Abs(v) < 1<<53 {
 		text = AppendFloat(number[:0], v+0)
 	} else if err == nil {
-		text = []byte(CanonicalLabel(text))
+		text = []byte(canonicalLabel(text))
 	}
 	d.Write(text)
 	d.Write([]byte{0})
@@ -75,7 +75,7 @@ func (k *Key) number(text []byte) (v float64, reason string) {
 		return 0, fmt.Sprintf("column %q: the %s is missing", k.Columns[0], k.By)
 	}
 	if k.Layout != "" {
-		t, ok := TimeLayoutOf(k.Layout).Parse(text)
+		t, ok := timeLayoutOf(k.Layout).Parse(text)
 		if !ok {
 			return 0, fmt.Sprintf("column %q: %.40q is not a time (%s)", k.Columns[0], text, k.Layout)
 		}

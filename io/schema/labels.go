@@ -40,7 +40,7 @@ func NewVocabulary(labels []string) *Vocabulary {
 	}
 	if v.Numeric {
 		for i, l := range labels {
-			v.Classes[i] = CanonicalLabel([]byte(l))
+			v.Classes[i] = canonicalLabel([]byte(l))
 		}
 	}
 	slices.SortFunc(v.Classes, v.compare)
@@ -73,7 +73,7 @@ func (v *Vocabulary) index() {
 	for i, c := range v.Classes {
 		v.tokens[c] = i
 		if v.Numeric {
-			v.tokens[CanonicalLabel([]byte(c))] = i // models of earlier versions have 1e+16
+			v.tokens[canonicalLabel([]byte(c))] = i // models of earlier versions have 1e+16
 			x, _ := labelNumber([]byte(c))
 			v.values[x] = i
 		}
@@ -94,7 +94,7 @@ func (v *Vocabulary) Index(label []byte) (int, bool) {
 			i, ok := v.values[x]
 			return i, ok
 		} else if ok {
-			i, ok := v.tokens[CanonicalLabel(label)]
+			i, ok := v.tokens[canonicalLabel(label)]
 			return i, ok
 		}
 	}
@@ -144,7 +144,7 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 	read := Vocabulary{Classes: p.Classes, Numeric: p.Numeric}
 	for i, c := range p.Classes {
 		if p.Numeric {
-			if x, ok := labelNumber([]byte(c)); !ok || CanonicalLabel([]byte(c)) != c &&
+			if x, ok := labelNumber([]byte(c)); !ok || canonicalLabel([]byte(c)) != c &&
 				(math.Abs(x) < exactly || shortest(x) != c) {
 				return fmt.Errorf("labels: vocabulary: class %d: %.80q is not a number in canonical form", i, c)
 			}
@@ -186,11 +186,11 @@ func isDecimal(t []byte) bool {
 // exactly is the number up to which float64 tells all whole numbers apart.
 const exactly = 1 << 53
 
-// CanonicalLabel returns the form in which a label becomes a class of a numeric
+// canonicalLabel returns the form in which a label becomes a class of a numeric
 // vocabulary: the shortest decimal that reads back as the same float64 ("-2.5"), whole
 // numbers in digits alone. Numbers from 2⁵³ on keep all of their digits, if these
 // are at most MaxLabel. A label that is not a number is returned as it is.
-func CanonicalLabel(label []byte) string {
+func canonicalLabel(label []byte) string {
 	x, ok := labelNumber(label)
 	if !ok {
 		return string(label)

@@ -46,7 +46,7 @@ func TestVocabularyDecidesByAllLabels(t *testing.T) {
 			i, ok := v.Index([]byte(l))
 			if !ok {
 				t.Errorf("%s: %q has no index", c.name, l)
-			} else if want := v.Classes[i]; c.numeric && CanonicalLabel([]byte(l)) != want || !c.numeric && l != want {
+			} else if want := v.Classes[i]; c.numeric && canonicalLabel([]byte(l)) != want || !c.numeric && l != want {
 				t.Errorf("%s: %q is class %q", c.name, l, want)
 			}
 		}
@@ -161,17 +161,17 @@ func TestClassesThatJSONWouldChangeAreRefused(t *testing.T) {
 func TestCanonicalReadsBackAsTheSameNumber(t *testing.T) {
 	for _, x := range []float64{1, 0.1, 1e6, 1e21, -1 << 52, 1<<53 - 1, 1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64} {
 		for _, format := range []string{"%v", "%.20e", "%+.17g"} {
-			c := CanonicalLabel(fmt.Appendf(nil, format, x))
+			c := canonicalLabel(fmt.Appendf(nil, format, x))
 			y, ok := labelNumber([]byte(c))
 			if !ok || y != x {
 				t.Errorf("%v became %q", x, c)
 			}
-			if CanonicalLabel([]byte(c)) != c {
+			if canonicalLabel([]byte(c)) != c {
 				t.Errorf("%q is not its own canonical form", c)
 			}
 		}
 	}
-	if c := CanonicalLabel([]byte("1000000")); c != "1000000" {
+	if c := canonicalLabel([]byte("1000000")); c != "1000000" {
 		t.Errorf("a million became %q", c)
 	}
 }

@@ -136,7 +136,7 @@ var absent = []string{
 	"inf", "-inf", "#value!", "#div/0!", "#ref!",
 }
 
-// MeansMissing reports whether a text is a word for a missing value.
-func MeansMissing(text []byte) bool {
+// meansMissing reports whether a text is a word for a missing value.
+func meansMissing(text []byte) bool {
 	return len(text) <= len("unknown") && slices.Contains(absent, strings.ToLower(string(text)))
 }

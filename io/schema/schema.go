@@ -204,8 +204,8 @@ func (t *Table) String() string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// Plain reports whether all columns are numbers without special rules, as they are read without a schema.
-func (t *Table) Plain() bool {
+// plain reports whether all columns are numbers without special rules, as they are read without a schema.
+func (t *Table) plain() bool {
 	return t.Decimal == 0 && t.Thousands == 0 &&
 		!slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Type != Number || c.Fill != "" || c.Unit != "" })
 }
@@ -233,7 +233,7 @@ func (c *Column) validate() error {
 	case Category:
 		return c.validateLevels()
 	case Time:
-		if TimeLayoutOf(c.Layout) == nil {
+		if timeLayoutOf(c.Layout) == nil {
 			return fmt.Errorf("unknown layout of times %.40q; want one of %s", c.Layout, strings.Join(TimeLayoutNames(), ", "))
 		}
 	default:

@@ -76,7 +76,7 @@ func (s *Survey) Column(column int) *Summary {
 	all := c.rest
 	var numbers []Piece
 	if c.cells.Len() > 0 {
-		numbers = c.cells.Pieces(c.rest.min, c.rest.max)
+		numbers = c.cells.pieces(c.rest.min, c.rest.max)
 	}
 	var weight int64
 	for i := range c.levels.entries {
@@ -127,7 +127,7 @@ func (s *Survey) Column(column int) *Summary {
 	}
 	if sum.Numbers > 0 {
 		sum.Min, sum.Max = all.min, all.max
-		sum.Median, sum.Within = Quantile(numbers, 0.5)
+		sum.Median, sum.Within = quantile(numbers, 0.5)
 	}
 	if sum.odd == "" {
 		sum.odd = all.odd
@@ -177,8 +177,8 @@ func (s *Summary) zone(layout string) string {
 	return ZoneAll
 }
 
-// Different returns the number of different texts, as well as it is known: 12, or about 12000.
-func (s *Summary) Different() string {
+// different returns the number of different texts, as well as it is known: 12, or about 12000.
+func (s *Summary) different() string {
 	if s.Exact {
 		return fmt.Sprint(s.Distinct)
 	}
@@ -213,7 +213,7 @@ func (s *Summary) layout() (name string, share float64, other string) {
 
 // Span returns the texts of the first and the last time of a layout; not ok unless all texts were told apart and some have the layout.
 func (s *Summary) Span(layout string) (first, last string, ok bool) {
-	l := TimeLayoutOf(layout)
+	l := timeLayoutOf(layout)
 	if l == nil || !s.Exact {
 		return "", "", false
 	}

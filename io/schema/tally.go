@@ -112,7 +112,7 @@ func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 			if l := &TimeLayouts[i]; is&isNumber != 0 && l.Name != DigitsLayout {
 				continue
 			} else if _, ok := l.Parse(text); ok {
-				if is |= 1 << (firstLayout + i); l.Zoned(text) {
+				if is |= 1 << (firstLayout + i); l.zoned(text) {
 					is |= isZoned
 				}
 			}
@@ -121,7 +121,7 @@ func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 	if _, ok := parseBool(text); ok {
 		is |= isBoolean
 	}
-	if is == 0 && MeansMissing(text) {
+	if is == 0 && meansMissing(text) {
 		is = isAbsent
 	}
 	return is, value

@@ -135,7 +135,7 @@ func TestTimesAreReadAsWritten(t *testing.T) {
 	} {
 		var at time.Time
 		if names := layoutsOf(text); len(names) > 0 {
-			at, _ = TimeLayoutOf(names[0]).Parse([]byte(text))
+			at, _ = timeLayoutOf(names[0]).Parse([]byte(text))
 		}
 		if got := at.Format("2006-01-02 15:04"); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
@@ -144,7 +144,7 @@ func TestTimesAreReadAsWritten(t *testing.T) {
 	for text, want := range map[string]bool{
 		"2024-01-02": false, "2024-01-02T08:30": false, "2024-01-02T08:30Z": true, "2024-01-02 08:30-0500": true, "2024-01-02T08:30+02:00": true,
 	} {
-		if got := TimeLayoutOf("iso").Zoned([]byte(text)); got != want {
+		if got := timeLayoutOf("iso").zoned([]byte(text)); got != want {
 			t.Errorf("%q has a zone: %t", text, got)
 		}
 	}
@@ -169,7 +169,7 @@ func TestTextsLookLikeDates(t *testing.T) {
 		"03JAN2024": true, "Jan-3": true, "2024-03": true, "2024-03-01T10:00:00 UTC": true, "Mon, 3 March 2024": true,
 		"marker 1": false, "Mars 5": false, "may": false, "12-34": false, "4711-5": false, "2024": false, "": false, "20240-1": false,
 	} {
-		if got := LikeTime([]byte(text)); got != want {
+		if got := likeTime([]byte(text)); got != want {
 			t.Errorf("%q looks like a date: %t", text, got)
 		}
 	}
@@ -194,8 +194,8 @@ func TestMonths(t *testing.T) {
 		"2024-01-01T00:30:00+01:00": "2023-12",
 		"1969-12-31 23:59:59":       "1969-12",
 	} {
-		at, ok := TimeLayoutOf("iso").Parse([]byte(text))
-		if TimeLayoutOf("iso").Values(row, at); !ok || Month(row) != want {
+		at, ok := timeLayoutOf("iso").Parse([]byte(text))
+		if timeLayoutOf("iso").Values(row, at); !ok || Month(row) != want {
 			t.Errorf("%q: %s of %v, want %s", text, Month(row), row, want)
 		}
 		if got, ok := MonthOf([]byte(text), "iso"); !ok || got != want {

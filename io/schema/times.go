@@ -45,8 +45,8 @@ func TimeLayoutNames() (names []string) {
 	return names
 }
 
-// TimeLayoutOf returns the layout with that name, or nil.
-func TimeLayoutOf(name string) *TimeLayout {
+// timeLayoutOf returns the layout with that name, or nil.
+func timeLayoutOf(name string) *TimeLayout {
 	i := slices.IndexFunc(TimeLayouts[:], func(l TimeLayout) bool { return l.Name == name })
 	if i < 0 {
 		return nil
@@ -124,9 +124,9 @@ func (l *TimeLayout) separated(c *clock) bool {
 	return len(c.rest) < had
 }
 
-// LikeTime reports whether a text looks like a date or a time, of whatever layout: it has digits, and the name of a month or a year
+// likeTime reports whether a text looks like a date or a time, of whatever layout: it has digits, and the name of a month or a year
 // that a hyphen follows.
-func LikeTime(text []byte) bool {
+func likeTime(text []byte) bool {
 	if !bytes.ContainsAny(text, "0123456789") {
 		return false
 	}
@@ -143,8 +143,8 @@ func LikeTime(text []byte) bool {
 	return year.digits(4, 4)-1000 < 2000 && year.skip('-') && !year.bad
 }
 
-// Zoned reports whether a text that has the layout names its zone.
-func (l *TimeLayout) Zoned(text []byte) bool {
+// zoned reports whether a text that has the layout names its zone.
+func (l *TimeLayout) zoned(text []byte) bool {
 	return l.iso && bytes.LastIndexAny(text, "Z+-") > len("2006-01-")
 }
 
@@ -161,7 +161,7 @@ const yearMonth = "2006-01"
 
 // MonthOf returns the month of a text of a layout, as 2024-02, and whether the text has the layout.
 func MonthOf(text []byte, layout string) (name string, ok bool) {
-	l := TimeLayoutOf(layout)
+	l := timeLayoutOf(layout)
 	if l == nil {
 		return "", false
 	}

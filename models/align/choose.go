@@ -26,13 +26,13 @@ func Potentials(v, sums []float64, r int, n int64) {
 	}
 }
 
-// Choose plays the game with the kernel's answers restricted to the features z (n×r): in each round
+// choose plays the game with the kernel's answers restricted to the features z (n×r): in each round
 // the o.Take features of the largest potential, of all r, are taken, one more time where they were
 // before, until o.Frequencies were. It is the game of rotation-invariant kernels when the features
 // are spherical harmonics (Bullins, Zhang & Zhang 2018, Appendix A.3); the search's options, Sample
 // and Apart are not used. The potentials are exact, so Report.Lower is a proven bound. The error
 // names the invalid option or class. It panics if z is too short.
-func Choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
+func choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
 	o.Search = Search{Chains: 1, Steps: 1, Width: 1, Spread: 1, Step: 1}
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func Choose(z []float32, r int, class []int32, classes int, o Options, progress 
 	v, order := make([]float64, r), make([]int, r)
 	for left := o.Frequencies; left > 0; {
 		sums := make([]float64, t.dual.K*r)
-		t.each(func(lo, hi int) { t.dual.AddSums(sums, z[lo*r:hi*r], r, lo, hi-lo) })
+		t.each(func(lo, hi int) { t.dual.addSums(sums, z[lo*r:hi*r], r, lo, hi-lo) })
 		Potentials(v, sums, r, int64(n))
 		for j := range order {
 			order[j] = j
@@ -102,7 +102,7 @@ func Harmonics(x []float32, d, first int, class []int32, classes int, o Options,
 	for i := range z {
 		z[i] *= scale
 	}
-	chosen, err := Choose(z, first, class, classes, o, progress)
+	chosen, err := choose(z, first, class, classes, o, progress)
 	if err != nil {
 		return taken, nil, err
 	}

@@ -12,9 +12,9 @@ type Dual struct {
 	Y     []float32 // K×N: labels ±1
 }
 
-// NewDual returns the dual weights of rows of these classes, all with the value
+// newDual returns the dual weights of rows of these classes, all with the value
 // start. It panics if there are fewer than two classes.
-func NewDual(class []int32, classes int, start float64) *Dual {
+func newDual(class []int32, classes int, start float64) *Dual {
 	if classes < 2 {
 		panic("align: fewer than two classes")
 	}
@@ -51,10 +51,10 @@ func (d *Dual) Row(k int) (alpha []float64, y []float32) {
 	return d.Alpha[k*d.N : (k+1)*d.N], d.Y[k*d.N : (k+1)*d.N]
 }
 
-// AddSums adds to sums (K×r) the contribution of rows first … first+n−1 with
+// addSums adds to sums (K×r) the contribution of rows first … first+n−1 with
 // features phi (n×r) to Σ_i α_i y_i φ(x_i): a float32 sum of the n rows, added in float64. It
 // panics if a slice is too short.
-func (d *Dual) AddSums(sums []float64, phi []float32, r, first, n int) {
+func (d *Dual) addSums(sums []float64, phi []float32, r, first, n int) {
 	part, a := make([]float32, r), make([]float32, n)
 	for k := range d.K {
 		clear(part)
@@ -69,14 +69,14 @@ func (d *Dual) AddSums(sums []float64, phi []float32, r, first, n int) {
 	}
 }
 
-// Ascend moves the weights of rows first … first+n−1 with features phi (n×r) along the
+// ascend moves the weights of rows first … first+n−1 with features phi (n×r) along the
 // gradient of n·F,
 //
 //	g_i = 1 − y_i u·φ(x_i),    α_i ← α_i + η g_i,
 //
 // where u (K×r) is for each weighting the sum of Σ_i α_i y_i φ(x_i)/n over all rows times
 // the weights q/λ of the features' atoms. It returns Σ g_i². It panics if a slice is too short.
-func (d *Dual) Ascend(eta float64, u []float32, phi []float32, r, first, n int) (squares float64) {
+func (d *Dual) ascend(eta float64, u []float32, phi []float32, r, first, n int) (squares float64) {
 	for k := range d.K {
 		for i := range n {
 			at := k*d.N + first + i
@@ -88,17 +88,17 @@ func (d *Dual) Ascend(eta float64, u []float32, phi []float32, r, first, n int) 
 	return squares
 }
 
-// Project replaces the weights of all rows by the nearest point of K. For rows in
+// project replaces the weights of all rows by the nearest point of K. For rows in
 // several partitions see Census.
-func (d *Dual) Project() {
+func (d *Dual) project() {
 	for k := range d.K {
 		alpha, y := d.Row(k)
-		Clip(alpha, y, Multiplier(alpha, y))
+		Clip(alpha, y, multiplier(alpha, y))
 	}
 }
 
-// Mean returns Σ_k Σ_i α_ki over the number of rows, 0 without rows.
-func (d *Dual) Mean() float64 {
+// mean returns Σ_k Σ_i α_ki over the number of rows, 0 without rows.
+func (d *Dual) mean() float64 {
 	var sum float64
 	for _, v := range d.Alpha {
 		sum += v

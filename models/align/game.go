@@ -25,7 +25,7 @@ type Report struct {
 	Proven       bool // Upper is known
 }
 
-// Game is the state between rounds other than the dual weights. It is plain data, and all
+// game is the state between rounds other than the dual weights. It is plain data, and all
 // fields are state.
 type Game struct {
 	Lambda float64
@@ -46,15 +46,15 @@ type Game struct {
 }
 
 // Game begins a game over n rows with k weightings.
-func (o Options) Game(n int64, k int) *Game {
+func (o Options) game(n int64, k int) *Game {
 	return &Game{Lambda: o.Lambda, Rate: o.Rate, Steady: o.Steady, Exact: o.Alternations == 0, N: n, K: k, Peak: 1}
 }
 
-// Answer processes the kernel's play of a round: m atoms of equal weight with r features of a
+// answer processes the kernel's play of a round: m atoms of equal weight with r features of a
 // row in all, atom j having features j, j+m, …; sums (K×r) are Σ_i α_i y_i φ(x_i) over
 // all rows, and alpha is Dual.Mean of them. It returns the direction u (K×r) that Dual.Ascend
 // takes, and a report with the step Eta; both depend on nothing else.
-func (g *Game) Answer(sums []float64, r, m int, alpha float64) (u []float32, report Report) {
+func (g *Game) answer(sums []float64, r, m int, alpha float64) (u []float32, report Report) {
 	u = make([]float32, len(sums))
 	potentials := make([]float64, m)
 	var mean, largest float64
@@ -82,11 +82,11 @@ func (g *Game) Answer(sums []float64, r, m int, alpha float64) (u []float32, rep
 	return u, report
 }
 
-// Bracket returns where the multipliers of the projection are after steps of eta from
+// bracket returns where the multipliers of the projection are after steps of eta from
 // weights in [0, 1].
-func (g *Game) Bracket(eta float64) Bracket {
+func (g *Game) bracket(eta float64) Bracket {
 	most := float64(eta * g.Bound)
-	return Around(-most, 1+most)
+	return around(-most, 1+most)
 }
 
 // Finish ends the round that Answer began, with the sum of what Dual.Ascend returned for all
@@ -140,20 +140,20 @@ func newTable(class []int32, classes int, o Options) (*table, error) {
 	if slices.Min(class) == slices.Max(class) {
 		return nil, errors.New("align: all rows are of one class; at least two classes are needed")
 	}
-	t := &table{o: o, dual: NewDual(class, classes, o.Start), n: len(class)}
-	t.Game = o.Game(int64(t.n), t.dual.K)
+	t := &table{o: o, dual: newDual(class, classes, o.Start), n: len(class)}
+	t.Game = o.game(int64(t.n), t.dual.K)
 	t.project()
 	return t, nil
 }
 
 func (t *table) project() {
 	if t.o.Alternations == 0 {
-		t.dual.Project()
+		t.dual.project()
 		return
 	}
 	for k := range t.dual.K {
 		alpha, y := t.dual.Row(k)
-		Alternate(alpha, y, t.o.Alternations)
+		alternate(alpha, y, t.o.Alternations)
 	}
 }
 
@@ -163,16 +163,16 @@ func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, e
 	sums := make([]float64, t.dual.K*r)
 	t.each(func(lo, hi int) {
 		apply(phi, lo, hi)
-		t.dual.AddSums(sums, phi, r, lo, hi-lo)
+		t.dual.addSums(sums, phi, r, lo, hi-lo)
 	})
 	if err := finite(sums); err != nil {
 		return Report{}, fmt.Errorf("align: %w", err)
 	}
-	u, report := t.Answer(sums, r, m, t.dual.Mean())
+	u, report := t.answer(sums, r, m, t.dual.mean())
 	var squares float64
 	t.each(func(lo, hi int) {
 		apply(phi, lo, hi)
-		squares += t.dual.Ascend(report.Eta, u, phi, r, lo, hi-lo)
+		squares += t.dual.ascend(report.Eta, u, phi, r, lo, hi-lo)
 	})
 	t.project()
 	t.Finish(&report, squares)

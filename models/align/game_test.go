@@ -44,7 +44,7 @@ func TestGapClosesAsOneOverRootT(t *testing.T) {
 	x, class, _ := rings(n, 1)
 	z := cosines(x, n, r)
 	var logT, logGap []float64
-	chosen, err := Choose(z, r, class, 2, small(2000), func(p Report) {
+	chosen, err := choose(z, r, class, 2, small(2000), func(p Report) {
 		if p.Round >= 20 {
 			logT, logGap = append(logT, math.Log(float64(p.Round))), append(logGap, math.Log(p.Upper-p.Lower))
 		}
@@ -82,7 +82,7 @@ func TestCertificateHoldsTheValueOfItsMeasure(t *testing.T) {
 	before := math.Inf(1)
 	for _, rounds := range []int{10, 100, 1000} {
 		o := small(rounds)
-		chosen, err := Choose(z, r, class, 2, o, nil)
+		chosen, err := choose(z, r, class, 2, o, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,22 +191,22 @@ func TestAscentIsAlongTheGradient(t *testing.T) {
 	z := cosines(x, n, r)
 	objective := func(d *Dual) float64 {
 		sums, v := make([]float64, r), make([]float64, r)
-		d.AddSums(sums, z, r, 0, n)
+		d.addSums(sums, z, r, 0, n)
 		Potentials(v, sums, r, n)
 		var all float64
 		for _, p := range v {
 			all += p
 		}
-		return d.Mean() - all/(2*lambda)
+		return d.mean() - all/(2*lambda)
 	}
-	dual := NewDual(class, 2, 0.3)
+	dual := newDual(class, 2, 0.3)
 	sums, u := make([]float64, r), make([]float32, r)
-	dual.AddSums(sums, z, r, 0, n)
+	dual.addSums(sums, z, r, 0, n)
 	for j := range u {
 		u[j] = float32(sums[j] / n / lambda)
 	}
 	moved := &Dual{N: n, K: 1, Alpha: slices.Clone(dual.Alpha), Y: dual.Y}
-	moved.Ascend(1, u, z, r, 0, n)
+	moved.ascend(1, u, z, r, 0, n)
 	for i := range n {
 		const h = 1e-2 // the objective is a quadratic: differences are exact but for float32
 		g := moved.Alpha[i] - dual.Alpha[i]

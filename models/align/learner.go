@@ -80,9 +80,9 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 		return nil, err
 	}
 	k := l.weightings()
-	s := &state{phase: begin, game: *l.Options.Game(0, k), brackets: make([]float64, 2*k), mu: make([]float64, k)}
-	s.setBrackets(Around(0, l.Options.Start))
-	s.alpha = NewDual(l.Class, l.Classes, l.Options.Start).Alpha
+	s := &state{phase: begin, game: *l.Options.game(0, k), brackets: make([]float64, 2*k), mu: make([]float64, k)}
+	s.setBrackets(around(0, l.Options.Start))
+	s.alpha = newDual(l.Class, l.Classes, l.Options.Start).Alpha
 	return s.encode(l), nil
 }
 

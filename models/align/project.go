@@ -5,7 +5,7 @@ import "math"
 // Cells is how many equal cells a Census cuts its bracket into.
 const Cells = 1024
 
-// Bracket is an interval that holds the multiplier μ of a projection.
+// bracket is an interval that holds the multiplier μ of a projection.
 type Bracket struct{ Lo, Hi float64 }
 
 // Census summarises rows for the multiplier of their projection onto
@@ -27,9 +27,9 @@ type Census struct {
 	Ends [Cells + 1]int64
 }
 
-// Count adds rows to the census: a_i are numbers before the projection, y_i > 0
+// count adds rows to the census: a_i are numbers before the projection, y_i > 0
 // means a label 1 and others −1. It panics if the lengths differ.
-func (c *Census) Count(a []float64, y []float32, in Bracket) {
+func (c *Census) count(a []float64, y []float32, in Bracket) {
 	if len(a) != len(y) {
 		panic("align: Census: slices of different length")
 	}
@@ -68,10 +68,10 @@ func (c *Census) Merge(o *Census) {
 	}
 }
 
-// Narrow returns the cell of the bracket in which h passes through zero, and an
+// narrow returns the cell of the bracket in which h passes through zero, and an
 // estimate of where: exact, up to rounding, if no row has an end in the cell
 // (exact is true then), else off by at most the cell's width.
-func (c *Census) Narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
+func (c *Census) narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
 	width := (in.Hi - in.Lo) / Cells
 	edge := func(j int) float64 { return in.Lo + float64(float64(j)*width) }
 	net, sum := c.Net[0], c.Sum[0]
@@ -98,27 +98,27 @@ func (c *Census) Narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
 	panic("align: unreachable")
 }
 
-// Around returns a bracket that holds the multiplier for numbers a between lo and hi.
-func Around(lo, hi float64) Bracket {
+// around returns a bracket that holds the multiplier for numbers a between lo and hi.
+func around(lo, hi float64) Bracket {
 	// h ≥ 0 where all of y = −1 are clipped to 0, which is at μ ≤ −hi, and h ≤ 0 where
 	// all of y = 1 are, at μ ≥ hi. Where hi < 0 all are clipped to 0 at μ = 0 as well.
 	r := max(math.Abs(lo), math.Abs(hi), 1) * (1 + 1e-9)
 	return Bracket{-r, r}
 }
 
-// Multiplier returns the multiplier μ of the projection of a onto K for rows in
+// multiplier returns the multiplier μ of the projection of a onto K for rows in
 // memory: y_i > 0 means a label 1 and others −1. It is exact up to the rounding of
 // sums. It panics if the lengths differ.
-func Multiplier(a []float64, y []float32) float64 {
+func multiplier(a []float64, y []float32) float64 {
 	var lo, hi float64
 	for _, v := range a {
 		lo, hi = min(lo, v), max(hi, v)
 	}
-	in := Around(lo, hi)
+	in := around(lo, hi)
 	for range 8 {
 		var c Census
-		c.Count(a, y, in)
-		cell, mu, exact := c.Narrow(in)
+		c.count(a, y, in)
+		cell, mu, exact := c.narrow(in)
 		if exact || cell.Hi-cell.Lo < 1e-15*in.Hi || cell == in {
 			return mu
 		}
@@ -143,11 +143,11 @@ func Clip(a []float64, y []float32, mu float64) {
 	}
 }
 
-// Alternate takes a towards K as the paper does, by rounds of clipping to [0, 1] and
+// alternate takes a towards K as the paper does, by rounds of clipping to [0, 1] and
 // of the projection onto Σ_i y_i a_i = 0 (Algorithm 3). What it ends in is a point of
 // K, up to an error that shrinks with every round and numbers outside [0, 1] by as much, but
 // not the nearest one to a.
-func Alternate(a []float64, y []float32, rounds int) {
+func alternate(a []float64, y []float32, rounds int) {
 	if len(a) != len(y) {
 		panic("align: Alternate: slices of different length")
 	}

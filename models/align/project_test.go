@@ -83,7 +83,7 @@ func TestProjectionIsTheNearestPoint(t *testing.T) {
 		}
 		want := nearest(a, y)
 		got := slices.Clone(a)
-		Clip(got, y, Multiplier(a, y))
+		Clip(got, y, multiplier(a, y))
 		for i := range got {
 			if math.Abs(got[i]-want[i]) > 1e-9 {
 				t.Errorf("seed %d: a = %v, y = %v: projection %v, want %v", seed, a, y, got, want)
@@ -107,7 +107,7 @@ func TestProjectionLiesInK(t *testing.T) {
 	}{{1000, 0.5, 1}, {50000, 0.1, 0.3}, {300, 0, 2}, {300, 1, 2}, {10000, 0.01, 1e4}, {10000, 0.3, 1e-6}} {
 		a, y := wide(normals(c.n, c.size, 3)), labels(c.n, c.share, 4)
 		p := slices.Clone(a)
-		Clip(p, y, Multiplier(a, y))
+		Clip(p, y, multiplier(a, y))
 		if r := residual(p, y); math.Abs(r) > 1e-9*float64(c.n)*max(1, c.size) {
 			t.Errorf("%+v: Σ y α = %g", c, r)
 		}
@@ -120,18 +120,18 @@ func TestProjectionLiesInK(t *testing.T) {
 func TestMergedCensusesFindTheMultiplierOfAllRows(t *testing.T) {
 	const n = 20000
 	a, y := wide(normals(n, 1, 5)), labels(n, 0.3, 6)
-	in := Around(slices.Min(a), slices.Max(a))
+	in := around(slices.Min(a), slices.Max(a))
 	mu := 0.0
 	for range 3 {
 		var sum Census
 		for _, cut := range [][2]int{{0, 1}, {1, 7000}, {7000, 7000}, {7000, n}} {
 			var part Census
-			part.Count(a[cut[0]:cut[1]], y[cut[0]:cut[1]], in)
+			part.count(a[cut[0]:cut[1]], y[cut[0]:cut[1]], in)
 			sum.Merge(&part)
 		}
-		in, mu, _ = sum.Narrow(in)
+		in, mu, _ = sum.narrow(in)
 	}
-	if want := Multiplier(a, y); math.Abs(mu-want) > 1e-9 {
+	if want := multiplier(a, y); math.Abs(mu-want) > 1e-9 {
 		t.Errorf("three censuses give %v, want %v", mu, want)
 	}
 	Clip(a, y, mu)
@@ -146,8 +146,8 @@ func TestAlternatingProjectionsEndInK(t *testing.T) {
 		a[i] += 0.5
 	}
 	exact := slices.Clone(a)
-	Clip(exact, y, Multiplier(a, y))
-	Alternate(a, y, 200)
+	Clip(exact, y, multiplier(a, y))
+	alternate(a, y, 200)
 	if r := residual(a, y); math.Abs(r) > 1e-6 {
 		t.Errorf("Σ y α = %g", r)
 	}
@@ -164,6 +164,6 @@ func TestAlternatingProjectionsEndInK(t *testing.T) {
 func BenchmarkMultiplier(b *testing.B) {
 	a, y := wide(normals(100000, 1, 1)), labels(100000, 0.1, 2)
 	for b.Loop() {
-		Multiplier(a, y)
+		multiplier(a, y)
 	}
 }

@@ -195,9 +195,9 @@ func finite(sums []float64) error {
 	return nil
 }
 
-// Join combines the chains of several shares of a round, in the order of their
+// join combines the chains of several shares of a round, in the order of their
 // numbers.
-func Join(shares ...*SearchResult) *SearchResult {
+func join(shares ...*SearchResult) *SearchResult {
 	var all SearchResult
 	type place struct{ share, at int }
 	var places []place

@@ -55,7 +55,7 @@ func TestChainsDoNotDependOnTheirAssignment(t *testing.T) {
 	f, a := NewField(normals(n*d, 1, 3), n, d), normals(k*n, 1, 4)
 	s := Search{Chains: 23, Steps: 7, Width: 2, Spread: 1.5, Step: 1, Noise: 1, Seed: 5}
 	all := s.Run(f, a, k, 6, 0, 23, 2)
-	joined := Join(s.Run(f, a, k, 6, 20, 3, 1), s.Run(f, a, k, 6, 0, 1, 1), s.Run(f, a, k, 6, 1, 19, 3))
+	joined := join(s.Run(f, a, k, 6, 20, 3, 1), s.Run(f, a, k, 6, 0, 1, 1), s.Run(f, a, k, 6, 1, 19, 3))
 	if !slices.Equal(all.Chain, joined.Chain) || !slices.Equal(all.W, joined.W) || !slices.Equal(all.V, joined.V) {
 		t.Error("chains in three shares differ from those in one")
 	}
@@ -105,7 +105,7 @@ func TestChainsThatCannotClimbStay(t *testing.T) {
 		t.Errorf("step %v, %v", beyond.Zeta, err)
 	}
 	one := s.Run(NewField(normals(6, 1, 1), 3, 2), []float32{1, -1, 1}, 1, 0, 0, 2, 1)
-	if all := Join(still, new(SearchResult), one); all.Zeta != one.Zeta || math.Abs(all.Xi/one.Xi-1) > 1e-12 {
+	if all := join(still, new(SearchResult), one); all.Zeta != one.Zeta || math.Abs(all.Xi/one.Xi-1) > 1e-12 {
 		t.Errorf("step %v of a share, %v of all; temperature %v and %v", one.Zeta, all.Zeta, one.Xi, all.Xi)
 	}
 	x := []float32{3e38, -3e38, 3e38, 1}

@@ -137,7 +137,7 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 
 // sample returns the sample's rows with their weights, which share s's memory.
 func (s *state) sample(l *Learner) *Dual {
-	d := NewDual(l.Class, l.Classes, 0)
+	d := newDual(l.Class, l.Classes, 0)
 	d.Alpha = s.alpha
 	return d
 }
@@ -153,7 +153,7 @@ func encodeDual(d *Dual, class []int32) []byte {
 
 func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 	if data == nil {
-		return NewDual(nil, l.Classes, 0), nil, nil
+		return newDual(nil, l.Classes, 0), nil, nil
 	}
 	r := loss.OpenRecord(data, dualKind)
 	class := loss.Array[int32](r, "class", -1)
@@ -166,7 +166,7 @@ func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 			return nil, nil, fmt.Errorf("row %d: class %d; have %d", i, c, l.Classes)
 		}
 	}
-	d := NewDual(class, l.Classes, 0)
+	d := newDual(class, l.Classes, 0)
 	d.Alpha = alpha
 	return d, class, nil
 }

@@ -46,9 +46,9 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		s.report = Report{Zeta: sum.chains.Zeta, Xi: sum.chains.Xi}
 	case score:
 		zeta, xi := s.report.Zeta, s.report.Xi
-		s.u, s.report = s.game.Answer(sum.sums, 2*s.now, s.now, sum.number/float64(s.game.N))
+		s.u, s.report = s.game.answer(sum.sums, 2*s.now, s.now, sum.number/float64(s.game.N))
 		s.report.Zeta, s.report.Xi = zeta, xi
-		s.setBrackets(s.game.Bracket(s.report.Eta))
+		s.setBrackets(s.game.bracket(s.report.Eta))
 		s.phase = ascend
 	case ascend:
 		s.game.Finish(&s.report, sum.number)
@@ -56,7 +56,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		r.once.Do(r.prepare)
 		phi := make([]float32, len(r.l.Class)*2*s.now)
 		r.packed.CosSin(phi, r.l.X, len(r.l.Class), 1, 1)
-		s.sample(r.l).Ascend(s.report.Eta, r.s.u, phi, 2*s.now, 0, len(r.l.Class))
+		s.sample(r.l).ascend(s.report.Eta, r.s.u, phi, 2*s.now, 0, len(r.l.Class))
 		s.done = 0
 		s.narrow(sum.census, r.l)
 		report.Dual = &s.last.Lower
@@ -72,7 +72,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 // narrow processes a census of all rows; the last one ends the projection.
 func (s *state) narrow(census []Census, l *Learner) {
 	for k := range census {
-		in, mu, _ := census[k].Narrow(s.bracket(k))
+		in, mu, _ := census[k].narrow(s.bracket(k))
 		s.brackets[2*k], s.brackets[2*k+1], s.mu[k] = in.Lo, in.Hi, mu
 	}
 	s.phase = narrow
@@ -143,6 +143,6 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 	case r.s.phase != begin && all.rows != r.s.game.N:
 		return nil, fmt.Errorf("align: round %d: %d rows, but earlier rounds had %d", r.s.round, all.rows, r.s.game.N)
 	}
-	all.chains = Join(shares...)
+	all.chains = join(shares...)
 	return all, nil
 }

@@ -31,7 +31,7 @@ func value(phi []float32, n, r int, y []float32, lambda float64, iterations int)
 		for j, f := range q.f {
 			next[j] += float64(step * (1 - float64(float64(q.y[j])*f)))
 		}
-		Clip(next, q.y, Multiplier(next, q.y))
+		Clip(next, q.y, multiplier(next, q.y))
 		// Momentum is dropped where it leads away.
 		var ahead float64
 		for j, v := range next {

@@ -164,7 +164,7 @@ func Propose(m, d int, width float64, seed uint64) []float32 {
 // field with dual weights of 1, summed over the classes where there are more than two: how
 // well each agrees with the labels (Sinha & Duchi 2016, eq. 4).
 func Alignment(f *Field, w []float32, m int, class []int32, classes, threads int) []float64 {
-	d := NewDual(class, classes, 1)
+	d := newDual(class, classes, 1)
 	a, cs, v := make([]float32, len(d.Y)), make([]float64, m*d.K*2), make([]float64, m)
 	d.Signed(a)
 	f.Sums(cs, w, m, a, d.K, threads)

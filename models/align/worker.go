@@ -105,9 +105,9 @@ func (w *worker) Fold(b iterative.Block) error {
 	w.packed.CosSin(w.phi, b.Phi, b.N, 1, 1)
 	switch w.s.phase {
 	case score:
-		w.dual.AddSums(w.partial.sums, w.phi, r, first, b.N)
+		w.dual.addSums(w.partial.sums, w.phi, r, first, b.N)
 	case ascend:
-		w.partial.number += w.dual.Ascend(w.s.report.Eta, w.s.u, w.phi, r, first, b.N)
+		w.partial.number += w.dual.ascend(w.s.report.Eta, w.s.u, w.phi, r, first, b.N)
 	default:
 		panic("align: Fold in a round without rows")
 	}
@@ -117,7 +117,7 @@ func (w *worker) Fold(b iterative.Block) error {
 // End implements iterative.Worker.
 func (w *worker) End() (foundBytes, own []byte, err error) {
 	if w.s.phase == begin {
-		w.dual = NewDual(w.class, w.l.Classes, w.l.Options.Start)
+		w.dual = newDual(w.class, w.l.Classes, w.l.Options.Start)
 	} else if w.Reads() && w.at != w.dual.N {
 		return nil, nil, fmt.Errorf("align: partition %d: %d rows, but earlier rounds had %d", w.partition, w.at, w.dual.N)
 	}
@@ -127,7 +127,7 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 		w.partial.census = make([]Census, w.dual.K)
 		for k := range w.partial.census {
 			alpha, y := w.dual.Row(k)
-			w.partial.census[k].Count(alpha, y, w.s.bracket(k))
+			w.partial.census[k].count(alpha, y, w.s.bracket(k))
 		}
 	case search:
 		clip(w.dual, w.s.mu)

@@ -80,7 +80,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := Run(l, m.blocks(), o.Stop, runtime.GOMAXPROCS(0))
+	r, err := run(l, m.blocks(), o.Stop, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}

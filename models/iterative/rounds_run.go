@@ -15,12 +15,12 @@ type RunResult struct {
 	Ended   string   // why the run stopped
 }
 
-// Run runs a learner of one partition over blocks of rows in memory, in their order,
+// run runs a learner of one partition over blocks of rows in memory, in their order,
 // until stop says that it is enough, with that many threads. It begins from nothing.
 //
 // It is the loop that a training over files runs on a Beam runner, and gives the same
 // bytes for the same blocks.
-func Run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) {
+func run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) {
 	state, err := l.Start(nil)
 	if err != nil {
 		return nil, err

@@ -38,13 +38,13 @@ type entry struct {
 }
 
 var table = []entry{
-	{"squared", true, true, func(float64) Scalar { return Squared{} }},
-	{"logistic", true, false, func(float64) Scalar { return Logistic{} }},
+	{"squared", true, true, func(float64) Scalar { return squared{} }},
+	{"logistic", true, false, func(float64) Scalar { return logistic{} }},
 	{"softmax", true, false, nil},
-	{"hinge", true, false, func(float64) Scalar { return Hinge{} }},
-	{"squared_hinge", true, false, func(float64) Scalar { return SquaredHinge{} }},
-	{"huber", false, true, func(e float64) Scalar { return Huber{e} }},
-	{"epsilon_insensitive", false, true, func(e float64) Scalar { return Insensitive{e} }},
+	{"hinge", true, false, func(float64) Scalar { return hinge{} }},
+	{"squared_hinge", true, false, func(float64) Scalar { return squaredHinge{} }},
+	{"huber", false, true, func(e float64) Scalar { return huber{e} }},
+	{"epsilon_insensitive", false, true, func(e float64) Scalar { return insensitive{e} }},
 }
 
 // DefaultEpsilon is used if epsilon is 0, for targets in [−1, 1].

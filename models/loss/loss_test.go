@@ -97,8 +97,8 @@ func TestConjugateIsInfiniteOutsideItsDomain(t *testing.T) {
 		l Scalar
 		u []float64
 	}{
-		{Logistic{}, []float64{1e-9, -1.001}}, {Hinge{}, []float64{1e-9, -1.001}}, {SquaredHinge{}, []float64{1e-9}},
-		{Huber{0.3}, []float64{0.301, -0.301}}, {Insensitive{0.3}, []float64{1.001, -1.001}},
+		{logistic{}, []float64{1e-9, -1.001}}, {hinge{}, []float64{1e-9, -1.001}}, {squaredHinge{}, []float64{1e-9}},
+		{huber{0.3}, []float64{0.301, -0.301}}, {insensitive{0.3}, []float64{1.001, -1.001}},
 	} {
 		for _, u := range append(c.u, math.NaN()) {
 			if v := c.l.Conjugate(1, u); !math.IsInf(v, 1) {
@@ -162,10 +162,10 @@ func TestSoftmaxOfTwoIsLogistic(t *testing.T) {
 		r := stream.New(5, tests, i)
 		s := []float32{float32(5 * r.Normal()), float32(5 * r.Normal())}
 		d := float64(s[0]) - float64(s[1])
-		if got, want := l.Row(slopes, s, 0), (Logistic{}).Value(1, d); math.Abs(got-want) > 1e-14*(1+math.Abs(d)) {
+		if got, want := l.Row(slopes, s, 0), (logistic{}).Value(1, d); math.Abs(got-want) > 1e-14*(1+math.Abs(d)) {
 			t.Fatalf("value %g, want %g", got, want)
 		}
-		if want := (Logistic{}).Slope(1, d); math.Abs(float64(slopes[0])-want) > 1e-7*math.Abs(want) || slopes[1] != -slopes[0] {
+		if want := (logistic{}).Slope(1, d); math.Abs(float64(slopes[0])-want) > 1e-7*math.Abs(want) || slopes[1] != -slopes[0] {
 			t.Fatalf("slopes %g, want %g", slopes, want)
 		}
 	}
@@ -271,7 +271,7 @@ func TestNamesAndTheirTasks(t *testing.T) {
 		}
 	}
 	l, err := New("huber", false, 0)
-	if err != nil || l.Scalar != (Huber{DefaultEpsilon}) || l.Classes() || l.Code(0.25, 3) != 0.25 {
+	if err != nil || l.Scalar != (huber{DefaultEpsilon}) || l.Classes() || l.Code(0.25, 3) != 0.25 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if l, _ := New("squared", true, 0); l.Code(2, 2) != 1 || l.Code(2, 1) != -1 || l.Smooth() != 1 {
@@ -315,7 +315,7 @@ func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
 func BenchmarkLogisticStep(b *testing.B) {
 	a := 0.0
 	for b.Loop() {
-		a = Logistic{}.Step(1, 0.3, a, 0.7)
+		a = logistic{}.Step(1, 0.3, a, 0.7)
 	}
 }
 

@@ -28,23 +28,23 @@ type Scalar interface {
 	Smooth() float64
 }
 
-// Squared is ½(s − y)².
-type Squared struct{}
+// squared is ½(s − y)².
+type squared struct{}
 
-func (Squared) Value(y, s float64) float64     { return float64(0.5 * (s - y) * (s - y)) }
-func (Squared) Slope(y, s float64) float64     { return s - y }
-func (Squared) Conjugate(y, u float64) float64 { return float64(u*y) + float64(0.5*u*u) }
-func (Squared) Step(y, s, a, q float64) float64 {
+func (squared) Value(y, s float64) float64     { return float64(0.5 * (s - y) * (s - y)) }
+func (squared) Slope(y, s float64) float64     { return s - y }
+func (squared) Conjugate(y, u float64) float64 { return float64(u*y) + float64(0.5*u*u) }
+func (squared) Step(y, s, a, q float64) float64 {
 	return a + (y-s-a)/(1+q)
 }
-func (Squared) Smooth() float64 { return 1 }
+func (squared) Smooth() float64 { return 1 }
 
-// Logistic is log(1 + exp(−ys)), for classes.
-type Logistic struct{}
+// logistic is log(1 + exp(−ys)), for classes.
+type logistic struct{}
 
-func (Logistic) Value(y, s float64) float64 { return Softplus(float64(-y * s)) }
-func (Logistic) Slope(y, s float64) float64 { return float64(-y * Sigmoid(float64(-y*s))) }
-func (Logistic) Conjugate(y, u float64) float64 {
+func (logistic) Value(y, s float64) float64 { return Softplus(float64(-y * s)) }
+func (logistic) Slope(y, s float64) float64 { return float64(-y * Sigmoid(float64(-y*s))) }
+func (logistic) Conjugate(y, u float64) float64 {
 	b := float64(-y * u)
 	if !(b >= 0 && b <= 1) {
 		return math.Inf(1)
@@ -55,7 +55,7 @@ func (Logistic) Conjugate(y, u float64) float64 {
 // Step solves for the margin t that the step leads to: b' = Sigmoid(−t) with
 // t = ys + q(b' − b). The equation t − ys − q(Sigmoid(−t) − b) = 0 has a slope
 // between 1 and 1 + q/4, so Newton's method, kept within bounds, needs few steps.
-func (Logistic) Step(y, s, a, q float64) float64 {
+func (logistic) Step(y, s, a, q float64) float64 {
 	b, m := float64(y*a), float64(y*s)
 	lo, hi := m-float64(q*b), m+float64(q*(1-b))
 	t := m
@@ -80,81 +80,81 @@ func (Logistic) Step(y, s, a, q float64) float64 {
 	}
 	return float64(y * Sigmoid(-t))
 }
-func (Logistic) Smooth() float64 { return 0.25 }
+func (logistic) Smooth() float64 { return 0.25 }
 
-// Hinge is max(0, 1 − ys), for classes.
-type Hinge struct{}
+// hinge is max(0, 1 − ys), for classes.
+type hinge struct{}
 
-func (Hinge) Value(y, s float64) float64 { return max(0, 1-float64(y*s)) }
-func (Hinge) Slope(y, s float64) float64 {
+func (hinge) Value(y, s float64) float64 { return max(0, 1-float64(y*s)) }
+func (hinge) Slope(y, s float64) float64 {
 	if float64(y*s) < 1 {
 		return -y
 	}
 	return 0
 }
-func (Hinge) Conjugate(y, u float64) float64 {
+func (hinge) Conjugate(y, u float64) float64 {
 	b := float64(-y * u)
 	if !(b >= 0 && b <= 1) {
 		return math.Inf(1)
 	}
 	return -b
 }
-func (Hinge) Step(y, s, a, q float64) float64 {
+func (hinge) Step(y, s, a, q float64) float64 {
 	return float64(y * min(max(move(float64(y*a), 1-float64(y*s), q), 0), 1))
 }
-func (Hinge) Smooth() float64 { return math.Inf(1) }
+func (hinge) Smooth() float64 { return math.Inf(1) }
 
-// SquaredHinge is max(0, 1 − ys)², for classes. There is no ½, as in LIBLINEAR, so that
+// squaredHinge is max(0, 1 − ys)², for classes. There is no ½, as in LIBLINEAR, so that
 // its parameter C is 1/(λn).
-type SquaredHinge struct{}
+type squaredHinge struct{}
 
-func (SquaredHinge) Value(y, s float64) float64 {
+func (squaredHinge) Value(y, s float64) float64 {
 	r := max(0, 1-float64(y*s))
 	return float64(r * r)
 }
-func (SquaredHinge) Slope(y, s float64) float64 { return float64(-2 * y * max(0, 1-float64(y*s))) }
-func (SquaredHinge) Conjugate(y, u float64) float64 {
+func (squaredHinge) Slope(y, s float64) float64 { return float64(-2 * y * max(0, 1-float64(y*s))) }
+func (squaredHinge) Conjugate(y, u float64) float64 {
 	b := float64(-y * u)
 	if !(b >= 0) {
 		return math.Inf(1)
 	}
 	return float64(0.25*b*b) - b
 }
-func (SquaredHinge) Step(y, s, a, q float64) float64 {
+func (squaredHinge) Step(y, s, a, q float64) float64 {
 	b := float64(y * a)
 	return float64(y * max(0, b+(1-float64(y*s)-float64(0.5*b))/(q+0.5)))
 }
-func (SquaredHinge) Smooth() float64 { return 2 }
+func (squaredHinge) Smooth() float64 { return 2 }
 
-// Huber is ½r² for |r| ≤ Delta and Delta·|r| − ½Delta² beyond, r = s − y, for
+// huber is ½r² for |r| ≤ Delta and Delta·|r| − ½Delta² beyond, r = s − y, for
 // targets (Huber 1964). Delta > 0 is in units of the targets.
-type Huber struct{ Delta float64 }
+type huber struct{ Delta float64 }
 
-func (h Huber) Value(y, s float64) float64 {
+func (h huber) Value(y, s float64) float64 {
 	r := math.Abs(s - y)
 	if r <= h.Delta {
 		return float64(0.5 * r * r)
 	}
 	return float64(h.Delta * (r - float64(0.5*h.Delta)))
 }
-func (h Huber) Slope(y, s float64) float64 { return min(max(s-y, -h.Delta), h.Delta) }
-func (h Huber) Conjugate(y, u float64) float64 {
+func (h huber) Slope(y, s float64) float64 { return min(max(s-y, -h.Delta), h.Delta) }
+func (h huber) Conjugate(y, u float64) float64 {
 	if !(math.Abs(u) <= h.Delta) {
 		return math.Inf(1)
 	}
-	return Squared{}.Conjugate(y, u)
+	return squared{}.Conjugate(y, u)
 }
-func (h Huber) Step(y, s, a, q float64) float64 {
-	return min(max(Squared{}.Step(y, s, a, q), -h.Delta), h.Delta)
+func (h huber) Step(y, s, a, q float64) float64 {
+	return min(max(squared{}.Step(y, s, a, q), -h.Delta), h.Delta)
 }
-func (Huber) Smooth() float64 { return 1 }
+func (huber) Smooth() float64 { return 1 }
 
-// Insensitive is max(0, |s − y| − Epsilon), for targets (Vapnik 1995).
+// insensitive is max(0, |s − y| − Epsilon), for targets (Vapnik 1995).
 // Epsilon ≥ 0 is in units of the targets.
-type Insensitive struct{ Epsilon float64 }
+type insensitive struct{ Epsilon float64 }
 
-func (l Insensitive) Value(y, s float64) float64 { return max(0, math.Abs(s-y)-l.Epsilon) }
-func (l Insensitive) Slope(y, s float64) float64 {
+func (l insensitive) Value(y, s float64) float64 { return max(0, math.Abs(s-y)-l.Epsilon) }
+func (l insensitive) Slope(y, s float64) float64 {
 	switch r := s - y; {
 	case r > l.Epsilon:
 		return 1
@@ -163,7 +163,7 @@ func (l Insensitive) Slope(y, s float64) float64 {
 	}
 	return 0
 }
-func (l Insensitive) Conjugate(y, u float64) float64 {
+func (l insensitive) Conjugate(y, u float64) float64 {
 	if !(math.Abs(u) <= 1) {
 		return math.Inf(1)
 	}
@@ -172,7 +172,7 @@ func (l Insensitive) Conjugate(y, u float64) float64 {
 
 // Step: the objective has a kink at a' = 0, so the optimum is to the right of it, to the
 // left, or at it.
-func (l Insensitive) Step(y, s, a, q float64) float64 {
+func (l insensitive) Step(y, s, a, q float64) float64 {
 	r := y - s
 	up, down := move(a, r-l.Epsilon, q), move(a, r+l.Epsilon, q)
 	switch {
@@ -183,7 +183,7 @@ func (l Insensitive) Step(y, s, a, q float64) float64 {
 	}
 	return 0
 }
-func (Insensitive) Smooth() float64 { return math.Inf(1) }
+func (insensitive) Smooth() float64 { return math.Inf(1) }
 
 // move returns a + g/q, which maximises g·(a'−a) − ½q(a'−a)². It is infinite for q = 0,
 // unless g is 0.

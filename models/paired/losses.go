@@ -41,14 +41,14 @@ var monomials = func() (all [moments][3]int) {
 	return all
 }()
 
-// Valid reports whether both losses can be added.
-func Valid(a, b float64) bool { return a >= 0 && a <= MaxLoss && b >= 0 && b <= MaxLoss }
+// valid reports whether both losses can be added.
+func valid(a, b float64) bool { return a >= 0 && a <= MaxLoss && b >= 0 && b <= MaxLoss }
 
 // Add adds a row of a weight with its losses of the champion and of the challenger. It panics
 // unless they are Valid and the weight is a whole number from 0 to 2³⁸ of at most 24 significant
 // bits. A row of weight 0 changes nothing.
 func (l *Losses) Add(weight int64, champion, challenger float64) {
-	if weight < 0 || weight > 1<<38 || !Valid(champion, challenger) {
+	if weight < 0 || weight > 1<<38 || !valid(champion, challenger) {
 		panic("paired: weight or loss out of range")
 	}
 	if weight == 0 {
@@ -86,9 +86,9 @@ func (l *Losses) Merge(m *Losses) {
 // Rows returns how many rows of a weight above 0 were added.
 func (l *Losses) Rows() int64 { return l.rows }
 
-// Effective returns how many rows of equal weights a mean is as precise as, (Σw)²/Σw² (Kish
+// effective returns how many rows of equal weights a mean is as precise as, (Σw)²/Σw² (Kish
 // 1965).
-func (l *Losses) Effective() float64 {
+func (l *Losses) effective() float64 {
 	if l.rows == 0 {
 		return 0
 	}
@@ -96,9 +96,9 @@ func (l *Losses) Effective() float64 {
 	return min(float64(l.rows), w*w/l.sums[3].Float64())
 }
 
-// Means returns the mean losses of the champion and of the challenger, by weight, 0 without
+// means returns the mean losses of the champion and of the challenger, by weight, 0 without
 // rows.
-func (l *Losses) Means() (champion, challenger float64) {
+func (l *Losses) means() (champion, challenger float64) {
 	if l.rows == 0 {
 		return 0, 0
 	}
@@ -106,11 +106,11 @@ func (l *Losses) Means() (champion, challenger float64) {
 	return l.sums[1].Float64() / w, l.sums[2].Float64() / w
 }
 
-// Difference returns the mean, with its precision, of the challenger's losses minus the champion's
+// difference returns the mean, with its precision, of the challenger's losses minus the champion's
 // times ratio: with ratio 1.01, of how much the challenger is worse than one percent more than the
 // champion.
-func (l *Losses) Difference(ratio float64) score.Mean {
-	d := score.Mean{Effective: l.Effective()}
+func (l *Losses) difference(ratio float64) score.Mean {
+	d := score.Mean{Effective: l.effective()}
 	if l.rows == 0 {
 		return d
 	}

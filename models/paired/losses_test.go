@@ -39,7 +39,7 @@ func TestMomentsMatchTheRows(t *testing.T) {
 		for _, ratio := range []float64{1, 1.01, 0.5} {
 			table := drawn(r, 500, weighted)
 			l := table.sum()
-			d := l.Difference(ratio)
+			d := l.difference(ratio)
 			var w, sum, squares, cubes, ww float64
 			for i := range table.champion {
 				w += table.weights[i]
@@ -91,7 +91,7 @@ func TestNearlyEqualModelsAreTold(t *testing.T) {
 		l.Add(1, float64(a), float64(b))
 		diff = append(diff, float64(b)-float64(a))
 	}
-	d := l.Difference(1)
+	d := l.difference(1)
 	if want := stat.StdDev(diff, nil) / math.Sqrt(1000); math.Abs(d.Error/want-1) > 1e-9 || math.Abs(d.Mean/stat.Mean(diff, nil)-1) > 1e-9 {
 		t.Errorf("%+v, want mean %g and error %g", d, stat.Mean(diff, nil), want)
 	}
@@ -104,11 +104,11 @@ func TestNearlyEqualModelsAreTold(t *testing.T) {
 		v := r.Float64()
 		equal.Add(1, v, v)
 	}
-	e := equal.Difference(1)
+	e := equal.difference(1)
 	if low, high := e.Bounds(0.95); e.Mean != 0 || e.Error != 0 || e.P() != 1 || e.PBelow(0) != 1 || e.PBelow(0.1) != 0 || low != 0 || high != 0 {
 		t.Errorf("equal losses: %+v, %g to %g, p %g", e, low, high, e.P())
 	}
-	if d := new(Losses).Difference(1); d.P() != 1 || d.PBelow(1) != 1 {
+	if d := new(Losses).difference(1); d.P() != 1 || d.PBelow(1) != 1 {
 		t.Errorf("no rows: %+v", d)
 	}
 }

@@ -46,9 +46,9 @@ func (p Pairs) of(rows float64) Pairs {
 	return Pairs{int64(rows), some(p.Both), some(p.Champion), some(p.Challenger)}
 }
 
-// Difference returns the error rate of the challenger minus the champion's, 0 without
+// difference returns the error rate of the challenger minus the champion's, 0 without
 // rows.
-func (p Pairs) Difference() float64 {
+func (p Pairs) difference() float64 {
 	return share(p.Challenger-p.Champion, p.Rows)
 }
 
@@ -62,7 +62,7 @@ func share(n, of int64) float64 {
 	return float64(n) / float64(of)
 }
 
-// PBelow returns the p-value of the hypothesis that the error rate of the challenger is at least
+// pBelow returns the p-value of the hypothesis that the error rate of the challenger is at least
 // the champion's plus margin, against its being less. The margin is from −1 to 1.
 //
 // For margin 0 it is the exact test of McNemar (1947): given N rows on which one model is
@@ -71,7 +71,7 @@ func share(n, of int64) float64 {
 // half a row. Without the correction the test rejects true hypotheses too often where few rows
 // differ: up to 5.8% of the time at 5%; with it, never in an enumeration of all outcomes
 // for 30 to 100,000 rows, and typically 4.8 %.
-func (p Pairs) PBelow(margin float64) float64 {
+func (p Pairs) pBelow(margin float64) float64 {
 	b, c := p.Champion, p.Challenger
 	switch {
 	case p.Rows == 0:
@@ -84,17 +84,17 @@ func (p Pairs) PBelow(margin float64) float64 {
 	return distuv.UnitNormal.CDF(p.score(margin))
 }
 
-// PAbove is PBelow of the opposite: the hypothesis that the difference is at most margin.
-func (p Pairs) PAbove(margin float64) float64 { return p.swapped().PBelow(-margin) }
+// pAbove is PBelow of the opposite: the hypothesis that the difference is at most margin.
+func (p Pairs) pAbove(margin float64) float64 { return p.swapped().pBelow(-margin) }
 
 func (p Pairs) swapped() Pairs {
 	p.Champion, p.Challenger = p.Challenger, p.Champion
 	return p
 }
 
-// P returns the two-sided p-value of the hypothesis that the error rates are equal: the exact
+// p returns the two-sided p-value of the hypothesis that the error rates are equal: the exact
 // test of McNemar.
-func (p Pairs) P() float64 { return min(1, 2*min(p.PBelow(0), p.PAbove(0))) }
+func (p Pairs) p() float64 { return min(1, 2*min(p.pBelow(0), p.pAbove(0))) }
 
 // Bounds returns the bounds below and above which the difference of the error rates is with
 // that confidence each, between 0.5 and 1: the margins at which PAbove and PBelow are
@@ -111,7 +111,7 @@ func (p Pairs) high(confidence float64) float64 {
 	}
 	z := distuv.UnitNormal.Quantile(1 - confidence)
 	// The score falls from about 0 to below z.
-	return score.Bisect(p.Difference(), 1, func(margin float64) bool { return !(p.score(margin) > z) })
+	return score.Bisect(p.difference(), 1, func(margin float64) bool { return !(p.score(margin) > z) })
 }
 
 // score returns the standardised difference at a margin.

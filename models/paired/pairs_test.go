@@ -22,13 +22,13 @@ func binomialTail(k, n int64) float64 {
 func TestMcNemarIsTheBinomialOfTheRowsThatDiffer(t *testing.T) {
 	for _, c := range [][2]int64{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {5, 12}, {12, 5}, {100, 140}} {
 		p := Pairs{Rows: 1000, Both: 20, Champion: c[0], Challenger: c[1]}
-		if got, want := p.PBelow(0), binomialTail(c[1], c[0]+c[1]); math.Abs(got-want) > 1e-12 {
+		if got, want := p.pBelow(0), binomialTail(c[1], c[0]+c[1]); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%v: challenger better: %g, want %g", c, got, want)
 		}
-		if got, want := p.PAbove(0), binomialTail(c[0], c[0]+c[1]); math.Abs(got-want) > 1e-12 {
+		if got, want := p.pAbove(0), binomialTail(c[0], c[0]+c[1]); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%v: challenger worse: %g, want %g", c, got, want)
 		}
-		if got, want := p.P(), min(1, 2*binomialTail(min(c[0], c[1]), c[0]+c[1])); math.Abs(got-want) > 1e-12 {
+		if got, want := p.p(), min(1, 2*binomialTail(min(c[0], c[1]), c[0]+c[1])); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%v: two-sided: %g, want %g", c, got, want)
 		}
 	}
@@ -83,7 +83,7 @@ func size(n int64, margin, discordance, level float64) float64 {
 		from, to := int64(-1), min(n-b, int64(float64(b)+float64(n)*margin)+1)
 		for from < to {
 			c := (from + to + 1) / 2
-			if (Pairs{Rows: n, Champion: b, Challenger: c}).PBelow(margin) <= level {
+			if (Pairs{Rows: n, Champion: b, Challenger: c}).pBelow(margin) <= level {
 				from = c
 			} else {
 				to = c - 1
@@ -194,10 +194,10 @@ func TestBoundsCoverTheTruth(t *testing.T) {
 	for range nights {
 		p := outcome(r, 2000, 0.01, 0.014)
 		l, h := p.Bounds(0.95)
-		if got := p.PBelow(h); math.Abs(got-0.05) > 1e-6 {
+		if got := p.pBelow(h); math.Abs(got-0.05) > 1e-6 {
 			t.Fatalf("%+v: p is %g at the upper bound", p, got)
 		}
-		if got := p.PAbove(l); math.Abs(got-0.05) > 1e-6 {
+		if got := p.pAbove(l); math.Abs(got-0.05) > 1e-6 {
 			t.Fatalf("%+v: p is %g at the lower bound", p, got)
 		}
 		if l > 0.004 {
@@ -239,7 +239,7 @@ func TestPowerIsAsTheTableSays(t *testing.T) {
 			champion, challenger := (c.Discordance-c.Difference)/2, (c.Discordance+c.Difference)/2
 			for range nights {
 				p := outcome(r, n, champion, challenger)
-				if p.PBelow(c.Margin) <= 1-c.Confidence {
+				if p.pBelow(c.Margin) <= 1-c.Confidence {
 					shown++
 				}
 			}

@@ -68,21 +68,21 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 		p := s.pairs
 		c.Test, c.Pairs = "mcnemar", &p
 		c.Champion, c.Challenger = share(p.Both+p.Champion, p.Rows), share(p.Both+p.Challenger, p.Rows)
-		c.Difference, c.P = p.Difference(), p.P()
+		c.Difference, c.P = p.difference(), p.p()
 		low, high = p.Bounds(oneSided)
 		detectable = Detectable(p.Rows, p.Discordance(), 0.95, 0.8)
 	case m == RMSE:
-		a, b := l.Means()
+		a, b := l.means()
 		c.Champion, c.Challenger = unit*math.Sqrt(a), unit*math.Sqrt(b)
-		d := l.Difference(1)
+		d := l.difference(1)
 		c.Difference, c.P = c.Challenger-c.Champion, d.P()
 		c.Rough = s.skewed(math.Abs(d.Skew), d.Effective)
 		detectable = detectableMean(d) * unit * unit / (c.Champion + c.Challenger)
 		low, high = c.Champion*(l.ratio(1-oneSided)-1), c.Champion*(l.ratio(oneSided)-1)
 	default:
 		scale := m.scale(unit)
-		a, b := l.Means()
-		d := l.Difference(1)
+		a, b := l.means()
+		d := l.difference(1)
 		c.Champion, c.Challenger, c.Difference, c.P = scale*a, scale*b, scale*d.Mean, d.P()
 		c.Rough = s.skewed(math.Abs(d.Skew), d.Effective)
 		low, high = d.Bounds(oneSided)
@@ -133,12 +133,12 @@ func (m Metric) scale(unit float64) float64 {
 // at least r times the champion's has the p-value 1 − confidence: a bound of their
 // ratio. It is NaN for too few rows, and +Inf if there is none.
 func (l *Losses) ratio(confidence float64) float64 {
-	a, b := l.Means()
-	if l.Effective() < score.LeastMeanRows || !(a > 0) {
+	a, b := l.means()
+	if l.effective() < score.LeastMeanRows || !(a > 0) {
 		return math.NaN()
 	}
 	below := func(r float64) bool { // the p-value falls with r
-		d := l.Difference(r * r)
+		d := l.difference(r * r)
 		return d.PBelow(0) <= 1-confidence
 	}
 	high := 2*math.Sqrt(b/a) + 1
@@ -200,13 +200,13 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	if c.Metric == RMSE {
 		ratio *= ratio
 	}
-	d := s.of(c.Metric).Difference(ratio)
+	d := s.of(c.Metric).difference(ratio)
 	switch {
 	case c.Metric != Error && s.notFinite > 0:
 		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
 		return v
 	case s.exactPairs(c.Metric):
-		v.P = s.pairs.PBelow(amount)
+		v.P = s.pairs.pBelow(amount)
 	default:
 		if v.Why = cmp.Or(s.tooFewFor(c), s.skewed(d.Skew, d.Effective)); v.Why != "" {
 			return v
@@ -216,7 +216,7 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 		plain, margin := d, amount/c.Metric.scale(unit)
 		plain.Skew = 0
 		if v.P = max(d.PBelow(margin), plain.PBelow(margin)); c.Metric == Error && d.Error == 0 {
-			v.P = s.pairs.of(d.Effective).PBelow(amount) // rows that have not differed yet may still differ
+			v.P = s.pairs.of(d.Effective).pBelow(amount) // rows that have not differed yet may still differ
 		}
 	}
 	if v.Holds = v.P <= c.Level(); !v.Holds {
@@ -275,7 +275,7 @@ func (s *Sum) counts() string {
 // tooFew says why a test by the metric takes more rows, or groups; "" if they are at least that many.
 func (s *Sum) tooFew(m Metric, least float64) string {
 	l := s.of(m)
-	n, rows := l.Effective(), l.Rows()
+	n, rows := l.effective(), l.Rows()
 	if s.exactPairs(m) || n >= least {
 		return ""
 	}

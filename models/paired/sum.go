@@ -52,7 +52,7 @@ func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 			}
 			continue
 		}
-		finite = finite && Valid(champion[i], challenger[i])
+		finite = finite && valid(champion[i], challenger[i])
 	}
 	if !finite {
 		s.notFinite++

@@ -114,7 +114,7 @@ func TestWeightsRepeatRows(t *testing.T) {
 			t.Errorf("%s: weights make the interval no wider", m)
 		}
 	}
-	if n := weighted.losses[0].Effective(); n >= 200 || n < 100 {
+	if n := weighted.losses[0].effective(); n >= 200 || n < 100 {
 		t.Errorf("%g effective rows of 200", n)
 	}
 }

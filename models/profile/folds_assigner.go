@@ -88,13 +88,13 @@ func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
 	return dst
 }
 
-// Pilot returns the part of a row among n parts of the rows that are not held out, given the hash
+// pilot returns the part of a row among n parts of the rows that are not held out, given the hash
 // of its fold; -1 if its content decides.
 func (d *Assigner) Pilot(hash uint64, n int) int {
 	if d.rule == nil {
 		return -1
 	}
-	return d.rule.Pilot(hash, n)
+	return d.rule.pilot(hash, n)
 }
 
 // Learned reports whether a row is learned from while the first of that many folds is held out,

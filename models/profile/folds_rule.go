@@ -109,8 +109,8 @@ func (r *FoldRule) hash(key, content uint64) uint64 {
 	return rest%(math.MaxUint64/parts)*parts + uint64(part)
 }
 
-// Pilot returns the part of a row, given its hash, among n parts of the rows that are not held out.
-func (r *FoldRule) Pilot(hash uint64, n int) int {
+// pilot returns the part of a row, given its hash, among n parts of the rows that are not held out.
+func (r *FoldRule) pilot(hash uint64, n int) int {
 	if part := int(hash % uint64(r.Parts)); r.By != ByGroup && r.Parts > 2 {
 		if r.Gap {
 			part /= 2

@@ -34,7 +34,7 @@ const (
 // Statistics returns the statistics of the rows added so far. Of rows longer than 65,536 numbers
 // columns are left out.
 func (s *Sum) Statistics() *Statistics {
-	t := &Statistics{Profile: s.Result(), Distinct: s.Distinct(), Sampled: len(s.sample.rows)}
+	t := &Statistics{Profile: s.Result(), Distinct: s.distinct(), Sampled: len(s.sample.rows)}
 	if t.Dim > mostColumns {
 		t.Columns = nil
 		return t
@@ -65,9 +65,9 @@ func (s *Sum) Statistics() *Statistics {
 	return t
 }
 
-// Distinct returns the number of rows of different content, as Statistics have it. The k-th
+// distinct returns the number of rows of different content, as Statistics have it. The k-th
 // smallest of n uniform hashes is about k/n of their range (Bar-Yossef et al. 2002).
-func (s *Sum) Distinct() float64 {
+func (s *Sum) distinct() float64 {
 	k := len(s.sample.rows)
 	if k < s.sampleSize() || k < 2 {
 		return float64(k)

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Tally is what a By has for each key.
-type Tally[T any] interface {
+// tally is what a By has for each key.
+type tally[T any] interface {
 	*T
 	wire.Coded
 	Merge(*T)
@@ -17,7 +17,7 @@ type Tally[T any] interface {
 
 // By tallies rows by a key: the value of a column, or the cluster of a group. Of more than Most keys it
 // keeps none, which depends on the set of keys alone. It is not safe for concurrent use.
-type By[K cmp.Ordered, T any, P Tally[T]] struct {
+type By[K cmp.Ordered, T any, P tally[T]] struct {
 	Most  int
 	Empty func() P // a tally of no rows
 	Parts map[K]P
@@ -25,7 +25,7 @@ type By[K cmp.Ordered, T any, P Tally[T]] struct {
 }
 
 // NewBy returns no tallies.
-func NewBy[K cmp.Ordered, T any, P Tally[T]](most int, empty func() P) By[K, T, P] {
+func NewBy[K cmp.Ordered, T any, P tally[T]](most int, empty func() P) By[K, T, P] {
 	return By[K, T, P]{Most: most, Empty: empty, Parts: map[K]P{}}
 }
 

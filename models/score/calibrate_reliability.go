@@ -192,7 +192,7 @@ func (r *Reliability) Tests(effective float64) Tests {
 	if all > 0 {
 		t.LogLoss, t.Brier = exact.Mean(all, &r.logLoss), exact.Mean(all, &r.brier)
 		square, cube := exact.Mean(all, &r.powers[0]), exact.Mean(all, &r.powers[1])
-		t.LogLossInterval = MeanInterval(t.LogLoss, square, cube, effective*float64(all))
+		t.LogLossInterval = meanInterval(t.LogLoss, square, cube, effective*float64(all))
 	}
 	for i, m := range r.weight {
 		b := ReliabilityBin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: r.rows[i]}
@@ -200,7 +200,7 @@ func (r *Reliability) Tests(effective float64) Tests {
 		if m > 0 {
 			b.Confidence = exact.Mean(m, &r.confidence[i])
 			b.Accuracy = float64(r.right[i]) / float64(m)
-			b.AccuracyLow, b.AccuracyHigh = Interval(scaled(r.right[i]), scaled(m))
+			b.AccuracyLow, b.AccuracyHigh = interval(scaled(r.right[i]), scaled(m))
 			t.ECE += float64(float64(m) / float64(all) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
 		}
 		t.Bins = append(t.Bins, b)

@@ -255,7 +255,7 @@ func (c *Classes) Report(names []string) ClassReport {
 		r.MacroF1 /= float64(present)
 	}
 	r.Accuracy, r.Error = ratio(r.Rows-r.Errors, r.Rows), ratio(r.Errors, r.Rows)
-	r.ErrorLow, r.ErrorHigh = Interval(r.Errors, r.Rows)
+	r.ErrorLow, r.ErrorHigh = interval(r.Errors, r.Rows)
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = balanced(each)
 	switch {
 	case c.k <= maxShown:

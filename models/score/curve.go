@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// AUC returns the area under the ROC curve, kind 1 against kind 0: the share of pairs, a
+// auc returns the area under the ROC curve, kind 1 against kind 0: the share of pairs, a
 // row of each kind, in which the row of kind 1 has the larger value, equal values counting
 // half (Mann and Whitney 1947). It is 0 if a kind has no rows. The area is within slack of
 // the result; slack is 0, apart from the rounding of the last division, if r is Exact.
-func (r *Ranks) AUC() (area, slack float64) {
+func (r *Ranks) auc() (area, slack float64) {
 	n := r.Rows()
 	if n[0] == 0 || n[1] == 0 {
 		return 0, 0
@@ -52,12 +52,12 @@ func (w *wide) merge(v wide) {
 
 func (w *wide) float() float64 { return float64(float64(w.hi)*0x1p64) + float64(w.lo) }
 
-// AveragePrecision returns Σ (R_i − R_{i−1})·P_i over the different values as thresholds,
+// averagePrecision returns Σ (R_i − R_{i−1})·P_i over the different values as thresholds,
 // from the largest to the smallest: of the rows with a value at or above the threshold,
 // the share P_i is of kind 1, and these are the share R_i of all rows of kind 1. It is
 // between low and high; all three are equal, apart from rounding, if r is Exact, and 0 if
 // no row is of kind 1.
-func (r *Ranks) AveragePrecision() (mean, low, high float64) {
+func (r *Ranks) averagePrecision() (mean, low, high float64) {
 	n := r.Rows()
 	if n[1] == 0 {
 		return 0, 0, 0
@@ -108,19 +108,19 @@ func (r *Ranks) Quantile(q float64) (low, high float32) {
 // variance.
 const fewRanked = 100
 
-// AreaInterval returns the ends of the 95% interval of AUC, for rows of which the share effective
+// areaInterval returns the ends of the 95% interval of AUC, for rows of which the share effective
 // are independent: of the logit of the area, by its variance (DeLong, DeLong and Clarke-Pearson
 // 1988)
 //
 //	s₁²/n₁ + s₀²/n₀,   s² the variance of the share of rows of the other kind that a row precedes,
 //
 // and quantiles of Student's t (Welch). Without rows of both kinds it is 0 to 1.
-func (r *Ranks) AreaInterval(effective float64) (low, high float64) {
+func (r *Ranks) areaInterval(effective float64) (low, high float64) {
 	n := r.Rows()
 	if n[0] == 0 || n[1] == 0 {
 		return 0, 1
 	}
-	area, slack := r.AUC()
+	area, slack := r.auc()
 	ones, zeros := float64(n[1]), float64(n[0])
 	var below, above, v1, v0 float64 // rows of kind 0 below, and rows of kind 1 up to here
 	for _, c := range r.cells {

@@ -88,10 +88,10 @@ func newMean(mean, square, cube, effective float64) Mean {
 	return e
 }
 
-// MeanInterval returns the 95% interval of a mean of values that are not negative, from the means of the
+// meanInterval returns the 95% interval of a mean of values that are not negative, from the means of the
 // values, their squares and their cubes, for rows that are as precise as that many of equal weights; nil
 // for fewer than LeastRows.
-func MeanInterval(mean, square, cube, effective float64) *[2]float64 {
+func meanInterval(mean, square, cube, effective float64) *[2]float64 {
 	if effective < LeastMeanRows {
 		return nil
 	}

@@ -76,7 +76,7 @@ func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
 	}
 	a, u, y, spread := r.MAE/unit, math.Pow(r.RMSE/unit, 2), (r.TargetMean-middle)/unit, math.Pow(r.TargetDev/unit, 2)
 	au, uu, uuu, vy, vv, uy, uv := m[0], m[1], m[2], m[3], m[4], m[5], m[6]
-	r.RMSEInterval, r.MAEInterval = MeanInterval(u, uu, uuu, effective), MeanInterval(a, u, au, effective)
+	r.RMSEInterval, r.MAEInterval = meanInterval(u, uu, uuu, effective), meanInterval(a, u, au, effective)
 	for i := range r.RMSEInterval {
 		r.RMSEInterval[i] = unit * math.Sqrt(r.RMSEInterval[i])
 		r.MAEInterval[i] *= unit

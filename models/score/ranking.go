@@ -52,13 +52,13 @@ func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 	r := &Ranking{k: k, positive: positive}
 	switch {
 	case k == 2:
-		r.ranks = []Ranks{*NewRanks(cells)}
+		r.ranks = []Ranks{*newRanks(cells)}
 		if probabilities {
-			r.ranks = append(r.ranks, *NewRanks(cells))
+			r.ranks = append(r.ranks, *newRanks(cells))
 		}
 	case k <= MaxRanked:
 		for range k {
-			r.ranks = append(r.ranks, *NewRanks(cells / k))
+			r.ranks = append(r.ranks, *newRanks(cells / k))
 		}
 	}
 	if len(r.ranks) > 0 {
@@ -214,8 +214,8 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		if n[0] == 0 || n[1] == 0 {
 			continue
 		}
-		a, s := of.AUC()
-		m, l, h := of.AveragePrecision()
+		a, s := of.auc()
+		m, l, h := of.averagePrecision()
 		area, slack, mean, low, high = area+a, slack+s, mean+m, low+l, high+h
 		exact = exact && of.Exact()
 		counted++
@@ -227,9 +227,9 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 			report.Classes = append(report.Classes, RankedClass{name, r.of[c], a, m})
 			continue
 		}
-		first, last := of.AreaInterval(effective)
+		first, last := of.areaInterval(effective)
 		report.AUCLow, report.AUCHigh = &first, &last
-		threshold, best := r.ranks[len(r.ranks)-1].BestThreshold(ByBalanced)
+		threshold, best := r.ranks[len(r.ranks)-1].bestThreshold(ByBalanced)
 		report.Threshold, report.BestBalanced = &threshold, &best
 	}
 	if counted > 0 {
@@ -249,7 +249,7 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	if r.k >= MinTopped && r.weight > 0 {
 		for i, few := range topped {
 			t := TopScore{K: few, Accuracy: ratio(r.top[i], r.weight)}
-			t.Low, t.High = Interval(scaled(r.top[i], effective), scaled(r.weight, effective))
+			t.Low, t.High = interval(scaled(r.top[i], effective), scaled(r.weight, effective))
 			report.Top = append(report.Top, t)
 		}
 	}

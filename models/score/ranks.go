@@ -43,9 +43,9 @@ type cell struct {
 // tailRows is the largest number of rows of an entry of the tail.
 const tailRows = 1<<31 - 1
 
-// NewRanks returns an empty count that distinguishes up to limit values. It panics unless
+// newRanks returns an empty count that distinguishes up to limit values. It panics unless
 // 2 ≤ limit ≤ MaxCells.
-func NewRanks(limit int) *Ranks {
+func newRanks(limit int) *Ranks {
 	if limit < 2 || limit > MaxCells {
 		panic("score: limit of ranks out of range")
 	}

@@ -39,7 +39,7 @@ func someRanked(r *rand.Rand, n int) []ranked {
 }
 
 func ranksOf(limit int, x []ranked) *Ranks {
-	r := NewRanks(limit)
+	r := newRanks(limit)
 	for _, v := range x {
 		r.Add(v.v, v.kind, 1)
 	}
@@ -77,7 +77,7 @@ func TestRanksDoNotDependOnTheCut(t *testing.T) {
 				r.Shuffle(len(x), func(i, j int) { x[i], x[j] = x[j], x[i] })
 				parts := make([]*Ranks, 1+r.IntN(6))
 				for i := range parts {
-					parts[i] = NewRanks(limit)
+					parts[i] = newRanks(limit)
 				}
 				for _, v := range x {
 					parts[r.IntN(len(parts))].Add(v.v, v.kind, 1)
@@ -170,8 +170,8 @@ func TestScoresOfRanksEqualTwins(t *testing.T) {
 		q := 0.01 + 0.99*r.Float64()
 		area, precision, quantile := twins(x, q)
 		exact := ranksOf(MaxCells, x)
-		a, slack := exact.AUC()
-		p, low, high := exact.AveragePrecision()
+		a, slack := exact.auc()
+		p, low, high := exact.averagePrecision()
 		if math.Abs(a-area) > 1e-15 || slack != 0 || math.Abs(p-precision) > 1e-13 || low != p || high != p {
 			t.Fatalf("area %g ± %g, want %g; precision %g, %g to %g, want %g", a, slack, area, p, low, high, precision)
 		}
@@ -180,11 +180,11 @@ func TestScoresOfRanksEqualTwins(t *testing.T) {
 		}
 		for _, limit := range []int{2, 5, 20, 60} {
 			some := ranksOf(limit, x)
-			a, slack := some.AUC()
+			a, slack := some.auc()
 			if math.Abs(a-area) > slack+1e-15 || some.Exact() && slack > 0 {
 				t.Fatalf("limit %d: area %g ± %g, which is %g", limit, a, slack, area)
 			}
-			if _, low, high := some.AveragePrecision(); low > precision+1e-13 || high < precision-1e-13 {
+			if _, low, high := some.averagePrecision(); low > precision+1e-13 || high < precision-1e-13 {
 				t.Fatalf("limit %d: precision %g to %g, which is %g", limit, low, high, precision)
 			}
 			if low, high := some.Quantile(q); low > quantile || high < quantile {
@@ -198,10 +198,10 @@ func TestScoresOfRanksEqualTwins(t *testing.T) {
 // roc_auc_score and average_precision_score: 0.75 and 0.83.
 func TestRanksOfAKnownExample(t *testing.T) {
 	r := ranksOf(10, []ranked{{0.1, 0}, {0.4, 0}, {0.35, 1}, {0.8, 1}})
-	if a, _ := r.AUC(); a != 0.75 {
+	if a, _ := r.auc(); a != 0.75 {
 		t.Errorf("area %g", a)
 	}
-	if p, _, _ := r.AveragePrecision(); math.Abs(p-5./6) > 1e-15 {
+	if p, _, _ := r.averagePrecision(); math.Abs(p-5./6) > 1e-15 {
 		t.Errorf("average precision %g", p)
 	}
 }
@@ -221,7 +221,7 @@ func TestBestThresholdsAreBest(t *testing.T) {
 			}
 			return (hits[1]/n[1] + hits[0]/n[0]) / 2
 		}
-		threshold, best := ranksOf(MaxCells, x).BestThreshold(ByBalanced)
+		threshold, best := ranksOf(MaxCells, x).bestThreshold(ByBalanced)
 		if balanced(threshold) != best {
 			t.Fatalf("%g: %g, is %g", threshold, best, balanced(threshold))
 		}
@@ -231,11 +231,11 @@ func TestBestThresholdsAreBest(t *testing.T) {
 			}
 		}
 		// Of values that share cells, those are chosen from that do not part one.
-		if threshold, best := ranksOf(5, x).BestThreshold(ByBalanced); balanced(threshold) != best {
+		if threshold, best := ranksOf(5, x).bestThreshold(ByBalanced); balanced(threshold) != best {
 			t.Fatalf("few cells: %g: %g, is %g", threshold, best, balanced(threshold))
 		}
 	}
-	if threshold, best := ranksOf(5, []ranked{{1, 1}}).BestThreshold(ByBalanced); threshold != 0 || best != 0 {
+	if threshold, best := ranksOf(5, []ranked{{1, 1}}).bestThreshold(ByBalanced); threshold != 0 || best != 0 {
 		t.Errorf("of one kind: %g and %g", threshold, best)
 	}
 }
@@ -243,11 +243,11 @@ func TestBestThresholdsAreBest(t *testing.T) {
 func TestRowsOfOneKindHaveNoArea(t *testing.T) {
 	for _, x := range [][]ranked{nil, {{1, 0}}, {{1, 1}}} {
 		r := ranksOf(2, x)
-		if a, s := r.AUC(); a != 0 || s != 0 {
+		if a, s := r.auc(); a != 0 || s != 0 {
 			t.Errorf("%v: %g ± %g", x, a, s)
 		}
 	}
-	if p, _, _ := ranksOf(2, []ranked{{1, 0}}).AveragePrecision(); p != 0 {
+	if p, _, _ := ranksOf(2, []ranked{{1, 0}}).averagePrecision(); p != 0 {
 		t.Errorf("average precision %g", p)
 	}
 	if low, high := new(Ranks).Quantile(0.5); low != 0 || high != 0 {
@@ -257,7 +257,7 @@ func TestRowsOfOneKindHaveNoArea(t *testing.T) {
 
 // Many rows of a value count as repeated ones, also more than an entry of the tail holds.
 func TestRowsOfAValueAreRepetitions(t *testing.T) {
-	r, want := NewRanks(9), NewRanks(9)
+	r, want := newRanks(9), newRanks(9)
 	for i, v := range []float32{1, -2, 1} {
 		r.Add(v, i&1, int64(3*i))
 		for range 3 * i {
@@ -271,22 +271,22 @@ func TestRowsOfAValueAreRepetitions(t *testing.T) {
 	if n := r.Rows(); n != [2]int64{6, 3 + 3<<40} {
 		t.Errorf("%d rows", n)
 	}
-	if a, _ := r.AUC(); a < 0.99 {
+	if a, _ := r.auc(); a < 0.99 {
 		t.Errorf("area %g", a)
 	}
 }
 
 // Areas of 10¹⁸ pairs and more are those of small counts in the same shares.
 func TestAreasOfManyRows(t *testing.T) {
-	small, large := NewRanks(100), NewRanks(100)
+	small, large := newRanks(100), newRanks(100)
 	for i := range int64(50) {
 		small.Add(float32(i), int(i&1), 1+i%7)
 		large.Add(float32(i), int(i&1), (1+i%7)<<45)
 	}
-	a, _ := small.AUC()
-	b, _ := large.AUC()
-	p, _, _ := small.AveragePrecision()
-	q, _, _ := large.AveragePrecision()
+	a, _ := small.auc()
+	b, _ := large.auc()
+	p, _, _ := small.averagePrecision()
+	q, _, _ := large.averagePrecision()
 	if math.Abs(a-b) > 1e-15 || math.Abs(p-q) > 1e-14 {
 		t.Errorf("areas %g and %g, precisions %g and %g", a, b, p, q)
 	}
@@ -315,7 +315,7 @@ func TestAreaIntervalsCover(t *testing.T) {
 			return float32(v)
 		}
 		of := func(ones, zeros int) *Ranks {
-			k := NewRanks(5000)
+			k := newRanks(5000)
 			for range ones {
 				k.Add(draw(c.shift, c.spread), 1, 1)
 			}
@@ -326,14 +326,14 @@ func TestAreaIntervalsCover(t *testing.T) {
 		}
 		truth := 0.0
 		for range 40 {
-			a, _ := of(20_000, 20_000).AUC()
+			a, _ := of(20_000, 20_000).auc()
 			truth += a / 40
 		}
 		inside := 0
 		for range trials {
 			k := of(c.ones, c.zeros)
-			a, _ := k.AUC()
-			low, high := k.AreaInterval(1)
+			a, _ := k.auc()
+			low, high := k.areaInterval(1)
 			if low > a || high < a || low < 0 || high > 1 || low >= high {
 				t.Fatalf("%g: %g to %g", a, low, high)
 			}
@@ -347,18 +347,18 @@ func TestAreaIntervalsCover(t *testing.T) {
 		}
 	}
 	for _, n := range [][2]int{{10, 10}, {500, 500}} {
-		k := NewRanks(1000)
+		k := newRanks(1000)
 		for i := range n[0] {
 			k.Add(float32(i), 0, 1)
 		}
 		for i := range n[1] {
 			k.Add(float32(5000+i), 1, 1)
 		}
-		if low, high := k.AreaInterval(1); n[0] == 10 && low > 0.95 || high != 1 {
+		if low, high := k.areaInterval(1); n[0] == 10 && low > 0.95 || high != 1 {
 			t.Errorf("area 1 of %v rows: %g to %g", n, low, high)
 		}
 	}
-	if low, high := NewRanks(10).AreaInterval(1); low != 0 || high != 1 {
+	if low, high := newRanks(10).areaInterval(1); low != 0 || high != 1 {
 		t.Errorf("%g to %g", low, high)
 	}
 }
@@ -433,8 +433,8 @@ func FuzzRanksUnmarshalBinary(f *testing.F) {
 		if !bytes.Equal(wire.Marshal(&s), b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
-		a, slack := s.AUC()
-		p, low, high := s.AveragePrecision()
+		a, slack := s.auc()
+		p, low, high := s.averagePrecision()
 		if !(a >= 0 && a <= 1 && slack >= 0 && low <= p && p <= high && high <= 1) {
 			t.Fatalf("area %g ± %g, precision %g, %g to %g", a, slack, p, low, high)
 		}
@@ -444,12 +444,12 @@ func FuzzRanksUnmarshalBinary(f *testing.F) {
 
 func TestWrongUseOfRanksPanics(t *testing.T) {
 	for name, f := range map[string]func(){
-		"one cell":      func() { NewRanks(1) },
-		"many cells":    func() { NewRanks(MaxCells + 1) },
+		"one cell":      func() { newRanks(1) },
+		"many cells":    func() { newRanks(MaxCells + 1) },
 		"NaN":           func() { new(Ranks).Add(float32(math.NaN()), 0, 1) },
 		"infinite":      func() { new(Ranks).Add(float32(math.Inf(1)), 0, 1) },
 		"negative rows": func() { new(Ranks).Add(1, 0, -1) },
-		"merge":         func() { new(Ranks).Merge(NewRanks(5)) },
+		"merge":         func() { new(Ranks).Merge(newRanks(5)) },
 		"quantile":      func() { new(Ranks).Quantile(0) },
 	} {
 		func() {
@@ -564,7 +564,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 					x = append(x, ranked{row.order[1], row.truth})
 				}
 			}
-			if threshold, best := ranksOf(1000, x).BestThreshold(ByBalanced); *got.Threshold != threshold || *got.BestBalanced != best {
+			if threshold, best := ranksOf(1000, x).bestThreshold(ByBalanced); *got.Threshold != threshold || *got.BestBalanced != best {
 				t.Errorf("threshold %g with %g, want %g and %g", *got.Threshold, *got.BestBalanced, threshold, best)
 			}
 		}

@@ -46,7 +46,7 @@ func NewSlices(classes int) *Slices {
 		panic("score: number of classes out of range")
 	}
 	return &Slices{classes, NewBy[string](MaxSlices, func() *slice {
-		return &slice{each: make([]totals, classes), ranks: *NewRanks(sliceCells), errors: *NewTargets(sliceCells)}
+		return &slice{each: make([]totals, classes), ranks: *newRanks(sliceCells), errors: *newTargets(sliceCells)}
 	})}
 }
 
@@ -212,7 +212,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	}
 	e := ratio(p.by-hits, p.by)
 	wrong := p.effective(p.by - hits)
-	low, high := Interval(wrong, max(wrong, p.effective(p.by)))
+	low, high := interval(wrong, max(wrong, p.effective(p.by)))
 	r.Error, r.ErrorLow, r.ErrorHigh = &e, &low, &high
 	each := make([]totals, len(p.each))
 	for c, t := range p.each {
@@ -224,12 +224,12 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	bLow, bHigh = min(b, bLow), max(b, bHigh) // counts are rounded
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = &b, &bLow, &bHigh
 	if n := p.ranks.Rows(); n[0] > 0 && n[1] > 0 {
-		a, _ := p.ranks.AUC()
+		a, _ := p.ranks.auc()
 		share := 1.0
 		if p.by != p.rows {
 			share = float64(p.by) / p.square.float()
 		}
-		aLow, aHigh := p.ranks.AreaInterval(share)
+		aLow, aHigh := p.ranks.areaInterval(share)
 		r.AUC, r.AUCLow, r.AUCHigh = &a, &aLow, &aHigh
 	}
 	if p.scored > 0 {

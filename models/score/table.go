@@ -159,7 +159,7 @@ func newTable(w io.Writer) *tabwriter.Writer {
 
 // PercentInterval returns the Interval in percent, formatted for a table.
 func PercentInterval(k, n int64) string {
-	low, high := Interval(k, n)
+	low, high := interval(k, n)
 	return percent(low) + " to " + percent(high)
 }
 

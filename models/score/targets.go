@@ -20,9 +20,9 @@ type Targets struct {
 	errors         Ranks     // |r|, rounded to float32
 }
 
-// NewTargets returns empty sums that distinguish up to that many errors for quantiles, as
-// NewRanks does.
-func NewTargets(cells int) *Targets { return &Targets{errors: *NewRanks(cells)} }
+// newTargets returns empty sums that distinguish up to that many errors for quantiles, as
+// newRanks does.
+func newTargets(cells int) *Targets { return &Targets{errors: *newRanks(cells)} }
 
 // Add counts a row with its residual r = predicted − truth, rounded to float64, that often: fewer than
 // 2²⁴ times, or a number of at most 24 significant bits. A row whose residual does not fit in float32 is

@@ -47,10 +47,10 @@ func (c Criterion) of(above, n [2]int64) float64 {
 	}
 }
 
-// BestThreshold returns the threshold with the largest criterion, where rows with a value at or
+// bestThreshold returns the threshold with the largest criterion, where rows with a value at or
 // above it are taken for kind 1. Of several it is the largest, and it is the smallest value of a
 // cell. Both results are 0 if a kind has no rows.
-func (r *Ranks) BestThreshold(by Criterion) (threshold, best float64) {
+func (r *Ranks) bestThreshold(by Criterion) (threshold, best float64) {
 	place, best := r.best(by)
 	if place < 0 {
 		return 0, 0
@@ -116,7 +116,7 @@ const HalfCells = 1 << 16
 type Halves struct{ half [2]Ranks }
 
 // NewHalves returns empty halves.
-func NewHalves() *Halves { return &Halves{[2]Ranks{*NewRanks(HalfCells), *NewRanks(HalfCells)}} }
+func NewHalves() *Halves { return &Halves{[2]Ranks{*newRanks(HalfCells), *newRanks(HalfCells)}} }
 
 // Add counts rows with the value v in a half, 0 or 1, as Ranks.Add does.
 func (h *Halves) Add(half int, v float32, kind int, rows int64) { h.half[half].Add(v, kind, rows) }
@@ -147,7 +147,7 @@ func (h *Halves) Code(c *wire.Coder) {
 // The counts may be off by a cell if a half has more than HalfCells different values. It fails
 // unless each half has rows of both kinds.
 func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expected, plain float64, err error) {
-	all := NewRanks(HalfCells)
+	all := newRanks(HalfCells)
 	var above, usually [2]int64
 	for i := range h.half {
 		if n := h.half[i].Rows(); n[0] == 0 || n[1] == 0 {

@@ -99,7 +99,7 @@ func TestExpectationsAreHonest(t *testing.T) {
 	var expected, chosen float64
 	const runs = 400
 	for range runs {
-		h, all := NewHalves(), NewRanks(HalfCells)
+		h, all := NewHalves(), newRanks(HalfCells)
 		for i := range 80 {
 			v := float32(r.NormFloat64())
 			h.Add(i/2%2, v, i%2, 1)
@@ -109,7 +109,7 @@ func TestExpectationsAreHonest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, best := all.BestThreshold(ByBalanced)
+		_, best := all.bestThreshold(ByBalanced)
 		expected, chosen = expected+e/runs, chosen+best/runs
 	}
 	// The standard error of a run is at most 0.056, of the mean 0.0028.

@@ -59,7 +59,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
-		e.matrix = NewKernelMatrix(GaussianRadial, v.between(kernel.Euclidean, whole(p), 1), width, make([]float64, Triangle(p.N)))
+		e.matrix = newKernelMatrix(gaussianRadial, v.between(kernel.Euclidean, whole(p), 1), width, make([]float64, triangle(p.N)))
 		if err := r.addBeside(e, 0, new(scratch), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 		}
 		for i := range p.N {
 			for j := range p.N {
-				got, want := e.matrix.K[Triangle(max(i, j))+min(i, j)], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
+				got, want := e.matrix.K[triangle(max(i, j))+min(i, j)], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
 				if math.Abs(got-want) > 1e-5 {
 					t.Fatalf("%v: kernel of rows %d and %d is %v, that of the recipe %v", c, i, j, got, want)
 				}

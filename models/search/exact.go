@@ -60,7 +60,7 @@ func newExact(all *KernelMatrix, train, judge []int, l *labels, s *scratch, thre
 	}
 	means, mean := make([]float64, n), 0.0
 	for a, i := range at {
-		from, dst, own := all.K[Triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
+		from, dst, own := all.K[triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
 		sum := 0.0
 		for b, j := range at[:a] {
 			v := from[j]
@@ -77,12 +77,12 @@ func newExact(all *KernelMatrix, train, judge []int, l *labels, s *scratch, thre
 	for p, i := range judge {
 		dst, own := e.cross[p*n:(p+1)*n], 0.0
 		i = all.At[i]
-		from := all.K[Triangle(i):][:i+1]
+		from := all.K[triangle(i):][:i+1]
 		for b, j := range at {
 			if j <= i {
 				dst[b] = from[j]
 			} else {
-				dst[b] = all.K[Triangle(j)+i]
+				dst[b] = all.K[triangle(j)+i]
 			}
 			own += float64(share[b] * dst[b])
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // whole is all rows of a pilot.
-func whole(p *Pilot) *RadialRows { return NewRadialRows(p.N, func(int) bool { return true }) }
+func whole(p *Pilot) *RadialRows { return newRadialRows(p.N, func(int) bool { return true }) }
 
 // The fit without features is what fits with features tend to.
 func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
@@ -33,7 +33,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			}
 		}
 		const width, lambda = 1.5, 1e-2
-		all := NewKernelMatrix(RadialKernelOf(fourier.Gaussian{}), NewDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), width, make([]float64, Triangle(p.N)))
+		all := newKernelMatrix(radialKernelOf(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), width, make([]float64, triangle(p.N)))
 		want := make([]float32, len(judge)*l.outputs)
 		if err := newExact(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			twice = append(twice, i)
 		}
 	}
-	all := NewKernelMatrix(RadialKernelOf(fourier.Gaussian{}), NewDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1, make([]float64, Triangle(p.N)))
+	all := newKernelMatrix(radialKernelOf(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1, make([]float64, triangle(p.N)))
 	scores := func(train []int, weights []float64) []float32 {
 		q := *p
 		q.Weights = weights

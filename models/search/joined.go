@@ -135,7 +135,7 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 		if err != nil {
 			return err
 		}
-		of := NewKernelMatrix(GaussianRadial, p.rows.between(kernel.Euclidean, m.RadialRows, threads),
+		of := newKernelMatrix(gaussianRadial, p.rows.between(kernel.Euclidean, m.RadialRows, threads),
 			float64(e.Pair*median), grow(&s.beside, len(m.K)))
 		for i, v := range of.K {
 			m.K[i] += v
@@ -152,7 +152,7 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 	}
 	_, out := hats.Dims()
 	phi := make([]float32, m.N*out)
-	made.Apply(phi, m.Of(v.x, v.d), m.N)
-	m.AddProducts(phi, out)
+	made.Apply(phi, m.of(v.x, v.d), m.N)
+	m.addProducts(phi, out)
 	return nil
 }

@@ -21,12 +21,12 @@ const (
 	linearRidge = 1e-3
 )
 
-// MostJumpLevels is the largest number of levels of all columns of n rows together.
-func MostJumpLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
+// mostJumpLevels is the largest number of levels of all columns of n rows together.
+func mostJumpLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
 
-// JumpLevels returns column j of rows of d numbers with a cut below each of its values but the
+// jumpLevels returns column j of rows of d numbers with a cut below each of its values but the
 // least; false if they are too few, too many, or have too few rows.
-func JumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
+func jumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 	n := len(x) / d
 	values := make([]float32, n)
 	for i := range values {
@@ -46,9 +46,9 @@ func JumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true
 }
 
-// JumpResiduals returns, for each output, what a linear fit to the first rows of x, of d numbers,
+// jumpResiduals returns, for each output, what a linear fit to the first rows of x, of d numbers,
 // leaves of their codes, and which share of their variance that is.
-func JumpResiduals(codes [][]float64, x []float32, d, threads int) (out [][]float64, share float64) {
+func jumpResiduals(codes [][]float64, x []float32, d, threads int) (out [][]float64, share float64) {
 	n, width := len(codes[0]), d
 	row := func(i int) []float32 { return x[i*width:][:width] }
 	d++ // with a constant
@@ -131,11 +131,11 @@ func squares(of []float64) (sum float64) {
 	return sum
 }
 
-// JumpShare returns which share of the variance of the residuals their means have on the
+// jumpShare returns which share of the variance of the residuals their means have on the
 // levels of a column, as far as a line between the means of the levels beside them does not tell
 // them, and by how many standard errors that is above what chance makes. Of numbers that measure,
 // neighbours are alike; of those that name things, they are not.
-func JumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
+func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
 	n, most := len(left[0]), len(column.Cuts)+1
 	level := make([]int, n)
 	rows, at := make([]float64, most), make([]float64, most)

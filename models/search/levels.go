@@ -63,7 +63,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	var all []found
 	var left [][]float64
 	var share float64
-	most := MostJumpLevels(len(s.x) / s.d)
+	most := mostJumpLevels(len(s.x) / s.d)
 	n := min(len(s.x)/s.d, jumpRows, jumpNumbers/(s.d*r.outputs))
 	if n < fewest {
 		return View{}, false
@@ -72,7 +72,7 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 		if !r.options.Levels(j) {
 			continue
 		}
-		c, ok := JumpLevels(s.x, s.d, j, most)
+		c, ok := jumpLevels(s.x, s.d, j, most)
 		if !ok {
 			continue
 		}
@@ -83,9 +83,9 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 					codes[c] = append(codes[c], r.code(i, c))
 				}
 			}
-			left, share = JumpResiduals(codes, s.x, s.d, r.options.Threads)
+			left, share = jumpResiduals(codes, s.x, s.d, r.options.Threads)
 		}
-		of, sure := JumpShare(left, s.x, s.d, c)
+		of, sure := jumpShare(left, s.x, s.d, c)
 		if of >= leastJumps && float64(of*share) >= leastShare && sure >= sureJumps {
 			all = append(all, found{c, of})
 		}
@@ -107,4 +107,4 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 
 // MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer,
 // of d numbers.
-func MoreColumns(n, d int) int { return min(MostJumpLevels(n), d*(n/RowsPerLevel)) }
+func MoreColumns(n, d int) int { return min(mostJumpLevels(n), d*(n/RowsPerLevel)) }

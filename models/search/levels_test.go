@@ -70,7 +70,7 @@ func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	}
 }
 
-// Of numbers that measure something, and of those that labels do not depend on, no candidate makes levels.
+// of numbers that measure something, and of those that labels do not depend on, no candidate makes levels.
 func TestNumbersThatMeasureStayNumbers(t *testing.T) {
 	for name, of := range map[string]func(place int) float64{
 		"a line":  func(place int) float64 { return float64(place) / 5 },

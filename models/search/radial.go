@@ -12,11 +12,11 @@ import (
 // RadialKernel replaces distances over the width by the kernel of them.
 type RadialKernel func(t []float64)
 
-// RadialKernelOf returns the kernel of a recipe; nil if it is not known in closed form.
-func RadialKernelOf(r features.Recipe) RadialKernel {
+// radialKernelOf returns the kernel of a recipe; nil if it is not known in closed form.
+func radialKernelOf(r features.Recipe) RadialKernel {
 	switch r := r.(type) {
 	case fourier.Gaussian:
-		return GaussianRadial
+		return gaussianRadial
 	case fourier.Laplace:
 		return laplace
 	case fourier.Matern:
@@ -33,8 +33,8 @@ func RadialKernelOf(r features.Recipe) RadialKernel {
 	return nil
 }
 
-// GaussianRadial is exp(−t²/2).
-func GaussianRadial(t []float64) {
+// gaussianRadial is exp(−t²/2).
+func gaussianRadial(t []float64) {
 	for i, v := range t {
 		t[i] = -float64(v*v) / 2
 	}
@@ -73,13 +73,13 @@ type KernelMatrix struct {
 	K []float64 // lower triangle
 }
 
-// NewKernelMatrix computes the kernel of rows at a width, in k, which has Triangle(d.N) numbers.
-func NewKernelMatrix(kernel RadialKernel, d *Distances, width float64, k []float64) *KernelMatrix {
+// newKernelMatrix computes the kernel of rows at a width, in k, which has Triangle(d.N) numbers.
+func newKernelMatrix(kernel RadialKernel, d *Distances, width float64, k []float64) *KernelMatrix {
 	m := &KernelMatrix{d.RadialRows, d.N, k}
 	inverse := 1 / width
 	for i := range d.N {
-		row := k[Triangle(i):][:i+1]
-		for j, t := range d.between[Triangle(i):][:i] {
+		row := k[triangle(i):][:i+1]
+		for j, t := range d.between[triangle(i):][:i] {
 			row[j] = float64(float64(t) * inverse)
 		}
 		kernel(row[:i])
@@ -88,8 +88,8 @@ func NewKernelMatrix(kernel RadialKernel, d *Distances, width float64, k []float
 	return m
 }
 
-// AddProducts adds the inner products of the rows of phi, of d numbers each, most of which are 0.
-func (m *KernelMatrix) AddProducts(phi []float32, d int) {
+// addProducts adds the inner products of the rows of phi, of d numbers each, most of which are 0.
+func (m *KernelMatrix) addProducts(phi []float32, d int) {
 	type number struct {
 		at    int
 		value float64
@@ -103,7 +103,7 @@ func (m *KernelMatrix) AddProducts(phi []float32, d int) {
 		}
 	}
 	for i := range m.N {
-		dense, dst := phi[i*d:(i+1)*d], m.K[Triangle(i):][:i+1]
+		dense, dst := phi[i*d:(i+1)*d], m.K[triangle(i):][:i+1]
 		for j, row := range rows[:i+1] {
 			var sum float64
 			for _, v := range row {

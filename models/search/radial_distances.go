@@ -14,8 +14,8 @@ type RadialRows struct {
 	At   []int // where each row of the matrix is among them; 0 of others
 }
 
-// NewRadialRows returns the rows among n for which has is true.
-func NewRadialRows(n int, has func(row int) bool) *RadialRows {
+// newRadialRows returns the rows among n for which has is true.
+func newRadialRows(n int, has func(row int) bool) *RadialRows {
 	r := &RadialRows{At: make([]int, n)}
 	for i := range n {
 		if has(i) {
@@ -26,8 +26,8 @@ func NewRadialRows(n int, has func(row int) bool) *RadialRows {
 	return r
 }
 
-// Of returns those rows of x, of d numbers each.
-func (r *RadialRows) Of(x []float32, d int) []float32 {
+// of returns those rows of x, of d numbers each.
+func (r *RadialRows) of(x []float32, d int) []float32 {
 	dst := make([]float32, 0, len(r.rows)*d)
 	for _, i := range r.rows {
 		dst = append(dst, x[i*d:(i+1)*d]...)
@@ -35,9 +35,9 @@ func (r *RadialRows) Of(x []float32, d int) []float32 {
 	return dst
 }
 
-// Triangle returns where row i of a lower triangle begins, whose rows lie one after the other; of n
+// triangle returns where row i of a lower triangle begins, whose rows lie one after the other; of n
 // rows it is their size.
-func Triangle(i int) int { return i * (i + 1) / 2 }
+func triangle(i int) int { return i * (i + 1) / 2 }
 
 // Distances are those between rows.
 type Distances struct {
@@ -46,11 +46,11 @@ type Distances struct {
 	between []float32 // lower triangle
 }
 
-// NewDistances computes the distances of some rows of x, of dim numbers each.
-func NewDistances(x []float32, dim int, rows *RadialRows, of kernel.Distance, threads int) *Distances {
+// newDistances computes the distances of some rows of x, of dim numbers each.
+func newDistances(x []float32, dim int, rows *RadialRows, of kernel.Distance, threads int) *Distances {
 	n := len(rows.rows)
-	d := &Distances{RadialRows: rows, N: n, between: make([]float32, Triangle(n))}
-	some := rows.Of(x, dim)
+	d := &Distances{RadialRows: rows, N: n, between: make([]float32, triangle(n))}
+	some := rows.of(x, dim)
 	// Rows of a triangle, the longest first.
 	parallel.Ranges(n, 8, threads, func(lo, hi int) {
 		sums := make([]float64, n)
@@ -60,7 +60,7 @@ func NewDistances(x []float32, dim int, rows *RadialRows, of kernel.Distance, th
 				if of == kernel.Euclidean {
 					v = math.Sqrt(v)
 				}
-				d.between[Triangle(i)+j] = float32(v)
+				d.between[triangle(i)+j] = float32(v)
 			}
 		}
 	})

@@ -20,14 +20,14 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 			x[i] = 0
 		}
 	}
-	some := NewRadialRows(n, func(row int) bool { return row%3 > 0 })
+	some := newRadialRows(n, func(row int) bool { return row%3 > 0 })
 	for _, r := range []features.Recipe{
 		fourier.Gaussian{In: d, Out: 2, Width: 1.3}, fourier.Laplace{In: d, Out: 2, Width: 1.3},
 		fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 1.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 2.5},
 	} {
 		of := r.(interface{ Distance() kernel.Distance }).Distance()
-		m := NewKernelMatrix(RadialKernelOf(r), NewDistances(x, d, some, of, 2), 1.3, make([]float64, Triangle(2*n/3)))
-		m.AddProducts(some.Of(x, d), d)
+		m := newKernelMatrix(radialKernelOf(r), newDistances(x, d, some, of, 2), 1.3, make([]float64, triangle(2*n/3)))
+		m.addProducts(some.of(x, d), d)
 		for i := range n {
 			for j := range i + 1 {
 				if i%3 == 0 || j%3 == 0 {
@@ -38,13 +38,13 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 				for k, v := range a {
 					want += float64(v) * float64(b[k])
 				}
-				if got := m.K[Triangle(m.At[i])+m.At[j]]; math.Abs(got-want) > 1e-6 {
+				if got := m.K[triangle(m.At[i])+m.At[j]]; math.Abs(got-want) > 1e-6 {
 					t.Fatalf("%T: kernel of rows %d and %d is %v, want %v", r, i, j, got, want)
 				}
 			}
 		}
 	}
-	if RadialKernelOf(fourier.Matern{Nu: 2}) != nil || RadialKernelOf(fourier.Cauchy{}) != nil {
+	if radialKernelOf(fourier.Matern{Nu: 2}) != nil || radialKernelOf(fourier.Cauchy{}) != nil {
 		t.Error("a kernel without a closed form has one")
 	}
 }

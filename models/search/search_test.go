@@ -87,7 +87,7 @@ func TestLossesOfCoinFlipsMatchChance(t *testing.T) {
 	}
 }
 
-// Of few rows of noise the default is chosen, not whatever fits their noise.
+// of few rows of noise the default is chosen, not whatever fits their noise.
 func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 	changed := 0
 	for seed := range 6 {

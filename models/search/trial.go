@@ -140,7 +140,7 @@ func (s *scaled) between(of kernel.Distance, rows *RadialRows, threads int) *Dis
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d := s.near[of]; d == nil || d.RadialRows != rows {
-		s.near[of] = NewDistances(s.x, s.d, rows, of, threads)
+		s.near[of] = newDistances(s.x, s.d, rows, of, threads)
 	}
 	return s.near[of]
 }
@@ -220,10 +220,10 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	n := len(l.judge[part])
 	scores := make([]float32, n*r.outputs)
 	var score func(lambda float64) error
-	if shape := RadialKernelOf(recipe); l.exact && shape != nil {
+	if shape := radialKernelOf(recipe); l.exact && shape != nil {
 		if e.matrix == nil || e.metric != nil || e.pairs != nil {
 			near := x.between(k.distance, l.rows, threads)
-			e.matrix = NewKernelMatrix(shape, near, width, grow(&s.all, Triangle(near.N)))
+			e.matrix = newKernelMatrix(shape, near, width, grow(&s.all, triangle(near.N)))
 			if err := r.addBeside(e, part, s, threads); err != nil {
 				return nil, err
 			}
@@ -346,7 +346,7 @@ func levels(part []uint8, ordered bool) []*level {
 			judged += len(judge)
 			l.train, l.judge = append(l.train, train), append(l.judge, judge)
 		}
-		l.rows = NewRadialRows(len(part), func(row int) bool { return has[row] })
+		l.rows = newRadialRows(len(part), func(row int) bool { return has[row] })
 		for row := range min(len(part), size.train*parts/(parts-1)) {
 			l.whole = append(l.whole, row)
 		}

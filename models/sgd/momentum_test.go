@@ -19,7 +19,7 @@ func TestMomentumEndsWhereItSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
 			o := Options{Problem: p, Method: Momentum, Partitions: 1, Intercept: Penalised}
-			rate, err := SearchRate(o, b, 1)
+			rate, err := searchRate(o, b, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

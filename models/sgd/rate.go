@@ -22,7 +22,7 @@ const (
 	passes          = 4
 )
 
-// SearchRate returns the rate that works best on a sample of the rows, starting from zero
+// searchRate returns the rate that works best on a sample of the rows, starting from zero
 // weights: it tries a scale computed from the rows times powers of two, and takes the one
 // with the least objective after some passes, the smaller of equal ones. b may have any
 // number of rows; options need no Rate. The result is the same on every machine.
@@ -34,7 +34,7 @@ const (
 // The sample has no weights of rows. heaviest is the largest, in units of their mean: a batch
 // may weigh more than its rows by that much over its size, and the rate of sgd and momentum is
 // smaller accordingly.
-func SearchRate(o Options, b iterative.Block, heaviest float64) (float64, error) {
+func searchRate(o Options, b iterative.Block, heaviest float64) (float64, error) {
 	batch := o.Batch
 	if batch == 0 && heaviest > 1 {
 		batch = o.batch()

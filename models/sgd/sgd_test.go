@@ -242,7 +242,7 @@ func TestEveryLossFallsOnEveryNumberOfPartitions(t *testing.T) {
 		for _, method := range []string{SGD, AdaGrad, Momentum} {
 			o := Options{Problem: p, Method: method, Batch: 8}
 			var err error
-			if o.Rate, err = SearchRate(withPartitions(o, 1), b, 1); err != nil {
+			if o.Rate, err = searchRate(withPartitions(o, 1), b, 1); err != nil {
 				t.Fatal(err)
 			}
 			ends := map[int]float64{}

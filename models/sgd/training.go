@@ -85,7 +85,7 @@ func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	o := Options{Problem: p, Method: cmp.Or(t.Method, Momentum), Rate: t.Rate, Batch: t.Batch, Partitions: t.Partitions}
 	if o.Rate == 0 {
 		var err error
-		if o.Rate, err = SearchRate(o, s.Sample, s.Heaviest); err != nil {
+		if o.Rate, err = searchRate(o, s.Sample, s.Heaviest); err != nil {
 			return nil, err
 		}
 	}

@@ -47,8 +47,8 @@ type DriftReport struct {
 	Features *FeatureDrift `json:"features,omitempty"`
 }
 
-// Largest returns the largest distance of a column that is certain.
-func (r *DriftReport) Largest() float64 {
+// largest returns the largest distance of a column that is certain.
+func (r *DriftReport) largest() float64 {
 	if len(r.Columns) == 0 {
 		return 0
 	}
@@ -90,7 +90,7 @@ func DriftOfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names 
 	c := NewDriftCounts(s)
 	x, n, d := sum.Sample()
 	for i := range n {
-		c.AddRow(x[i*d : (i+1)*d])
+		c.addRow(x[i*d : (i+1)*d])
 	}
 	k := newComparison(s, c, names, copied(t))
 	k.sum, k.cluster = t, max(1, cluster)

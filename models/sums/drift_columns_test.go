@@ -68,7 +68,7 @@ func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 		ref := summed(drawn(r, 3000, nil)).Statistics()
 		part := drawn(r, 1+r.IntN(4000), nil)
 		for i, report := range []*DriftReport{DriftOfCounts(ref, counted(ref, part), 0, tableNames), DriftOfSum(ref, summed(part), 0, tableNames)} {
-			if report.Largest() > 0 {
+			if report.largest() > 0 {
 				alarms[i]++
 				t.Logf("%+v", report)
 			}
@@ -168,7 +168,7 @@ func TestCopiesAreNoDrift(t *testing.T) {
 		return s
 	}
 	for _, n := range []int{200, 3000, 50_000} {
-		if report := DriftOfSum(few(30_000).Statistics(), few(n), 0, DriftNames{}); report.Largest() > 0 {
+		if report := DriftOfSum(few(30_000).Statistics(), few(n), 0, DriftNames{}); report.largest() > 0 {
 			t.Errorf("%d rows: %+v", n, report)
 		}
 	}
@@ -314,7 +314,7 @@ func BenchmarkAddRow(b *testing.B) {
 			b.SetBytes(int64(4 * d))
 			i := 0
 			for b.Loop() {
-				c.AddRow(block.Row(i % 1000))
+				c.addRow(block.Row(i % 1000))
 				i++
 			}
 		})
@@ -362,7 +362,7 @@ func TestAColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
 			least   float64
 		}{{1, 1, 0}, {1, 100, 0.5}, {100, 1, 0.4}} {
 			report := DriftOfSum(rowsIn(seed, c.was).Statistics(), rowsIn(seed+100, c.is), 0, DriftNames{})
-			if got := report.Largest(); got < c.least || c.least == 0 && got > 0 {
+			if got := report.largest(); got < c.least || c.least == 0 && got > 0 {
 				t.Errorf("seed %d, units %g and %g: drift of at least %.3g, want %g: %+v", seed, c.was, c.is, got, c.least, report.Columns)
 			}
 		}

@@ -84,7 +84,7 @@ func (c *DriftCounts) Add(b *rows.Block, skip uint64) {
 			continue
 		}
 		if row := b.Row(i); skip == 0 || digest(row)&skip == 0 {
-			c.AddRow(row)
+			c.addRow(row)
 		}
 	}
 }
@@ -116,8 +116,8 @@ func digest(row []float32) uint64 {
 	return a ^ a>>31
 }
 
-// AddRow counts one row, in which NaN is a missing value.
-func (c *DriftCounts) AddRow(row []float32) {
+// addRow counts one row, in which NaN is a missing value.
+func (c *DriftCounts) addRow(row []float32) {
 	c.rows++
 	for j := range c.columns {
 		p, x := &c.columns[j], row[j]

@@ -64,20 +64,20 @@ func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	}
 	trace, frobenius, squared = trace/norm, frobenius/(norm*norm), squared/norm
 	frobenius = (frobenius - trace*trace/63) * 63 / 64
-	got := distanceOf(FeatureSumOf(a), FeatureSumOf(b), 3)
+	got := distanceOf(featureSumOf(a), featureSumOf(b), 3)
 	for name, c := range map[string][2]float64{"squared": {got.squared, squared}, "trace": {got.trace, trace}, "frobenius": {got.frobenius, frobenius}} {
 		if math.Abs(c[0]-c[1]) > 1e-9*(1+math.Abs(c[1])) {
 			t.Errorf("%s: %g, want %g", name, c[0], c[1])
 		}
 	}
-	if one := distanceOf(FeatureSumOf(a), FeatureSumOf(b), 1); one != got {
+	if one := distanceOf(featureSumOf(a), featureSumOf(b), 1); one != got {
 		t.Errorf("with one thread %+v, with three %+v", one, got)
 	}
 	all := ridge.NewSum(a.Shape())
 	all.Merge(a)
 	all.Merge(b)
 	some := FeatureSum{a.Weight(), a.Columns(), nil}
-	if part := distanceOf(some, FeatureSumOf(all).Without(some), 2); part != got {
+	if part := distanceOf(some, featureSumOf(all).Without(some), 2); part != got {
 		t.Errorf("of a part and the others %+v, of two sums %+v", part, got)
 	}
 }

@@ -32,8 +32,8 @@ type FeatureSum struct {
 	Products *ridge.Sum // only its tiles are used; nil if the products of the other rows include them
 }
 
-// FeatureSumOf returns the features of the rows of a sum.
-func FeatureSumOf(s *ridge.Sum) FeatureSum { return FeatureSum{s.Weight(), s.Columns(), s} }
+// featureSumOf returns the features of the rows of a sum.
+func featureSumOf(s *ridge.Sum) FeatureSum { return FeatureSum{s.Weight(), s.Columns(), s} }
 
 // Without returns the features of the rows that are not in a part, with the products of all rows.
 func (s FeatureSum) Without(part FeatureSum) FeatureSum {

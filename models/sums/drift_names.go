@@ -57,5 +57,5 @@ func SchemaChangesOf(in models.Input, d *dataset.Dataset) *SchemaChanges {
 	unlabelled := func(names []string) []string { // the label is not needed for predictions
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == in.Label })
 	}
-	return ColumnChanges(unlabelled(was.Table().Columns), unlabelled(d.Fields))
+	return columnChanges(unlabelled(was.Table().Columns), unlabelled(d.Fields))
 }

@@ -13,8 +13,8 @@ type SchemaChanges struct {
 	Reordered bool     `json:"reordered,omitempty"`
 }
 
-// ColumnChanges compares the names of columns; nil means that they are the same, in the same order.
-func ColumnChanges(was, is []string) *SchemaChanges {
+// columnChanges compares the names of columns; nil means that they are the same, in the same order.
+func columnChanges(was, is []string) *SchemaChanges {
 	s := new(SchemaChanges)
 	both := func(of, other []string, only *[]string) (shared []string) {
 		for _, name := range of {

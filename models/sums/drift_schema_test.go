@@ -13,7 +13,7 @@ func TestSchemasAreComparedByName(t *testing.T) {
 		{[]string{"a", "b", "c"}, []string{"c", "z"}, "new columns z; columns that are gone: a, b"},
 		{nil, []string{"1", "2", "3", "4", "5", "6"}, "new columns 1, 2, 3, 4, 5, …"},
 	} {
-		s := ColumnChanges(c.was, c.is)
+		s := columnChanges(c.was, c.is)
 		text := ""
 		if s != nil {
 			text = s.String()

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Certificate is the result of a Verifier for weights and a state, computed from scratch
+// certificate is the result of a Verifier for weights and a state, computed from scratch
 // in float64.
 type Certificate struct {
 	Rows   int64   `json:"rows"`
@@ -45,10 +45,10 @@ type Verifier struct {
 	rows    int64
 }
 
-// Verify begins to verify weights, as read from a model, against a state, which some round must
+// verify begins to verify weights, as read from a model, against a state, which some round must
 // have left: before the first there is nothing to verify. Nil weights mean the state's. The
 // objective is computed from the weights as they are, whatever the state says.
-func (l *Learner) Verify(state []byte, m *linear.Model) (*Verifier, error) {
+func (l *Learner) verify(state []byte, m *linear.Model) (*Verifier, error) {
 	s, err := decodeState(l, state)
 	if err != nil {
 		return nil, err
@@ -79,9 +79,9 @@ func (l *Learner) Verify(state []byte, m *linear.Model) (*Verifier, error) {
 		weights: make([]float64, l.problems()*(l.Dim+1))}, nil
 }
 
-// Partition begins a partition, with its worker's carried state. The error is about
+// partition begins a partition, with its worker's carried state. The error is about
 // damaged bytes, or about missing rows of the previous partition.
-func (v *Verifier) Partition(own []byte) error {
+func (v *Verifier) partition(own []byte) error {
 	if err := v.ended(); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (v *Verifier) UnmarshalBinary(data []byte) error {
 }
 
 // Certificate returns the result after all partitions.
-func (v *Verifier) Certificate() (Certificate, error) {
+func (v *Verifier) certificate() (Certificate, error) {
 	r := v.round
 	if err := v.ended(); err != nil {
 		return Certificate{}, err

@@ -15,7 +15,7 @@ func TestPartsVerifiedInOtherProcessesGiveTheSameCertificate(t *testing.T) {
 		for range 5 {
 			r.round(t)
 		}
-		all, err := r.learner.Verify(r.state, nil)
+		all, err := r.learner.verify(r.state, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +24,7 @@ func TestPartsVerifiedInOtherProcessesGiveTheSameCertificate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			u, err := r.learner.Verify(r.state, nil)
+			u, err := r.learner.verify(r.state, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +35,7 @@ func TestPartsVerifiedInOtherProcessesGiveTheSameCertificate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c, err := all.Certificate()
+		c, err := all.certificate()
 		if err != nil || c != r.certify(t) {
 			t.Errorf("%s: %+v (%v), want %+v", name, c, err, r.certify(t))
 		}
@@ -85,14 +85,14 @@ func TestVerifyRefusesForeignParts(t *testing.T) {
 	old, _ := r.part(t, nil, 0).MarshalBinary()
 	r.round(t)
 	verify := func() *Verifier {
-		v, err := r.learner.Verify(r.state, nil)
+		v, err := r.learner.verify(r.state, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
 	open := verify()
-	if err := open.Partition(r.carried[0]); err != nil {
+	if err := open.partition(r.carried[0]); err != nil {
 		t.Fatal(err)
 	}
 	_, unfinished := open.MarshalBinary()
@@ -100,9 +100,9 @@ func TestVerifyRefusesForeignParts(t *testing.T) {
 	if err := half.Merge(r.part(t, nil, 0)); err != nil {
 		t.Fatal(err)
 	}
-	_, missing := half.Certificate()
+	_, missing := half.certificate()
 	swapped := verify()
-	swapped.Partition(r.carried[1])
+	swapped.partition(r.carried[1])
 	first, _ := r.learner.Start(r.model(t))
 	for want, err := range map[string]error{
 		"another state":           verify().UnmarshalBinary(old),
@@ -122,6 +122,6 @@ func TestVerifyRefusesForeignParts(t *testing.T) {
 }
 
 func verifyError(r *run, state []byte, m *models.Linear) error {
-	_, err := r.learner.Verify(state, m)
+	_, err := r.learner.verify(state, m)
 	return err
 }

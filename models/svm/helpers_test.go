@@ -174,11 +174,11 @@ func (r *run) until(t testing.TB, tol float64, most int) float64 {
 // part verifies one partition.
 func (r *run) part(t testing.TB, m *models.Linear, p int) *Verifier {
 	t.Helper()
-	v, err := r.learner.Verify(r.state, m)
+	v, err := r.learner.verify(r.state, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Partition(r.carried[p]); err != nil {
+	if err := v.partition(r.carried[p]); err != nil {
 		t.Fatal(err)
 	}
 	for _, b := range r.parts[p] {
@@ -192,7 +192,7 @@ func (r *run) part(t testing.TB, m *models.Linear, p int) *Verifier {
 // certifyOf verifies weights, or those of the state, part by part.
 func (r *run) certifyOf(t testing.TB, m *models.Linear) Certificate {
 	t.Helper()
-	v, err := r.learner.Verify(r.state, m)
+	v, err := r.learner.verify(r.state, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func (r *run) certifyOf(t testing.TB, m *models.Linear) Certificate {
 			t.Fatal(err)
 		}
 	}
-	c, err := v.Certificate()
+	c, err := v.certificate()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -244,11 +244,11 @@ func FuzzBytes(f *testing.F) {
 			w.End()
 		}
 		good.Update(feed([][]byte{data}))
-		v, err := r.learner.Verify(r.state, nil)
+		v, err := r.learner.verify(r.state, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		v.UnmarshalBinary(data)
-		v.Partition(data)
+		v.partition(data)
 	})
 }

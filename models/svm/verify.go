@@ -51,7 +51,7 @@ type verifyRound struct {
 	model   *models.Linear
 }
 
-func (r *verifyRound) begin() (*Verifier, error) { return r.learner.Verify(r.state, r.model) }
+func (r *verifyRound) begin() (*Verifier, error) { return r.learner.verify(r.state, r.model) }
 func (r *verifyRound) Reads() bool               { return true }
 func (r *verifyRound) Done() bool                { return true }
 
@@ -60,7 +60,7 @@ func (r *verifyRound) Worker(_ int, carried []byte) (iterative.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verifyWorker{v}, v.Partition(carried)
+	return verifyWorker{v}, v.partition(carried)
 }
 
 type verifyWorker struct{ *Verifier }
@@ -88,7 +88,7 @@ func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report 
 	if err != nil {
 		return nil, report, err
 	}
-	c, err := all.Certificate()
+	c, err := all.certificate()
 	if err != nil {
 		return nil, report, err
 	}

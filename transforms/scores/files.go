@@ -139,8 +139,8 @@ const (
 	badRows   = ".rows.json"
 )
 
-// Suffix returns what is added to the path of a file to name the file of its predictions.
-func (f *Files) Suffix() (string, error) {
+// suffix returns what is added to the path of a file to name the file of its predictions.
+func (f *Files) suffix() (string, error) {
 	formats, err := export.Files(f.Format, nil)
 	if err != nil {
 		return "", err
@@ -151,7 +151,7 @@ func (f *Files) Suffix() (string, error) {
 // Done returns the paths of the files that have predictions or are bad, by what earlier runs have
 // left, with the time of that.
 func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
-	suffix, err := f.Suffix()
+	suffix, err := f.suffix()
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err erro
 	if file.Message != nil {
 		return r, nil
 	}
-	suffix, err := f.Suffix()
+	suffix, err := f.suffix()
 	if err != nil {
 		return r, err
 	}

@@ -129,7 +129,7 @@ func (f *Files) replace(ctx context.Context, file Arrival, r FileResult) error {
 		}
 	}
 	if r.Bad != "" && !messages.Is(f.Out) {
-		suffix, err := f.Suffix()
+		suffix, err := f.suffix()
 		if err != nil {
 			return err
 		}
