@@ -54,12 +54,14 @@ func TestTheDAGCallsTheProgram(t *testing.T) {
 		t.Errorf("the day is %s", day)
 	}
 	text := read(t, name)
-	for _, old := range []string{"airflow.models", "airflow.utils", "airflow.operators", "schedule_interval", "days_ago", "execution_date"} {
+	for _, old := range []string{"airflow.models", "airflow.utils", "airflow.operators", "schedule_interval", "days_ago",
+		"execution_date"} {
 		if strings.Contains(text, old) {
 			t.Errorf("%s is deprecated", old)
 		}
 	}
-	if string(values["NO_NEW_DATA"]) != strconv.Itoa(exit.CodeNothing) || !strings.Contains(text, "skip_on_exit_code=NO_NEW_DATA") {
+	if string(values["NO_NEW_DATA"]) != strconv.Itoa(exit.CodeNothing) ||
+		!strings.Contains(text, "skip_on_exit_code=NO_NEW_DATA") {
 		t.Errorf("no new data is %s", values["NO_NEW_DATA"])
 	}
 }

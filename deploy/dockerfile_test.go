@@ -67,7 +67,8 @@ func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
 	version := strings.Join(strings.Split(module(t).Go.Version, ".")[:2], ".")
 	images := values(args)
 	if images["GO_VERSION"] != version || images["GO_IMAGE"] != "golang:${GO_VERSION}-bookworm" {
-		t.Errorf("Dockerfile: GO_VERSION is %s, go.mod has %s; built in %s", images["GO_VERSION"], version, images["GO_IMAGE"])
+		t.Errorf("Dockerfile: GO_VERSION is %s, go.mod has %s; built in %s", images["GO_VERSION"], version,
+			images["GO_IMAGE"])
 	}
 	build := byName["build"]
 	if build.BaseName != "${GO_IMAGE}" {

@@ -135,7 +135,8 @@ func checkPod(t *testing.T, where string, pod corev1.PodSpec) {
 		if c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
 			t.Errorf("%s: %s has no limits", where, c.Name)
 		}
-		if c.SecurityContext == nil || c.SecurityContext.AllowPrivilegeEscalation == nil || *c.SecurityContext.AllowPrivilegeEscalation {
+		if c.SecurityContext == nil || c.SecurityContext.AllowPrivilegeEscalation == nil ||
+			*c.SecurityContext.AllowPrivilegeEscalation {
 			t.Errorf("%s: %s may gain rights", where, c.Name)
 		}
 		for _, m := range c.VolumeMounts {
@@ -154,7 +155,8 @@ var finalCodes, finalOutcomes = []int32{2, 3, 4, 6}, []int32{2, 3, 4, 6, 8, 9, 1
 
 func checkFailurePolicy(t *testing.T, where string, p *batchv1.PodFailurePolicy, codes []int32) {
 	t.Helper()
-	if p == nil || p.Rules[0].Action != batchv1.PodFailurePolicyActionFailJob || !slices.Equal(p.Rules[0].OnExitCodes.Values, codes) {
+	if p == nil || p.Rules[0].Action != batchv1.PodFailurePolicyActionFailJob ||
+		!slices.Equal(p.Rules[0].OnExitCodes.Values, codes) {
 		t.Errorf("%s: tries again what will fail again", where)
 	}
 }
@@ -176,11 +178,13 @@ func TestTheCronJobRetrains(t *testing.T) {
 	find[corev1.ServiceAccount](t, objects, job.Template.Spec.ServiceAccountName)
 	checkFailurePolicy(t, c.Name, job.PodFailurePolicy, finalOutcomes)
 	container := job.Template.Spec.Containers[0]
-	if job.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName == nil || *job.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName != container.Name {
+	if job.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName == nil ||
+		*job.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName != container.Name {
 		t.Error("the exit codes are those of another container")
 	}
 	cmd := parsed(t, "k8s/cronjob.yaml", slices.Clone(container.Args))
-	if cmd.Name() != "retrain" || cmd.Flags().Lookup("config").Value.String() != container.VolumeMounts[0].MountPath+"/retrain.yaml" || cmd.Flags().Lookup("day").Value.String() != "yesterday" {
+	if cmd.Name() != "retrain" || cmd.Flags().Lookup("config").Value.String() != container.VolumeMounts[0].MountPath+
+		"/retrain.yaml" || cmd.Flags().Lookup("day").Value.String() != "yesterday" {
 		t.Errorf("%v", container.Args)
 	}
 	// All tries are on one day, so that yesterday is the same for all.
@@ -191,7 +195,8 @@ func TestTheCronJobRetrains(t *testing.T) {
 	if d := c.Spec.StartingDeadlineSeconds; d != nil {
 		begun = *d
 	}
-	if end := int64(hour*3600+minute*60) + begun + *job.ActiveDeadlineSeconds; err != nil || end > 24*3600 || c.Spec.TimeZone == nil || *c.Spec.TimeZone != "Etc/UTC" {
+	if end := int64(hour*3600+minute*60) + begun + *job.ActiveDeadlineSeconds; err != nil || end > 24*3600 ||
+		c.Spec.TimeZone == nil || *c.Spec.TimeZone != "Etc/UTC" {
 		t.Errorf("%s: tries end %d seconds after midnight in %v", c.Spec.Schedule, end-24*3600, c.Spec.TimeZone)
 	}
 	if c.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent {
@@ -208,11 +213,14 @@ func TestTheStreamFollowsTheChampion(t *testing.T) {
 	find[corev1.ServiceAccount](t, night, pod.ServiceAccountName)
 	cmd := parsed(t, "k8s/stream.yaml", slices.Clone(pod.Containers[0].Args))
 	value := func(flag string) string { return cmd.Flags().Lookup(flag).Value.String() }
-	retrain := parsedConfig(t, "k8s/cronjob.yaml", "retrain", find[corev1.ConfigMap](t, night, "bochner-retrain").Data["retrain.yaml"])
-	if cmd.Name() != "predict" || value("stream") != "true" || value("model") != fmt.Sprint(retrain["models"], "@champion") {
+	retrain := parsedConfig(t, "k8s/cronjob.yaml", "retrain",
+		find[corev1.ConfigMap](t, night, "bochner-retrain").Data["retrain.yaml"])
+	if cmd.Name() != "predict" || value("stream") != "true" ||
+		value("model") != fmt.Sprint(retrain["models"], "@champion") {
 		t.Errorf("%v; models are in %v", pod.Containers[0].Args, retrain["models"])
 	}
-	if *d.Spec.Replicas != 1 || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType || d.Spec.Selector.MatchLabels["app"] != d.Spec.Template.Labels["app"] {
+	if *d.Spec.Replicas != 1 || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType ||
+		d.Spec.Selector.MatchLabels["app"] != d.Spec.Template.Labels["app"] {
 		t.Errorf("%+v", d.Spec)
 	}
 	image := find[batchv1.CronJob](t, night, "bochner-retrain").Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image
@@ -228,13 +236,15 @@ func TestAlertsOfKubernetes(t *testing.T) {
 	text := ""
 	for _, g := range rule.Spec.Groups {
 		for _, r := range g.Rules {
-			if !strings.Contains(r.Expr, cron.Name) || !strings.Contains(r.Expr, cron.Namespace) || r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
+			if !strings.Contains(r.Expr, cron.Name) || !strings.Contains(r.Expr, cron.Namespace) ||
+				r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
 				t.Errorf("%+v", r)
 			}
 			text += r.Expr + r.Annotations["description"]
 		}
 	}
-	for _, want := range []string{"kube_job_failed", "BackoffLimitExceeded", "DeadlineExceeded", "kube_cronjob_status_last_successful_time"} {
+	for _, want := range []string{"kube_job_failed", "BackoffLimitExceeded", "DeadlineExceeded",
+		"kube_cronjob_status_last_successful_time"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nobody is told of %s", want)
 		}
@@ -297,14 +307,16 @@ func TestFlinkManifests(t *testing.T) {
 	if image := deployment.Containers[0].Image; image != "apache/beam_flink"+version+"_job_server:"+runner {
 		t.Errorf("job server %s, tested %s for Flink %s", image, runner, version)
 	}
-	if session.Spec.FlinkVersion != "v"+strings.ReplaceAll(version, ".", "_") || session.Spec.Image != "flink:"+flinkVersion+"-java17" {
+	if session.Spec.FlinkVersion != "v"+strings.ReplaceAll(version, ".", "_") ||
+		session.Spec.Image != "flink:"+flinkVersion+"-java17" {
 		t.Errorf("%s in image %s, tested %s", session.Spec.FlinkVersion, session.Spec.Image, flinkVersion)
 	}
 	readme, err := os.ReadFile("flink/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("Flink %s, Beam's runner %s, Go SDK %s", flinkVersion, runner, beam(t)); !strings.Contains(string(readme), want) {
+	if want := fmt.Sprintf("Flink %s, Beam's runner %s, Go SDK %s", flinkVersion, runner,
+		beam(t)); !strings.Contains(string(readme), want) {
 		t.Errorf("flink/README.md does not say what is tested: %s", want)
 	}
 	// The driver finds the server, the server Flink, and Flink the pool.
@@ -312,18 +324,22 @@ func TestFlinkManifests(t *testing.T) {
 	checkPod(t, "flink/train.yaml", pod)
 	checkFailurePolicy(t, "flink/train.yaml", job.Spec.PodFailurePolicy, finalCodes)
 	flags := parsed(t, "flink/train.yaml", slices.Clone(pod.Containers[0].Args)).Flags()
-	if got := flags.Lookup("endpoint").Value.String(); got != fmt.Sprintf("%s:%d", service.Name, service.Spec.Ports[0].Port) {
+	if got := flags.Lookup("endpoint").Value.String(); got != fmt.Sprintf("%s:%d", service.Name,
+		service.Spec.Ports[0].Port) {
 		t.Errorf("the driver asks %s", got)
 	}
 	if !slices.Contains(deployment.Containers[0].Args, "--flink-master="+session.Metadata.Name+"-rest:8081") {
 		t.Errorf("the server asks %v", deployment.Containers[0].Args)
 	}
 	workers := session.Spec.TaskManager.PodTemplate.Spec.Containers[1]
-	if got := flags.Lookup("environment_config").Value.String(); got != fmt.Sprintf("localhost:%d", workers.Ports[0].ContainerPort) || !slices.Equal(workers.Args, []string{"--worker_pool"}) {
+	if got := flags.Lookup("environment_config").Value.String(); got != fmt.Sprintf("localhost:%d",
+		workers.Ports[0].ContainerPort) || !slices.Equal(workers.Args, []string{"--worker_pool"}) {
 		t.Errorf("Flink asks %s, the pool is %v", got, workers)
 	}
 	slots := session.Spec.TaskManager.Replicas * 4
-	if session.Spec.FlinkConfiguration["taskmanager.numberOfTaskSlots"] != "4" || flags.Lookup("lanes").Value.String() != fmt.Sprint(slots) || flags.Lookup("parallelism").Value.String() != fmt.Sprint(slots) {
+	if session.Spec.FlinkConfiguration["taskmanager.numberOfTaskSlots"] != "4" ||
+		flags.Lookup("lanes").Value.String() != fmt.Sprint(slots) ||
+		flags.Lookup("parallelism").Value.String() != fmt.Sprint(slots) {
 		t.Errorf("%d slots: %v", slots, pod.Containers[0].Args)
 	}
 	// What the driver and the workers see under one name is one volume.
@@ -337,7 +353,8 @@ func TestFlinkManifests(t *testing.T) {
 		return out
 	}
 	flink := claims(session.Spec.PodTemplate.Spec)
-	if claims(pod)["data"] != flink["data"] || claims(deployment)["artifacts"] != flink["artifacts"] || flink["data"] == "" || flink["artifacts"] == "" {
+	if claims(pod)["data"] != flink["data"] || claims(deployment)["artifacts"] != flink["artifacts"] ||
+		flink["data"] == "" || flink["artifacts"] == "" {
 		t.Errorf("volumes: driver %v, server %v, Flink %v", claims(pod), claims(deployment), flink)
 	}
 	if workers.VolumeMounts[0].MountPath != pod.Containers[0].VolumeMounts[0].MountPath {
@@ -363,5 +380,6 @@ func tested(t *testing.T) (flink, runner string) {
 		}
 		return string(m[1])
 	}
-	return found("../local/flink/sums.txt", `flink-runtime-([\d.]+)\.jar`), found("../local/flink/sums.txt", `beam-runners-flink-[\d.]+-([\d.]+)\.jar`)
+	return found("../local/flink/sums.txt", `flink-runtime-([\d.]+)\.jar`), found("../local/flink/sums.txt",
+		`beam-runners-flink-[\d.]+-([\d.]+)\.jar`)
 }

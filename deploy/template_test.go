@@ -41,8 +41,10 @@ func metadata(t *testing.T) []parameter {
 // Every parameter is a flag of a job that the parameter job may name.
 func TestParametersOfTheTemplateAreFlags(t *testing.T) {
 	examples := map[string]string{
-		"job": "train", "data": "gs://b/train-*.csv", "label": "y", "label_files": "gs://b/l", "format": "csv", "model": "gs://b/m", "out": "gs://b/o", "work": "gs://b/w",
-		"kernel": "gaussian", "features": "4096", "width": "median", "lambda": "1e-6,1e-5", "scale": "standard", "task": "regression", "seed": "7",
+		"job": "train", "data": "gs://b/train-*.csv", "label": "y", "label_files": "gs://b/l", "format": "csv",
+		"model": "gs://b/m", "out": "gs://b/o", "work": "gs://b/w",
+		"kernel": "gaussian", "features": "4096", "width": "median", "lambda": "1e-6,1e-5", "scale": "standard",
+		"task": "regression", "seed": "7",
 		"gate": "accuracy>=0.95", "max_bad_fraction": "0.01",
 	}
 	seen := map[string]bool{}
@@ -103,7 +105,8 @@ func TestScriptsOfTheTemplate(t *testing.T) {
 	}
 	build := read(t, "dataflow/build.sh")
 	byName, _ := stages(t)
-	for _, want := range []string{"--target template", "-f deploy/Dockerfile", "--metadata-file deploy/dataflow/metadata.json", "--sdk-language GO", "--platform linux/amd64"} {
+	for _, want := range []string{"--target template", "-f deploy/Dockerfile",
+		"--metadata-file deploy/dataflow/metadata.json", "--sdk-language GO", "--platform linux/amd64"} {
 		if !strings.Contains(build, want) {
 			t.Errorf("build.sh has no %s", want)
 		}

@@ -38,7 +38,8 @@ func terraform(t *testing.T) (blocks map[string]*hclsyntax.Block, source map[str
 				t.Errorf("%s twice", key)
 			}
 			blocks[key] = b
-			source[key] = string(b.Range().SliceBytes(f.Bytes)) + string(f.Bytes[b.OpenBraceRange.Start.Byte:b.CloseBraceRange.End.Byte])
+			source[key] = string(b.Range().SliceBytes(f.Bytes)) +
+				string(f.Bytes[b.OpenBraceRange.Start.Byte:b.CloseBraceRange.End.Byte])
 		}
 	}
 	return blocks, source
@@ -125,8 +126,10 @@ func roles(t *testing.T, b *hclsyntax.Block) (list []string) {
 func TestAccountsHaveLeastRights(t *testing.T) {
 	blocks, source := terraform(t)
 	allowed := []string{
-		"roles/artifactregistry.reader", "roles/compute.networkUser", "roles/dataflow.developer", "roles/dataflow.worker", "roles/iam.serviceAccountUser", "roles/logging.logWriter", "roles/run.jobsExecutorWithOverrides",
-		"roles/run.viewer", "roles/secretmanager.secretAccessor", "roles/storage.legacyBucketReader", "roles/storage.objectUser",
+		"roles/artifactregistry.reader", "roles/compute.networkUser", "roles/dataflow.developer", "roles/dataflow.worker",
+		"roles/iam.serviceAccountUser", "roles/logging.logWriter", "roles/run.jobsExecutorWithOverrides",
+		"roles/run.viewer", "roles/secretmanager.secretAccessor", "roles/storage.legacyBucketReader",
+		"roles/storage.objectUser",
 		"roles/storage.objectViewer", "roles/workflows.invoker",
 	}
 	n := 0
@@ -182,7 +185,8 @@ func TestWorkersHavePrivateAddresses(t *testing.T) {
 			t.Errorf("the subnetwork has no %s", want)
 		}
 	}
-	for _, api := range []string{"artifactregistry", "cloudscheduler", "compute", "dataflow", "monitoring", "run", "secretmanager", "storage", "workflows", "workflowexecutions"} {
+	for _, api := range []string{"artifactregistry", "cloudscheduler", "compute", "dataflow", "monitoring", "run",
+		"secretmanager", "storage", "workflows", "workflowexecutions"} {
 		if !strings.Contains(source["resource.google_project_service.api"], `"`+api+`.googleapis.com"`) {
 			t.Errorf("the API %s is not switched on", api)
 		}
@@ -265,7 +269,8 @@ func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
 	for _, place := range places {
 		dir, base := storage.Split(place)
 		work := storage.Join(dir, ".bochner-"+base)
-		for _, name := range []string{storage.ClaimName(place), storage.Join(work, "lock"), storage.Join(work, "state", "sums-0.bin")} {
+		for _, name := range []string{storage.ClaimName(place), storage.Join(work, "lock"),
+			storage.Join(work, "state", "sums-0.bin")} {
 			if days := kept(strings.TrimPrefix(name, bucket)); days != 1 {
 				t.Errorf("old versions of %s stay for %d days", name, days)
 			}
@@ -273,7 +278,8 @@ func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
 	}
 	for name, want := range map[string]int64{
 		"models/.retrain-lock": 1, "models/" + models.AliasFile: 90, "models/2026-11-20-46b84f71/weights.safetensors": 90,
-		"models/history/00000001.json": 90, "data/dt=2026-11-20/part-0.csv": 90, "predictions/dt=2026-11-20/a.csv.predictions.csv": 90,
+		"models/history/00000001.json": 90, "data/dt=2026-11-20/part-0.csv": 90,
+		"predictions/dt=2026-11-20/a.csv.predictions.csv": 90,
 	} {
 		if days := kept(name); days != want {
 			t.Errorf("old versions of %s stay for %d days, want %d", name, days, want)
@@ -284,20 +290,25 @@ func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
 func TestBucketsKeepModelsAndForgetTemporaryFiles(t *testing.T) {
 	_, source := terraform(t)
 	kept, temp := source["resource.google_storage_bucket.bochner"], source["resource.google_storage_bucket.temp"]
-	for _, want := range []string{"versioning", "days_since_noncurrent_time", "uniform_bucket_level_access = true", "public_access_prevention"} {
+	for _, want := range []string{"versioning", "days_since_noncurrent_time", "uniform_bucket_level_access = true",
+		"public_access_prevention"} {
 		if !strings.Contains(kept, want) {
 			t.Errorf("the bucket of models has no %s", want)
 		}
 	}
-	for _, want := range []string{"age = 7", "retention_duration_seconds = 0", "uniform_bucket_level_access = true", "public_access_prevention"} {
+	for _, want := range []string{"age = 7", "retention_duration_seconds = 0", "uniform_bucket_level_access = true",
+		"public_access_prevention"} {
 		if !strings.Contains(temp, want) {
 			t.Errorf("the bucket of temporary files has no %s", want)
 		}
 	}
 	for key, parts := range map[string][]string{
-		"resource.google_cloud_run_v2_job.retrain":               {`"retrain", "--config=/etc/bochner/retrain.yaml"`, "google_service_account.launcher.email"},
-		"resource.google_workflows_workflow.retrain":             {"workflows/retrain.yaml", "google_service_account.workflow"},
-		"resource.google_cloud_scheduler_job.retrain":            {"google_workflows_workflow.retrain.id", "google_service_account.scheduler"},
+		"resource.google_cloud_run_v2_job.retrain": {`"retrain", "--config=/etc/bochner/retrain.yaml"`,
+			"google_service_account.launcher.email"},
+		"resource.google_workflows_workflow.retrain": {"workflows/retrain.yaml",
+			"google_service_account.workflow"},
+		"resource.google_cloud_scheduler_job.retrain": {"google_workflows_workflow.retrain.id",
+			"google_service_account.scheduler"},
 		"resource.google_monitoring_alert_policy.retrain_failed": {"finished_execution_count", `\"FAILED\"`},
 		"resource.google_monitoring_alert_policy.job_runs_long":  {"job/elapsed_time", `bochner-`},
 		"resource.google_secret_manager_secret_version.config":   {"../retrain.yaml"},

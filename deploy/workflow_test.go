@@ -52,7 +52,8 @@ func TestTheWorkflowRetrainsForADay(t *testing.T) {
 		t.Fatal(names)
 	}
 	run := steps["retrain"]
-	if run.Try == nil || run.Try.Call != "googleapis.run.v1.namespaces.jobs.run" || run.Except == nil || len(run.Except.Steps) != 2 || run.Except.Steps[1]["tell"].Raise == "" {
+	if run.Try == nil || run.Try.Call != "googleapis.run.v1.namespaces.jobs.run" || run.Except == nil ||
+		len(run.Except.Steps) != 2 || run.Except.Steps[1]["tell"].Raise == "" {
 		t.Fatalf("%+v", run)
 	}
 	body := run.Try.Args["body"].(map[string]any)["overrides"].(map[string]any)["containerOverrides"].([]any)[0].(map[string]any)
@@ -61,17 +62,20 @@ func TestTheWorkflowRetrainsForADay(t *testing.T) {
 		args = append(args, strings.ReplaceAll(a.(string), `${"--day=" + day}`, "--day=2026-11-20"))
 	}
 	cmd := parsed(t, "workflows/retrain.yaml", args)
-	if cmd.Name() != "retrain" || cmd.Flags().Lookup("day").Value.String() != "2026-11-20" || strings.Count(text, "sys.now()") != 1 {
+	if cmd.Name() != "retrain" || cmd.Flags().Lookup("day").Value.String() != "2026-11-20" ||
+		strings.Count(text, "sys.now()") != 1 {
 		t.Errorf("%s for day %s", cmd.Name(), cmd.Flags().Lookup("day").Value)
 	}
 	// What it takes from its environment is given.
 	_, source := terraform(t)
 	for _, m := range regexp.MustCompile(`sys\.get_env\("([A-Z_]+)"\)`).FindAllStringSubmatch(text, -1) {
-		if !strings.HasPrefix(m[1], "GOOGLE_CLOUD_") && !strings.Contains(source["resource.google_workflows_workflow.retrain"], m[1]+" ") {
+		if !strings.HasPrefix(m[1], "GOOGLE_CLOUD_") &&
+			!strings.Contains(source["resource.google_workflows_workflow.retrain"], m[1]+" ") {
 			t.Errorf("%s is not set", m[1])
 		}
 	}
-	if !strings.Contains(source["resource.google_cloud_run_v2_job.retrain"], `mount_path = "`+path.Dir(cmd.Flags().Lookup("config").Value.String())+`"`) {
+	if !strings.Contains(source["resource.google_cloud_run_v2_job.retrain"],
+		`mount_path = "`+path.Dir(cmd.Flags().Lookup("config").Value.String())+`"`) {
 		t.Error("the flags are elsewhere")
 	}
 }
@@ -96,7 +100,8 @@ func TestContinuousIntegration(t *testing.T) {
 		if err != nil || len(found) > 0 {
 			t.Errorf("%s: %v %v", e.Name(), err, found)
 		}
-		if w.Permissions == nil || w.Permissions.Scopes["contents"] == nil || len(w.Permissions.Scopes) != 1 || w.Permissions.Scopes["contents"].Value.Value != "read" {
+		if w.Permissions == nil || w.Permissions.Scopes["contents"] == nil || len(w.Permissions.Scopes) != 1 ||
+			w.Permissions.Scopes["contents"].Value.Value != "read" {
 			t.Errorf("%s may do more than read", e.Name())
 		}
 		for _, m := range regexp.MustCompile(`uses: (\S+)`).FindAllStringSubmatch(text, -1) {

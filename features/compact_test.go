@@ -12,7 +12,8 @@ import (
 // A chain has the short form of rows between its steps where all of them allow it and it pays.
 func TestChainsGatherWhereTheyCan(t *testing.T) {
 	category := func(levels int) preprocess.Columns {
-		return preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}}, {OneHot: &preprocess.OneHot{Values: levels, Weight: 1}}}}
+		return preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}},
+			{OneHot: &preprocess.OneHot{Values: levels, Weight: 1}}}}
 	}
 	gaussian := func(d int, draw fourier.Draw) features.Recipe {
 		return fourier.Gaussian{In: d, Out: 8, Width: 1, Draw: draw}
@@ -22,14 +23,17 @@ func TestChainsGatherWhereTheyCan(t *testing.T) {
 		steps []features.Recipe
 		want  int
 	}{
-		"categories":    {[]features.Recipe{category(30), gaussian(31, fourier.Iid)}, 2},
-		"orthogonal":    {[]features.Recipe{category(30), gaussian(31, fourier.Orthogonal)}, 2},
-		"standard":      {[]features.Recipe{category(30), preprocess.Standard{Mean: make([]float32, 31), Dev: ones}, gaussian(31, fourier.Iid)}, 2},
-		"two scalings":  {[]features.Recipe{category(30), preprocess.Divide{In: 31, By: 2}, preprocess.MinMax{Low: make([]float32, 31), High: ones}, gaussian(31, fourier.Iid)}, 2},
+		"categories": {[]features.Recipe{category(30), gaussian(31, fourier.Iid)}, 2},
+		"orthogonal": {[]features.Recipe{category(30), gaussian(31, fourier.Orthogonal)}, 2},
+		"standard": {[]features.Recipe{category(30), preprocess.Standard{Mean: make([]float32, 31), Dev: ones},
+			gaussian(31, fourier.Iid)}, 2},
+		"two scalings": {[]features.Recipe{category(30), preprocess.Divide{In: 31, By: 2},
+			preprocess.MinMax{Low: make([]float32, 31), High: ones}, gaussian(31, fourier.Iid)}, 2},
 		"few levels":    {[]features.Recipe{category(3), gaussian(4, fourier.Iid)}, 4},
 		"structured":    {[]features.Recipe{category(30), gaussian(31, fourier.Structured)}, 31},
 		"mixed columns": {[]features.Recipe{category(30), preprocess.Unit{In: 31}, gaussian(31, fourier.Iid)}, 31},
-		"shifted zeros": {[]features.Recipe{category(30), preprocess.Standard{Mean: ones, Dev: ones}, gaussian(31, fourier.Iid)}, 31},
+		"shifted zeros": {[]features.Recipe{category(30), preprocess.Standard{Mean: ones, Dev: ones},
+			gaussian(31, fourier.Iid)}, 31},
 		"no categories": {[]features.Recipe{preprocess.Divide{In: 31, By: 2}, gaussian(31, fourier.Iid)}, 31},
 	} {
 		m, err := (features.Chain{Steps: c.steps}).New()

@@ -35,23 +35,28 @@ var every = map[string]features.Recipe{
 	"scale.unit":       preprocess.Unit{In: 4},
 	"scale.clip":       preprocess.Clip{At: []float32{3, 0, 1. / 3, 1e-45}},
 	"scale.normalscores": preprocess.NormalScores{Columns: []preprocess.Knots{
-		{At: features.Floats{-1. / 3, 0.5, 3e38}, Scores: features.Floats{-2.1, 0, 0.7}}, {}, {At: features.Floats{1}, Scores: features.Floats{0}}, {}}},
+		{At: features.Floats{-1. / 3, 0.5, 3e38}, Scores: features.Floats{-2.1, 0, 0.7}}, {}, {At: features.Floats{1},
+			Scores: features.Floats{0}}, {}}},
 	"metric.diagonal": preprocess.DiagonalMetric{A: features.Floats{1. / 3, 0, 1e-45, 7}},
 	"metric.full":     fullMetric(),
-	"bins.levels":     preprocess.BinLevels{In: 4, Weight: 0.7, Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
+	"bins.levels": preprocess.BinLevels{In: 4, Weight: 0.7,
+		Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
 	"bins": preprocess.Bins{In: 4, Weight: 1. / 3, Hats: true, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{0.1, 1. / 3}}, {Index: 0, Cuts: features.Floats{-3e38, 1e-45, 2}}}},
 	"join": preprocess.Join{Parts: []features.Recipe{
-		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: features.Floats{1, 2, 3, 4}}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5}}},
+		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: features.Floats{1, 2, 3, 4}},
+			fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5}}},
 		preprocess.Bins{In: 4, Weight: 2, Columns: []preprocess.BinColumn{{Index: 1, Cuts: features.Floats{0.5}}}},
 	}},
-	"harmonic":        learned.Harmonics{In: 4, Terms: []learned.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
-	"learned":         frequencies(),
-	"image.crop":      preprocess.Crop{Shape: picture, Size: 1},
-	"image.gray":      preprocess.Gray{Shape: picture},
-	"image.whiten":    preprocess.Whiten{Shape: picture},
-	"image.hog":       preprocess.HoG{Shape: picture, Cell: 2, Orientations: 9},
-	"image.patchpca":  preprocess.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45}, Basis: []float32{1. / 3, -2, 0}},
+	"harmonic": learned.Harmonics{In: 4,
+		Terms: []learned.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
+	"learned":      frequencies(),
+	"image.crop":   preprocess.Crop{Shape: picture, Size: 1},
+	"image.gray":   preprocess.Gray{Shape: picture},
+	"image.whiten": preprocess.Whiten{Shape: picture},
+	"image.hog":    preprocess.HoG{Shape: picture, Cell: 2, Orientations: 9},
+	"image.patchpca": preprocess.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45},
+		Basis: []float32{1. / 3, -2, 0}},
 	"linear.identity": linear.Identity{In: 4, Bound: 0.1},
 	"maxout":          maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
 	"skeleton": skeleton.Compositional{Out: 8, Sampler: skeleton.Hybrid, Seed: 6,
@@ -69,7 +74,8 @@ var every = map[string]features.Recipe{
 
 // frequencies returns the recipe of a file of frequencies, and provides the file.
 func frequencies() learned.Recipe {
-	data, err := learned.Encode(&learned.Frequencies{Count: 2, In: 4, W: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}, Weight: []float64{0.25, 0.75}})
+	data, err := learned.Encode(&learned.Frequencies{Count: 2, In: 4, W: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3},
+		Weight: []float64{0.25, 0.75}})
 	if err != nil {
 		panic(err)
 	}
@@ -82,7 +88,8 @@ func frequencies() learned.Recipe {
 
 // fullMetric returns the recipe of a metric, and provides its file.
 func fullMetric() preprocess.FullMetric {
-	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 4, A: []float32{1, 1. / 3, 0, 0, -2, 3e30, 0, 0, 1e-45, 0, 1, 0, 0, 0, 0.5, 7}})
+	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 4,
+		A: []float32{1, 1. / 3, 0, 0, -2, 3e30, 0, 0, 1e-45, 0, 1, 0, 0, 0, 0.5, 7}})
 	if err != nil {
 		panic(err)
 	}
@@ -205,14 +212,17 @@ func TestSealedFormIsReadable(t *testing.T) {
 
 func TestOpenNamesKindAndField(t *testing.T) {
 	for _, c := range []struct{ kind, json, want string }{
-		{"fourier.guassian", `{}`, `features: unknown kind of recipe "fourier.guassian"; have bins, bins.levels, chain, columns, fourier.cauchy, fourier.gaussian,`},
+		{"fourier.guassian", `{}`,
+			`features: unknown kind of recipe "fourier.guassian"; have bins, bins.levels, chain, columns, fourier.cauchy, fourier.gaussian,`},
 		{"", ``, `unknown kind of recipe ""`},
 		{"fourier.gaussian", `{"in":4,"out":8,"widht":1}`, `features: fourier.gaussian: unknown field "widht"`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"nu":1}`, `fourier.gaussian: unknown field "nu"`},
-		{"fourier.gaussian", `{"in":4,"out":8,"width":"1"}`, `features: fourier.gaussian: field "width": have a string, want float64`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":"1"}`,
+			`features: fourier.gaussian: field "width": have a string, want float64`},
 		{"fourier.gaussian", `{"in":4.5}`, `field "in": have a number 4.5, want int`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"form":"pared"}`, `unknown form "pared"; have paired, offset`},
-		{"fourier.gaussian", `{"in":4,"out":8,"width":-1}`, `features: fourier.gaussian: fourier: Gaussian: width must be > 0`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":-1}`,
+			`features: fourier.gaussian: fourier: Gaussian: width must be > 0`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"seed":-1}`, `field "seed"`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1}{}`, `unexpected data after the JSON object`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1}]`, `unexpected data after the JSON object`},
@@ -222,7 +232,8 @@ func TestOpenNamesKindAndField(t *testing.T) {
 		{"fourier.gaussian", `{"in":`, `unexpected EOF`},
 		{"scale.standard", `{"mean":[1e39],"dev":[1]}`, `field "mean`},
 		{"chain", `{"steps":[]}`, `features: chain: chain: no steps`},
-		{"chain", `{"steps":[{"kind":"scale.unit","recipe":{"im":4}}]}`, `features: chain: step 1: scale.unit: unknown field "im"`},
+		{"chain", `{"steps":[{"kind":"scale.unit","recipe":{"im":4}}]}`,
+			`features: chain: step 1: scale.unit: unknown field "im"`},
 		{"chain", `{"steps":[{"kind":"scale.unit","recipe":{"in":4},"x":1}]}`, `unknown field "x"`},
 		{"chain", `{"steps":[{"kind":"scale.unit"}]}`, `step 1: scale.unit: not a JSON object`},
 		{"chain", `{"steps":[{"kind":"chain","recipe":{"steps":[]}}]}`, `step 1: a chain inside a chain`},
@@ -247,7 +258,8 @@ func init() { features.Register("test.plain", openPlain) }
 type unregistered struct{ plain }
 
 func TestForeignRecipesSeal(t *testing.T) {
-	if _, err := features.Seal(unregistered{plain{2}}); err == nil || !strings.Contains(err.Error(), "no kind is registered for features_test.unregistered") {
+	if _, err := features.Seal(unregistered{plain{2}}); err == nil ||
+		!strings.Contains(err.Error(), "no kind is registered for features_test.unregistered") {
 		t.Error(err)
 	}
 	if _, err := features.Seal(nil); err == nil {

@@ -23,7 +23,8 @@ func FuzzManifest(f *testing.F) {
 	for _, m := range []*Model{classifier(f), regressor(f), inRounds(f)} {
 		manifest, _ := encode(f, m)
 		f.Add(manifest)
-		for _, edit := range [][2]string{{`"features": 5`, `"features": 131072`}, {`"outputs": 3`, `"outputs": -1`}, {`"out": 5`, `"out": 1e9`}, {`"partitions": 2`, `"partitions": 0`}} {
+		for _, edit := range [][2]string{{`"features": 5`, `"features": 131072`}, {`"outputs": 3`, `"outputs": -1`},
+			{`"out": 5`, `"out": 1e9`}, {`"partitions": 2`, `"partitions": 0`}} {
 			f.Add(seal(bytes.Replace(manifest, []byte(edit[0]), []byte(edit[1]), 1)))
 		}
 	}
@@ -38,7 +39,8 @@ func FuzzManifest(f *testing.F) {
 				if in, out := recipe.(interface{ Dims() (int, int) }).Dims(); in != m.Input.Dim || out != m.Features {
 					t.Fatal("the recipe does not fit")
 				}
-				if c := m.Learner.Log; c != nil && (c.Partitions < 1 || c.Partitions > iterative.MaxPartitions || (c.Gap == nil) != (c.Dual == nil)) {
+				if c := m.Learner.Log; c != nil && (c.Partitions < 1 || c.Partitions > iterative.MaxPartitions ||
+					(c.Gap == nil) != (c.Dual == nil)) {
 					t.Fatalf("a course of %d partitions, gap %v, dual %v", c.Partitions, c.Gap, c.Dual)
 				}
 				if _, err := m.Encode(); err != nil {

@@ -45,7 +45,8 @@ func TestImportanceOfPlainColumns(t *testing.T) {
 		}}}},
 	} {
 		i := importance(t, withRecipe(t, r, named))
-		if i == nil || len(i.Columns) != 3 || i.Columns[0] != (Share{"b", 0.9}) || i.Columns[1] != (Share{"a", 0.1}) || i.Columns[2] != (Share{"c", 0}) {
+		if i == nil || len(i.Columns) != 3 || i.Columns[0] != (Share{"b", 0.9}) || i.Columns[1] != (Share{"a", 0.1}) ||
+			i.Columns[2] != (Share{"c", 0}) {
 			t.Errorf("%s: %+v", name, i)
 		}
 	}
@@ -60,7 +61,8 @@ func TestImportanceOfPlainColumns(t *testing.T) {
 		}
 	}
 	named.Columns = nil
-	if i := importance(t, withRecipe(t, features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}}, named)); i.Columns[0].Name != "column 2" {
+	if i := importance(t, withRecipe(t, features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
+		named)); i.Columns[0].Name != "column 2" {
 		t.Errorf("columns without names: %+v", i)
 	}
 }
@@ -76,26 +78,32 @@ func TestDirectionsOfAFullMetric(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := features.Chain{Steps: []features.Recipe{
-		preprocess.Divide{In: 2, By: 1}, preprocess.DiagonalMetric{A: features.Floats{1, 2}}, full, preprocess.DiagonalMetric{A: features.Floats{2, 1}}, fourier.Gaussian{In: 2, Out: 8, Width: 1}}}
+		preprocess.Divide{In: 2, By: 1}, preprocess.DiagonalMetric{A: features.Floats{1,
+			2}}, full, preprocess.DiagonalMetric{A: features.Floats{2, 1}}, fourier.Gaussian{In: 2, Out: 8, Width: 1}}}
 	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 2, Columns: []string{"x", "y"}}))
 	// A = diag(2, 1)·(1 −1; 0.1 0.1)·diag(1, 2): rows (2, −4) and (0.1, 0.2).
 	if s := i.Columns[0]; s.Name != "y" || math.Abs(s.Share-16.04/20.05) > 1e-6 {
 		t.Errorf("columns %+v", i.Columns)
 	}
 	first := i.Directions[0]
-	if len(i.Directions) != 2 || first.Share < 0.99 || first.Parts[0].Name != "y" || math.Abs(first.Parts[0].Weight-2/math.Sqrt(5)) > 1e-2 || math.Abs(first.Parts[1].Weight+1/math.Sqrt(5)) > 1e-2 {
+	if len(i.Directions) != 2 || first.Share < 0.99 || first.Parts[0].Name != "y" ||
+		math.Abs(first.Parts[0].Weight-2/math.Sqrt(5)) > 1e-2 || math.Abs(first.Parts[1].Weight+1/math.Sqrt(5)) > 1e-2 {
 		t.Errorf("directions %+v", i.Directions)
 	}
 }
 
 // Levels that a search made of a column of numbers count for it, the number that they replace does not.
 func TestImportanceOfLevelsOfNumbers(t *testing.T) {
-	levels := preprocess.BinLevels{In: 2, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{1, 2}}}, Weight: 2}
+	levels := preprocess.BinLevels{In: 2, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{1, 2}}},
+		Weight: 2}
 	r := features.Chain{Steps: []features.Recipe{
-		preprocess.Standard{Mean: make([]float32, 2), Dev: []float32{1, 1}}, levels, preprocess.DiagonalMetric{A: features.Floats{9, 2, 1, 1, 3}}, fourier.Gaussian{In: 5, Out: 8, Width: 1}}}
+		preprocess.Standard{Mean: make([]float32, 2),
+			Dev: []float32{1, 1}}, levels, preprocess.DiagonalMetric{A: features.Floats{9, 2, 1, 1, 3}},
+		fourier.Gaussian{In: 5, Out: 8, Width: 1}}}
 	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 2, Columns: []string{"place", "time"}}))
 	place := 4 * (2. / 9) * (1 + 1 + 9)
-	if c := i.Columns; len(c) != 2 || c[0].Name != "place" || math.Abs(c[0].Share-place/(place+4)) > 1e-6 || c[1].Name != "time" {
+	if c := i.Columns; len(c) != 2 || c[0].Name != "place" || math.Abs(c[0].Share-place/(place+4)) > 1e-6 ||
+		c[1].Name != "time" {
 		t.Errorf("columns %+v", c)
 	}
 }
@@ -103,13 +111,16 @@ func TestImportanceOfLevelsOfNumbers(t *testing.T) {
 // Levels of a category add up to their column, those of a time too.
 func TestImportanceOfTypedColumns(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{
-		{Name: "n", Type: schema.Number}, {Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "b", Type: schema.Boolean},
+		{Name: "n", Type: schema.Number}, {Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "b",
+			Type: schema.Boolean},
 	}}
 	encode := preprocess.Columns{Slots: []preprocess.Slot{
-		{Number: &preprocess.Number{Missing: 1}}, {OneHot: &preprocess.OneHot{Values: 3, Weight: 2, Missing: true}}, {Table: &preprocess.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
+		{Number: &preprocess.Number{Missing: 1}}, {OneHot: &preprocess.OneHot{Values: 3, Weight: 2,
+			Missing: true}}, {Table: &preprocess.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
 	}}
 	// n, n=(missing), b, c=x, c=y, c=(other), c=(missing)
-	r := features.Chain{Steps: []features.Recipe{encode, preprocess.DiagonalMetric{A: features.Floats{2, 2, 1, 1, 1, 1, 3}}, fourier.Gaussian{In: 7, Out: 8, Width: 1}}}
+	r := features.Chain{Steps: []features.Recipe{encode,
+		preprocess.DiagonalMetric{A: features.Floats{2, 2, 1, 1, 1, 1, 3}}, fourier.Gaussian{In: 7, Out: 8, Width: 1}}}
 	options, err := json.Marshal(map[string]any{"table": table})
 	if err != nil {
 		t.Fatal(err)

@@ -109,7 +109,8 @@ func TestMetricsAreReadWithTheModel(t *testing.T) {
 		t.Errorf("features %v, want %v", have, want)
 	}
 	os.Remove(filepath.Join(dir, preprocess.MetricFile))
-	if _, err := LoadURI(t.Context(), dir); !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), "metric.safetensors is missing") {
+	if _, err := LoadURI(t.Context(), dir); !errors.Is(err, ErrBadModel) ||
+		!strings.Contains(err.Error(), "metric.safetensors is missing") {
 		t.Errorf("without the file: %v", err)
 	}
 }

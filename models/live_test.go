@@ -290,7 +290,8 @@ func TestABadModelKeepsTheOneBeforeAndIsNamedOnce(t *testing.T) {
 			}
 			failures++
 		}
-		if n := strings.Count(text.String(), "level=WARN"); n != 1 || !strings.Contains(text.String(), h.Model(t.Context()).Manifest.SHA256) {
+		if n := strings.Count(text.String(), "level=WARN"); n != 1 ||
+			!strings.Contains(text.String(), h.Model(t.Context()).Manifest.SHA256) {
 			t.Errorf("%s: %d warnings: %s", bad.model, n, text)
 		}
 		if s := h.Stats(); s.Failures != failures || s.Err == nil || s.Swaps != 0 {

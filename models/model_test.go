@@ -41,7 +41,8 @@ func TestSaveLoadRoundTrips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got.Linear.W, m.Linear.W) || !slices.Equal(got.Linear.B, m.Linear.B) || got.Linear.K != m.Linear.K || got.Linear.D != m.Linear.D {
+		if !slices.Equal(got.Linear.W, m.Linear.W) || !slices.Equal(got.Linear.B, m.Linear.B) || got.Linear.K != m.Linear.K ||
+			got.Linear.D != m.Linear.D {
 			t.Errorf("%s: other weights", m.Manifest.Task)
 		}
 		want, _ := encode(t, m)
@@ -172,19 +173,23 @@ func TestLoadRefusesInASentence(t *testing.T) {
 			"models: DIR: weights.safetensors is missing; copy the model again"},
 		{"edited", refusal(t, file(ManifestFile, edit("bee", "fly"))),
 			"models: DIR: manifest.json is damaged or was edited: its checksum does not match; copy the model again"},
-		{"other weights", refusal(t, file(ManifestFile, manifest), file(WeightsFile, append(bytes.Clone(weights[:len(weights)-1]), 1))),
+		{"other weights", refusal(t, file(ManifestFile, manifest),
+			file(WeightsFile, append(bytes.Clone(weights[:len(weights)-1]), 1))),
 			"models: DIR: weights.safetensors is damaged: its checksum does not match; copy the model again"},
 		{"short weights", refusal(t, file(ManifestFile, manifest), file(WeightsFile, weights[:40])),
-			fmt.Sprintf("models: DIR: weights.safetensors has 40 bytes, the manifest says %d; copy the model again", len(weights))},
+			fmt.Sprintf("models: DIR: weights.safetensors has 40 bytes, the manifest says %d; copy the model again",
+				len(weights))},
 		{"unknown recipe", refusal(t, file(ManifestFile, seal(edit("test.waves", "test.wives")))),
-			`models: DIR: manifest.json: features: unknown kind of recipe "test.wives"; have ` + strings.Join(features.Kinds(), ", ")},
+			`models: DIR: manifest.json: features: unknown kind of recipe "test.wives"; have ` + strings.Join(features.Kinds(),
+				", ")},
 	}
 	for _, test := range tests {
 		if test.got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.name, test.got, test.want)
 		}
 	}
-	if got := refusal(t, file(ManifestFile, []byte("{"))); !strings.HasPrefix(got, "models: DIR: manifest.json is damaged (") {
+	if got := refusal(t, file(ManifestFile, []byte("{"))); !strings.HasPrefix(got,
+		"models: DIR: manifest.json is damaged (") {
 		t.Error(got)
 	}
 	long := append(manifest, bytes.Repeat([]byte(" "), MaxManifest)...)
@@ -199,10 +204,14 @@ func TestWeightsMustFitTheManifest(t *testing.T) {
 	nan := slices.Clone(w)
 	nan[3] = float32(math.NaN())
 	for want, tensors := range map[string][]safetensors.Tensor{
-		`tensor "weights" has the shape [5 3], want [3 5]`: {safetensors.Of("weights", w, 5, 3), safetensors.Of("intercept", b, 3)},
-		`tensor "weights": number 3 is NaN`:                {safetensors.Of("weights", nan, 3, 5), safetensors.Of("intercept", b, 3)},
-		`no tensor "intercept"`:                            {safetensors.Of("weights", w, 3, 5), safetensors.Of("bias", b, 3)},
-		`numbers are I32, not F32`:                         {safetensors.Of("weights", w, 3, 5), safetensors.Of("intercept", []int32{1, 2, 3}, 3)},
+		`tensor "weights" has the shape [5 3], want [3 5]`: {safetensors.Of("weights", w, 5, 3),
+			safetensors.Of("intercept", b, 3)},
+		`tensor "weights": number 3 is NaN`: {safetensors.Of("weights", nan, 3, 5),
+			safetensors.Of("intercept", b, 3)},
+		`no tensor "intercept"`: {safetensors.Of("weights", w, 3, 5),
+			safetensors.Of("bias", b, 3)},
+		`numbers are I32, not F32`: {safetensors.Of("weights", w, 3, 5),
+			safetensors.Of("intercept", []int32{1, 2, 3}, 3)},
 	} {
 		var data bytes.Buffer
 		if err := safetensors.Write(&data, nil, tensors); err != nil {
@@ -213,7 +222,8 @@ func TestWeightsMustFitTheManifest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := refusal(t, storage.File{Name: ManifestFile, Data: manifest}, storage.File{Name: WeightsFile, Data: data.Bytes()})
+		got := refusal(t, storage.File{Name: ManifestFile, Data: manifest},
+			storage.File{Name: WeightsFile, Data: data.Bytes()})
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
@@ -256,18 +266,30 @@ func TestOtherDirectoriesAreBadModels(t *testing.T) {
 
 func TestManifestsThatContradictThemselvesAreNotWritten(t *testing.T) {
 	for want, spoil := range map[string]func(*Model){
-		"classification without a vocabulary":            func(m *Model) { m.Manifest.Vocabulary = nil },
-		"3 classes for 2 outputs":                        func(m *Model) { m.Linear = &Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)} },
-		"classification with a target grid":              func(m *Model) { m.Manifest.TargetGrid = linear.Grids{{High: 1}} },
-		"regression without a target grid":               func(m *Model) { m.Manifest.Task, m.Manifest.Vocabulary = Regression, nil },
-		`unknown task "clustering"`:                      func(m *Model) { m.Manifest.Task = "clustering" },
-		"1 names of columns for rows of 2":               func(m *Model) { m.Manifest.Input.Columns = []string{"a"} },
-		"is not UTF-8":                                   func(m *Model) { m.Manifest.Input.Label = "\xff" },
-		"120 rows read, 117 used, 2 set aside":           func(m *Model) { m.Manifest.Rows.Used-- },
-		"makes 5 features of 2 numbers, the model has 5": func(m *Model) { m.Manifest.Input.Dim, m.Manifest.Input.Columns = 3, nil },
-		"makes 5 features of 2 numbers, the model has 4": func(m *Model) { m.Linear = &Linear{K: 3, D: 4, W: make([]float32, 12), B: make([]float32, 3)} },
-		"counts for 2 classes":                           func(m *Model) { m.Manifest.Profile.ClassCounts = []int64{1, 2} },
-		"unsupported value: NaN":                         func(m *Model) { m.Manifest.Scores["auc"] = math.NaN() },
+		"classification without a vocabulary": func(m *Model) { m.Manifest.Vocabulary = nil },
+		"3 classes for 2 outputs": func(m *Model) {
+			m.Linear = &Linear{K: 2, D: 5,
+				W: make([]float32, 10), B: make([]float32, 2)}
+		},
+		"classification with a target grid": func(m *Model) { m.Manifest.TargetGrid = linear.Grids{{High: 1}} },
+		"regression without a target grid": func(m *Model) {
+			m.Manifest.Task,
+				m.Manifest.Vocabulary = Regression, nil
+		},
+		`unknown task "clustering"`:            func(m *Model) { m.Manifest.Task = "clustering" },
+		"1 names of columns for rows of 2":     func(m *Model) { m.Manifest.Input.Columns = []string{"a"} },
+		"is not UTF-8":                         func(m *Model) { m.Manifest.Input.Label = "\xff" },
+		"120 rows read, 117 used, 2 set aside": func(m *Model) { m.Manifest.Rows.Used-- },
+		"makes 5 features of 2 numbers, the model has 5": func(m *Model) {
+			m.Manifest.Input.Dim,
+				m.Manifest.Input.Columns = 3, nil
+		},
+		"makes 5 features of 2 numbers, the model has 4": func(m *Model) {
+			m.Linear = &Linear{K: 3, D: 4,
+				W: make([]float32, 12), B: make([]float32, 3)}
+		},
+		"counts for 2 classes":   func(m *Model) { m.Manifest.Profile.ClassCounts = []int64{1, 2} },
+		"unsupported value: NaN": func(m *Model) { m.Manifest.Scores["auc"] = math.NaN() },
 	} {
 		m := classifier(t)
 		spoil(m)

@@ -108,19 +108,23 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		"cauchy":     fourier.Cauchy{In: in, Out: out, Width: 1},
 		"learned":    found,
 		"maxout":     maxout.Maxout{In: in, Out: out, Q: 4, Bound: 4},
-		"harmonic":   learned.Harmonics{In: in, Terms: []learned.Term{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
-		"linear":     linear.Identity{In: in, Bound: 8},
+		"harmonic": learned.Harmonics{In: in,
+			Terms: []learned.Term{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
+		"linear": linear.Identity{In: in, Bound: 8},
 		"skeleton": skeleton.Compositional{Out: out, Skeleton: skeleton.Skeleton{
-			Columns: in, Space: skeleton.Space{Circle: 2}, Layers: []skeleton.Layer{{Full: true, Activation: skeleton.Activation{Exponential: 1}}},
+			Columns: in, Space: skeleton.Space{Circle: 2}, Layers: []skeleton.Layer{{Full: true,
+				Activation: skeleton.Activation{Exponential: 1}}},
 		}},
 		"joined": features.Chain{Steps: []features.Recipe{
 			preprocess.NormalScores{Columns: make([]preprocess.Knots, in)}, preprocess.Clip{At: ones},
 			preprocess.Join{Parts: []features.Recipe{
-				features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: ones}, fourier.Gaussian{In: in, Out: out, Width: 1}}},
+				features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: ones},
+					fourier.Gaussian{In: in, Out: out, Width: 1}}},
 				preprocess.Bins{In: in, Weight: 0.5, Columns: []preprocess.BinColumn{{Index: 1, Cuts: features.Floats{-1, 0, 1}}}},
 			}},
 		}},
-		"scaled": features.Chain{Steps: []features.Recipe{preprocess.Standard{Mean: ones, Dev: ones}, preprocess.Unit{In: in}, fourier.Gaussian{In: in, Out: out, Width: 1}}},
+		"scaled": features.Chain{Steps: []features.Recipe{preprocess.Standard{Mean: ones, Dev: ones}, preprocess.Unit{In: in},
+			fourier.Gaussian{In: in, Out: out, Width: 1}}},
 	}
 }
 
@@ -145,7 +149,8 @@ func TestPredictIsInTheUnitsOfTheData(t *testing.T) {
 		}
 	}
 	if m.Manifest.Input.Options = json.RawMessage(`{"centre":[1]}`); true {
-		if _, err := Load(stored(t, m)); !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), "1 centres for rows of 2 numbers") {
+		if _, err := Load(stored(t, m)); !errors.Is(err, ErrBadModel) ||
+			!strings.Contains(err.Error(), "1 centres for rows of 2 numbers") {
 			t.Errorf("wrong number of centres: %v", err)
 		}
 	}
@@ -168,7 +173,8 @@ func TestEveryRecipeIsPredicted(t *testing.T) {
 			x32[i] = float32(x[i])
 		}
 		class, again, p, s := make([]float64, n), make([]float64, n), make([]float64, 3*n), make([]float64, 3*n)
-		if err := errors.Join(m.Predict(class, x), m.Probabilities(p, x), m.Scores(s, x), m.Predict32(again, x32)); err != nil {
+		if err := errors.Join(m.Predict(class, x), m.Probabilities(p, x), m.Scores(s, x),
+			m.Predict32(again, x32)); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -209,7 +215,8 @@ func TestProbabilitiesAllocateNothing(t *testing.T) {
 	}
 	curve := score.CalibrationCurve{Score: []float64{-1, 1}, Probability: []float64{0.1, 0.9}}
 	for _, p := range []*Probabilities{
-		{Kind: Softmax}, {Kind: Logistic}, {Kind: score.Platt, Rows: 10, Folds: 5, Curves: slices.Repeat([]score.CalibrationCurve{{Slope: 2, Offset: 1}}, 3)},
+		{Kind: Softmax}, {Kind: Logistic}, {Kind: score.Platt, Rows: 10, Folds: 5,
+			Curves: slices.Repeat([]score.CalibrationCurve{{Slope: 2, Offset: 1}}, 3)},
 		{Kind: score.Isotonic, Rows: 10, Folds: 5, Curves: slices.Repeat([]score.CalibrationCurve{curve}, 3)},
 	} {
 		m := on(t, waves{In: 2, Out: 5})
@@ -234,7 +241,8 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 		want RowError
 		says string
 	}{
-		{[]float64{1, 2, 3, math.NaN()}, RowError{Row: 1, Column: 1, Name: "höhe"}, "models: row 1, column 1 (höhe): NaN is not a finite float32 number"},
+		{[]float64{1, 2, 3, math.NaN()}, RowError{Row: 1, Column: 1, Name: "höhe"},
+			"models: row 1, column 1 (höhe): NaN is not a finite float32 number"},
 		{[]float64{math.Inf(-1), 2}, RowError{Name: "width <cm>", Value: math.Inf(-1)}, "-Inf is not"},
 		{[]float64{1, 1e300}, RowError{Column: 1, Name: "höhe", Value: 1e300}, "1e+300 is not"},
 	} {
@@ -251,7 +259,8 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 			t.Errorf("%v: %+v, want %+v", c.x, *e, c.want)
 		}
 	}
-	for _, err := range []error{m.Predict(dst, []float64{1}), m.Predict(dst[:1], []float64{1, 2, 3, 4}), m.Scores(dst[:2], []float64{1, 2})} {
+	for _, err := range []error{m.Predict(dst, []float64{1}), m.Predict(dst[:1], []float64{1, 2, 3, 4}),
+		m.Scores(dst[:2], []float64{1, 2})} {
 		if err == nil {
 			t.Error("accepted a wrong length")
 		}
@@ -263,7 +272,8 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 	many := make([]float64, 2*(rows.MaxRows+7))
 	many[2*(rows.MaxRows+5)] = math.NaN()
 	var e *RowError
-	if err := m.Predict(make([]float64, len(many)), many); !errors.As(err, &e) || e.Row != rows.MaxRows+5 || e.Column != 0 {
+	if err := m.Predict(make([]float64, len(many)), many); !errors.As(err, &e) || e.Row != rows.MaxRows+5 ||
+		e.Column != 0 {
 		t.Errorf("in the second block: %v", err)
 	}
 	big := on(t, linear.Identity{In: 2, Bound: 1})
@@ -275,7 +285,8 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 func TestColumnsAreFoundByName(t *testing.T) {
 	c := classifier(t)
 	m := loaded(t, c)
-	width, height := Column{Name: "width <cm>", Values: []float64{1, 2, 3}}, Column{Name: "höhe", Values: []float64{4, 5, 6}}
+	width, height := Column{Name: "width <cm>", Values: []float64{1, 2, 3}}, Column{Name: "höhe",
+		Values: []float64{4, 5, 6}}
 	x, err := m.AppendRows(nil, height, width)
 	if err != nil || !slices.Equal(x, []float64{1, 4, 2, 5, 3, 6}) {
 		t.Errorf("rows %v, %v", x, err)
@@ -292,13 +303,15 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	}{
 		{[]Column{width}, "höhe", ErrMissingColumn, `models: column "höhe": is missing`},
 		{nil, "width <cm>", ErrMissingColumn, ""},
-		{[]Column{width, height, {Name: "höhen"}}, "höhen", ErrUnknownColumn, `the model has no such column (did you mean "höhe"?)`},
+		{[]Column{width, height, {Name: "höhen"}}, "höhen", ErrUnknownColumn,
+			`the model has no such column (did you mean "höhe"?)`},
 		{[]Column{width, height, width}, "width <cm>", ErrTwice, ""},
 		{[]Column{width, {Name: "höhe", Values: []float64{1}}}, "höhe", ErrLength, ""},
 	} {
 		err := m.PredictNamed(got, test.columns...)
 		var e *ColumnError
-		if !errors.As(err, &e) || e.Name != test.name || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) {
+		if !errors.As(err, &e) || e.Name != test.name || !errors.Is(err, test.kind) ||
+			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%v, want %v of %s", err, test.kind, test.name)
 		}
 	}
@@ -366,7 +379,8 @@ func TestAModelThatIsNotThereIsErrNotExist(t *testing.T) {
 		{in(fstest.MapFS{ManifestFile: {Data: make([]byte, MaxManifest+1)}}), "", false},
 	} {
 		var e *Error
-		if !errors.As(c.err, &e) || !errors.Is(c.err, ErrBadModel) || errors.Is(c.err, fs.ErrNotExist) != c.absent || e.Place != c.place {
+		if !errors.As(c.err, &e) || !errors.Is(c.err, ErrBadModel) || errors.Is(c.err, fs.ErrNotExist) != c.absent ||
+			e.Place != c.place {
 			t.Errorf("%v: absent %t, want %t at %q", c.err, errors.Is(c.err, fs.ErrNotExist), c.absent, c.place)
 		}
 	}

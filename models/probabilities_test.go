@@ -11,7 +11,8 @@ import (
 )
 
 func platt() *Probabilities {
-	return &Probabilities{Kind: score.Platt, Rows: 20, Folds: 5, Curves: []score.CalibrationCurve{{Slope: 2, Offset: -0.5}, {Slope: 1}, {Slope: 3, Offset: 1}}}
+	return &Probabilities{Kind: score.Platt, Rows: 20, Folds: 5,
+		Curves: []score.CalibrationCurve{{Slope: 2, Offset: -0.5}, {Slope: 1}, {Slope: 3, Offset: 1}}}
 }
 
 func isotonic() *Probabilities {
@@ -26,9 +27,12 @@ func TestProbabilitiesByHand(t *testing.T) {
 		scores, want []float32
 	}{
 		{&Probabilities{Kind: Softmax}, []float32{0, ln3, 0, 1000, 1000, -1000}, []float32{0.2, 0.6, 0.2, 0.5, 0.5, 0}},
-		{&Probabilities{Kind: Logistic}, []float32{0, ln3, -ln3, -ln3, -ln3, -ln3}, []float32{0.5 / 1.5, 0.75 / 1.5, 0.25 / 1.5, 1. / 3, 1. / 3, 1. / 3}},
-		{&Probabilities{Kind: Softmax, Weights: []float64{1, 3, 2}}, []float32{0, ln3, 0, 1000, 1000, -1000}, []float32{0.4, 0.4, 0.2, 0.75, 0.25, 0}},
-		{&Probabilities{Kind: Logistic, Weights: []float64{2, 0.5, 1}}, []float32{0, 0, 0, -ln3, 0, 0}, []float32{0.5 / 3.5, 2 / 3.5, 1 / 3.5, 0.125 / 1.625, 1 / 1.625, 0.5 / 1.625}},
+		{&Probabilities{Kind: Logistic}, []float32{0, ln3, -ln3, -ln3, -ln3, -ln3},
+			[]float32{0.5 / 1.5, 0.75 / 1.5, 0.25 / 1.5, 1. / 3, 1. / 3, 1. / 3}},
+		{&Probabilities{Kind: Softmax, Weights: []float64{1, 3, 2}}, []float32{0, ln3, 0, 1000, 1000, -1000},
+			[]float32{0.4, 0.4, 0.2, 0.75, 0.25, 0}},
+		{&Probabilities{Kind: Logistic, Weights: []float64{2, 0.5, 1}}, []float32{0, 0, 0, -ln3, 0, 0},
+			[]float32{0.5 / 3.5, 2 / 3.5, 1 / 3.5, 0.125 / 1.625, 1 / 1.625, 0.5 / 1.625}},
 		{platt(), []float32{0.25, 0, -1. / 3, 0.25, 0, -1. / 3}, slices.Repeat([]float32{1. / 3}, 6)},
 		{isotonic(), []float32{1, 0, -9, -2, -2, -2}, []float32{0.625 / 0.875, 0.25 / 0.875, 0, 1. / 3, 1. / 3, 1. / 3}},
 	} {
@@ -50,7 +54,8 @@ func TestProbabilitiesByHand(t *testing.T) {
 // Curves that cross, steps, and equal rows: the class is of the largest probability,
 // then of the largest score, then the first.
 func TestTheClassIsTheMostProbableOne(t *testing.T) {
-	cross := &Probabilities{Kind: score.Platt, Curves: []score.CalibrationCurve{{Slope: 1, Offset: -2}, {Slope: 1}, {Slope: 1}}}
+	cross := &Probabilities{Kind: score.Platt,
+		Curves: []score.CalibrationCurve{{Slope: 1, Offset: -2}, {Slope: 1}, {Slope: 1}}}
 	step := score.CalibrationCurve{Score: []float64{0, 1}, Probability: []float64{0.5, 0.5}}
 	steps := &Probabilities{Kind: score.Isotonic, Curves: []score.CalibrationCurve{step, step, step}}
 	for _, c := range []struct {
@@ -77,7 +82,8 @@ func TestTheClassIsTheMostProbableOne(t *testing.T) {
 }
 
 func TestProbabilitiesComeBackWithTheManifest(t *testing.T) {
-	for _, p := range []*Probabilities{{Kind: Softmax}, {Kind: Logistic, Weights: []float64{1, 2, 0.5}}, platt(), isotonic()} {
+	for _, p := range []*Probabilities{{Kind: Softmax}, {Kind: Logistic, Weights: []float64{1, 2, 0.5}}, platt(),
+		isotonic()} {
 		m := classifier(t)
 		m.Manifest.Probabilities = p
 		manifest, weights := encode(t, m)

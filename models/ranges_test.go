@@ -18,11 +18,14 @@ func inRounds(t testing.TB) *Model {
 	m := classifier(t)
 	dual, gap := 0.125, 0.0625
 	m.Manifest.Learner = Learner{Kind: "svm", Lambda: 0.001, Folds: 5, Log: &TrainingLog{
-		Loss: "hinge", Options: json.RawMessage(`{"loss":"hinge","outputs":3,"dim":5,"rows":94,"lambda":0.001,"partitions":2}`),
-		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Dual: &dual, Gap: &gap, HeldOutRows: 24, HeldOutLoss: 0.5, HeldOutErrors: 3,
+		Loss:       "hinge",
+		Options:    json.RawMessage(`{"loss":"hinge","outputs":3,"dim":5,"rows":94,"lambda":0.001,"partitions":2}`),
+		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Dual: &dual, Gap: &gap, HeldOutRows: 24,
+		HeldOutLoss: 0.5, HeldOutErrors: 3,
 		Path: []Trial{{Lambda: 0.001, Rounds: 3, Objective: 0.25, HeldOutRows: 24, HeldOutLoss: 0.75, HeldOutErrors: 4}},
 	}}
-	m.Manifest.Probabilities = &Probabilities{Kind: score.Platt, Curves: make([]score.CalibrationCurve, 3), Rows: 24, Folds: 5}
+	m.Manifest.Probabilities = &Probabilities{Kind: score.Platt, Curves: make([]score.CalibrationCurve, 3), Rows: 24,
+		Folds: 5}
 	return m
 }
 
@@ -40,7 +43,8 @@ func TestEveryNumberOfAManifestIsChecked(t *testing.T) {
 		eachNumber(manifest, func(path, now string, edited func(string) []byte) {
 			seen[path] = true
 			values := []string{"-1", "-9223372036854775808"}
-			if _, err := strconv.ParseInt(now, 10, 64); err == nil && !strings.Contains(path, "table") && path != "learner.folds" &&
+			if _, err := strconv.ParseInt(now, 10, 64); err == nil && !strings.Contains(path, "table") &&
+				path != "learner.folds" &&
 				!strings.HasSuffix(path, "rounds") && path != "probabilities.folds" {
 				values = append(values, "9223372036854775807")
 			}
@@ -97,7 +101,8 @@ func eachNumber(manifest []byte, f func(path, now string, edited func(string) []
 			}
 			end := int(d.InputOffset())
 			start := end - len(v.String())
-			if strings.Contains(strings.Join(path, "."), "input.options") || strings.Contains(strings.Join(path, "."), "recipe.recipe") {
+			if strings.Contains(strings.Join(path, "."), "input.options") ||
+				strings.Contains(strings.Join(path, "."), "recipe.recipe") {
 				break // the format's and the recipe's own
 			}
 			f(strings.Join(path, "."), v.String(), func(to string) []byte {
@@ -113,22 +118,25 @@ func eachNumber(manifest []byte, f func(path, now string, edited func(string) []
 func TestManifestsOfRoundsThatContradictThemselvesAreRefused(t *testing.T) {
 	nan := math.NaN()
 	for want, spoil := range map[string]func(m *Manifest){
-		"0 partitions, want 1 to 16384":                         func(m *Manifest) { m.Learner.Log.Partitions = 0 },
-		"-2 partitions":                                         func(m *Manifest) { m.Learner.Log.Partitions = -2 },
-		"1000000000 partitions":                                 func(m *Manifest) { m.Learner.Log.Partitions = 1e9 },
-		"lambda is 0.001, elsewhere in the manifest it is 0":    func(m *Manifest) { m.Learner.Lambda = 0 },
-		"loss is hinge, elsewhere in the manifest it is huber":  func(m *Manifest) { m.Learner.Log.Loss = "huber" },
-		"rows is 94, elsewhere in the manifest it is 90":        func(m *Manifest) { m.Learner.Log.Rows = 90 },
-		"partitions is 2, elsewhere in the manifest it is 3":    func(m *Manifest) { m.Learner.Log.Partitions = 3 },
-		"94 training rows and 25 held-out rows, of 118":         func(m *Manifest) { m.Learner.Log.HeldOutRows = 25 },
-		"25 errors of 24 rows":                                  func(m *Manifest) { m.Learner.Log.HeldOutErrors = 25 },
-		"a gap without a dual":                                  func(m *Manifest) { m.Learner.Log.Dual = nil },
-		"lambda is NaN":                                         func(m *Manifest) { m.Learner.Lambda = nan },
-		"no kind":                                               func(m *Manifest) { m.Learner.Kind = "" },
-		"profile: classes have 117 rows, want 118":              func(m *Manifest) { m.Profile.ClassCounts[0]-- },
-		"profile: 9223372036854775807 rows of class 1":          func(m *Manifest) { m.Profile.ClassCounts[1] = math.MaxInt64 },
-		"probabilities fitted to 119 of 118 rows":               func(m *Manifest) { m.Probabilities.Rows = 119 },
-		`an entry for "../x"`:                                   func(m *Manifest) { m.Files = append(m.Files, SumFile("../x", nil)) },
+		"0 partitions, want 1 to 16384":                        func(m *Manifest) { m.Learner.Log.Partitions = 0 },
+		"-2 partitions":                                        func(m *Manifest) { m.Learner.Log.Partitions = -2 },
+		"1000000000 partitions":                                func(m *Manifest) { m.Learner.Log.Partitions = 1e9 },
+		"lambda is 0.001, elsewhere in the manifest it is 0":   func(m *Manifest) { m.Learner.Lambda = 0 },
+		"loss is hinge, elsewhere in the manifest it is huber": func(m *Manifest) { m.Learner.Log.Loss = "huber" },
+		"rows is 94, elsewhere in the manifest it is 90":       func(m *Manifest) { m.Learner.Log.Rows = 90 },
+		"partitions is 2, elsewhere in the manifest it is 3":   func(m *Manifest) { m.Learner.Log.Partitions = 3 },
+		"94 training rows and 25 held-out rows, of 118":        func(m *Manifest) { m.Learner.Log.HeldOutRows = 25 },
+		"25 errors of 24 rows":                                 func(m *Manifest) { m.Learner.Log.HeldOutErrors = 25 },
+		"a gap without a dual":                                 func(m *Manifest) { m.Learner.Log.Dual = nil },
+		"lambda is NaN":                                        func(m *Manifest) { m.Learner.Lambda = nan },
+		"no kind":                                              func(m *Manifest) { m.Learner.Kind = "" },
+		"profile: classes have 117 rows, want 118":             func(m *Manifest) { m.Profile.ClassCounts[0]-- },
+		"profile: 9223372036854775807 rows of class 1":         func(m *Manifest) { m.Profile.ClassCounts[1] = math.MaxInt64 },
+		"probabilities fitted to 119 of 118 rows":              func(m *Manifest) { m.Probabilities.Rows = 119 },
+		`an entry for "../x"`: func(m *Manifest) {
+			m.Files = append(m.Files,
+				SumFile("../x", nil))
+		},
 		"two entries for weights.safetensors":                   func(m *Manifest) { m.Files = append(m.Files, m.Files[0]) },
 		"which is not a SHA-256":                                func(m *Manifest) { m.Files[0].SHA256 = "abc" },
 		"lambda 0.001: 3 rounds, 25 errors of 24 held-out rows": func(m *Manifest) { m.Learner.Log.Path[0].HeldOutErrors = 25 },

@@ -15,7 +15,8 @@ import (
 // ask for any number of them.
 func TestASmallDirectoryCannotTakeMuchMemory(t *testing.T) {
 	m := classifier(t)
-	recipe, err := features.Seal(fourier.Gaussian{In: 1 << 20, Out: 1 << 10, Width: 1, Form: fourier.Offset, Draw: fourier.Structured})
+	recipe, err := features.Seal(fourier.Gaussian{In: 1 << 20, Out: 1 << 10, Width: 1, Form: fourier.Offset,
+		Draw: fourier.Structured})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,15 +26,19 @@ type badDay struct {
 // badDays come between the good days 1, 3, 7, 10, 11 and 12.
 var badDays = []badDay{
 	{"a column in other units", 2, func(good, _ string) []string { return []string{inUnits(good, 0)} }, "drift "},
-	{"copied under other names", 4, func(_, dayOne string) []string { return halves(dayOne) }, "has the same 60 rows as " + dayName(1)},
-	{"a file that cannot be read", 5, func(good, _ string) []string { return []string{good, "PK\x03\x04 a b c"} }, "part-1.csv"},
-	{"other columns", 6, func(good, _ string) []string { return []string{strings.Replace(good, "a,", "other,", 1)} }, "missing column a"},
+	{"copied under other names", 4, func(_, dayOne string) []string { return halves(dayOne) },
+		"has the same 60 rows as " + dayName(1)},
+	{"a file that cannot be read", 5, func(good, _ string) []string { return []string{good, "PK\x03\x04 a b c"} },
+		"part-1.csv"},
+	{"other columns", 6, func(good, _ string) []string { return []string{strings.Replace(good, "a,", "other,", 1)} },
+		"missing column a"},
 	{"no row", 8, func(good, _ string) []string { return []string{good[:strings.IndexByte(good, '\n')+1]} }, "no rows"},
 	{"an empty file", 9, func(string, string) []string { return []string{""} }, "is empty"},
 }
 
 // labelInUnits is wrong only for numbers.
-var labelInUnits = badDay{"labels in other units", 9, func(good, _ string) []string { return []string{inUnits(good, 2)} }, "drift "}
+var labelInUnits = badDay{"labels in other units", 9,
+	func(good, _ string) []string { return []string{inUnits(good, 2)} }, "drift "}
 
 const lastDay = 12
 
@@ -94,7 +98,8 @@ func (a apprentice) dayRows(day int) string {
 }
 
 // nightsOf runs the nights of a situation, with these bad days, and returns the weights and reports of the last ones.
-func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weights []string, reports []*days.RetrainReport) {
+func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weights []string,
+	reports []*days.RetrainReport) {
 	t.Helper()
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
@@ -108,7 +113,8 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 			files = bad[i].make(a.dayRows(day), a.dayRows(1))
 		}
 		for i, text := range files {
-			if err := storage.WriteFile(jobtest.Ctx, fmt.Sprintf("%s/part-%d.csv", partition(n.root, day), i), []byte(text)); err != nil {
+			if err := storage.WriteFile(jobtest.Ctx, fmt.Sprintf("%s/part-%d.csv", partition(n.root, day), i),
+				[]byte(text)); err != nil {
 				t.Fatal(err)
 			}
 		}

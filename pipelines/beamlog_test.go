@@ -27,13 +27,15 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 	slog.SetDefault(theirs)
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{filepath.Join(dir, "data.csv")}, Label: "y"}
-	if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: 100, Seed: 1, Noise: -1, Out: data.Data[0]}); err != nil {
+	if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: 100, Seed: 1, Noise: -1,
+		Out: data.Data[0]}); err != nil {
 		t.Fatal(err)
 	}
 	train := func(verbose bool) {
 		t.Helper()
 		_, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec:  prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1, Job: job.Options{Engine: engine.Engine{Verbose: verbose}}},
+			Spec: prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1,
+				Job: job.Options{Engine: engine.Engine{Verbose: verbose}}},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		})
 		if err != nil {

@@ -16,10 +16,12 @@ import (
 )
 
 func TestBoundsAccompanyMeasurements(t *testing.T) {
-	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv",
+		strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
 	compare := func(k kernel.Options, all bool) (*evaluate.KernelResult, error) {
 		return evaluate.CompareKernel(jobtest.Ctx, evaluate.KernelOptions{
-			Spec: prepare.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64, 1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
+			Spec: prepare.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64,
+				1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
 		})
 	}
 	for _, form := range []fourier.Form{fourier.Paired, fourier.Offset} {
@@ -41,10 +43,12 @@ func TestBoundsAccompanyMeasurements(t *testing.T) {
 		}
 		// Hoeffding by hand: D = w ln(2P/δ)/ε², 780 pairs.
 		width := map[fourier.Form]float64{fourier.Paired: 4, fourier.Offset: 8}[form]
-		if want := int(math.Ceil(width / (0.25 * 0.25) * math.Log(2*780/0.05))); b.PairsFeatures != want || !(b.UniformFeatures > want) {
+		if want := int(math.Ceil(width / (0.25 * 0.25) * math.Log(2*780/0.05))); b.PairsFeatures != want ||
+			!(b.UniformFeatures > want) {
 			t.Errorf("%s: %d and %d features, want %d for the pairs", form, b.PairsFeatures, b.UniformFeatures, want)
 		}
-		for _, word := range []string{"with probability 0.95 no error is larger", "bound, whole region", "for 0.25 at most: "} {
+		for _, word := range []string{"with probability 0.95 no error is larger", "bound, whole region",
+			"for 0.25 at most: "} {
 			if !strings.Contains(jobtest.Text(t, r), word) {
 				t.Errorf("%q is not in\n%s", word, jobtest.Text(t, r))
 			}
@@ -52,7 +56,8 @@ func TestBoundsAccompanyMeasurements(t *testing.T) {
 	}
 	// Laplace has no uniform bound.
 	r, err := compare(&fourier.LaplaceOptions{Width: 1}, false)
-	if err != nil || r.Bounds.Points[0].Uniform != nil || !(r.Bounds.Points[0].Pairs > 0) || !strings.Contains(r.Bounds.Why, "no second moment") {
+	if err != nil || r.Bounds.Points[0].Uniform != nil || !(r.Bounds.Points[0].Pairs > 0) ||
+		!strings.Contains(r.Bounds.Why, "no second moment") {
 		t.Errorf("laplace: %+v, %v", r.Bounds, err)
 	}
 	// Frequencies that depend on one another, and features that are no cosines, have none.
@@ -61,7 +66,8 @@ func TestBoundsAccompanyMeasurements(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", k, r.Bounds, err)
 		}
 	}
-	if _, err := evaluate.CompareKernel(jobtest.Ctx, evaluate.KernelOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
+	if _, err := evaluate.CompareKernel(jobtest.Ctx,
+		evaluate.KernelOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }

@@ -38,7 +38,8 @@ func mixedTable(seed uint64, n int) (lines []string) {
 		if r.IntN(20) == 0 {
 			text = ""
 		}
-		lines = append(lines, fmt.Sprintf("%.4f,%s,%s,%.4f,%d,%s,%.4f\n", a, text, site, c, r.IntN(4), y, 10*a+5*b*c+r.NormFloat64()))
+		lines = append(lines, fmt.Sprintf("%.4f,%s,%s,%.4f,%d,%s,%.4f\n", a, text, site, c, r.IntN(4), y,
+			10*a+5*b*c+r.NormFloat64()))
 	}
 	return lines
 }
@@ -54,7 +55,8 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 	options := func(name string, lines []string, drop ...string) TrainOptions {
 		return TrainOptions{
 			Spec: prepare.Spec{
-				Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", strings.Join(lines, ""))}, Label: label, Drop: append(drop, "w")},
+				Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", strings.Join(lines, ""))}, Label: label,
+					Drop: append(drop, "w")},
 				Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
 			},
 			Model: filepath.Join(dir, name),
@@ -99,7 +101,8 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	}
 	scores := map[string]*EvaluateResult{}
 	for _, name := range []string{champion, challenger} {
-		if scores[name], err = Evaluate(jobtest.Ctx, EvaluateOptions{Model: name, Data: data, Slices: []string{"w"}}); err != nil {
+		if scores[name], err = Evaluate(jobtest.Ctx,
+			EvaluateOptions{Model: name, Data: data, Slices: []string{"w"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,7 +116,8 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 		{paired.Brier, a.Probabilities.Brier, b.Probabilities.Brier},
 	} {
 		c := r.Comparisons[i]
-		if c.Metric != want.metric || math.Abs(c.Champion-want.a) > 1e-9 || math.Abs(c.Challenger-want.b) > 1e-9 || math.Abs(c.Difference-(want.b-want.a)) > 1e-9 {
+		if c.Metric != want.metric || math.Abs(c.Champion-want.a) > 1e-9 || math.Abs(c.Challenger-want.b) > 1e-9 ||
+			math.Abs(c.Difference-(want.b-want.a)) > 1e-9 {
 			t.Errorf("%+v, want %+v", c, want)
 		}
 		if c.Low == nil || *c.Low >= c.Difference || *c.High <= c.Difference || c.P <= 0 {
@@ -121,10 +125,12 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 		}
 	}
 	p := r.Comparisons[0].Pairs
-	if p.Both+p.Champion != a.Classes.Errors || p.Both+p.Challenger != b.Classes.Errors || p.Champion == 0 || p.Challenger == 0 || p.Rows != 900 {
+	if p.Both+p.Champion != a.Classes.Errors || p.Both+p.Challenger != b.Classes.Errors || p.Champion == 0 ||
+		p.Challenger == 0 || p.Rows != 900 {
 		t.Errorf("pairs %+v, errors %d and %d", p, a.Classes.Errors, b.Classes.Errors)
 	}
-	if len(r.Champion.UnseenLabels) != 0 || fmt.Sprint(r.Challenger.UnseenLabels) != fmt.Sprint(b.UnseenLabels) || len(b.UnseenLabels) != 1 {
+	if len(r.Champion.UnseenLabels) != 0 || fmt.Sprint(r.Challenger.UnseenLabels) != fmt.Sprint(b.UnseenLabels) ||
+		len(b.UnseenLabels) != 1 {
 		t.Errorf("unseen %v and %v, want %v", r.Champion.UnseenLabels, r.Challenger.UnseenLabels, b.UnseenLabels)
 	}
 	if fmt.Sprint(r.Rows) != fmt.Sprint(a.Rows) {
@@ -145,14 +151,16 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range back.Comparisons {
-		if d := r.Comparisons[i]; c.Difference != -d.Difference || math.Abs(c.P-d.P) > 1e-9 || math.Abs(*c.Low+*d.High) > 1e-9 {
+		if d := r.Comparisons[i]; c.Difference != -d.Difference || math.Abs(c.P-d.P) > 1e-9 ||
+			math.Abs(*c.Low+*d.High) > 1e-9 {
 			t.Errorf("%+v, the other way %+v", d, c)
 		}
 	}
 	// Cuts change nothing.
 	want, _ := json.Marshal(r)
 	for _, shard := range []int64{700, 5000} {
-		cut, err := compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site", "w"}, Job: job.Options{ShardBytes: shard}})
+		cut, err := compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site", "w"},
+			Job: job.Options{ShardBytes: shard}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,9 +169,11 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 		}
 	}
 	// A gate that the challenger does not pass, and one that it passes.
-	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "better at 95%, log_loss better at 95%"})
+	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: challenger,
+		Gate: "better at 95%, log_loss better at 95%"})
 	jobtest.WantError(t, "gate", err, exit.CodeGate, "error better at 95%: the rows do not show it", "log_loss better")
-	if r == nil || len(r.Gate) != 2 || r.Gate[0].Holds || !strings.Contains(jobtest.Text(t, r), "not passed  error better at 95%") {
+	if r == nil || len(r.Gate) != 2 || r.Gate[0].Holds ||
+		!strings.Contains(jobtest.Text(t, r), "not passed  error better at 95%") {
 		t.Errorf("%+v", r)
 	}
 	r, err = compare(CompareModelsOptions{Champion: challenger, Challenger: champion, Gate: "better at 95%"})
@@ -172,7 +182,8 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	}
 	// A model is no better than itself, and no worse.
 	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: champion, Gate: "not worse by 1% at 99%"})
-	if err != nil || r.Comparisons[1].P != 1 || r.Comparisons[1].Difference != 0 || !strings.Contains(jobtest.Text(t, r), "the two models are the same") {
+	if err != nil || r.Comparisons[1].P != 1 || r.Comparisons[1].Difference != 0 ||
+		!strings.Contains(jobtest.Text(t, r), "the two models are the same") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	_, err = compare(CompareModelsOptions{Champion: champion, Challenger: champion, Gate: "better at 60%"})
@@ -183,8 +194,10 @@ func TestNumbersAreComparedByTheirErrors(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "target")
 	for _, weight := range []string{"", "w"} {
-		data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))}, Weight: weight}
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data, Gate: "rmse not worse by 900% at 95%", Slices: []string{"site"}})
+		data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))},
+			Weight: weight}
+		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data,
+			Gate: "rmse not worse by 900% at 95%", Slices: []string{"site"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,11 +214,13 @@ func TestNumbersAreComparedByTheirErrors(t *testing.T) {
 				paired.RMSE: {a.Targets.RMSE, b.Targets.RMSE}, paired.MAE: {a.Targets.MAE, b.Targets.MAE},
 				paired.MSE: {a.Targets.RMSE * a.Targets.RMSE, b.Targets.RMSE * b.Targets.RMSE},
 			}[c.Metric]
-			if math.Abs(c.Champion/want[0]-1) > 1e-5 || math.Abs(c.Challenger/want[1]-1) > 1e-5 || *c.Low >= c.Difference || *c.High <= c.Difference {
+			if math.Abs(c.Champion/want[0]-1) > 1e-5 || math.Abs(c.Challenger/want[1]-1) > 1e-5 || *c.Low >= c.Difference ||
+				*c.High <= c.Difference {
 				t.Errorf("weight %q: %+v, want %v", weight, c, want)
 			}
 		}
-		if r.Rows.Used != a.Rows.Used || r.Rows.Weightless != a.Rows.Weightless || (weight == "w") != (r.Weights != nil) || weight == "w" && r.Rows.Weightless == 0 {
+		if r.Rows.Used != a.Rows.Used || r.Rows.Weightless != a.Rows.Weightless || (weight == "w") != (r.Weights != nil) ||
+			weight == "w" && r.Rows.Weightless == 0 {
 			t.Errorf("weight %q: %+v, want %+v", weight, r.Rows, a.Rows)
 		}
 		if text := jobtest.Text(t, r); !strings.Contains(text, "RMSE by site, 3 values") {
@@ -231,11 +246,13 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data})
 	jobtest.WantError(t, "bad rows", err, exit.CodeData, "bad.csv:8:4", "--max_bad_fraction 0")
 	for _, shard := range []int64{0, 900} {
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data, MaxBadFraction: 0.1, Job: job.Options{ShardBytes: shard}})
+		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data,
+			MaxBadFraction: 0.1, Job: job.Options{ShardBytes: shard}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := r.Rows; c.Read != 400 || c.Used != 397 || c.Unlabeled != 1 || c.SetAside != 3 || len(r.SetAside) != 3 || r.SetAside[2].Line != 301 {
+		if c := r.Rows; c.Read != 400 || c.Used != 397 || c.Unlabeled != 1 || c.SetAside != 3 || len(r.SetAside) != 3 ||
+			r.SetAside[2].Line != 301 {
 			t.Errorf("%+v, %+v", c, r.SetAside)
 		}
 		if r.Comparisons[0].Pairs.Rows != 397 {
@@ -244,7 +261,8 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 	// A column of the challenger alone that cannot be read.
 	alone := filepath.Join(dir, "alone")
-	o := TrainOptions{Spec: prepare.Spec{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")}, Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}
+	o := TrainOptions{Spec: prepare.Spec{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")},
+		Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}
 	only := o
 	only.Data.Columns, only.Model = []string{"a"}, filepath.Join(dir, "only")
 	for _, o := range []TrainOptions{o, only} {
@@ -252,18 +270,21 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone, Data: data, MaxBadFraction: 0.1})
+	r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone, Data: data,
+		MaxBadFraction: 0.1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r.Rows; c.Read != 400 || c.Used != 397 || c.SetAside != 3 || c.Unlabeled != 1 || r.SetAside[0].Line != 8 || r.SetAside[0].Reason == "" {
+	if c := r.Rows; c.Read != 400 || c.Used != 397 || c.SetAside != 3 || c.Unlabeled != 1 || r.SetAside[0].Line != 8 ||
+		r.SetAside[0].Reason == "" {
 		t.Errorf("%+v, %+v", c, r.SetAside)
 	}
 	_, err = CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone, Data: data})
 	jobtest.WantError(t, "bad for the challenger", err, exit.CodeData, "bad.csv:8:4")
 	// And all of the good table is compared.
 	data.Data = []string{jobtest.Write(t, dir, "good.csv", good)}
-	if r, err = CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone, Data: data}); err != nil || r.Rows.Used != 400 {
+	if r, err = CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone,
+		Data: data}); err != nil || r.Rows.Used != 400 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -281,11 +302,16 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	}{
 		{CompareModelsOptions{Champion: champion}, exit.CodeUsage, []string{"--champion and --challenger"}},
 		{CompareModelsOptions{Champion: champion, Challenger: numbers}, exit.CodeUsage, []string{"no score in common"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "not better"}, exit.CodeUsage, []string{"--gate", "conditions read like"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "rmse better at 95%"}, exit.CodeUsage, []string{"--gate", "not compared by rmse", "have error, log_loss, brier"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"nothing"}}, exit.CodeUsage, []string{"--slices", "nothing"}},
-		{CompareModelsOptions{Champion: champion, Challenger: filepath.Join(dir, "none")}, exit.CodeModel, []string{"does not exist"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Data: dataset.Options{Label: "site"}}, exit.CodeData, []string{"site"}},
+		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "not better"}, exit.CodeUsage,
+			[]string{"--gate", "conditions read like"}},
+		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "rmse better at 95%"}, exit.CodeUsage,
+			[]string{"--gate", "not compared by rmse", "have error, log_loss, brier"}},
+		{CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"nothing"}}, exit.CodeUsage,
+			[]string{"--slices", "nothing"}},
+		{CompareModelsOptions{Champion: champion, Challenger: filepath.Join(dir, "none")}, exit.CodeModel,
+			[]string{"does not exist"}},
+		{CompareModelsOptions{Champion: champion, Challenger: challenger, Data: dataset.Options{Label: "site"}},
+			exit.CodeData, []string{"site"}},
 	} {
 		c.o.Data.Data = test.Data
 		_, err := CompareModels(jobtest.Ctx, c.o)
@@ -295,7 +321,8 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	lines := mixedTable(1, 600)
 	slices.Reverse(lines[1:])
 	trained := dataset.Options{Data: []string{
-		jobtest.Write(t, dir, "one.csv", strings.Join(lines[:300], "")), jobtest.Write(t, dir, "two.csv", lines[0]+strings.Join(lines[300:], "")),
+		jobtest.Write(t, dir, "one.csv", strings.Join(lines[:300], "")), jobtest.Write(t, dir, "two.csv",
+			lines[0]+strings.Join(lines[300:], "")),
 	}}
 	for _, swap := range []bool{false, true} {
 		o := CompareModelsOptions{Champion: champion, Challenger: challenger, Data: trained}
@@ -307,7 +334,8 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	}
 	// As many other rows are compared.
 	trained.Data = []string{jobtest.Write(t, dir, "others.csv", strings.Join(mixedTable(9, 600), ""))}
-	if r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: trained}); err != nil || r.Rows.Used != 600 {
+	if r, err := CompareModels(jobtest.Ctx,
+		CompareModelsOptions{Champion: champion, Challenger: challenger, Data: trained}); err != nil || r.Rows.Used != 600 {
 		t.Errorf("%v", err)
 	}
 }
@@ -315,7 +343,8 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
 	dir := t.TempDir()
 	data := func(seed uint64) dataset.Options {
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed), strings.Join(jobtest.Made(t, "moons", 500, seed), ""))}, Label: "y"}
+		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),
+			strings.Join(jobtest.Made(t, "moons", 500, seed), ""))}, Label: "y"}
 	}
 	plain, cut := fixed(1), fixed(1)
 	for _, o := range []*TrainOptions{&plain, &cut} {
@@ -332,7 +361,8 @@ func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := jobtest.Text(t, r)
-	if !strings.Contains(text, "the challenger decides by threshold ") || strings.Contains(text, "the champion decides") || r.Champion.Rule != "" || r.Challenger.Rule == "" {
+	if !strings.Contains(text, "the challenger decides by threshold ") || strings.Contains(text, "the champion decides") ||
+		r.Champion.Rule != "" || r.Challenger.Rule == "" {
 		t.Errorf("%s", text)
 	}
 }
@@ -347,7 +377,8 @@ func TestComparisonsOfFewRowsSayWhyTheyHaveNoInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := jobtest.Text(t, r)
-	for _, want := range []string{"  -  -\n", "no interval and no p: only 29 rows, want 30\n", "values with fewer than 30 rows or groups of equal size have no interval and no p\n"} {
+	for _, want := range []string{"  -  -\n", "no interval and no p: only 29 rows, want 30\n",
+		"values with fewer than 30 rows or groups of equal size have no interval and no p\n"} {
 		if strings.Count(text, want) == 0 || strings.Count(text, "no interval and no p:") > 1 {
 			t.Errorf("no %q in\n%s", want, text)
 		}

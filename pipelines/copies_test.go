@@ -77,7 +77,9 @@ func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 		"chance, isotonic": {func(int) float64 { return 0.5 }, nil, 1e-6, score.Isotonic},
 		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, score.Platt},
 		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, score.Isotonic},
-		"skewed, svm":      {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "squared"}, Stop: iterative.Stop{Rounds: 3}}}, 1e-4, score.Isotonic},
+		"skewed, svm": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) },
+			&svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "squared"},
+				Stop: iterative.Stop{Rounds: 3}}}, 1e-4, score.Isotonic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, lookup := binary(8000, c.p)
@@ -113,7 +115,8 @@ func TestRegressionOnTenLevels(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, y))
 	}
 	best := 1 - noise/(squares-sum*sum/n)
-	o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128}, Seed: 1}}
+	o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128},
+		Seed: 1}}
 	o.Lambda.Path = []float64{1e-6, 1e-4, 1e-2, 1}
 	result, e := evaluated(t, lines, o)
 	if got := *e.Targets.R2; math.Abs(got-best) > 0.01 {
@@ -121,7 +124,8 @@ func TestRegressionOnTenLevels(t *testing.T) {
 	}
 	for _, row := range result.Path {
 		if row.Lambda == result.Lambda && math.Abs(row.MSE/row.Train-1) > 0.05 {
-			t.Errorf("held-out error %.4g, training error %.4g: there is nothing that the held-out rows do not share", row.MSE, row.Train)
+			t.Errorf("held-out error %.4g, training error %.4g: there is nothing that the held-out rows do not share", row.MSE,
+				row.Train)
 		}
 	}
 }
@@ -140,7 +144,8 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
 	}
 	for _, grid := range []string{"auto", "8"} {
-		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1}, Learner: &ridge.Training{Grid: features.Bits(grid)}}
+		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1},
+			Learner: &ridge.Training{Grid: features.Bits(grid)}}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {
 			if row.Lambda != result.Lambda {
@@ -148,8 +153,10 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 			}
 			if ratio := math.Sqrt(row.MSE) / e.Targets.RMSE; grid == "auto" && (ratio < 0.95 || ratio > 1.1) {
 				t.Errorf("lambda %g: held-out RMSE %.4g, of predictions %.4g", row.Lambda, math.Sqrt(row.MSE), e.Targets.RMSE)
-			} else if grid == "8" && ratio < 0.95 && !strings.Contains(strings.Join(result.Notes, "\n"), "copies are rounded alike") {
-				t.Errorf("lambda %g: held-out RMSE %.4g, of predictions %.4g, and no note: %q", row.Lambda, math.Sqrt(row.MSE), e.Targets.RMSE, result.Notes)
+			} else if grid == "8" && ratio < 0.95 &&
+				!strings.Contains(strings.Join(result.Notes, "\n"), "copies are rounded alike") {
+				t.Errorf("lambda %g: held-out RMSE %.4g, of predictions %.4g, and no note: %q", row.Lambda, math.Sqrt(row.MSE),
+					e.Targets.RMSE, result.Notes)
 			}
 		}
 	}

@@ -34,7 +34,8 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 	dir := t.TempDir()
 	o := TrainOptions{
 		Spec: prepare.Spec{
-			Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(mixedTable(1, 3000), ""))}, Label: "y", Drop: []string{"target", "w"}},
+			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(mixedTable(1, 3000), ""))},
+				Label: "y", Drop: []string{"target", "w"}},
 			Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		},
 		Model: filepath.Join(dir, "model"),
@@ -44,11 +45,13 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 	}
 	lines := mixedTable(2, 2000)
 	predict := func(name, text string, bound float64, j job.Options) (*PredictResult, error) {
-		p := PredictOptions{Model: o.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", text)}}, Out: filepath.Join(dir, name), MaxDrift: bound, Job: j}
+		p := PredictOptions{Model: o.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", text)}},
+			Out: filepath.Join(dir, name), MaxDrift: bound, Job: j}
 		return Predict(jobtest.Ctx, p)
 	}
 	r, err := predict("same", strings.Join(lines, ""), 0.01, job.Options{})
-	if err != nil || r.Drift == nil || len(r.Drift.Columns) > 0 || r.Drift.Compared != 4 || r.Drift.Rows != 2000 || r.Drift.Reference != 3000 || r.Drift.Schema != nil {
+	if err != nil || r.Drift == nil || len(r.Drift.Columns) > 0 || r.Drift.Compared != 4 || r.Drift.Rows != 2000 ||
+		r.Drift.Reference != 3000 || r.Drift.Schema != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if text := jobtest.Text(t, r); strings.Contains(text, "drift") {
@@ -68,7 +71,8 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		{"level", "site", "other levels", func(_ int, f []string) { f[2] = strings.ToUpper(f[2]) }},
 	} {
 		r, err := predict(c.name, changed(lines, c.change), 0, job.Options{})
-		if err != nil || len(r.Drift.Columns) != 1 || r.Drift.Columns[0].Name != c.column || !strings.Contains(r.Drift.Columns[0].Detail, c.words) {
+		if err != nil || len(r.Drift.Columns) != 1 || r.Drift.Columns[0].Name != c.column ||
+			!strings.Contains(r.Drift.Columns[0].Detail, c.words) {
 			t.Errorf("%s: %+v, %v", c.name, r.Drift, err)
 			continue
 		}
@@ -87,7 +91,8 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(data, &manifest); err != nil || len(manifest.Drift.Columns) != 1 || manifest.Drift.Columns[0].AtLeast < 0.1 {
+		if err := json.Unmarshal(data, &manifest); err != nil || len(manifest.Drift.Columns) != 1 ||
+			manifest.Drift.Columns[0].AtLeast < 0.1 {
 			t.Errorf("%s: %s", c.name, data)
 		}
 		// The figures do not depend on the cut.
@@ -109,7 +114,8 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 			t.Errorf("%s: %v is left, %v", c.name, left, err)
 		}
 		var out bytes.Buffer
-		_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: dataset.Options{Data: []string{filepath.Join(dir, refused+".csv")}}, Join: &out, MaxDrift: 0.1})
+		_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model,
+			Data: dataset.Options{Data: []string{filepath.Join(dir, refused+".csv")}}, Join: &out, MaxDrift: 0.1})
 		jobtest.WantError(t, c.name+" to a writer", err, exit.CodeGate, "gate not passed")
 		if out.Len() > 0 {
 			t.Errorf("%s: %d bytes are written", c.name, out.Len())
@@ -122,7 +128,9 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		extra[i] = strings.Join([]string{f[3], f[0], f[1], f[2], "x" + f[4]}, ",")
 	}
 	r, err = predict("columns", strings.Join(extra, "\n")+"\n", 0.01, job.Options{})
-	if err != nil || r.Drift.Schema == nil || !strings.Contains(jobtest.Text(t, r), "drift        new columns xw; columns that are gone: w, target; columns in another order") {
+	if err != nil || r.Drift.Schema == nil ||
+		!strings.Contains(jobtest.Text(t, r),
+			"drift        new columns xw; columns that are gone: w, target; columns in another order") {
 		t.Errorf("%+v, %v\n%s", r, err, jobtest.Text(t, r))
 	}
 	_, err = predict("bound", strings.Join(lines, ""), 2, job.Options{})

@@ -43,7 +43,8 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 	head := "x0,x1,x2,x3,y\n"
 	all := dataset.Options{Data: []string{write("all.csv", head, lines)}, Label: "y"}
 	slices.Reverse(unlabelled)
-	cut := dataset.Options{Data: []string{write("a.csv", "x0,x1,x2,x3\n", unlabelled[:100]), write("b.csv", "x0,x1,x2,x3\n", unlabelled[100:])}}
+	cut := dataset.Options{Data: []string{write("a.csv", "x0,x1,x2,x3\n", unlabelled[:100]),
+		write("b.csv", "x0,x1,x2,x3\n", unlabelled[100:])}}
 	learners := []string{"ridge, one λ", "svm", "sgd"}
 	for family, maps := range honestKernels(t, d) {
 		for _, learner := range learners {
@@ -68,7 +69,8 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			e := r.Effects
-			if e.Rows != 600 || e.Columns[0].Column != "x1" || e.Columns[1].Column != "x3" || e.Columns[2].Share > e.Columns[1].Share/2 {
+			if e.Rows != 600 || e.Columns[0].Column != "x1" || e.Columns[1].Column != "x3" ||
+				e.Columns[2].Share > e.Columns[1].Share/2 {
 				t.Errorf("%s: %+v", name, e)
 			}
 			again, err := InspectEffects(jobtest.Ctx, o.Model, InspectOptions{Data: cut})
@@ -126,7 +128,8 @@ func TestEffectsOfTypedColumns(t *testing.T) {
 	// One row has no other to take values from.
 	one := dataset.Options{Data: []string{jobtest.Write(t, dir, "one.csv", lines[0]+lines[1])}, Label: "y"}
 	_, err = InspectEffects(jobtest.Ctx, o.Model, InspectOptions{Data: one})
-	if _, refused := errors.AsType[*exit.DataError](err); !refused || !strings.Contains(err.Error(), "two rows are needed") {
+	if _, refused := errors.AsType[*exit.DataError](err); !refused ||
+		!strings.Contains(err.Error(), "two rows are needed") {
 		t.Errorf("one row: %v", err)
 	}
 }

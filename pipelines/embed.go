@@ -75,8 +75,10 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 			return err
 		}
 		steps := t.Steps(o.Grid, pca.FewProducts)
-		fit, err := t.FitSums(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps}, spec.Folding{FoldPlan: ridge.FoldPlan{Folds: 1}, Components: o.Components})
-		t.Learner = models.Learner{Kind: iterative.DefinitionOf(&o.Training).Name, Folds: 1, Components: fit.Components, Steps: steps}
+		fit, err := t.FitSums(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps},
+			spec.Folding{FoldPlan: ridge.FoldPlan{Folds: 1}, Components: o.Components})
+		t.Learner = models.Learner{Kind: iterative.DefinitionOf(&o.Training).Name, Folds: 1, Components: fit.Components,
+			Steps: steps}
 		return err
 	})
 	if err != nil {

@@ -47,7 +47,8 @@ func levelRows(n, levels int, lowest float64, seed uint64) []string {
 
 // encodedBy returns options that encode categories so.
 func encodedBy(o TrainOptions, e preprocess.Encoding) TrainOptions {
-	o.Spec = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: preprocess.ColumnOptions{Encode: e}, Seed: 3}
+	o.Spec = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: preprocess.ColumnOptions{Encode: e},
+		Seed: 3}
 	o.Spec.Types.MaxLevels = 100_000
 	return o
 }
@@ -55,7 +56,8 @@ func encodedBy(o TrainOptions, e preprocess.Encoding) TrainOptions {
 func errorOn(t *testing.T, r *TrainResult, lines []string) float64 {
 	t.Helper()
 	name := jobtest.Write(t, t.TempDir(), "other.csv", strings.Join(lines, ""))
-	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model, Data: dataset.Options{Data: []string{name}, Label: "y"}})
+	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model,
+		Data: dataset.Options{Data: []string{name}, Label: "y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +153,8 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 	o := encodedBy(TrainOptions{}, preprocess.Means)
 	want := digest(o, lines)
 	shuffled := slices.Clone(lines[1:])
-	rand.New(rand.NewPCG(3, 3)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rand.New(rand.NewPCG(3, 3)).Shuffle(len(shuffled),
+		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	cut := encodedBy(TrainOptions{}, preprocess.Means)
 	cut.Job.ShardBytes = 2000
 	if !bytes.Equal(digest(cut, append(lines[:1:1], shuffled[:200]...), append(lines[:1:1], shuffled[200:]...)), want) {
@@ -167,7 +170,8 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		"path":       func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} },
 		"calibrated": func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 	} {
-		o := encodedBy(TrainOptions{Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}}, preprocess.Means)
+		o := encodedBy(TrainOptions{Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6,
+			Gap: 1e-9}}, Bias: 1}}, preprocess.Means)
 		change(&o)
 		lines := levelRows(500, 40, 0.1, 1)
 		lines = append(lines, lines[1:200]...)
@@ -189,7 +193,8 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 	lines := []string{"x,level,y\n"}
 	for i := range 3000 {
 		level := i % 300
-		lines = append(lines, fmt.Sprintf("%.4f,L%d,%.4f\n", r.NormFloat64(), level, float64(level*7919%300)/100+0.1*r.NormFloat64()))
+		lines = append(lines, fmt.Sprintf("%.4f,L%d,%.4f\n", r.NormFloat64(), level,
+			float64(level*7919%300)/100+0.1*r.NormFloat64()))
 	}
 	result, m := trainedModel(t, lines, encodedBy(TrainOptions{}, preprocess.Means))
 	for _, row := range result.Path {
@@ -213,8 +218,10 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	spec := encodedBy(TrainOptions{}, preprocess.Counts).Spec
 	spec.Kernel = &fourier.GaussianOptions{Features: 16}
 	for _, label := range []string{"", "y"} {
-		spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
-		if _, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2}, Model: filepath.Join(dir, "m"+label)}); err != nil {
+		spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
+			strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
+		if _, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2},
+			Model: filepath.Join(dir, "m"+label)}); err != nil {
 			t.Errorf("label %q: %v", label, err)
 		}
 	}
@@ -223,12 +230,15 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 func TestTargetStatisticsNeedATraining(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(TrainOptions{}, preprocess.Means).Spec
-	spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
-	_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2}, Model: filepath.Join(dir, "m")})
+	spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
+		strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
+	_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2},
+		Model: filepath.Join(dir, "m")})
 	jobtest.WantError(t, "embed", err, exit.CodeUsage, "--encode target learns from labels")
 	_, err = Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Out: filepath.Join(dir, "f")})
 	jobtest.WantError(t, "featurize", err, exit.CodeUsage, "--encode target learns from labels")
 	spec.Kernel = &learned.Options{Features: 8}
-	_, err = trainPlain(jobtest.Ctx, TrainOptions{Spec: spec, Model: filepath.Join(dir, "m"), Lambda: training.LambdaOptions{Path: []float64{1}}})
+	_, err = trainPlain(jobtest.Ctx, TrainOptions{Spec: spec, Model: filepath.Join(dir, "m"),
+		Lambda: training.LambdaOptions{Path: []float64{1}}})
 	jobtest.WantError(t, "learned", err, exit.CodeUsage, "--encode target cannot be used with --kernel learned")
 }

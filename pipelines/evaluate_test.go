@@ -40,7 +40,8 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 		return dataset.Options{Data: []string{jobtest.Write(t, dir, name, text)}, Label: "y"}
 	}
 	o := fixed(1)
-	o.Data, o.Model, o.Lambda.Path = table("data.csv", strings.Join(lines, "")), filepath.Join(dir, "model"), []float64{1e-4}
+	o.Data, o.Model, o.Lambda.Path = table("data.csv", strings.Join(lines, "")), filepath.Join(dir,
+		"model"), []float64{1e-4}
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
@@ -59,15 +60,18 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 
 	// Two files with labels of their own, beside one that the model knows.
 	d := table("a.csv", relabelled(lines, map[string]string{"1": "one."}))
-	d.Data = append(d.Data, jobtest.Write(t, dir, "b.csv", relabelled(lines[:31], map[string]string{"-1": "zero", "1": "zero"})))
+	d.Data = append(d.Data, jobtest.Write(t, dir, "b.csv",
+		relabelled(lines[:31], map[string]string{"-1": "zero", "1": "zero"})))
 	r, err := evaluate(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []UnseenLabel{{Label: "one.", Rows: ones}, {Label: "zero", Rows: 30}}; !reflect.DeepEqual(r.UnseenLabels, want) || r.Classes.Unseen != ones+30 {
+	if want := []UnseenLabel{{Label: "one.", Rows: ones}, {Label: "zero", Rows: 30}}; !reflect.DeepEqual(r.UnseenLabels,
+		want) || r.Classes.Unseen != ones+30 {
 		t.Errorf("%+v of %d rows, want %+v", r.UnseenLabels, r.Classes.Unseen, want)
 	}
-	if want := fmt.Sprintf("labels that are not classes of the model: \"one.\" (%d rows), \"zero\" (30 rows)\n", ones); !strings.Contains(jobtest.Text(t, r), want) {
+	if want := fmt.Sprintf("labels that are not classes of the model: \"one.\" (%d rows), \"zero\" (30 rows)\n",
+		ones); !strings.Contains(jobtest.Text(t, r), want) {
 		t.Errorf("%q is not in\n%s", want, jobtest.Text(t, r))
 	}
 
@@ -77,7 +81,8 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	}
 
 	_, err = evaluate(table("other.csv", relabelled(lines, map[string]string{"-1": "no", "1": "yes"})))
-	jobtest.WantError(t, "no label known", err, exit.CodeData, "none of the 300 rows has a label that is a class of the model", `"yes" (`, `"no" (`, "its classes are -1, 1")
+	jobtest.WantError(t, "no label known", err, exit.CodeData,
+		"none of the 300 rows has a label that is a class of the model", `"yes" (`, `"no" (`, "its classes are -1, 1")
 	many := lines[:1:1]
 	for i := range 12_000 {
 		many = append(many, fmt.Sprintf("1,2,label %d\n", i))
@@ -95,7 +100,8 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", relabelled(lines, names))}, Label: "y"}
 	}
 	o := fixed(1)
-	o.Data, o.Model, o.Lambda.Path = table("data", map[string]string{"-1": "<=50K", "1": "Over"}), filepath.Join(dir, "model"), []float64{1e-4}
+	o.Data, o.Model, o.Lambda.Path = table("data", map[string]string{"-1": "<=50K", "1": "Over"}), filepath.Join(dir,
+		"model"), []float64{1e-4}
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +115,8 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	}{
 		{"<=50K.", "Over.", `end in ".", the classes do not; --label_strip '.' removes`, dataset.LabelText{Strip: "."}},
 		{"<=50K .", "Over .", `end in " ."`, dataset.LabelText{Strip: " ."}},
-		{"'<=50K'", "'Over'", `begin with "'" and end in "'", the classes do not; --label_strip ''\''' `, dataset.LabelText{Strip: "'"}},
+		{"'<=50K'", "'Over'", `begin with "'" and end in "'", the classes do not; --label_strip ''\''' `,
+			dataset.LabelText{Strip: "'"}},
 		{"<=50k", "OVER", "upper and lower case alone; --label_case lower", dataset.LabelText{Lower: true}},
 	} {
 		d := table(fmt.Sprint(i), map[string]string{"-1": c.low, "1": c.high})
@@ -122,8 +129,10 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 		}
 	}
 	// One label that the model knows, one that it does not.
-	got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: table("half", map[string]string{"-1": "<=50K", "1": "Over."})})
-	if err != nil || !strings.Contains(jobtest.Text(t, got), `these labels end in ".", the classes do not; --label_strip '.' removes that`) {
+	got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model,
+		Data: table("half", map[string]string{"-1": "<=50K", "1": "Over."})})
+	if err != nil || !strings.Contains(jobtest.Text(t, got),
+		`these labels end in ".", the classes do not; --label_strip '.' removes that`) {
 		t.Errorf("%+v, %v", got, err)
 	}
 
@@ -134,7 +143,8 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	o.Data.LabelText.Strip = ""
-	if got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data}); err != nil || !reflect.DeepEqual(got.Classes, want.Classes) {
+	if got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data}); err != nil ||
+		!reflect.DeepEqual(got.Classes, want.Classes) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -196,7 +206,8 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	clean := dataset.Options{Data: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
 	for _, loss := range []string{"epsilon_insensitive", "huber"} {
 		for _, name := range []string{"svm", "sgd"} {
-			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
+			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
+				Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+name)
 			o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Loss, s.Rounds = loss, 30 })

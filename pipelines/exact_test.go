@@ -32,7 +32,8 @@ type exactRidge struct {
 	allK   float64
 }
 
-func solveExactly(t *testing.T, kernel func(x, z []float32) float64, x [][]float32, y []float64, lambda float64) *exactRidge {
+func solveExactly(t *testing.T, kernel func(x, z []float32) float64, x [][]float32, y []float64,
+	lambda float64) *exactRidge {
 	t.Helper()
 	n := len(x)
 	e := &exactRidge{kernel: kernel, x: x, rowK: make([]float64, n)}
@@ -132,7 +133,8 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 	many := stattest.Over(10, func(seed uint64) float64 { return distance(2048, seed) })
 	ratio := few.Value / many.Value // of squares: 2048/128 = 16
 	se := ratio * math.Hypot(few.SE/few.Value, many.SE/many.Value)
-	t.Logf("RMS distance %.4g at 128 features, %.4g at 2048, of a spread of %.3g; squares fall by %.1f ± %.1f", math.Sqrt(few.Value), math.Sqrt(many.Value), math.Sqrt(spread), ratio, se)
+	t.Logf("RMS distance %.4g at 128 features, %.4g at 2048, of a spread of %.3g; squares fall by %.1f ± %.1f",
+		math.Sqrt(few.Value), math.Sqrt(many.Value), math.Sqrt(spread), ratio, se)
 	if math.Abs(ratio-16) > 4*se {
 		t.Errorf("squares fall by %.2f ± %.2f, want 16", ratio, se)
 	}

@@ -22,7 +22,8 @@ type sincOptions struct {
 
 func init() {
 	features.Register("sinc", features.Decode[sinc])
-	kernel.Register(kernel.Family{Name: "sinc", New: func() kernel.Options { return &sincOptions{Features: kernel.DefaultFeatures} }})
+	kernel.Register(kernel.Family{Name: "sinc",
+		New: func() kernel.Options { return &sincOptions{Features: kernel.DefaultFeatures} }})
 }
 
 func (o *sincOptions) Validate() error      { return o.Width.Validate() }
@@ -30,7 +31,8 @@ func (o *sincOptions) Size(int) kernel.Size { return kernel.Size{Features: kerne
 func (o *sincOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	width, how, err := o.Width.Choose(d, kernel.Euclidean)
 	draw := func(out int, seed uint64) features.Recipe { return sinc{d.In, out, width, seed} }
-	return &kernel.Choice{Recipe: draw(o.Size(d.In).Features, d.Seed), Summary: "sinc kernel, " + how, Width: width, Draw: draw}, err
+	return &kernel.Choice{Recipe: draw(o.Size(d.In).Features, d.Seed), Summary: "sinc kernel, " + how, Width: width,
+		Draw: draw}, err
 }
 
 func (r sinc) Kernel(x, z []float32) float64 {

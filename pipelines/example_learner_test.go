@@ -10,8 +10,9 @@ import (
 )
 
 func init() {
-	iterative.Register(iterative.Definition{Name: "descent", Summary: "gradient descent", Open: iterative.OpenerOf(newDescent),
-		New: func() iterative.Options { return &descentOptions{iterative.Defaults(), 1} }})
+	iterative.Register(iterative.Definition{Name: "descent", Summary: "gradient descent",
+		Open: iterative.OpenerOf(newDescent),
+		New:  func() iterative.Options { return &descentOptions{iterative.Defaults(), 1} }})
 }
 
 type descentOptions struct {

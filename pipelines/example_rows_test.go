@@ -67,11 +67,13 @@ func Example_rows() {
 	}
 	defer os.RemoveAll(dir)
 	model, train := filepath.Join(dir, "model"), filepath.Join(dir, "train.csv")
-	if _, err := pipelines.Generate(ctx, pipelines.GenerateOptions{Set: "moons", Rows: 1000, Seed: 1, Noise: -1, Out: train}); err != nil {
+	if _, err := pipelines.Generate(ctx, pipelines.GenerateOptions{Set: "moons", Rows: 1000, Seed: 1, Noise: -1,
+		Out: train}); err != nil {
 		panic(err)
 	}
 	if _, err := pipelines.Train(ctx, pipelines.TrainOptions{
-		Spec:   prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
+		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 		Lambda: training.LambdaOptions{Path: []float64{1e-4}},
 		Model:  model,
 	}); err != nil {

@@ -110,7 +110,8 @@ func faultJobs(t *testing.T) []*faultJob {
 	}
 	jobs := []*faultJob{
 		{name: "ridge", out: "model", run: train(nil)},
-		{name: "ridge with a checkpoint after every shard", out: "model", run: train(func(o *TrainOptions) { o.Job.Engine.Checkpoint = -1 })},
+		{name: "ridge with a checkpoint after every shard", out: "model",
+			run: train(func(o *TrainOptions) { o.Job.Engine.Checkpoint = -1 })},
 		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
 			o.Lambda = training.LambdaOptions{Path: []float64{1e-2}, Folds: 1}
 			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}
@@ -121,11 +122,13 @@ func faultJobs(t *testing.T) []*faultJob {
 			o.Learner = nil // the rounds of svm are the job before
 		})},
 		{name: "predict", out: "out", run: func(root string, o job.Options) error {
-			_, err := Predict(jobtest.Ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
+			_, err := Predict(jobtest.Ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out",
+				Job: o})
 			return err
 		}},
 		{name: "featurize", out: "out", run: func(root string, o job.Options) error {
-			_, err := Featurize(jobtest.Ctx, FeaturizeOptions{Model: root + "/applied", Spec: prepare.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
+			_, err := Featurize(jobtest.Ctx, FeaturizeOptions{Model: root + "/applied",
+				Spec: prepare.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
 			return err
 		}},
 		{name: "sum", out: "out", run: func(root string, o job.Options) error {
@@ -133,7 +136,9 @@ func faultJobs(t *testing.T) []*faultJob {
 			return err
 		}},
 		{name: "embed", out: "model", run: func(root string, o job.Options) error {
-			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Training: pca.Training{Components: 2}, Model: root + "/model"})
+			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root),
+				Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Training: pca.Training{Components: 2},
+				Model: root + "/model"})
 			return err
 		}},
 	}

@@ -43,7 +43,8 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ForgetOptions{Model: dir + "/model", Parts: Parts{Sums: []string{dir + "/sums"}}, Data: data, IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
+	return ForgetOptions{Model: dir + "/model", Parts: Parts{Sums: []string{dir + "/sums"}}, Data: data,
+		IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
 }
 
 // A list of ids is as large as its file, and nothing needs it when the job has ended.
@@ -80,7 +81,8 @@ func TestForgettingThatLeavesNoModelIsRefused(t *testing.T) {
 	all := o
 	all.IDs = ""
 	_, err := Forget(jobtest.Ctx, all)
-	jobtest.WantError(t, "all rows", err, exit.CodeData, "all 60 rows of the sums would be forgotten, and none is left to fit a model to")
+	jobtest.WantError(t, "all rows", err, exit.CodeData,
+		"all 60 rows of the sums would be forgotten, and none is left to fit a model to")
 	log.Reset()
 	o.Out = o.Model
 	o.Model = dir + "/recipe" // or the place would be that of the model
@@ -161,8 +163,10 @@ func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
 		}
 	}
 	twice := []string{"v,0.5,in", "v,0.5,in", "v,1.5,out"}
-	do(Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: rows("day.csv", twice...)}, Out: dir + "/day"}))
-	do(Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sums", dir + "/day"}}, Model: dir + "/both", SaveSums: dir + "/total"}))
+	do(Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: rows("day.csv", twice...)},
+		Out: dir + "/day"}))
+	do(Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sums", dir + "/day"}}, Model: dir + "/both",
+		SaveSums: dir + "/total"}))
 	for i, of := range [][]string{{dir + "/total"}, {dir + "/day", dir + "/sums"}} {
 		for k, c := range []struct {
 			name  string
@@ -312,7 +316,8 @@ func TestAForgetThatWasStoppedForgetsOnce(t *testing.T) {
 			t.Errorf("%s: %s", name, differences(got, want))
 		}
 		again := o
-		again.Model, again.Sums, again.Out, again.IDs = dir+"/"+name, []string{dir + "/" + name + "-sums"}, dir+"/again", o.IDs
+		again.Model, again.Sums, again.Out, again.IDs = dir+"/"+name, []string{dir + "/" + name + "-sums"}, dir+
+			"/again", o.IDs
 		_, err := Forget(jobtest.Ctx, again)
 		jobtest.WantError(t, name+" again", err, exit.CodeData, "data.csv:5: the row is not in the sums")
 	}
@@ -362,7 +367,8 @@ func TestACertificateDoesNotRevealItsRows(t *testing.T) {
 	}
 	verify.Sums = []string{o.SaveSums}
 	v, err := VerifyForgotten(jobtest.Ctx, verify)
-	jobtest.WantError(t, "sums that never had the rows", err, exit.CodeGate, "does not hold", "data.csv:5: the row is not in the sums")
+	jobtest.WantError(t, "sums that never had the rows", err, exit.CodeGate, "does not hold",
+		"data.csv:5: the row is not in the sums")
 	if v == nil || v.Holds || len(v.Why) == 0 {
 		t.Errorf("%+v", v)
 	}

@@ -20,7 +20,8 @@ func TestGenerateMakesTheFileOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, err := os.ReadFile(out)
-	if err != nil || g.Rows != 1500 || strings.Count(string(first), "\n") != 1501 || !strings.Contains(jobtest.Text(t, g), "wrote 1,500 rows to "+out) {
+	if err != nil || g.Rows != 1500 || strings.Count(string(first), "\n") != 1501 ||
+		!strings.Contains(jobtest.Text(t, g), "wrote 1,500 rows to "+out) {
 		t.Errorf("%+v: %v", g, err)
 	}
 	if string(first) != strings.Join(jobtest.Made(t, "moons", 1500, 1), "")+"\n" {

@@ -233,11 +233,13 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
 	for _, grid := range []string{"8", "16"} {
 		result, err := Embed(jobtest.Ctx, EmbedOptions{
-			Spec:  prepare.Spec{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64}, Seed: 1},
+			Spec: prepare.Spec{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64},
+				Seed: 1},
 			Model: filepath.Join(dir, "model"+grid), Training: pca.Training{Components: 7, Grid: features.Bits(grid)},
 		})
 		switch {
-		case grid == "8" && (err == nil || !strings.Contains(err.Error(), "cannot be distinguished from the rounding of features to their grid")):
+		case grid == "8" && (err == nil || !strings.Contains(err.Error(),
+			"cannot be distinguished from the rounding of features to their grid")):
 			t.Errorf("on 8 bits: %v", err)
 		case grid == "16" && (err != nil || len(result.Components) != 7):
 			t.Errorf("on 16 bits: %v", err)

@@ -62,7 +62,8 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits(grid)},
-			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed},
+			Spec: prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
+				Seed: seed},
 			Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
 		}
 		together, _ := trainedModel(t, lines, o)
@@ -100,7 +101,8 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 func scored(t *testing.T, m *models.Model, lines []string) (wrong int64, mse float64) {
 	t.Helper()
 	_, out := m.Map.Dims()
-	phi, scores, targets, class := make([]float32, out), make([]float32, m.Linear.K), make([]float64, m.Linear.K), make([]int32, 1)
+	phi, scores, targets, class := make([]float32, out), make([]float32, m.Linear.K), make([]float64,
+		m.Linear.K), make([]int32, 1)
 	for _, line := range lines {
 		x, label := parse(t, line)
 		m.Map.Apply(phi, x, 1)
@@ -154,7 +156,8 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 			alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
 			_, m := trainedModel(t, train, alone)
 			wrong, mse := scored(t, m, held)
-			if row.HeldOutRows != int64(len(held)) || row.HeldOutErrors != wrong || !(math.Abs(row.HeldOutMSE-mse) <= tolerance*mse) {
+			if row.HeldOutRows != int64(len(held)) || row.HeldOutErrors != wrong ||
+				!(math.Abs(row.HeldOutMSE-mse) <= tolerance*mse) {
 				t.Errorf("%s, lambda %g: %d errors of %d rows, mse %.12g; trained again without them: %d of %d, %.12g",
 					set, row.Lambda, row.HeldOutErrors, row.HeldOutRows, row.HeldOutMSE, wrong, len(held), mse)
 			}

@@ -18,7 +18,8 @@ import (
 // searchOptions are the options of a training that searches; with few features, so that it is quick.
 func searchOptions() TrainOptions {
 	return TrainOptions{Search: "auto", Kernels: []kernel.Options{
-		&fourier.GaussianOptions{Features: 512}, &fourier.LaplaceOptions{Features: 512}, &fourier.MaternOptions{Features: 512, Nu: 1.5},
+		&fourier.GaussianOptions{Features: 512}, &fourier.LaplaceOptions{Features: 512}, &fourier.MaternOptions{Features: 512,
+			Nu: 1.5},
 	}}
 }
 
@@ -52,7 +53,8 @@ func honestFigures(t *testing.T, train, test []string, o TrainOptions) (held, pi
 	t.Helper()
 	r, _ = trainedModel(t, train, o)
 	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{
-		Model: r.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv", strings.Join(test, ""))}, Label: "y"},
+		Model: r.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv",
+			strings.Join(test, ""))}, Label: "y"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,8 @@ func coins(n, d int, seed uint64) []string {
 // honestKernels are all kernels, small.
 func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
 	t.Helper()
-	parsed, err := skeleton.Parse(fmt.Appendf(nil, "columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d))
+	parsed, err := skeleton.Parse(fmt.Appendf(nil,
+		"columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +61,12 @@ func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
 		"skeleton": {Kernel: &skeleton.Options{Skeleton: parsed, Features: 128}, Scale: []string{"minmax"}, Seed: 3},
 	}
 	for name, k := range map[string]kernel.Options{
-		"gaussian": &fourier.GaussianOptions{Features: 128}, "laplace": &fourier.LaplaceOptions{Features: 128}, "cauchy": &fourier.CauchyOptions{Features: 128},
-		"matern": &fourier.MaternOptions{Features: 128}, "maxout": &maxout.Options{Features: 128}, "linear": &linear.Options{},
-		"learned": &learned.Options{Features: 300}, "harmonic": &learned.HarmonicOptions{Features: 200}, "lkrf": &learned.Options{Features: 100},
+		"gaussian": &fourier.GaussianOptions{Features: 128}, "laplace": &fourier.LaplaceOptions{Features: 128},
+		"cauchy": &fourier.CauchyOptions{Features: 128},
+		"matern": &fourier.MaternOptions{Features: 128}, "maxout": &maxout.Options{Features: 128},
+		"linear":  &linear.Options{},
+		"learned": &learned.Options{Features: 300}, "harmonic": &learned.HarmonicOptions{Features: 200},
+		"lkrf": &learned.Options{Features: 100},
 	} {
 		kernels[name] = prepare.Spec{Kernel: k, Seed: 3}
 	}
@@ -76,21 +80,27 @@ var honestLearners = map[string]TrainOptions{
 	"ridge, platt": {Calibrate: "platt"},
 	"ridge, one λ": {Calibrate: "platt", Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"ridge, folds": {Lambda: training.LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
-	"svm":          {Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"svm": {Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}},
+		Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
-		Learner: &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "logistic"}, Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
-		Lambda:  training.LambdaOptions{Path: []float64{1e-4}}, Calibrate: "platt",
+		Learner: &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "logistic"},
+			Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
+		Lambda: training.LambdaOptions{Path: []float64{1e-4}}, Calibrate: "platt",
 	},
-	"sgd":           {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4}}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
-	"sgd, patience": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Patience: 2}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
+	"sgd": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4}}},
+		Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"sgd, patience": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
+		Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"sgd, platt": {
-		Learner: &sgd.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "hinge"}, Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
+		Learner: &sgd.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "hinge"},
+			Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
 	},
 }
 
 // fewHonest are the pairs that each run of the tests takes; BOCHNER_HONEST=1 takes all.
 var fewHonest = []string{
-	"learned/ridge", "learned/ridge, platt", "learned/svm, patience", "learned/sgd", "harmonic/ridge", "harmonic/sgd, patience",
+	"learned/ridge", "learned/ridge, platt", "learned/svm, patience", "learned/sgd", "harmonic/ridge",
+	"harmonic/sgd, patience",
 	"lkrf/ridge, one λ", "lkrf/svm", "gaussian/sgd", "maxout/sgd, platt", "searched/ridge, platt", "searched/svm",
 }
 
@@ -194,7 +204,8 @@ func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
 func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	const d, n = 12, 600
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))},
+		Label: "y"}
 	maps := prepare.Spec{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
 	search := tuning.GameOptions{Chains: 20, Steps: 10, Rate: 3}
 	align := func(out string, folds int) *AlignResult {
@@ -247,8 +258,10 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		frequencies string
 		seed        uint64
 		want        string
-	}{{"all", 3, "learned from all of these rows, so held-out"}, {"all", 4, "learned from all of these rows, so held-out"}, {"some", 4, "give --folds 5 --seed 3"}} {
-		if _, err := train("refused", c.frequencies, c.seed); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), c.want) {
+	}{{"all", 3, "learned from all of these rows, so held-out"}, {"all", 4,
+		"learned from all of these rows, so held-out"}, {"some", 4, "give --folds 5 --seed 3"}} {
+		if _, err := train("refused", c.frequencies, c.seed); exit.Code(err) != exit.CodeUsage ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("--frequencies %s --seed %d: %v", c.frequencies, c.seed, err)
 		}
 	}

@@ -21,7 +21,8 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
+		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
@@ -35,8 +36,9 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 			out := filepath.Join(dir, format)
 			var log bytes.Buffer
 			r, err := Predict(jobtest.Ctx, PredictOptions{
-				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out, Format: format, Lines: lines, MaxBadFraction: 0.5,
-				Job: job.Options{ShardBytes: 12, Log: &log},
+				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out, Format: format, Lines: lines,
+				MaxBadFraction: 0.5,
+				Job:            job.Options{ShardBytes: 12, Log: &log},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -56,7 +58,8 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := strings.NewReplacer(`"p"`, "?", `"q"`, "?", ",p\n", ",?\n", ",q\n", ",?\n").Replace(string(text)); got != want {
+				if got := strings.NewReplacer(`"p"`, "?", `"q"`, "?", ",p\n", ",?\n", ",q\n",
+					",?\n").Replace(string(text)); got != want {
 					t.Errorf("%s: %q, want %q", format, got, want)
 				}
 			}
@@ -77,7 +80,8 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	for i, files := range [][]string{{one, two}, {two, one}} {
 		model := filepath.Join(dir, "model"+string(rune('0'+i)))
 		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec:  prepare.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
+			Spec: prepare.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
+				Seed: 1},
 			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		}); err != nil {
 			t.Fatal(err)
@@ -93,7 +97,8 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 			t.Errorf("another order of files makes another model:\n%s\n%s", first, manifest)
 		}
 		for _, data := range files {
-			if r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: dataset.Options{Data: []string{data}}}); err != nil || r.Rows.Used != 60 {
+			if r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model,
+				Data: dataset.Options{Data: []string{data}}}); err != nil || r.Rows.Used != 60 {
 				t.Errorf("%s: %v", data, err)
 			}
 		}

@@ -46,11 +46,14 @@ func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	a[1] = 0.1
 	draw := func(out int, seed uint64) features.Recipe {
 		return preprocess.Join{Parts: []features.Recipe{
-			features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: a}, fourier.Gaussian{In: d.In, Out: o.Features, Width: width, Seed: seed}}},
-			preprocess.Bins{In: d.In, Weight: 0.3, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1.2, -0.7, -0.3, 0, 0.3, 0.7, 1.2}}}},
+			features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: a},
+				fourier.Gaussian{In: d.In, Out: o.Features, Width: width, Seed: seed}}},
+			preprocess.Bins{In: d.In, Weight: 0.3,
+				Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1.2, -0.7, -0.3, 0, 0.3, 0.7, 1.2}}}},
 		}}
 	}
-	return &kernel.Choice{Recipe: draw(o.Features+8, d.Seed), Summary: "joined kernel, " + how, Width: width, Draw: draw}, nil
+	return &kernel.Choice{Recipe: draw(o.Features+8, d.Seed), Summary: "joined kernel, " + how, Width: width,
+		Draw: draw}, nil
 }
 
 // Every job knows joined features in a metric, also of rows in their short form.
@@ -73,7 +76,8 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		o.Model = filepath.Join(dir, name)
 		from := 0
 		for k, to := range append(cuts, len(lines)) {
-			o.Data.Data = append(o.Data.Data, jobtest.Write(t, dir, fmt.Sprintf("%s-%d.csv", name, k), head+strings.Join(lines[from:to], "")))
+			o.Data.Data = append(o.Data.Data, jobtest.Write(t, dir, fmt.Sprintf("%s-%d.csv", name, k),
+				head+strings.Join(lines[from:to], "")))
 			from = to
 		}
 		o.Data.Label = "y"
@@ -91,7 +95,8 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		return data
 	}
 	model := train("one", func(*TrainOptions) {})
-	if cut := train("cut", func(*TrainOptions) {}, 7, 300); !bytes.Equal(read(model, "weights.safetensors"), read(cut, "weights.safetensors")) {
+	if cut := train("cut", func(*TrainOptions) {}, 7, 300); !bytes.Equal(read(model, "weights.safetensors"),
+		read(cut, "weights.safetensors")) {
 		t.Error("other files of the same rows give other weights")
 	}
 	data := dataset.Options{Data: []string{filepath.Join(dir, "one-0.csv")}, Label: "y"}
@@ -99,11 +104,13 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 	if err != nil || e.Classes.Accuracy < 0.85 {
 		t.Errorf("accuracy %v: %v", e.Classes, err)
 	}
-	if _, err := Predict(jobtest.Ctx, PredictOptions{Model: model, Data: data, Out: filepath.Join(dir, "predicted")}); err != nil {
+	if _, err := Predict(jobtest.Ctx, PredictOptions{Model: model, Data: data,
+		Out: filepath.Join(dir, "predicted")}); err != nil {
 		t.Error(err)
 	}
 	spec := prepare.Spec{Data: data}
-	if f, err := Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Model: model, Out: filepath.Join(dir, "features")}); err != nil || f.Features != 256+8 || f.Rows.Used != 500 {
+	if f, err := Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Model: model,
+		Out: filepath.Join(dir, "features")}); err != nil || f.Features != 256+8 || f.Rows.Used != 500 {
 		t.Errorf("features %+v: %v", f, err)
 	}
 	i, err := InspectModel(jobtest.Ctx, model)
@@ -116,13 +123,15 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 	picture := filepath.Join(dir, "importance.svg")
 	if err := i.DrawImportance(jobtest.Ctx, picture); err != nil {
 		t.Error(err)
-	} else if data, err := os.ReadFile(picture); err != nil || !bytes.Contains(data, []byte("share of squared distances")) {
+	} else if data, err := os.ReadFile(picture); err != nil ||
+		!bytes.Contains(data, []byte("share of squared distances")) {
 		t.Errorf("the picture: %v", err)
 	}
 	machine := train("svm", func(o *TrainOptions) {
 		o.Learner, o.Lambda.Path = jobtest.Iterative("svm", func(s *iterative.Shared) { s.Rounds = 3 }), []float64{1e-3}
 	})
-	if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: machine, Data: dataset.Options{Data: []string{filepath.Join(dir, "svm-0.csv")}, Label: "y"}}); err != nil {
+	if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: machine,
+		Data: dataset.Options{Data: []string{filepath.Join(dir, "svm-0.csv")}, Label: "y"}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func moons(ctx context.Context, dir string) (prepare.Spec, error) {
 	name := filepath.Join(dir, "moons.csv")
 	_, err := pipelines.Generate(ctx, pipelines.GenerateOptions{Set: "moons", Rows: 400, Seed: 1, Noise: -1, Out: name})
-	return prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &sincOptions{Features: 256, Width: 0.4}, Seed: 1}, err
+	return prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+		Kernel: &sincOptions{Features: 256, Width: 0.4}, Seed: 1}, err
 }
 
 // A kernel of another package is trained like those of this module: its options are
@@ -35,7 +36,8 @@ func ExampleTrain_kernelOfAnotherPackage() {
 		log.Fatal(err)
 	}
 	model := filepath.Join(dir, "model")
-	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: spec, Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-4}}})
+	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: spec, Model: model,
+		Lambda: training.LambdaOptions{Path: []float64{1e-4}}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -57,7 +59,8 @@ func TestFeaturesOfAnotherPackageEstimateTheirKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := pipelines.Compare(t.Context(), pipelines.CompareOptions{Spec: spec, Budgets: []int{256, 4096}, Seeds: 4, Rows: 40})
+	r, err := pipelines.Compare(t.Context(),
+		pipelines.CompareOptions{Spec: spec, Budgets: []int{256, 4096}, Seeds: 4, Rows: 40})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,8 @@ type meeting struct {
 func newManyFiles(t *testing.T, n int) *manyFiles {
 	t.Helper()
 	server := gcstest.New()
-	m := &manyFiles{server: server, n: n, out: "gs://" + gcstest.Bucket + "/out", requests: map[string]int{}, done: map[string]int{}, gates: map[string]*meeting{}}
+	m := &manyFiles{server: server, n: n, out: "gs://" + gcstest.Bucket + "/out", requests: map[string]int{},
+		done: map[string]int{}, gates: map[string]*meeting{}}
 	server.Faults.Before(m.before)
 	for i := range n {
 		server.Fill(fmt.Sprintf("part-%05d.csv", i), fmt.Appendf(nil, "a,b,y\n%d,0.5,p\n0.25,%d,q\n", i, i))
@@ -61,7 +62,8 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 	train := jobtest.Write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")
 	_, err := trainPlain(t.Context(), TrainOptions{
-		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
+		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: m.model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	})
 	if err != nil {
@@ -98,7 +100,8 @@ func (m *manyFiles) before(kind, name string) {
 
 func (m *manyFiles) predict(ctx context.Context, resume bool) error {
 	_, err := Predict(ctx, PredictOptions{
-		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Bucket + "/part-*.csv"}}, Out: m.out, Job: job.Options{Resume: resume},
+		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Bucket + "/part-*.csv"}}, Out: m.out,
+		Job: job.Options{Resume: resume},
 	})
 	return err
 }
@@ -188,7 +191,8 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(t.Context(), TrainOptions{
-		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
+		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
@@ -197,7 +201,8 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	torn := "a,b,note\n" + strings.Repeat("1,2,\"over\nand\nover\nagain\n1,2,\n\"\n", 40)
 	data := []string{jobtest.Write(t, dir, "bad.csv", bad), jobtest.Write(t, dir, "torn.csv", torn)}
 	r, err := Predict(t.Context(), PredictOptions{
-		Model: model, Data: dataset.Options{Data: data}, Out: filepath.Join(dir, "out"), MaxBadFraction: 0.5, Job: job.Options{ShardBytes: 100},
+		Model: model, Data: dataset.Options{Data: data}, Out: filepath.Join(dir,
+			"out"), MaxBadFraction: 0.5, Job: job.Options{ShardBytes: 100},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,8 @@ func ExampleTrain_learnerOfAnotherPackage() {
 	}
 	model := filepath.Join(dir, "model")
 	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{
-		Spec: spec, Model: model, Learner: &descentOptions{iterative.Defaults(), 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}}, Search: "none",
+		Spec: spec, Model: model, Learner: &descentOptions{iterative.Defaults(),
+			1}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}}, Search: "none",
 	})
 	if err != nil {
 		log.Fatal(err)

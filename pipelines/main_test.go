@@ -33,7 +33,8 @@ func trainPlain(ctx context.Context, o TrainOptions) (*TrainResult, error) {
 func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
-	if _, err := Generate(t.Context(), GenerateOptions{Set: "moons", Rows: 300, Seed: 1, Noise: -1, Out: data.Data[0]}); err != nil {
+	if _, err := Generate(t.Context(), GenerateOptions{Set: "moons", Rows: 300, Seed: 1, Noise: -1,
+		Out: data.Data[0]}); err != nil {
 		t.Fatal(err)
 	}
 	model := filepath.Join(dir, "model")

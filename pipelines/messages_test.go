@@ -160,7 +160,8 @@ func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
 		} else {
 			b.done(runner, last, 2)
 		}
-		o.Messages.Columns, o.Messages.IDAttribute, o.Messages.Copy = []string{"b", "id", "a"}, "n", []string{"message_id", "n", "none"}
+		o.Messages.Columns, o.Messages.IDAttribute, o.Messages.Copy = []string{"b", "id", "a"}, "n", []string{"message_id",
+			"n", "none"}
 		b.server.Send("rows", "2,x,1\n-1,y,0.5\n", "n", "in 3")
 		b.done(runner, b.until(o, nil), 1)
 		for _, id := range append(ids, "in%203") {
@@ -220,20 +221,23 @@ func TestMessagesThatAreDeliveredAgainChangeNothing(t *testing.T) {
 func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	b := newMessaging(t, 8)
 	bad := b.server.Send("rows", "hello", "id", "1")
-	half := b.server.Send("rows", "{\"id\": \"x\", \"a\": 1, \"b\": 2}\n{\"id\": \"y\", \"a\": \"oops\", \"b\": 2}\n", "id", "2")
+	half := b.server.Send("rows", "{\"id\": \"x\", \"a\": 1, \"b\": 2}\n{\"id\": \"y\", \"a\": \"oops\", \"b\": 2}\n",
+		"id", "2")
 	empty := b.server.Send("rows", "")
 	last := b.until(b.o, nil)
 	if last.Files != 1 || last.BadFiles != 2 || last.Rows != 1 || last.SetAside != 1 {
 		t.Errorf("%+v", last)
 	}
-	for name, want := range map[string]string{bad + ".file.json": "hello", half + ".rows.json": "oops", empty + ".file.json": ""} {
+	for name, want := range map[string]string{bad + ".file.json": "hello", half + ".rows.json": "oops",
+		empty + ".file.json": ""} {
 		text, err := os.ReadFile(b.path("out-dead/" + name))
 		var l scores.DeadLetter
 		if err == nil {
 			err = json.Unmarshal(text, &l)
 		}
 		id, _, _ := strings.Cut(name, ".")
-		if err != nil || !strings.HasSuffix(l.File, "/subscriptions/rows/"+id) || l.Message == nil || !strings.Contains(string(l.Message.Data), want) ||
+		if err != nil || !strings.HasSuffix(l.File, "/subscriptions/rows/"+id) || l.Message == nil ||
+			!strings.Contains(string(l.Message.Data), want) ||
 			(l.Error == "") == strings.HasSuffix(name, "file.json") {
 			t.Errorf("%s: %v, %s", name, err, text)
 		}
@@ -288,11 +292,14 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	if len(said) != 1 || len(dead) != 1 {
 		t.Fatalf("%d predictions, %d dead letters", len(said), len(dead))
 	}
-	want := map[string]string{"user": "u", messages.IDAttribute: good, messages.FromAttribute: source + "/" + good, messages.ModelAttribute: b.digests["m8"]}
-	if text := string(said[0].Data); fmt.Sprint(said[0].Attributes) != fmt.Sprint(want) || !strings.HasPrefix(text, `{"id":"x","prediction":`) {
+	want := map[string]string{"user": "u", messages.IDAttribute: good, messages.FromAttribute: source + "/" + good,
+		messages.ModelAttribute: b.digests["m8"]}
+	if text := string(said[0].Data); fmt.Sprint(said[0].Attributes) != fmt.Sprint(want) ||
+		!strings.HasPrefix(text, `{"id":"x","prediction":`) {
 		t.Errorf("%s, %v", text, said[0].Attributes)
 	}
-	if a := dead[0].Attributes; string(dead[0].Data) != "hello" || a["user"] != "v" || a[messages.IDAttribute] != bad || !strings.Contains(a[messages.ErrorAttribute], "missing columns") {
+	if a := dead[0].Attributes; string(dead[0].Data) != "hello" || a["user"] != "v" || a[messages.IDAttribute] != bad ||
+		!strings.Contains(a[messages.ErrorAttribute], "missing columns") {
 		t.Errorf("%s, %v", dead[0].Data, a)
 	}
 	names, err := filepath.Glob(b.path("*"))
@@ -342,22 +349,31 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"a name":           {func(o *StreamOptions) { o.Data.Data = []string{"pubsub://x"} }, exit.CodeUsage, "--data: pubsub: pubsub://x is not of the form"},
-		"two sources":      {func(o *StreamOptions) { o.Data.Data = append(o.Data.Data, "in/*.csv") }, exit.CodeUsage, "one source (have 2)"},
-		"files to a topic": {func(o *StreamOptions) { o.Data.Data, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage, "give a directory, or messages"},
-		"a subscription":   {func(o *StreamOptions) { o.Out = o.Data.Data[0] }, exit.CodeUsage, "published to a topic"},
-		"no dead letters":  {func(o *StreamOptions) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
-		"one topic":        {func(o *StreamOptions) { o.Out, o.Dead = topic, topic }, exit.CodeUsage, "is the topic of --out"},
+		"a name": {func(o *StreamOptions) { o.Data.Data = []string{"pubsub://x"} }, exit.CodeUsage,
+			"--data: pubsub: pubsub://x is not of the form"},
+		"two sources": {func(o *StreamOptions) { o.Data.Data = append(o.Data.Data, "in/*.csv") }, exit.CodeUsage,
+			"one source (have 2)"},
+		"files to a topic": {func(o *StreamOptions) { o.Data.Data, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
+			"give a directory, or messages"},
+		"a subscription":  {func(o *StreamOptions) { o.Out = o.Data.Data[0] }, exit.CodeUsage, "published to a topic"},
+		"no dead letters": {func(o *StreamOptions) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
+		"one topic": {func(o *StreamOptions) { o.Out, o.Dead = topic, topic }, exit.CodeUsage,
+			"is the topic of --out"},
 		"a circle": {func(o *StreamOptions) {
 			o.Data.Data, o.Out, o.Dead = []string{topic}, topic, b.path("dead")
 		}, exit.CodeUsage, "would read what it writes"},
 		"a circle of letters": {func(o *StreamOptions) {
 			o.Data.Data, o.Dead = []string{topic}, topic
 		}, exit.CodeUsage, "would read what it writes"},
-		"an age":            {func(o *StreamOptions) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
-		"none outstanding":  {func(o *StreamOptions) { o.Messages.Outstanding = 0 }, exit.CodeUsage, "--outstanding must be at least 1"},
-		"Flink":             {func(o *StreamOptions) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage, "use --runner dataflow, or direct"},
-		"files and columns": {func(o *StreamOptions) { o.Data.Data, o.Messages.Columns = []string{b.path("in/*")}, []string{"a"} }, exit.CodeUsage, "are for messages"},
+		"an age": {func(o *StreamOptions) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
+		"none outstanding": {func(o *StreamOptions) { o.Messages.Outstanding = 0 }, exit.CodeUsage,
+			"--outstanding must be at least 1"},
+		"Flink": {func(o *StreamOptions) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage,
+			"use --runner dataflow, or direct"},
+		"files and columns": {func(o *StreamOptions) {
+			o.Data.Data, o.Messages.Columns = []string{b.path("in/*")},
+				[]string{"a"}
+		}, exit.CodeUsage, "are for messages"},
 		"no subscription": {func(o *StreamOptions) {
 			o.Data.Data = []string{strings.Replace(topic, "topics", "subscriptions", 1)}
 		}, exit.CodeData, "create it, or correct the name"},
@@ -371,7 +387,8 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 	// A topic is read through a subscription that stays.
 	o := b.o
 	o.Data.Data, o.UntilIdle = []string{topic}, true
-	if last, err := PredictStream(t.Context(), o); err != nil || last.Rows != 0 || !strings.Contains(b.log.String(), "reads the messages of the topic from now on") {
+	if last, err := PredictStream(t.Context(), o); err != nil || last.Rows != 0 ||
+		!strings.Contains(b.log.String(), "reads the messages of the topic from now on") {
 		t.Errorf("%+v, %v: %s", last, err, &b.log)
 	}
 	b.server.Send("said", `{"id": "x", "a": 1, "b": 2}`)
@@ -413,13 +430,15 @@ func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 			t.Fatal(err)
 		}
 		fake.tasks = [][]byte{task}
-		files := &scores.Files{Model: b.path("models/m8"), Out: b.path("out"), Dead: c.dead, Data: scores.NewOpening(b.o.Data), MaxBad: 1, Format: "csv"}
+		files := &scores.Files{Model: b.path("models/m8"), Out: b.path("out"), Dead: c.dead,
+			Data: scores.NewOpening(b.o.Data), MaxBad: 1, Format: "csv"}
 		err = engine.Engine{}.WithDefaults().Run(t.Context(), func(s beam.Scope) {
 			if _, err := files.Receive(s, "fake://rows", messages.Settings{}, 1); err != nil {
 				t.Fatal(err)
 			}
 		})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.CodeStorage) {
+		if c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.CodeStorage) {
 			t.Errorf("%q, dead letters to %s: %v; want %q", c.text, c.dead, err, c.want)
 		}
 	}

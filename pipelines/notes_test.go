@@ -23,9 +23,12 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 	}{
 		{ridge.Row{MSE: 1, Rounding: 0.009}, false, nil},
 		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 smaller"}},
-		{ridge.Row{MSE: 1, Rounding: 0.02, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 4.02}, false, nil},
-		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, false, []string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
-		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, true, []string{"RMSE", "is 2,", "compared with 3 for"}},
+		{ridge.Row{MSE: 1, Rounding: 0.02, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 4.02},
+			false, nil},
+		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, false,
+			[]string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
+		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, true,
+			[]string{"RMSE", "is 2,", "compared with 3 for"}},
 	} {
 		note := training.RoundingNote(c.row, c.regression)
 		if (note == nil) != (c.want == nil) {
@@ -54,15 +57,18 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	o := TrainOptions{Spec: prepare.Spec{Kernel: new(linear.Options)}}
 	result, m := trainedModel(t, lines, o)
 	if !slices.ContainsFunc(result.Notes, func(note string) bool {
-		return strings.HasPrefix(note, "held-out rows: ") && strings.Contains(note, "predictions are far outside the range of the training targets")
+		return strings.HasPrefix(note, "held-out rows: ") &&
+			strings.Contains(note, "predictions are far outside the range of the training targets")
 	}) {
 		t.Errorf("notes %q", result.Notes)
 	}
 	low := m.Manifest.TargetGrid[0].Low
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")},
+		Label: "y"}
 	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: result.Model, Data: data})
-	if err != nil || e.Targets.Far == nil || e.Targets.Far.Rows != 2 || e.Targets.Far.Furthest > 2*low || !strings.Contains(jobtest.Text(t, e), "2 of 4 predictions are far outside") {
+	if err != nil || e.Targets.Far == nil || e.Targets.Far.Rows != 2 || e.Targets.Far.Furthest > 2*low ||
+		!strings.Contains(jobtest.Text(t, e), "2 of 4 predictions are far outside") {
 		t.Errorf("%v, %+v", err, e)
 	}
 }

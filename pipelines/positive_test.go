@@ -40,12 +40,14 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 		for _, names := range [][2]string{{"fraud", "ok"}, {"zfraud", "ok"}} {
 			dir := t.TempDir()
 			o := fixed(1)
-			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = frauds(t, dir, "train.csv", 1, names[0], names[1]), filepath.Join(dir, "model"), []float64{1e-1}, method, string(score.ByF1)
+			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = frauds(t, dir, "train.csv", 1, names[0],
+				names[1]), filepath.Join(dir, "model"), []float64{1e-1}, method, string(score.ByF1)
 			trained, err := trainPlain(jobtest.Ctx, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text := jobtest.Text(t, trained); trained.Positive != names[0] || !strings.Contains(text, "2 classes, positive: "+names[0]) ||
+			if text := jobtest.Text(t, trained); trained.Positive != names[0] ||
+				!strings.Contains(text, "2 classes, positive: "+names[0]) ||
 				!strings.Contains(text, fmt.Sprintf("a row is of class %q if", names[0])) {
 				t.Errorf("%q is positive:\n%s", trained.Positive, text)
 			}
@@ -55,7 +57,8 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 			}
 			test := frauds(t, dir, "test.csv", 2, names[0], names[1])
 			r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: test, Gate: "recall>=0.999"})
-			if _, gated := errors.AsType[*exit.GateError](err); !gated || !strings.Contains(err.Error(), "recall of class "+names[0]+" is ") {
+			if _, gated := errors.AsType[*exit.GateError](err); !gated ||
+				!strings.Contains(err.Error(), "recall of class "+names[0]+" is ") {
 				t.Errorf("gate: %v", err)
 			}
 			class := r.Classes.Classes[manifest.PositiveClass()]
@@ -70,10 +73,12 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 			if n := int64(strings.Count(string(text), names[0]+"\n")); err != nil || n != class.Predicted {
 				t.Errorf("%d rows predicted to be %s, %d evaluated, %v", n, names[0], class.Predicted, err)
 			}
-			got = append(got, figures{float64(trained.Threshold.Value), trained.Threshold.Expected, trained.Threshold.Plain, class.F1, class.Precision, *r.Classes.Ranking.AUC, *r.Classes.Ranking.AveragePrecision})
+			got = append(got, figures{float64(trained.Threshold.Value), trained.Threshold.Expected, trained.Threshold.Plain,
+				class.F1, class.Precision, *r.Classes.Ranking.AUC, *r.Classes.Ranking.AveragePrecision})
 		}
 		a, b := got[0], got[1]
-		for _, c := range [][2]float64{{a.threshold, b.threshold}, {a.expected, b.expected}, {a.plain, b.plain}, {a.f1, b.f1}, {a.precision, b.precision}, {a.auc, b.auc}, {a.average, b.average}} {
+		for _, c := range [][2]float64{{a.threshold, b.threshold}, {a.expected, b.expected}, {a.plain, b.plain}, {a.f1, b.f1},
+			{a.precision, b.precision}, {a.auc, b.auc}, {a.average, b.average}} {
 			if math.Abs(c[0]-c[1]) > 1e-5 {
 				t.Errorf("%q: the order of the names matters: %+v, %+v", method, a, b)
 				break
@@ -90,7 +95,8 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 func TestThePositiveClassCanBeGiven(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
-	o.Data, o.Model, o.Lambda.Path, o.Positive = frauds(t, dir, "train.csv", 1, "fraud", "ok"), filepath.Join(dir, "model"), []float64{1e-1}, "ok"
+	o.Data, o.Model, o.Lambda.Path, o.Positive = frauds(t, dir, "train.csv", 1, "fraud", "ok"), filepath.Join(dir,
+		"model"), []float64{1e-1}, "ok"
 	if r, err := trainPlain(jobtest.Ctx, o); err != nil || r.Positive != "ok" {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -101,7 +107,8 @@ func TestThePositiveClassCanBeGiven(t *testing.T) {
 	}
 	balanced := o
 	balanced.Positive, balanced.Model = "", filepath.Join(dir, "balanced")
-	balanced.Data.Data = []string{jobtest.Write(t, dir, "balanced.csv", "x,y\n"+strings.Repeat("1,b\n2,b\n3,a\n4,a\n", 20))}
+	balanced.Data.Data = []string{jobtest.Write(t, dir, "balanced.csv",
+		"x,y\n"+strings.Repeat("1,b\n2,b\n3,a\n4,a\n", 20))}
 	if r, err := trainPlain(jobtest.Ctx, balanced); err != nil || r.Positive != "b" {
 		t.Errorf("of equally frequent classes %q is positive, %v", r.Positive, err)
 	}
@@ -112,9 +119,11 @@ func TestThePositiveClassCanBeGiven(t *testing.T) {
 	jobtest.WantError(t, "three classes", err, exit.CodeUsage, "--positive names one of two classes; the data has 3")
 	o.Positive, o.Model = "frauds", filepath.Join(dir, "unknown")
 	_, err = trainPlain(jobtest.Ctx, o)
-	jobtest.WantError(t, "unknown class", err, exit.CodeUsage, `--positive: there is no class "frauds" (did you mean "fraud"?); the classes are fraud, ok`)
+	jobtest.WantError(t, "unknown class", err, exit.CodeUsage,
+		`--positive: there is no class "frauds" (did you mean "fraud"?); the classes are fraud, ok`)
 	o.Positive, o.Task = "1", "regression"
-	o.Data.Data = []string{jobtest.Write(t, dir, "numbers.csv", "x,y\n"+strings.Repeat("1,1.5\n2,2.5\n3,1.25\n4,0.5\n", 20))}
+	o.Data.Data = []string{jobtest.Write(t, dir, "numbers.csv",
+		"x,y\n"+strings.Repeat("1,1.5\n2,2.5\n3,1.25\n4,0.5\n", 20))}
 	_, err = trainPlain(jobtest.Ctx, o)
 	jobtest.WantError(t, "numbers", err, exit.CodeUsage, "--positive names one of two classes; the labels are numbers")
 }

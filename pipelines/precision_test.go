@@ -33,7 +33,8 @@ func scoredTwice(t *testing.T, train, test []string, o TrainOptions) (r *Evaluat
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"), Format: "csv"})
+	_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"),
+		Format: "csv"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 			return rows
 		}
 		result, truth, predicted := scoredTwice(t, written(draw(500)), written(draw(300)), TrainOptions{
-			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}},
+			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64},
+				Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}},
 		})
 		var mae, mean, squares float64
 		n := float64(len(truth))
@@ -92,7 +94,8 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 		}
 		s := result.Targets
 		if !(math.Abs(s.MAE-mae) < 1e-5*mae) || !(math.Abs(s.TargetDev-math.Sqrt(squares)) < 1e-6) {
-			t.Errorf("offset %g: MAE %.9g, of the predictions %.9g; deviation %.9g, want %.9g", offset, s.MAE, mae, s.TargetDev, math.Sqrt(squares))
+			t.Errorf("offset %g: MAE %.9g, of the predictions %.9g; deviation %.9g, want %.9g", offset, s.MAE, mae, s.TargetDev,
+				math.Sqrt(squares))
 		}
 		if !(s.MAE < 1.1 && *s.R2 > 0.95) {
 			t.Errorf("offset %g: MAE %g, R² %g", offset, s.MAE, *s.R2)
@@ -114,7 +117,8 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 				if math.Sin(when/300)+0.3*x > 0 {
 					class = "night"
 				}
-				lines = append(lines, strconv.FormatFloat(offset+when, 'f', -1, 64)+","+strconv.FormatFloat(x, 'g', -1, 64)+","+class+"\n")
+				lines = append(lines, strconv.FormatFloat(offset+when, 'f', -1, 64)+","+strconv.FormatFloat(x, 'g', -1, 64)+","+
+					class+"\n")
 			}
 			return lines
 		}
@@ -130,7 +134,8 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		result, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}})
+		result, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model,
+			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}})
 		if err != nil {
 			t.Fatal(err)
 		}

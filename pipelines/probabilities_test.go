@@ -28,7 +28,8 @@ import (
 
 // fixed is a training whose features do not depend on which rows there are.
 func fixed(seed uint64) TrainOptions {
-	return TrainOptions{Spec: prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed}}
+	return TrainOptions{Spec: prepare.Spec{Scale: []string{"none"},
+		Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed}}
 }
 
 // scoresOf returns what a model says of lines, with their classes.
@@ -72,14 +73,16 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 		method string
 	}{
 		"one lambda, platt": {one, score.Platt}, "one lambda, isotonic": {one, score.Isotonic},
-		"folds that were asked for": {training.LambdaOptions{Path: one.Path, Folds: 5}, score.Platt}, "path": {path, score.Platt},
+		"folds that were asked for": {training.LambdaOptions{Path: one.Path, Folds: 5}, score.Platt}, "path": {path,
+			score.Platt},
 	} {
 		o := fixed(seed)
 		o.Lambda = c.lambda
 		_, plain := trainedModel(t, lines, o)
 		o.Calibrate = c.method
 		result, got := trainedModel(t, lines, o)
-		if !reflect.DeepEqual(got.Linear.W, plain.Linear.W) || !reflect.DeepEqual(got.Manifest.Learner, plain.Manifest.Learner) {
+		if !reflect.DeepEqual(got.Linear.W, plain.Linear.W) ||
+			!reflect.DeepEqual(got.Manifest.Learner, plain.Manifest.Learner) {
 			t.Errorf("%s: calibration has changed the weights or the learner", name)
 		}
 		alone := fixed(seed)
@@ -89,12 +92,15 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
-	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: spec.DefaultFolds}, &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}, Running: iterative.Running{Partitions: 2}}, Bias: 1}
+	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path,
+		Folds: spec.DefaultFolds}, &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3},
+		Running: iterative.Running{Partitions: 2}}, Bias: 1}
 	_, scoring := trainedModel(t, lines, o)
 	o.Lambda.Folds, o.Calibrate = 0, score.Platt
 	_, got := trainedModel(t, lines, o)
 	curvesAre(t, "svm", got, scoring, held, score.Platt)
-	if c := got.Manifest.Learner.Log; c.Rows != 400 || c.HeldOutRows != 0 || len(c.Path) != 1 || c.Path[0].HeldOutRows != int64(len(held)) {
+	if c := got.Manifest.Learner.Log; c.Rows != 400 || c.HeldOutRows != 0 || len(c.Path) != 1 ||
+		c.Path[0].HeldOutRows != int64(len(held)) {
 		t.Errorf("the last rounds were not of all rows: %+v", c)
 	}
 	// Of several λ it is the model of the best that scores, which here is not the last.
@@ -120,7 +126,8 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 		t.Fatal(err)
 	}
 	p := got.Manifest.Probabilities
-	if p == nil || p.Kind != method || p.Rows != int64(len(lines)) || p.Folds != spec.DefaultFolds || !reflect.DeepEqual(p.Curves, want.Curves) {
+	if p == nil || p.Kind != method || p.Rows != int64(len(lines)) || p.Folds != spec.DefaultFolds ||
+		!reflect.DeepEqual(p.Curves, want.Curves) {
 		t.Errorf("%s: %+v, want the curves %+v of %d rows", what, p, want.Curves, len(lines))
 	}
 }
@@ -180,7 +187,10 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 		return rows
 	}
 	balanced := func(name, loss string) iterative.Options {
-		return jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Loss, s.Weights = 30, loss, []string{"balanced"} })
+		return jobtest.Iterative(name, func(s *iterative.Shared) {
+			s.Rounds, s.Loss, s.Weights = 30, loss,
+				[]string{"balanced"}
+		})
 	}
 	test := lines(4000, 2)[1:]
 	for name, c := range map[string]struct {
@@ -188,11 +198,13 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 		calibrate string
 	}{
 		"softmax": {balanced("sgd", "softmax"), ""}, "logistic": {balanced("sgd", "logistic"), ""},
-		"svm, platt": {balanced("svm", ""), score.Platt}, "ridge, isotonic": {&ridge.Training{Weights: []string{"balanced"}}, score.Isotonic},
+		"svm, platt": {balanced("svm", ""), score.Platt}, "ridge, isotonic": {&ridge.Training{Weights: []string{"balanced"}},
+			score.Isotonic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := TrainOptions{Spec: prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner, Calibrate: c.calibrate}
+			o := TrainOptions{Spec: prepare.Spec{Scale: []string{"none"},
+				Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner, Calibrate: c.calibrate}
 			o.Lambda.Path = []float64{1e-4}
 			_, m := trainedModel(t, lines(3000, 1), o)
 			scores, class := scoresOf(t, m, test)
@@ -211,7 +223,8 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 				}
 			}
 			if math.Abs(mean-share) > 0.025 || found < 0.6*share {
-				t.Errorf("the rare class has a mean probability of %.3f and %.3f of the rows, of which predictions find %.3f", mean, share, found)
+				t.Errorf("the rare class has a mean probability of %.3f and %.3f of the rows, of which predictions find %.3f", mean,
+					share, found)
 			}
 		})
 	}
@@ -248,7 +261,8 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		if err := want.Add(p, class, predicted, nil); err != nil {
 			t.Fatal(err)
 		}
-		if p := r.Probabilities; !reflect.DeepEqual(p.Tests, want.Tests(1)) || p.NotFinite != 0 || p.Rows != 101 || r.Classes.Rows != 101 {
+		if p := r.Probabilities; !reflect.DeepEqual(p.Tests, want.Tests(1)) || p.NotFinite != 0 || p.Rows != 101 ||
+			r.Classes.Rows != 101 {
 			t.Errorf("%+v, want %+v", r.Probabilities, want.Tests(1))
 		}
 		for _, word := range []string{"log loss ", "Brier score ", "expected calibration error ", "0.9 to 1"} {
@@ -267,23 +281,28 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		}
 	}
 	report, err := InspectModel(jobtest.Ctx, o.Model)
-	if err != nil || !strings.Contains(jobtest.Text(t, report), "probabilities by an increasing step function for each class (isotonic), fitted to the scores of ") {
+	if err != nil || !strings.Contains(jobtest.Text(t, report),
+		"probabilities by an increasing step function for each class (isotonic), fitted to the scores of ") {
 		t.Errorf("%v\n%s", err, jobtest.Text(t, report))
 	}
 }
 
 func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+		strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
 	for name, c := range map[string]struct {
 		change func(*TrainOptions)
 		code   int
 		words  []string
 	}{
-		"a method there is not": {func(o *TrainOptions) { o.Calibrate = "isotone" }, exit.CodeUsage, []string{`have "isotone"`, `did you mean "isotonic"?`}},
-		"one fold":              {func(o *TrainOptions) { o.Lambda.Folds = 1 }, exit.CodeUsage, []string{"--folds must be 2 or more"}},
-		"numbers":               {func(o *TrainOptions) { o.Task = "regression" }, exit.CodeUsage, []string{"the labels are numbers"}},
-		"a class of one row":    {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
+		"a method there is not": {func(o *TrainOptions) { o.Calibrate = "isotone" }, exit.CodeUsage,
+			[]string{`have "isotone"`, `did you mean "isotonic"?`}},
+		"one fold": {func(o *TrainOptions) { o.Lambda.Folds = 1 }, exit.CodeUsage,
+			[]string{"--folds must be 2 or more"}},
+		"numbers": {func(o *TrainOptions) { o.Task = "regression" }, exit.CodeUsage,
+			[]string{"the labels are numbers"}},
+		"a class of one row": {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
 		"a class of one row, in rounds": {func(o *TrainOptions) {
 			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1}}, Bias: 1}
 		}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},

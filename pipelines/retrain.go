@@ -59,7 +59,8 @@ func canFollow(t TrainOptions) error {
 	for _, x := range []struct {
 		flag string
 		set  bool
-	}{{"calibrate", t.Calibrate != "" && t.Calibrate != "none"}, {"threshold", t.Threshold != ""}, {"select", t.Lambda.Selects()}} {
+	}{{"calibrate", t.Calibrate != "" && t.Calibrate != "none"}, {"threshold", t.Threshold != ""}, {"select",
+		t.Lambda.Selects()}} {
 		if x.set {
 			return exit.Usage("--%s needs the scores of rows, and the models of later nights are fitted to sums, which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", x.flag)
 		}

@@ -30,7 +30,8 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 		n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 		n.o.Day = dayName(2)
 		set(&n.o.Train)
-		if r, err := Retrain(jobtest.Ctx, n.o); r != nil || exit.Code(err) != exit.CodeUsage || !strings.HasPrefix(err.Error(), flag) {
+		if r, err := Retrain(jobtest.Ctx, n.o); r != nil || exit.Code(err) != exit.CodeUsage ||
+			!strings.HasPrefix(err.Error(), flag) {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
@@ -59,12 +60,18 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 			set                func(*TrainOptions)
 			want               string // "" where the gates fit
 		}{
-			{"numbers, of classes", "", "rmse better at 90%", nil, `--paired_gate: paired: "rmse better at 90%": these models are not compared by rmse; have error`},
+			{"numbers, of classes", "", "rmse better at 90%", nil,
+				`--paired_gate: paired: "rmse better at 90%": these models are not compared by rmse; have error`},
 			{"probabilities, of a ridge", "", "log_loss better at 90%", nil, "--paired_gate: paired: "},
 			{"a score of numbers, of classes", "rmse<=1", "", nil, "--gate: this model has no rmse; it has accuracy"},
 			{"a score of probabilities, of a ridge", "log_loss<=1", "", nil, "--gate: this model has no log_loss"},
-			{"classes, of numbers", "", "error better at 90%", func(o *TrainOptions) { o.Data.Label, o.Task, o.Data.Drop = "a", "regression", []string{"y"} }, `--paired_gate: paired: "error better at 90%": these models are not compared by error; have mse, rmse, mae`},
-			{"probabilities, of a softmax", "log_loss<=100", "log_loss not worse by 99% at 50%", func(o *TrainOptions) { o.Learner = softmax }, ""},
+			{"classes, of numbers", "", "error better at 90%",
+				func(o *TrainOptions) {
+					o.Data.Label, o.Task, o.Data.Drop = "a", "regression",
+						[]string{"y"}
+				}, `--paired_gate: paired: "error better at 90%": these models are not compared by error; have mse, rmse, mae`},
+			{"probabilities, of a softmax", "log_loss<=100", "log_loss not worse by 99% at 50%",
+				func(o *TrainOptions) { o.Learner = softmax }, ""},
 		} {
 			if day == 3 && c.set != nil {
 				continue // the champion has classes
@@ -90,7 +97,8 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 			}
 			jobtest.WantError(t, c.name, err, exit.CodeUsage, c.want)
 			summed := strings.Contains(log.String(), "summing") && day == 3 // the first night compares days
-			if after := modelsIn(t, dir+"/models"); !slices.Equal(before, after) || strings.Contains(log.String(), "training on") || summed {
+			if after := modelsIn(t, dir+"/models"); !slices.Equal(before, after) ||
+				strings.Contains(log.String(), "training on") || summed {
 				t.Errorf("day %d, %s: was trained: %v, before %v\n%s", day, c.name, after, before, log.String())
 			}
 		}
@@ -121,7 +129,8 @@ func modelsIn(t *testing.T, dir string) (names []string) {
 func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
-	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = tuning.AutoSearch, spec.LambdaOptions{}, "", "not worse by 99% at 50%"
+	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = tuning.AutoSearch, spec.LambdaOptions{}, "",
+		"not worse by 99% at 50%"
 	n.arrive(t, 1)
 	for day := 2; day <= 3; day++ {
 		n.arrive(t, day)
@@ -134,7 +143,8 @@ func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := jobtest.Text(t, r); m.Rows != r.Rows || !strings.Contains(got, fmt.Sprintf(": %d rows used, 0 set aside\n", m.Rows.Used)) {
+		if got := jobtest.Text(t, r); m.Rows != r.Rows ||
+			!strings.Contains(got, fmt.Sprintf(": %d rows used, 0 set aside\n", m.Rows.Used)) {
 			t.Errorf("day %d: rows %+v, want %+v\n%s", day, r.Rows, m.Rows, got)
 		}
 		if l := m.Learner; l.Select != "" || l.Folds != 5 || len(l.Table) < 3 {

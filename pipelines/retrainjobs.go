@@ -140,7 +140,8 @@ func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
 		return nil, "", err
 	}
 	for _, g := range r.Gate {
-		gates = append(gates, registry.Gate{Condition: g.Condition, Passed: g.Holds, Result: cmp.Or(g.Why, fmt.Sprintf("p = %.3g", g.P))})
+		gates = append(gates, registry.Gate{Condition: g.Condition, Passed: g.Holds,
+			Result: cmp.Or(g.Why, fmt.Sprintf("p = %.3g", g.P))})
 	}
 	var b strings.Builder
 	r.WriteTo(&b)

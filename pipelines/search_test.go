@@ -54,7 +54,8 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	}
 	for _, row := range r.Path {
 		if row.Failed == "" && row.Folds != 1 {
-			t.Errorf("lambda %g: %d folds judge, although the search has seen the rows of all but the first", row.Lambda, row.Folds)
+			t.Errorf("lambda %g: %d folds judge, although the search has seen the rows of all but the first", row.Lambda,
+				row.Folds)
 		}
 	}
 	m, err := models.Load(os.DirFS(o.Model))
@@ -64,7 +65,8 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	if _, ok := m.Manifest.File(tuning.SearchFile); !ok || m.Manifest.Search == nil || *m.Manifest.Search != *s {
 		t.Errorf("the manifest says %+v of the search %+v; files %v", m.Manifest.Search, s, m.Manifest.Files)
 	}
-	unseen := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv", strings.Join(jobtest.Made(t, "friedman", 500, 4), ""))}, Label: "y"}
+	unseen := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv",
+		strings.Join(jobtest.Made(t, "friedman", 500, 4), ""))}, Label: "y"}
 	score := func(model string) float64 {
 		e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: unseen})
 		if err != nil {
@@ -105,7 +107,8 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 	p := searching(t, lines)
 	dir := t.TempDir()
 	p.Data.Data = []string{
-		jobtest.Write(t, dir, "b.csv", lines[0]+strings.Join(lines[100:], "")), jobtest.Write(t, dir, "a.csv", lines[0]+strings.Join(lines[1:100], "")),
+		jobtest.Write(t, dir, "b.csv", lines[0]+strings.Join(lines[100:], "")), jobtest.Write(t, dir, "a.csv",
+			lines[0]+strings.Join(lines[1:100], "")),
 	}
 	p.Job = job.Options{Engine: engine.Engine{Threads: 3}, ShardBytes: 1000}
 	if got := files(p); got != want {
@@ -156,7 +159,8 @@ func TestAllFoldsChooseTheLambdaOfFewRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Manifest.Learner.Select != by || strings.Contains(jobtest.Text(t, r), "of all 5 folds; shown are figures of the first") != (by != "") {
+		if m.Manifest.Learner.Select != by || strings.Contains(jobtest.Text(t, r),
+			"of all 5 folds; shown are figures of the first") != (by != "") {
 			t.Errorf("%d rows: λ by %q\n%s", rows, m.Manifest.Learner.Select, jobtest.Text(t, r))
 		}
 		for _, row := range r.Path {
@@ -233,7 +237,8 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, %s: %v", c.name, search, err)
 			}
-			if said := strings.Contains(jobtest.Text(t, r), "were not searched: ") && strings.Contains(jobtest.Text(t, r), c.why); said != (i == 0) || r.Search != nil {
+			if said := strings.Contains(jobtest.Text(t, r), "were not searched: ") &&
+				strings.Contains(jobtest.Text(t, r), c.why); said != (i == 0) || r.Search != nil {
 				t.Errorf("%s, %s: search %v in\n%s", c.name, search, r.Search, jobtest.Text(t, r))
 			}
 			data, err := os.ReadFile(filepath.Join(o.Model, models.WeightsFile))
@@ -261,7 +266,8 @@ func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
 		{"60 rows", 60, func(o *TrainOptions) {}, 2048},
 		{"a kernel", 60, func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.LaplaceOptions{}, nil }, 2048},
 		{"a number", 60, func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.LaplaceOptions{Features: 3000}, nil }, 3000},
-		{"too few rows beside those held out", 46, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-3, 1e-2} }, kernel.DefaultFeatures},
+		{"too few rows beside those held out", 46, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-3, 1e-2} },
+			kernel.DefaultFeatures},
 	} {
 		o := searching(t, lines[:c.rows])
 		o.Kernel, o.Kernels, o.Lambda.Path = nil, nil, []float64{1e-3}
@@ -298,7 +304,8 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") || r.Select != spec.SelectLogLoss {
+	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") ||
+		r.Select != spec.SelectLogLoss {
 		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
 	}
 	weighted := o
@@ -336,10 +343,12 @@ func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(found.Search.Chosen.Features, "levels, ") || !strings.Contains(fmt.Sprint(found.Notes), "values are categories, as predictions are better so: place; --numeric") {
+		if !strings.HasPrefix(found.Search.Chosen.Features, "levels, ") ||
+			!strings.Contains(fmt.Sprint(found.Notes), "values are categories, as predictions are better so: place; --numeric") {
 			t.Errorf("%s: chose %q, notes %q", name, found.Search.Chosen.Features, found.Notes)
 		}
-		if i := found.Importance; i != nil && (len(i.Columns) != len(strings.Split(lines[0], ","))-1 || i.Columns[0].Name == "") {
+		if i := found.Importance; i != nil && (len(i.Columns) != len(strings.Split(lines[0], ","))-1 ||
+			i.Columns[0].Name == "") {
 			t.Errorf("%s: importance %+v", name, i)
 		}
 		o.Types.Numeric, o.Model = []string{"time"}, o.Model+"-time"
@@ -351,8 +360,10 @@ func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(kept.Search.Chosen.Features, "levels") || found.Search.Chosen.Loss > 0.8*kept.Search.Chosen.Loss {
-			t.Errorf("%s: loss %.4f, %.4f of %q with numbers", name, found.Search.Chosen.Loss, kept.Search.Chosen.Loss, kept.Search.Chosen.Features)
+		if strings.HasPrefix(kept.Search.Chosen.Features, "levels") ||
+			found.Search.Chosen.Loss > 0.8*kept.Search.Chosen.Loss {
+			t.Errorf("%s: loss %.4f, %.4f of %q with numbers", name, found.Search.Chosen.Loss, kept.Search.Chosen.Loss,
+				kept.Search.Chosen.Features)
 		}
 	}
 }

@@ -17,11 +17,13 @@ func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 	train := func(rows, features int) *training.Result {
 		t.Helper()
 		data := filepath.Join(t.TempDir(), "data.csv")
-		if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: int64(rows), Seed: 1, Noise: -1, Out: data}); err != nil {
+		if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: int64(rows), Seed: 1, Noise: -1,
+			Out: data}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec:  prepare.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
+			Spec: prepare.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"},
+				Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		})
 		if err != nil {

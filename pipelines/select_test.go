@@ -22,7 +22,8 @@ import (
 // calibration are those of a training with that λ alone.
 func TestSelectChoosesByHeldOutRows(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 400, 3), ""))}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+		strings.Join(jobtest.Made(t, "moons", 400, 3), ""))}, Label: "y"}
 	path := []float64{1e-6, 1e-4, 1e-2, 1, 10}
 	chosen := map[string]float64{}
 	for _, by := range []string{spec.SelectMSE, spec.SelectError, spec.SelectLogLoss} {
@@ -44,10 +45,13 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 		best := slices.MinFunc(r.Path, func(a, b ridge.Row) int {
 			return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.MSE, b.MSE), cmp.Compare(b.Lambda, a.Lambda))
 		})
-		if r.Lambda != best.Lambda || len(r.Path) != len(path) || best.HeldOutRows == 0 || (by == spec.SelectLogLoss) != (best.HeldOutLogLoss > 0) {
+		if r.Lambda != best.Lambda || len(r.Path) != len(path) || best.HeldOutRows == 0 ||
+			(by == spec.SelectLogLoss) != (best.HeldOutLogLoss > 0) {
 			t.Errorf("%s: lambda %g, want %g: %+v", by, r.Lambda, best.Lambda, r.Path)
 		}
-		if want := map[string]string{spec.SelectMSE: "by the held-out MSE of 5 folds", spec.SelectError: "by the error of held-out rows, one in 5", spec.SelectLogLoss: "by the log loss of held-out rows, one in 5"}[by]; !strings.Contains(jobtest.Text(t, r), want) {
+		if want := map[string]string{spec.SelectMSE: "by the held-out MSE of 5 folds",
+			spec.SelectError:   "by the error of held-out rows, one in 5",
+			spec.SelectLogLoss: "by the log loss of held-out rows, one in 5"}[by]; !strings.Contains(jobtest.Text(t, r), want) {
 			t.Errorf("%s: no %q in\n%s", by, want, jobtest.Text(t, r))
 		}
 		chosen[by] = r.Lambda
@@ -66,7 +70,8 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 		if !bytes.Equal(weights[0], weights[1]) {
 			t.Errorf("%s: the weights are not those of lambda %g", by, r.Lambda)
 		}
-		if a, b := r.Probabilities.Curves, alone.Probabilities.Curves; a[0].Slope != b[0].Slope || a[0].Offset != b[0].Offset {
+		if a, b := r.Probabilities.Curves, alone.Probabilities.Curves; a[0].Slope != b[0].Slope ||
+			a[0].Offset != b[0].Offset {
 			t.Errorf("%s: calibrated by %+v, want %+v", by, a, b)
 		}
 	}
@@ -77,7 +82,8 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 
 func TestSelectRefusals(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "friedman", 60, 3), ""))}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+		strings.Join(jobtest.Made(t, "friedman", 60, 3), ""))}, Label: "y"}
 	for _, c := range []struct {
 		by     string
 		change func(o *TrainOptions)
@@ -87,7 +93,8 @@ func TestSelectRefusals(t *testing.T) {
 		{"error", func(o *TrainOptions) { o.Lambda.Path = []float64{1} }, "there is only one"},
 		{"error", func(o *TrainOptions) { o.Lambda.C, o.Lambda.Path = 1, nil }, "there is only one"},
 		{"log_loss", func(*TrainOptions) {}, "is for classification; the labels are numbers"},
-		{"log_loss", func(o *TrainOptions) { o.Learner = jobtest.Iterative("svm", func(*iterative.Shared) {}) }, "is for ridge; svm chooses by the errors"},
+		{"log_loss", func(o *TrainOptions) { o.Learner = jobtest.Iterative("svm", func(*iterative.Shared) {}) },
+			"is for ridge; svm chooses by the errors"},
 	} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select = data, filepath.Join(dir, "model"), []float64{1e-4, 1e-2}, c.by

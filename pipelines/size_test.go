@@ -91,7 +91,9 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 			continue
 		}
 		text := jobtest.Text(t, r)
-		for _, want := range []string{fmt.Sprintf("features  %d of", r.Size.Features), fmt.Sprintf("size      %d features: ", r.Size.Features), fmt.Sprintf("a training with --features %d", r.Size.Features)} {
+		for _, want := range []string{fmt.Sprintf("features  %d of", r.Size.Features),
+			fmt.Sprintf("size      %d features: ", r.Size.Features), fmt.Sprintf("a training with --features %d",
+				r.Size.Features)} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%+v: no %q in\n%s", c, want, text)
 			}
@@ -106,7 +108,8 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 		want := modelFiles(t, given.Model)
 		for name, data := range modelFiles(t, r.Model) {
 			if !bytes.Equal(data, want[name]) {
-				t.Errorf("%+v: %s is not that of %d features:\n%s\n%s", c, name, r.Size.Features, data[:min(3000, len(data))], want[name][:min(3000, len(want[name]))])
+				t.Errorf("%+v: %s is not that of %d features:\n%s\n%s", c, name, r.Size.Features, data[:min(3000, len(data))],
+					want[name][:min(3000, len(want[name]))])
 			}
 		}
 		if len(r.Notes) != len(given.Notes) {
@@ -117,7 +120,8 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 
 // The time of a job is that of the rounds of an iterative learner.
 func TestTimeIsForRoundsToo(t *testing.T) {
-	o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none", Size: tuning.SizeOptions{Time: time.Nanosecond}}
+	o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none",
+		Size: tuning.SizeOptions{Time: time.Nanosecond}}
 	o.Data, o.Seed = sized(t, 200, false, true), 1
 	o.Kernel = &fourier.GaussianOptions{Features: 32, Width: 1}
 	o.Lambda.Path = []float64{1e-3}
@@ -148,12 +152,22 @@ func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 		return l.New()
 	}
 	for want, change := range map[string]func(*training.Options){
-		"--worth needs held-out errors":            func(o *training.Options) { o.Size.Worth, o.Lambda.Path = 0.001, []float64{1} },
+		"--worth needs held-out errors": func(o *training.Options) {
+			o.Size.Worth, o.Lambda.Path = 0.001,
+				[]float64{1}
+		},
 		"--worth compares trainings by exact sums": func(o *training.Options) { o.Size.Worth, o.Learner = 0.001, of("sgd") },
 		"worth must be a share":                    func(o *training.Options) { o.Size.Worth = 2 },
 		"time must be 0":                           func(o *training.Options) { o.Size.Time = -1 },
-		"--time and --max_time":                    func(o *training.Options) { o.Size.Time, o.Learner = 1, of("sgd"); o.Iterative().Common().Time = 1 },
-		"which --kernel linear does not have":      func(o *training.Options) { o.Size.Time, o.Kernel = 1, &linears.Options{} },
+		"--time and --max_time": func(o *training.Options) {
+			o.Size.Time, o.Learner = 1,
+				of("sgd")
+			o.Iterative().Common().Time = 1
+		},
+		"which --kernel linear does not have": func(o *training.Options) {
+			o.Size.Time, o.Kernel = 1,
+				&linears.Options{}
+		},
 	} {
 		o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none"}
 		o.Data, o.Kernel = data, &fourier.GaussianOptions{Features: 64}

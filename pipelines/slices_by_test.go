@@ -33,13 +33,15 @@ func sitesTable(n int) string {
 func TestSlicesByTypedColumns(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", sitesTable(400))}, Label: "y", Drop: []string{"batch"}}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", sitesTable(400))}, Label: "y",
+		Drop: []string{"batch"}}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-4}
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	evaluate := func(shard int64, columns ...string) (*EvaluateResult, error) {
-		return Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data, Label: "y"}, Slices: columns, Job: job.Options{ShardBytes: shard}})
+		return Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data, Label: "y"},
+			Slices: columns, Job: job.Options{ShardBytes: shard}})
 	}
 	r, err := evaluate(3000, "site", "open", "level", "batch")
 	if err != nil {
@@ -117,7 +119,8 @@ func TestSlicesByNumbers(t *testing.T) {
 		}
 		return EvaluateOptions{Model: o.Model, Data: data}
 	}
-	numbers := train("numbers", dataset.Options{Data: []string{jobtest.Write(t, dir, "a.csv", named.String())}, Label: "y"})
+	numbers := train("numbers", dataset.Options{Data: []string{jobtest.Write(t, dir, "a.csv", named.String())},
+		Label: "y"})
 	numbers.Slices = []string{"a", "b", "-2"} // the last is c
 	r, err := Evaluate(jobtest.Ctx, numbers)
 	if err != nil {
@@ -135,7 +138,8 @@ func TestSlicesByNumbers(t *testing.T) {
 	if got := values(r.Slices[2]); got != "1700000000:350 1700000001:350 " || r.Slices[2].Column != "c" {
 		t.Errorf("c: %s", got)
 	}
-	if b := r.Slices[1]; !b.Many || b.Slices != nil || !strings.Contains(jobtest.Text(t, r), "column b has more than 512 values") {
+	if b := r.Slices[1]; !b.Many || b.Slices != nil ||
+		!strings.Contains(jobtest.Text(t, r), "column b has more than 512 values") {
 		t.Errorf("b: %+v", b)
 	}
 	classes := train("classes", dataset.Options{Data: []string{jobtest.Write(t, dir, "a.libsvm", sparse.String())}})

@@ -46,7 +46,8 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 		fmt.Fprintf(&targets, "%g\n", y)
 	}
 	dir := t.TempDir()
-	files := []string{jobtest.Write(t, dir, "classes.csv", classes.String()), jobtest.Write(t, dir, "targets.csv", targets.String())}
+	files := []string{jobtest.Write(t, dir, "classes.csv", classes.String()),
+		jobtest.Write(t, dir, "targets.csv", targets.String())}
 	fit := map[string]func(d *linear.Data, lambda []float64) (*linear.Machine, error){
 		"ridge": func(d *linear.Data, lambda []float64) (*linear.Machine, error) {
 			f, err := ridge.Fit(d, lambda, nil)
@@ -88,7 +89,8 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 		{"sgd, targets", "sgd", 1, []float64{1e-4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}, Lambda: training.LambdaOptions{Path: c.lambda}}
+			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
+				Lambda: training.LambdaOptions{Path: c.lambda}}
 			o.Data = dataset.Options{Data: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")
 			if c.learner != "ridge" {
@@ -112,7 +114,8 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(have.Linear.W, m.Linear.W) || !slices.Equal(have.Linear.B, m.Linear.B) {
-				t.Errorf("weights %v…, intercepts %v; the job has %v…, %v", have.Linear.W[:4], have.Linear.B, m.Linear.W[:4], m.Linear.B)
+				t.Errorf("weights %v…, intercepts %v; the job has %v…, %v", have.Linear.W[:4], have.Linear.B, m.Linear.W[:4],
+					m.Linear.B)
 			}
 			if c.file == 1 && !slices.Equal(have.Grid, m.Manifest.TargetGrid) {
 				t.Errorf("targets scaled by %+v; the job by %+v", have.Grid, m.Manifest.TargetGrid)

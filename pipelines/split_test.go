@@ -60,7 +60,8 @@ var splits = map[string]func(*TrainOptions){
 
 // fewSplits are the combinations that each run of the tests takes; BOCHNER_HONEST=1 takes all.
 var fewSplits = []string{
-	"group/learned/ridge", "group/gaussian/ridge, platt", "group/searched/ridge, platt", "group/maxout/svm, patience", "group/gaussian/sgd, patience", "group/harmonic/sgd",
+	"group/learned/ridge", "group/gaussian/ridge, platt", "group/searched/ridge, platt", "group/maxout/svm, patience",
+	"group/gaussian/sgd, patience", "group/harmonic/sgd",
 	"fold/gaussian/ridge", "fold/gaussian/svm", "time/gaussian/ridge", "time/searched/ridge, one λ", "time/gaussian/sgd",
 }
 
@@ -88,7 +89,8 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 						o.Lambda.Path = []float64{1e-6, 1e-4} // λ of features that could memorise rows
 					}
 					dir := t.TempDir()
-					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(patients(groups, each, d, 1), ""))}, Label: "y"}
+					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv",
+						strings.Join(patients(groups, each, d, 1), ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")
 					set(&o)
 					if o.Search == "" {
@@ -171,7 +173,8 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	for name, set := range splits {
 		dir := t.TempDir()
 		path := func(name string) string { return filepath.Join(dir, name) }
-		o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o := TrainOptions{Search: tuning.NoSearch,
+			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
 		set(&o)
@@ -182,7 +185,8 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 		for i, cut := range [][]string{lines[1:71], lines[71:]} {
 			file := jobtest.Write(t, dir, fmt.Sprintf("part%d.csv", i), lines[0]+strings.Join(cut, ""))
 			parts = append(parts, path(fmt.Sprint("sum", i)))
-			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: o.Model, Data: dataset.Options{Data: []string{file}}, Out: parts[i]}); err != nil {
+			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: o.Model, Data: dataset.Options{Data: []string{file}},
+				Out: parts[i]}); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
@@ -207,7 +211,8 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 		}
 		for i := range a.Learner.Table {
 			if a.Learner.Table[i].MSE != b.Learner.Table[i].MSE {
-				t.Errorf("%s: λ %g: held-out error %g of sums, %g of rows", name, a.Learner.Table[i].Lambda, b.Learner.Table[i].MSE, a.Learner.Table[i].MSE)
+				t.Errorf("%s: λ %g: held-out error %g of sums, %g of rows", name, a.Learner.Table[i].Lambda, b.Learner.Table[i].MSE,
+					a.Learner.Table[i].MSE)
 			}
 		}
 	}
@@ -221,14 +226,19 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		set  func(*TrainOptions)
 	}{
 		{"fewer than 5 folds", exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patient"} }},
-		{"cannot be used together", exit.CodeUsage, func(o *TrainOptions) { o.Split.Group, o.Split.Fold = []string{"patient"}, "fold" }},
+		{"cannot be used together", exit.CodeUsage,
+			func(o *TrainOptions) { o.Split.Group, o.Split.Fold = []string{"patient"}, "fold" }},
 		{"needs --time_column", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time = true }},
 		{"--time_gap needs --time_split", exit.CodeUsage, func(o *TrainOptions) { o.Split.Gap = "7d" }},
-		{"must be a number with a unit", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7 days" }},
-		{"give a number without a unit", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7d" }},
-		{"leaves no rows before it", exit.CodeData, func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7" }},
+		{"must be a number with a unit", exit.CodeUsage,
+			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7 days" }},
+		{"give a number without a unit", exit.CodeUsage,
+			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7d" }},
+		{"leaves no rows before it", exit.CodeData,
+			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7" }},
 		{"must be a whole number", exit.CodeData, func(o *TrainOptions) { o.Split.Fold = "x0" }},
-		{"cannot be used with --fold_column", exit.CodeUsage, func(o *TrainOptions) { o.Split.Fold, o.Lambda.Folds = "fold", 3 }},
+		{"cannot be used with --fold_column", exit.CodeUsage,
+			func(o *TrainOptions) { o.Split.Fold, o.Lambda.Folds = "fold", 3 }},
 		{`no column "patients"`, exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patients"} }},
 	} {
 		dir := t.TempDir()
@@ -247,7 +257,8 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 	for group := range 150 {
 		size := 1 + r.IntN(20)
 		for range size {
-			rows = append(rows, fmt.Sprintf("g%d,k%d,%.3f,%.3f\n", group, group, r.NormFloat64(), float64(size)+0.1*r.NormFloat64()))
+			rows = append(rows, fmt.Sprintf("g%d,k%d,%.3f,%.3f\n", group, group, r.NormFloat64(),
+				float64(size)+0.1*r.NormFloat64()))
 		}
 	}
 	for name, set := range map[string]func(*TrainOptions){
@@ -278,7 +289,8 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
 	train := func(name string, seed uint64, set func(*TrainOptions)) string {
-		o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
+		o := TrainOptions{Search: tuning.NoSearch,
+			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
 		o.Data = dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)
 		set(&o)
@@ -306,12 +318,14 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		{other, plain, named, "mcnemar", nil},
 		{other, plain, named, "groups", []string{"patient"}},
 	} {
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: c.champion, Challenger: c.challenger, Data: dataset.Options{Data: []string{c.data}}, Group: c.group})
+		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: c.champion, Challenger: c.challenger,
+			Data: dataset.Options{Data: []string{c.data}}, Group: c.group})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := r.Comparisons[0].Test; got != c.test || (len(r.Groups) > 0) != (c.test == "groups") {
-			t.Errorf("%s and %s on %s: test %s by %v, want %s", filepath.Base(c.champion), filepath.Base(c.challenger), filepath.Base(c.data), got, r.Groups, c.test)
+			t.Errorf("%s and %s on %s: test %s by %v, want %s", filepath.Base(c.champion), filepath.Base(c.challenger),
+				filepath.Base(c.data), got, r.Groups, c.test)
 		}
 	}
 	for _, c := range []struct {
@@ -319,22 +333,30 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		group, slices []string
 		rows          int64 // the intervals are those of fewer rows than that
 	}{
-		{grouped, named, nil, nil, 200}, {grouped, named, nil, []string{"patient"}, 200}, {grouped, named, nil, []string{"day"}, 200},
+		{grouped, named, nil, nil, 200}, {grouped, named, nil, []string{"patient"}, 200}, {grouped, named, nil,
+			[]string{"day"}, 200},
 		{grouped, unnamed, nil, nil, 401}, {plain, named, nil, nil, 401}, {plain, named, []string{"patient"}, nil, 200},
 	} {
-		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: c.model, Data: dataset.Options{Data: []string{c.data}}, Group: c.group, Slices: c.slices})
+		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: c.model, Data: dataset.Options{Data: []string{c.data}},
+			Group: c.group, Slices: c.slices})
 		if err != nil {
 			t.Fatal(err)
 		}
 		width, by := r.Classes.ErrorHigh-r.Classes.ErrorLow, r.Independent > 0
-		if by != (c.rows == 200) || by && r.Independent >= 200 || by != (width > 0.12) || by != strings.Contains(jobtest.Text(t, r), "groups of column patient: ") {
-			t.Errorf("%s on %s by %v, %v: %g rows, an interval of %.3f", filepath.Base(c.model), filepath.Base(c.data), c.group, c.slices, r.Independent, width)
+		if by != (c.rows == 200) || by && r.Independent >= 200 || by != (width > 0.12) ||
+			by != strings.Contains(jobtest.Text(t, r), "groups of column patient: ") {
+			t.Errorf("%s on %s by %v, %v: %g rows, an interval of %.3f", filepath.Base(c.model), filepath.Base(c.data), c.group,
+				c.slices, r.Independent, width)
 		}
 	}
 	// A group whose name is a feature of the champion, which does not know the names of new groups, is one as well.
-	named1 := train("named", 4, func(o *TrainOptions) { o.Data.Drop, o.Encode.Encode = []string{"fold", "day"}, preprocess.Counts })
+	named1 := train("named", 4, func(o *TrainOptions) {
+		o.Data.Drop, o.Encode.Encode = []string{"fold", "day"},
+			preprocess.Counts
+	})
 	for _, models := range [][2]string{{named1, grouped}, {grouped, named1}} {
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: models[0], Challenger: models[1], Data: dataset.Options{Data: []string{named}}})
+		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: models[0], Challenger: models[1],
+			Data: dataset.Options{Data: []string{named}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,6 +364,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 			t.Errorf("%s: %+v by %v", filepath.Base(models[0]), c, r.Groups)
 		}
 	}
-	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: other, Challenger: plain, Data: dataset.Options{Data: []string{named}}, Group: []string{"nobody"}})
+	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: other, Challenger: plain,
+		Data: dataset.Options{Data: []string{named}}, Group: []string{"nobody"}})
 	jobtest.WantError(t, "unknown group", err, exit.CodeUsage, "--group_column", "nobody")
 }

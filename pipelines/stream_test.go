@@ -48,7 +48,8 @@ func newBrook(t *testing.T, features ...int) *brook {
 	for _, d := range features {
 		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
 		_, err := trainPlain(t.Context(), TrainOptions{
-			Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", ID: "id"}, Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
+			Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", ID: "id"},
+				Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
 			Model: dir, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		})
 		if err != nil {
@@ -230,14 +231,16 @@ func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
 	}
 	in := `"error": "` + b.path("in")
 	for name, want := range map[string]string{
-		"rows.csv.rows.json": `"oops" is not a number`, "columns.csv.file.json": in + "/columns.csv: missing column", "empty.csv.file.json": in + "/empty.csv: is empty",
+		"rows.csv.rows.json": `"oops" is not a number`, "columns.csv.file.json": in +
+			"/columns.csv: missing column", "empty.csv.file.json": in + "/empty.csv: is empty",
 	} {
 		text, err := os.ReadFile(b.path("out-dead/" + name))
 		var l scores.DeadLetter
 		if err == nil {
 			err = json.Unmarshal(text, &l)
 		}
-		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), want) || filepath.Dir(l.File) != b.path("in") {
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), want) ||
+			filepath.Dir(l.File) != b.path("in") {
 			t.Errorf("%s: %v, %s, want %q", name, err, text, want)
 		}
 	}
@@ -260,7 +263,8 @@ func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
 	if last, err = PredictStream(t.Context(), o); err != nil || last.BadFiles != 1 || last.Files != 1 {
 		t.Errorf("%+v, %v", last, err)
 	}
-	if text, err := os.ReadFile(b.path("out-dead/rows.csv.file.json")); err != nil || !strings.Contains(string(text), "1 of 2 rows cannot be used") {
+	if text, err := os.ReadFile(b.path("out-dead/rows.csv.file.json")); err != nil ||
+		!strings.Contains(string(text), "1 of 2 rows cannot be used") {
 		t.Errorf("%v, %s", err, text)
 	}
 }
@@ -319,13 +323,15 @@ func TestAStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
 			return errors.Join(os.Rename(b.path("in"), b.path("aside")), os.Mkdir(b.path("in"), 0o777))
 		}
 		back := func() error {
-			return errors.Join(os.Rename(b.path("aside/f0.csv"), b.path("in/f0.csv")), os.Rename(b.path("aside/f1.csv"), b.path("in/f1.csv")))
+			return errors.Join(os.Rename(b.path("aside/f0.csv"), b.path("in/f0.csv")),
+				os.Rename(b.path("aside/f1.csv"), b.path("in/f1.csv")))
 		}
 		put := b.put
 		if runner == "gs" {
 			o.Job.Engine.Runner, o.Data.Data, o.Out = engine.Direct, []string{"gs://bucket/in/*.csv"}, "gs://bucket/out"
 			away = func() error {
-				return errors.Join(storage.Remove(t.Context(), "gs://bucket/in/f0.csv"), storage.Remove(t.Context(), "gs://bucket/in/f1.csv"))
+				return errors.Join(storage.Remove(t.Context(), "gs://bucket/in/f0.csv"),
+					storage.Remove(t.Context(), "gs://bucket/in/f1.csv"))
 			}
 			fill := func(name string) {
 				text, err := os.ReadFile(b.path("in/" + name))
@@ -398,7 +404,8 @@ func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 		b.put("a.csv", 2)
 		b.put("b.csv", 2)
 		name, aside := b.path("in/a.csv"), b.path("aside.csv")
-		restore := disk.Swap(&opening{FS: disk.Now(), name: name, before: func() error { return errors.Join(os.Rename(name, aside), place(name)) }})
+		restore := disk.Swap(&opening{FS: disk.Now(), name: name,
+			before: func() error { return errors.Join(os.Rename(name, aside), place(name)) }})
 		o := b.o
 		o.Each = func(r StreamRound) error {
 			if _, err := os.Stat(aside); err == nil && r.Retried > 0 {
@@ -420,7 +427,8 @@ func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)
 	jobtest.Write(t, b.dir, "secret.csv", "id,a,b\nsecret,1,2\n")
-	err := errors.Join(os.Symlink("../secret.csv", b.path("in/out.csv")), os.Symlink("/etc/passwd", b.path("in/passwd.csv")), os.Symlink("none", b.path("in/none.csv")),
+	err := errors.Join(os.Symlink("../secret.csv", b.path("in/out.csv")),
+		os.Symlink("/etc/passwd", b.path("in/passwd.csv")), os.Symlink("none", b.path("in/none.csv")),
 		syscall.Mkfifo(b.path("in/pipe.csv"), 0o666), os.Mkdir(b.path("in/dir.csv"), 0o777))
 	if err != nil {
 		t.Fatal(err)
@@ -434,7 +442,8 @@ func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	if err != nil || last.Files != 1 || last.BadFiles+last.Retried > 0 || last.Waiting != 5 || last.Backlog != 5 {
 		t.Errorf("%+v, %v", last, err)
 	}
-	for _, want := range []string{"out.csv: a symbolic link that leads out", "passwd.csv: a symbolic link that leads out", "none.csv: is a symbolic link to none", "pipe.csv: not a regular file",
+	for _, want := range []string{"out.csv: a symbolic link that leads out", "passwd.csv: a symbolic link that leads out",
+		"none.csv: is a symbolic link to none", "pipe.csv: not a regular file",
 		"dir.csv: is a directory", "a.csv has a time in the future"} {
 		if n := strings.Count(b.log.String(), want); n != 1 {
 			t.Errorf("%d notes with %q: %s", n, want, &b.log)
@@ -465,8 +474,10 @@ func TestAStreamRefuses(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"its own output":    {func(o *StreamOptions) { o.Data.Data = []string{b.path("**")} }, exit.CodeUsage, "where the stream writes"},
-		"no alias":          {func(o *StreamOptions) { o.Model = b.path("models@challenger") }, exit.CodeModel, "is challenger"},
+		"its own output": {func(o *StreamOptions) { o.Data.Data = []string{b.path("**")} }, exit.CodeUsage,
+			"where the stream writes"},
+		"no alias": {func(o *StreamOptions) { o.Model = b.path("models@challenger") }, exit.CodeModel,
+			"is challenger"},
 		"drift":             {func(o *StreamOptions) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
 		"no probabilities":  {func(o *StreamOptions) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
 		"a file in its way": {func(o *StreamOptions) { o.Out = b.path("train.csv") }, exit.CodeData, "train.csv"},

@@ -32,13 +32,15 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 	all := data("all", equal+mixed)
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Spec: prepare.Spec{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
-	for name, of := range map[string]dataset.Options{"sum-equal": data("equal", equal), "sum-mixed": data("mixed", mixed), "sum-all": all} {
+	for name, of := range map[string]dataset.Options{"sum-equal": data("equal", equal), "sum-mixed": data("mixed", mixed),
+		"sum-all": all} {
 		if err == nil {
 			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: of, Out: dir + "/" + name})
 		}
 	}
 	if err == nil {
-		_, err = AddSums(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}}, SaveSums: dir + "/total"})
+		_, err = AddSums(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
+			SaveSums: dir + "/total"})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -42,11 +42,13 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 		if want := 1 - row.MSE/variance; math.Abs(row.R2-want) > 1e-3*(1-want) {
 			t.Errorf("lambda %g: R² %g, want %g", row.Lambda, row.R2, want)
 		}
-		if want := fmt.Sprintf("%.6g", math.Sqrt(row.MSE)); !strings.Contains(printed, want) || !strings.Contains(printed, fmt.Sprintf("%.4f", row.R2)) {
+		if want := fmt.Sprintf("%.6g", math.Sqrt(row.MSE)); !strings.Contains(printed, want) ||
+			!strings.Contains(printed, fmt.Sprintf("%.4f", row.R2)) {
 			t.Errorf("lambda %g: RMSE %s or R² %.4f is not in\n%s", row.Lambda, want, row.R2, printed)
 		}
 	}
-	if best := r.Path[len(r.Path)-1]; best.Lambda == r.Lambda && !(best.R2 > 0.3) || !strings.Contains(printed, "held-out RMSE") || strings.Contains(printed, "mse") {
+	if best := r.Path[len(r.Path)-1]; best.Lambda == r.Lambda && !(best.R2 > 0.3) ||
+		!strings.Contains(printed, "held-out RMSE") || strings.Contains(printed, "mse") {
 		t.Errorf("%+v\n%s", r.Path, printed)
 	}
 	m, err := InspectModel(jobtest.Ctx, o.Model)
@@ -55,18 +57,21 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	}
 
 	o = fixed(3)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "moons.csv", strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "moons.csv",
+		strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "moons"), []float64{1e-1, 1e-4}
 	if r, err = trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	if printed := jobtest.Text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") || !strings.Contains(printed, "held-out error") || r.Path[0].R2 != 0 {
+	if printed := jobtest.Text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") ||
+		!strings.Contains(printed, "held-out error") || r.Path[0].R2 != 0 {
 		t.Errorf("%+v\n%s", r.Path, printed)
 	}
 	printed = jobtest.Text(t, r)
 	for _, row := range r.Path {
 		rate := fmt.Sprintf("%.2f%%", 100*float64(row.HeldOutErrors)/float64(row.HeldOutRows))
-		if !strings.Contains(printed, rate) || !strings.Contains(printed, score.PercentInterval(row.HeldOutErrors, row.HeldOutRows)) || row.HeldOutRows == 0 {
+		if !strings.Contains(printed, rate) ||
+			!strings.Contains(printed, score.PercentInterval(row.HeldOutErrors, row.HeldOutRows)) || row.HeldOutRows == 0 {
 			t.Errorf("lambda %g: %s is not in\n%s", row.Lambda, rate, printed)
 		}
 	}
@@ -74,7 +79,8 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	for i := range r.Path {
 		r.Path[i].HeldOutRows, r.Path[i].HeldOutErrors, r.Path[i].HeldOutMSE = 0, 0, 0
 	}
-	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error\t") || strings.Contains(printed, "95% interval") {
+	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error\t") ||
+		strings.Contains(printed, "95% interval") {
 		t.Error(printed)
 	}
 }

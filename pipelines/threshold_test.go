@@ -47,16 +47,19 @@ func TestThresholdsDecide(t *testing.T) {
 		}
 		got := evaluate(best.Threshold)
 		if got.Classes.BalancedAccuracy != *best.BestBalanced {
-			t.Errorf("%q: threshold %g: balanced accuracy %g, want %g", method, *best.Threshold, got.Classes.BalancedAccuracy, *best.BestBalanced)
+			t.Errorf("%q: threshold %g: balanced accuracy %g, want %g", method, *best.Threshold, got.Classes.BalancedAccuracy,
+				*best.BestBalanced)
 		}
 		if !reflect.DeepEqual(got.Classes.Ranking, best) || !reflect.DeepEqual(got.Probabilities, plain.Probabilities) {
 			t.Errorf("%q: the threshold changes ranks or probabilities", method)
 		}
 		of := map[bool]string{true: "score", false: "probability"}[method == ""]
-		if got.Threshold.Of != of || !strings.Contains(jobtest.Text(t, got), fmt.Sprintf("a row is of class %q if ", best.Positive)) {
+		if got.Threshold.Of != of || !strings.Contains(jobtest.Text(t, got),
+			fmt.Sprintf("a row is of class %q if ", best.Positive)) {
 			t.Errorf("%q: %+v", method, got.Threshold)
 		}
-		predicted, err := Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+method), Threshold: best.Threshold})
+		predicted, err := Predict(jobtest.Ctx,
+			PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+method), Threshold: best.Threshold})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,13 +94,15 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 				lines = append(lines, line)
 			}
 		}
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed), strings.Join(lines, ""))}, Label: "y"}
+		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),
+			strings.Join(lines, ""))}, Label: "y"}
 	}
 	data, other := uneven(1), uneven(2)
 	for _, method := range []string{"", score.Platt} {
 		for _, by := range []score.Criterion{score.ByError, score.ByF1, score.ByBalanced} {
 			o := fixed(1)
-			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = data, filepath.Join(dir, "model"+method+string(by)), []float64{1e-1}, method, string(by)
+			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = data, filepath.Join(dir,
+				"model"+method+string(by)), []float64{1e-1}, method, string(by)
 			trained, err := trainPlain(jobtest.Ctx, o)
 			if err != nil {
 				t.Fatal(err)
@@ -111,13 +116,15 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 				t.Fatalf("%s %s: %+v, evaluated with %+v", method, by, th, r.Threshold)
 			}
 			classes := r.Classes
-			got := map[score.Criterion]float64{score.ByError: classes.Accuracy, score.ByF1: classes.Classes[1].F1, score.ByBalanced: classes.BalancedAccuracy}[by]
+			got := map[score.Criterion]float64{score.ByError: classes.Accuracy, score.ByF1: classes.Classes[1].F1,
+				score.ByBalanced: classes.BalancedAccuracy}[by]
 			// The second class has about 60 rows in the fold that chooses.
 			if math.Abs(got-th.Expected) > 0.12 || th.Expected < th.Plain-0.02 {
 				t.Errorf("%s %s: %.3f on other rows, expected %.3f, %.3f without", method, by, got, th.Expected, th.Plain)
 			}
 			text := jobtest.Text(t, trained)
-			if !strings.Contains(text, "the threshold that the other half chooses") || !strings.Contains(text, fmt.Sprintf("threshold %g", th.Value)) {
+			if !strings.Contains(text, "the threshold that the other half chooses") ||
+				!strings.Contains(text, fmt.Sprintf("threshold %g", th.Value)) {
 				t.Errorf("the summary lacks the threshold:\n%s", text)
 			}
 			if by != score.ByF1 {

@@ -16,7 +16,8 @@ import (
 // trials returns options of a path of a learner, on moons.
 func trials(t *testing.T) TrainOptions {
 	o := fixed(3)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv",
+		strings.Join(jobtest.Made(t, "moons", 500, 1), ""))}, Label: "y"}
 	o.Model = filepath.Join(t.TempDir(), "model")
 	return o
 }
@@ -39,8 +40,10 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, want := all.Log.Path[i], alone.Log
-			if got.Lambda != l || got.Rounds != want.Rounds || got.HeldOutErrors != want.HeldOutErrors || got.HeldOutLoss != want.HeldOutLoss {
-				t.Errorf("%s: of several %+v, alone %d rounds, %d errors, loss %g", name, got, want.Rounds, want.HeldOutErrors, want.HeldOutLoss)
+			if got.Lambda != l || got.Rounds != want.Rounds || got.HeldOutErrors != want.HeldOutErrors ||
+				got.HeldOutLoss != want.HeldOutLoss {
+				t.Errorf("%s: of several %+v, alone %d rounds, %d errors, loss %g", name, got, want.Rounds, want.HeldOutErrors,
+					want.HeldOutLoss)
 			}
 			if got.Rounds == 0 {
 				t.Errorf("%s, lambda %g: no round was taken", name, l)
@@ -59,7 +62,8 @@ func TestPatienceReportsTheSmallestErrorAsSuch(t *testing.T) {
 		for patience := range 3 {
 			for _, path := range [][]float64{{1e-3}, {1e-1, 1e-3}} {
 				o := trials(t)
-				o.Learner, o.Lambda.Path = jobtest.Iterative("sgd", func(s *iterative.Shared) { s.Rounds, s.Patience, s.PerJob = 12, 2*patience, 4*perJob }), path
+				o.Learner, o.Lambda.Path = jobtest.Iterative("sgd",
+					func(s *iterative.Shared) { s.Rounds, s.Patience, s.PerJob = 12, 2*patience, 4*perJob }), path
 				o.Lambda.Folds = 5
 				r, err := trainPlain(jobtest.Ctx, o)
 				if err != nil {
@@ -81,16 +85,19 @@ func TestPatienceReportsTheSmallestErrorAsSuch(t *testing.T) {
 // left out and named, and the weights are those of the trial.
 func TestTheTimeLimitIsATotal(t *testing.T) {
 	o := trials(t)
-	o.Learner, o.Lambda.Path = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1000, Time: time.Nanosecond}}}, []float64{1e-2, 1e-3, 1e-4}
+	o.Learner, o.Lambda.Path = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1000,
+		Time: time.Nanosecond}}}, []float64{1e-2, 1e-3, 1e-4}
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r.Log; len(c.Path) != 1 || c.Path[0].Lambda != 1e-2 || c.Rounds != 1 || c.HeldOutRows == 0 || c.Rows+c.HeldOutRows != 500 {
+	if c := r.Log; len(c.Path) != 1 || c.Path[0].Lambda != 1e-2 || c.Rounds != 1 || c.HeldOutRows == 0 ||
+		c.Rows+c.HeldOutRows != 500 {
 		t.Errorf("%+v", c)
 	}
 	notes := strings.Join(r.Notes, "\n")
-	for _, want := range []string{"time limit 1ns reached: lambda 0.001, 0.0001 not tried", "the weights are those of the trial", "not converged"} {
+	for _, want := range []string{"time limit 1ns reached: lambda 0.001, 0.0001 not tried",
+		"the weights are those of the trial", "not converged"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}

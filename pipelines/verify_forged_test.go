@@ -71,14 +71,17 @@ func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 // what it says of the honest one: nothing that it prints is taken on trust.
 func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
-	numbers := dataset.Options{Data: []string{jobtest.Write(t, dir, "numbers.csv", strings.Join(jobtest.Made(t, "friedman", 200, 1), ""))}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+		strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
+	numbers := dataset.Options{Data: []string{jobtest.Write(t, dir, "numbers.csv",
+		strings.Join(jobtest.Made(t, "friedman", 200, 1), ""))}, Label: "y"}
 	train := func(name string, data dataset.Options, change func(*TrainOptions)) string {
 		t.Helper()
 		o := fixed(3)
 		o.Data, o.Model = data, filepath.Join(dir, name)
 		o.Lambda.Path = []float64{1e-3}
-		o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9}, Running: iterative.Running{Partitions: 2}}, Bias: 1}
+		o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9},
+			Running: iterative.Running{Partitions: 2}}, Bias: 1}
 		change(&o)
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
@@ -111,28 +114,29 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	always := map[string]edit{
 		"lambda":                lambda,
 		"lambda of the options": options(`"lambda":0.001`, `"lambda":0.01`),
-		"lambda everywhere":     both(func(m *models.Manifest) { m.Learner.Lambda = 0.01 }, options(`"lambda":0.001`, `"lambda":0.01`)),
-		"bias":                  options(`"bias":1`, `"bias":2`),
-		"no intercept":          options(`"bias":1`, `"bias":0`),
-		"seed of the options":   options(`"seed":"3"`, `"seed":"4"`),
-		"objective":             func(m *models.Manifest) { m.Learner.Log.Objective *= 1.001 },
-		"objective and dual":    func(m *models.Manifest) { m.Learner.Log.Objective *= 0.9; *m.Learner.Log.Dual *= 0.9 },
-		"dual":                  func(m *models.Manifest) { *m.Learner.Log.Dual *= 1.001 },
-		"gap":                   func(m *models.Manifest) { *m.Learner.Log.Gap /= 2 },
-		"a larger gap":          func(m *models.Manifest) { *m.Learner.Log.Gap *= 2 },
-		"no gap":                func(m *models.Manifest) { m.Learner.Log.Gap = nil },
-		"no dual":               func(m *models.Manifest) { m.Learner.Log.Dual = nil },
-		"rows learned from":     func(m *models.Manifest) { m.Learner.Log.Rows-- },
-		"rows":                  func(m *models.Manifest) { m.Rows.Used--; m.Rows.Read-- },
-		"rows set aside":        func(m *models.Manifest) { m.Rows.Read++; m.Rows.SetAside++ },
-		"rows held out":         func(m *models.Manifest) { m.Learner.Log.HeldOutRows ^= 1 },
-		"partitions":            func(m *models.Manifest) { m.Learner.Log.Partitions = 1 },
-		"no partitions":         func(m *models.Manifest) { m.Learner.Log.Partitions = 0 },
-		"fewer than none":       func(m *models.Manifest) { m.Learner.Log.Partitions = -3 },
-		"a thousand million":    func(m *models.Manifest) { m.Learner.Log.Partitions = 1e9 },
-		"kind":                  func(m *models.Manifest) { m.Learner.Kind = "ridge" },
-		"rounds":                func(m *models.Manifest) { m.Learner.Log.Rounds += 7 },
-		"why it ended":          func(m *models.Manifest) { m.Learner.Log.Ended = "the gap is 0" },
+		"lambda everywhere": both(func(m *models.Manifest) { m.Learner.Lambda = 0.01 },
+			options(`"lambda":0.001`, `"lambda":0.01`)),
+		"bias":                options(`"bias":1`, `"bias":2`),
+		"no intercept":        options(`"bias":1`, `"bias":0`),
+		"seed of the options": options(`"seed":"3"`, `"seed":"4"`),
+		"objective":           func(m *models.Manifest) { m.Learner.Log.Objective *= 1.001 },
+		"objective and dual":  func(m *models.Manifest) { m.Learner.Log.Objective *= 0.9; *m.Learner.Log.Dual *= 0.9 },
+		"dual":                func(m *models.Manifest) { *m.Learner.Log.Dual *= 1.001 },
+		"gap":                 func(m *models.Manifest) { *m.Learner.Log.Gap /= 2 },
+		"a larger gap":        func(m *models.Manifest) { *m.Learner.Log.Gap *= 2 },
+		"no gap":              func(m *models.Manifest) { m.Learner.Log.Gap = nil },
+		"no dual":             func(m *models.Manifest) { m.Learner.Log.Dual = nil },
+		"rows learned from":   func(m *models.Manifest) { m.Learner.Log.Rows-- },
+		"rows":                func(m *models.Manifest) { m.Rows.Used--; m.Rows.Read-- },
+		"rows set aside":      func(m *models.Manifest) { m.Rows.Read++; m.Rows.SetAside++ },
+		"rows held out":       func(m *models.Manifest) { m.Learner.Log.HeldOutRows ^= 1 },
+		"partitions":          func(m *models.Manifest) { m.Learner.Log.Partitions = 1 },
+		"no partitions":       func(m *models.Manifest) { m.Learner.Log.Partitions = 0 },
+		"fewer than none":     func(m *models.Manifest) { m.Learner.Log.Partitions = -3 },
+		"a thousand million":  func(m *models.Manifest) { m.Learner.Log.Partitions = 1e9 },
+		"kind":                func(m *models.Manifest) { m.Learner.Kind = "ridge" },
+		"rounds":              func(m *models.Manifest) { m.Learner.Log.Rounds += 7 },
+		"why it ended":        func(m *models.Manifest) { m.Learner.Log.Ended = "the gap is 0" },
 		"errors held out": func(m *models.Manifest) {
 			m.Learner.Log.HeldOutLoss /= 2
 			m.Learner.Log.HeldOutErrors /= 2
@@ -159,8 +163,9 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"a class":           func(m *models.Manifest) { m.Vocabulary.Classes[1] = "7" },
 		"counts of classes": func(m *models.Manifest) { m.Profile.ClassCounts[0]--; m.Profile.ClassCounts[1]++ },
 		"loss":              func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" },
-		"loss everywhere":   both(func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" }, options(`"loss":"hinge"`, `"loss":"logistic"`)),
-		"probabilities":     func(m *models.Manifest) { m.Probabilities = &models.Probabilities{Kind: models.Logistic} },
+		"loss everywhere": both(func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" },
+			options(`"loss":"hinge"`, `"loss":"logistic"`)),
+		"probabilities": func(m *models.Manifest) { m.Probabilities = &models.Probabilities{Kind: models.Logistic} },
 	}
 	merge := func(more ...map[string]edit) map[string]edit {
 		all := map[string]edit{}

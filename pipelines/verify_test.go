@@ -47,28 +47,36 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		held  bool // the weights were fitted without the first fold
 		change
 	}{
-		"one lambda":                {moons, false, func(o *TrainOptions) {}},
-		"no folds":                  {moons, false, func(o *TrainOptions) { o.Lambda.Folds = 1 }},
-		"folds":                     {moons, true, func(o *TrainOptions) { o.Lambda.Folds = 7 }},
-		"calibrated":                {moons, false, func(o *TrainOptions) { o.Calibrate = score.Platt }},
-		"calibrated, by folds":      {moons, false, func(o *TrainOptions) { o.Calibrate, o.Lambda.Folds = score.Platt, 7 }},
-		"path":                      {moons, false, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} }},
-		"path, calibrated":          {moons, false, func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, score.Isotonic }},
-		"early end":                 {moons, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
-		"early end, calibrated":     {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Calibrate = 1, score.Platt }},
-		"early end of a path":       {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3} }},
-		"end before the first step": {chance(400), true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-6} }},
-		"partitions":                {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions = 3 }},
-		"partitions, early end":     {moons, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions, o.Learner.(*svm.Training).Patience = 3, 2 }},
-		"no intercept":              {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Bias = 0 }},
-		"a large constant feature":  {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Bias = 10 }},
-		"balanced classes":          {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Weights = []string{"balanced"} }},
-		"a class that weighs more":  {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Weights = []string{"1=3"} }},
-		"logistic":                  {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "logistic" }},
-		"squared hinge":             {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "squared_hinge" }},
-		"numbers":                   {numbers, false, func(o *TrainOptions) {}},
-		"numbers, early end":        {numbers, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
-		"huber":                     {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "huber" }},
+		"one lambda":           {moons, false, func(o *TrainOptions) {}},
+		"no folds":             {moons, false, func(o *TrainOptions) { o.Lambda.Folds = 1 }},
+		"folds":                {moons, true, func(o *TrainOptions) { o.Lambda.Folds = 7 }},
+		"calibrated":           {moons, false, func(o *TrainOptions) { o.Calibrate = score.Platt }},
+		"calibrated, by folds": {moons, false, func(o *TrainOptions) { o.Calibrate, o.Lambda.Folds = score.Platt, 7 }},
+		"path":                 {moons, false, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} }},
+		"path, calibrated": {moons, false,
+			func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, score.Isotonic }},
+		"early end": {moons, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
+		"early end, calibrated": {moons, false,
+			func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Calibrate = 1, score.Platt }},
+		"early end of a path": {moons, false,
+			func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3} }},
+		"end before the first step": {chance(400), true,
+			func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-6} }},
+		"partitions": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions = 3 }},
+		"partitions, early end": {moons, true,
+			func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions, o.Learner.(*svm.Training).Patience = 3, 2 }},
+		"no intercept":             {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Bias = 0 }},
+		"a large constant feature": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Bias = 10 }},
+		"balanced classes": {moons, false,
+			func(o *TrainOptions) { o.Learner.(*svm.Training).Weights = []string{"balanced"} }},
+		"a class that weighs more": {moons, false,
+			func(o *TrainOptions) { o.Learner.(*svm.Training).Weights = []string{"1=3"} }},
+		"logistic": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "logistic" }},
+		"squared hinge": {moons, false,
+			func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "squared_hinge" }},
+		"numbers":            {numbers, false, func(o *TrainOptions) {}},
+		"numbers, early end": {numbers, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
+		"huber":              {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "huber" }},
 		"learned features": {moons, false, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
 			o.Learned = tuning.GameOptions{Chains: 8, Steps: 4, Take: 4}
@@ -96,7 +104,8 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 				}
 			}
 			if all := int64(len(c.lines) - 1); trained.Log.Rows != all-held || trained.Log.HeldOutRows != held {
-				t.Fatalf("%d rows were learned from and %d held out, of %d; want %d held out", trained.Log.Rows, trained.Log.HeldOutRows, all, held)
+				t.Fatalf("%d rows were learned from and %d held out, of %d; want %d held out", trained.Log.Rows,
+					trained.Log.HeldOutRows, all, held)
 			}
 			if zero := trained.Log.Rounds == 0; zero != (name == "end before the first step") {
 				t.Fatalf("the weights are those after %d rounds", trained.Log.Rounds)
@@ -155,7 +164,8 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 			o := fixed(seed)
 			o.Scale, o.Kernel = nil, &fourier.GaussianOptions{Features: 32}
 			o.Lambda.Path = []float64{0}
-			o.Learner = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 30, Patience: 2}, Running: iterative.Running{Partitions: 2, PerJob: jobs}}, Rate: 3, Batch: 8}
+			o.Learner = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 30, Patience: 2},
+				Running: iterative.Running{Partitions: 2, PerJob: jobs}}, Rate: 3, Batch: 8}
 			r, m := trainedModel(t, lines, o)
 			ended[strings.TrimLeft(r.Log.Ended, "0123456789 ")] = true
 			if want == nil {
@@ -174,7 +184,8 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+		strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda = filepath.Join(dir, "model"), training.LambdaOptions{Path: []float64{1e-3}, Folds: 1}
 	o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Patience: 2}}, Bias: 1}
 	_, err := trainPlain(jobtest.Ctx, o)

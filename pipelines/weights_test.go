@@ -86,7 +86,8 @@ func mustTrain(t *testing.T, o TrainOptions) (*TrainResult, []byte, *models.Mani
 func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 	for _, targets := range []bool{false, true} {
 		lines, repeated := weightedTable(9000, targets, "0", "1", "1", "2", "3")
-		for name, l := range map[string]*ridge.Training{"ridge": nil, "balanced": {Grid: features.Bits8, Weights: []string{"balanced"}}} {
+		for name, l := range map[string]*ridge.Training{"ridge": nil,
+			"balanced": {Grid: features.Bits8, Weights: []string{"balanced"}}} {
 			if targets && l != nil {
 				continue
 			}
@@ -101,7 +102,8 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 				weighted.Model = filepath.Join(t.TempDir(), "model")
 				got, own, m := mustTrain(t, weighted)
 				if !bytes.Equal(own, bytesOf) || got.Lambda != want.Lambda || len(want.Path) < 2 {
-					t.Errorf("%s, targets %v, shards of %d: lambda %g, want %g; equal weights %v", name, targets, cut, got.Lambda, want.Lambda, bytes.Equal(own, bytesOf))
+					t.Errorf("%s, targets %v, shards of %d: lambda %g, want %g; equal weights %v", name, targets, cut, got.Lambda,
+						want.Lambda, bytes.Equal(own, bytesOf))
 				}
 				for i, row := range want.Path {
 					if g := got.Path[i]; g.MSE != row.MSE || g.Train != row.Train || g.StdErr != row.StdErr {
@@ -109,7 +111,8 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 					}
 				}
 				rows := got.Rows
-				if rows.Weightless == 0 || rows.Read != 9000 || rows.Used+rows.Weightless != rows.Read || want.Rows.Used != int64(len(repeated)-1) {
+				if rows.Weightless == 0 || rows.Read != 9000 || rows.Used+rows.Weightless != rows.Read ||
+					want.Rows.Used != int64(len(repeated)-1) {
 					t.Errorf("rows %+v", rows)
 				}
 				if w := m.Weights; w == nil || w.Column != "w" || w.Sum != float64(want.Rows.Used) || !w.Grid.Exact {
@@ -143,7 +146,8 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 				continue
 			}
 			x, y := a.Classes, b.Classes
-			if x.Accuracy != y.Accuracy || x.BalancedAccuracy != y.BalancedAccuracy || x.MacroF1 != y.MacroF1 || *x.Ranking.AUC != *y.Ranking.AUC ||
+			if x.Accuracy != y.Accuracy || x.BalancedAccuracy != y.BalancedAccuracy || x.MacroF1 != y.MacroF1 ||
+				*x.Ranking.AUC != *y.Ranking.AUC ||
 				*x.Ranking.AveragePrecision != *y.Ranking.AveragePrecision || x.Rows != a.Rows.Used {
 				t.Errorf("%+v, want %+v", x, y)
 			}
@@ -205,7 +209,8 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 
 func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
 	for want, w := range map[string]string{
-		`data.csv:3: the weight is missing`: "", `data.csv:3: weight -1 is below 0`: "-1", `data.csv:3: weight "x" is not a number`: "x",
+		`data.csv:3: the weight is missing`: "", `data.csv:3: weight -1 is below 0`: "-1",
+		`data.csv:3: weight "x" is not a number`:  "x",
 		`data.csv:3: weight +Inf is out of range`: "inf", `data.csv:3: the weight is missing (NaN)`: "nan",
 	} {
 		lines, _ := weightedTable(50, false, "1", "2")
@@ -218,13 +223,15 @@ func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
 		}
 	}
 	lines, _ := weightedTable(50, false, "0")
-	if _, err := trainPlain(jobtest.Ctx, weightedOptions(t, lines, "w")); err == nil || !strings.Contains(err.Error(), "no usable rows") {
+	if _, err := trainPlain(jobtest.Ctx, weightedOptions(t, lines, "w")); err == nil ||
+		!strings.Contains(err.Error(), "no usable rows") {
 		t.Errorf("only rows of weight 0: %v", err)
 	}
 	lines, _ = weightedTable(50, false, "1", "2")
 	o := weightedOptions(t, lines, "w")
 	o.Kernel = &learned.Options{}
-	if _, err := trainPlain(jobtest.Ctx, o); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), "rows with weights") {
+	if _, err := trainPlain(jobtest.Ctx, o); exit.Code(err) != exit.CodeUsage ||
+		!strings.Contains(err.Error(), "rows with weights") {
 		t.Errorf("learned features: %v", err)
 	}
 }
@@ -239,7 +246,8 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Probabilities == nil || m.Probabilities.Rows <= 0 || m.Probabilities.Rows > m.Rows.Used || r.Probabilities.ECE > 0.06 || r.Probabilities.Rows != r.Rows.Used {
+	if m.Probabilities == nil || m.Probabilities.Rows <= 0 || m.Probabilities.Rows > m.Rows.Used ||
+		r.Probabilities.ECE > 0.06 || r.Probabilities.Rows != r.Rows.Used {
 		t.Errorf("%+v; %+v", m.Probabilities, r.Probabilities)
 	}
 	if !m.Weights.Grid.Exact || m.Weights.Unit != 0.25 {
@@ -247,7 +255,8 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	}
 	// Counts are those of the same rows with equal weights.
 	ones := strings.NewReplacer(",3,", ",1,", ",0.25,", ",1,").Replace(strings.Join(lines, ""))
-	equal, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "ones.csv", ones)}}})
+	equal, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model,
+		Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "ones.csv", ones)}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,9 +46,12 @@ type calendar struct {
 
 // year and season are the calendars of make test-year, and fortnight that of the tests.
 var (
-	year      = calendar{days: 365, broken: 170, repeated: 80, withdrawn: [2]int{120, 150}, late: map[int]int{43: 40, 230: 200}, lost: 60, kills: 3, forget: 7}
-	season    = calendar{days: 90, broken: 70, repeated: 30, withdrawn: [2]int{20, 50}, late: map[int]int{43: 40}, lost: 25, kills: 3, window: 40}
-	fortnight = calendar{days: 14, broken: 10, repeated: 7, withdrawn: [2]int{2, 9}, late: map[int]int{6: 4, 12: 11}, lost: 5, kills: 1, forget: 3}
+	year = calendar{days: 365, broken: 170, repeated: 80, withdrawn: [2]int{120, 150},
+		late: map[int]int{43: 40, 230: 200}, lost: 60, kills: 3, forget: 7}
+	season = calendar{days: 90, broken: 70, repeated: 30, withdrawn: [2]int{20, 50}, late: map[int]int{43: 40},
+		lost: 25, kills: 3, window: 40}
+	fortnight = calendar{days: 14, broken: 10, repeated: 7, withdrawn: [2]int{2, 9}, late: map[int]int{6: 4, 12: 11},
+		lost: 5, kills: 1, forget: 3}
 )
 
 // dailyRows is the number of rows of a day.
@@ -127,7 +130,8 @@ func (s bucketStops) stop(call int, run func(ctx context.Context)) bool {
 func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n := &nights{calendar: c, root: data, disk: disk, reg: registry.Registry{Dir: models}, stops: s}
 	n.o = RetrainOptions{
-		RetrainOptions: days.RetrainOptions{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift, Window: c.window, By: "test"},
+		RetrainOptions: days.RetrainOptions{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
+			Window: c.window, By: "test"},
 		Train: TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
@@ -235,7 +239,8 @@ func (n *nights) check(t *testing.T, day int, report *days.RetrainReport) time.D
 		got, errGot := storage.ReadFile(jobtest.Ctx, storage.Join(n.reg.Place(report.Model), name), 1<<30)
 		want, errWant := os.ReadFile(filepath.Join(dir, "model", name))
 		if errGot != nil || errWant != nil || !slices.Equal(got, want) {
-			t.Errorf("day %d: %s of %s differs from a training from scratch: %v %v\n%s\n%s", day, name, report.Model, errGot, errWant, string(got[:min(len(got), 2000)]), string(want[:min(len(want), 2000)]))
+			t.Errorf("day %d: %s of %s differs from a training from scratch: %v %v\n%s\n%s", day, name, report.Model, errGot,
+				errWant, string(got[:min(len(got), 2000)]), string(want[:min(len(want), 2000)]))
 		}
 	}
 	return took
@@ -281,10 +286,12 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *days.RetrainReport) 
 	}
 	o.Model, o.Out, o.Certificate = o.Out, dir+"/twice", dir+"/twice.json"
 	_, err = Forget(jobtest.Ctx, o)
-	jobtest.WantError(t, "from the sums of the days", err, exit.CodeData, "give all sums that it was fitted to, and no others")
+	jobtest.WantError(t, "from the sums of the days", err, exit.CodeData,
+		"give all sums that it was fitted to, and no others")
 	o.Sums, o.SaveSums = []string{o.SaveSums}, dir+"/twice-sums"
 	_, err = Forget(jobtest.Ctx, o)
-	jobtest.WantError(t, "from the saved sums", err, exit.CodeData, "gone.csv:2: the row is not in the sums", "(5 such rows in all)")
+	jobtest.WantError(t, "from the saved sums", err, exit.CodeData, "gone.csv:2: the row is not in the sums",
+		"(5 such rows in all)")
 	if made, _ := filepath.Glob(dir + "/twice*"); len(made) > 0 {
 		t.Errorf("day %d: rows that are forgotten again leave %q", day, made)
 	}
@@ -366,7 +373,8 @@ func (n *nights) through(t *testing.T) {
 			}
 			if slices.Contains([]int{2, 3, 30, 100, 200, 300, n.days}, day) {
 				// The time of a night that nothing disturbs, before it is repeated.
-				fmt.Fprintf(&n.table, "%5d  %10d  %9.3f  %14.3f\n", day, report.Partitions, stepsOf(report).Seconds(), scratch.Seconds())
+				fmt.Fprintf(&n.table, "%5d  %10d  %9.3f  %14.3f\n", day, report.Partitions, stepsOf(report).Seconds(),
+					scratch.Seconds())
 			}
 			if day > 5 && len(first) < 20 {
 				first = append(first, took)
@@ -381,7 +389,8 @@ func (n *nights) through(t *testing.T) {
 	slices.Sort(first)
 	last = slices.Sorted(slices.Values(last[max(0, len(last)-20):]))
 	t.Logf("%d nights: %d promoted, %d kept, stopped %d times, rows forgotten %d times; median night %.2f s at the beginning and %.2f s at the end\n%s",
-		n.days, promoted, kept, n.kills, forgets, first[len(first)/2].Seconds(), last[len(last)/2].Seconds(), n.table.String())
+		n.days, promoted, kept, n.kills, forgets, first[len(first)/2].Seconds(), last[len(last)/2].Seconds(),
+		n.table.String())
 }
 
 // stepsOf adds the times of the steps of a run.
@@ -440,9 +449,11 @@ func lambdaOf(v float64) training.LambdaOptions { return training.LambdaOptions{
 // fromScratch trains by the recipe of a model on files that are summed at once.
 func fromScratch(t *testing.T, recipe string, files []string, dir string) {
 	t.Helper()
-	_, err := days.Sum(jobtest.Ctx, days.SumOptions{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"}, Out: dir + "/sums"})
+	_, err := days.Sum(jobtest.Ctx, days.SumOptions{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"},
+		Out: dir + "/sums"})
 	if err == nil {
-		_, err = days.Fit(jobtest.Ctx, days.FitOptions{Parts: days.Parts{Sums: []string{dir + "/sums"}}, Model: dir + "/model"})
+		_, err = days.Fit(jobtest.Ctx, days.FitOptions{Parts: days.Parts{Sums: []string{dir + "/sums"}},
+			Model: dir + "/model"})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,9 @@ func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
 		}
 		build = c.worker
 		_, err = Load[Pass](t.Context(), NewWorker(t.TempDir()), uri)
-		if c.taken && err != nil || !c.taken && (err == nil || !strings.Contains(FindFault(err).Error(), c.driver) || !strings.Contains(err.Error(), "--worker_binary")) {
+		if c.taken && err != nil || !c.taken &&
+			(err == nil || !strings.Contains(FindFault(err).Error(), c.driver) ||
+				!strings.Contains(err.Error(), "--worker_binary")) {
 			t.Errorf("driver %q, worker %q: %v", c.driver, c.worker, err)
 		}
 	}

@@ -20,7 +20,8 @@ func (s *countingSaver) Restore(context.Context, []byte) ([]dataset.Report, erro
 
 // After a shard that could not be read, or not to its end, a checkpoint would take its rows for done.
 func TestNoCheckpointCoversAShardThatIsNotWhole(t *testing.T) {
-	for what, bad := range map[string]dataset.Report{"unreadable": {Fault: "input/output error"}, "stopped": {Stopped: true}} {
+	for what, bad := range map[string]dataset.Report{"unreadable": {Fault: "input/output error"},
+		"stopped": {Stopped: true}} {
 		fn := Fn{Scan: Scan{Pass: filepath.Join(t.TempDir(), "pass-train.json"), Lanes: 1, Checkpoint: -1}}
 		fn.Setup()
 		l, saver := NewLane(fn, 0), new(countingSaver)

@@ -73,7 +73,8 @@ func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
 
 func TestErrorsWithoutAFaultStayAsTheyAre(t *testing.T) {
 	for _, err := range []error{
-		nil, errors.New("boom"), errors.New("bochner-fault:"), errors.New("bochner-fault:!!! x"), errors.New("bochner-fault:AAAA x"),
+		nil, errors.New("boom"), errors.New("bochner-fault:"), errors.New("bochner-fault:!!! x"),
+		errors.New("bochner-fault:AAAA x"),
 		fmt.Errorf("%w: bochner-fault:", context.Canceled),
 	} {
 		if got := FindFault(err); got != err {
@@ -83,7 +84,8 @@ func TestErrorsWithoutAFaultStayAsTheyAre(t *testing.T) {
 }
 
 func TestFaultsOfTheStorageSayWhetherTryingAgainHelps(t *testing.T) {
-	for cause, want := range map[error]FaultKind{syscall.EIO: StorageFault, syscall.ENOSPC: PlaceFault, syscall.EACCES: PlaceFault, storage.ErrDamaged: DamagedFault} {
+	for cause, want := range map[error]FaultKind{syscall.EIO: StorageFault, syscall.ENOSPC: PlaceFault,
+		syscall.EACCES: PlaceFault, storage.ErrDamaged: DamagedFault} {
 		err := fmt.Errorf("writing: %w", &storage.Error{Op: "create", Name: "x", Err: cause})
 		var f *Fault
 		if got := FindFault(NewFault(InternalFault, err)); !errors.As(got, &f) || f.Kind != want {

@@ -39,7 +39,8 @@ func TestTheNamesOfAllPackagesAreKnown(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), "_") || d.Name() == "local" || d.Name() == "deploy" || d.Name() == "build" ||
+		case d.IsDir() && (strings.HasPrefix(d.Name(), "_") || d.Name() == "local" || d.Name() == "deploy" ||
+			d.Name() == "build" ||
 			strings.HasSuffix(d.Name(), "test")):
 			return filepath.SkipDir
 		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):

@@ -65,14 +65,16 @@ func TestCountersAccountForRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	common := transforms.Pass{
-		Data: *d, Shards: d.Shards(40_000), Mode: dataset.SkipRow, Seed: 1, Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})},
+		Data: *d, Shards: d.Shards(40_000), Mode: dataset.SkipRow, Seed: 1,
+		Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})},
 	}
 	for name, execute := range prismtest.Runners {
 		lanes := 3
 		if name == "direct" {
 			lanes = 1 // of steps of one name its result has the counters of the last alone
 		}
-		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1}, Steps: 127, Choice: gram.Choice{Lambda: []float64{1e-3}}}}
+		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
+			Steps: 127, Choice: gram.Choice{Lambda: []float64{1e-3}}}}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind
 			stripes int
@@ -97,7 +99,8 @@ func TestCountersAccountForRows(t *testing.T) {
 				if lanes > 1 {
 					stages = append(stages, "merge")
 				}
-				st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"), Trials: at("trials")}
+				st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
+					Trials: at("trials")}
 				parts, reports := gram.Sums(s, sc, st)
 				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)))
 			}

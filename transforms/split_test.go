@@ -94,7 +94,8 @@ func TestAContinuedScanCutsLanesAtCheckpoints(t *testing.T) {
 	}
 	f := &Splittable{Fn{Scan: sc}}
 	for lane, want := range [][]offsetrange.Restriction{
-		{{Start: 0, End: 7}, {Start: 7, End: 12}, {Start: 12, End: 20}}, {{Start: 0, End: 20}}, {{Start: 0, End: 9}, {Start: 9, End: 20}},
+		{{Start: 0, End: 7}, {Start: 7, End: 12}, {Start: 12, End: 20}}, {{Start: 0, End: 20}}, {{Start: 0, End: 9},
+			{Start: 9, End: 20}},
 	} {
 		if got := f.SplitRestriction(lane, offsetrange.Restriction{End: 20}); !reflect.DeepEqual(got, want) {
 			t.Errorf("lane %d is cut into %v, want %v", lane, got, want)

@@ -48,8 +48,10 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		f.Arrive(s, scores.Arriving{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
 	},
 	"messages": func(s beam.Scope, sc transforms.Scan) {
-		f := &scores.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out", Dead: "pubsub://projects/p/topics/dead", Format: "csv"}
-		if _, err := f.Receive(s, "pubsub://projects/p/subscriptions/rows", messages.Settings{IDAttribute: "id"}, 1); err != nil {
+		f := &scores.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out",
+			Dead: "pubsub://projects/p/topics/dead", Format: "csv"}
+		if _, err := f.Receive(s, "pubsub://projects/p/subscriptions/rows", messages.Settings{IDAttribute: "id"},
+			1); err != nil {
 			panic(err)
 		}
 	},

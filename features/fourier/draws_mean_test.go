@@ -106,7 +106,8 @@ func TestDependentDrawsErrNoMoreThanIid(t *testing.T) {
 			k := Gaussian{Width: 1}.Kernel(x[:in], x[in:])
 			squared := func(d Draw) stattest.Mean {
 				return stattest.Over(seeds, func(seed uint64) float64 {
-					m, dst := mustNew(t, Gaussian{In: in, Out: c.out, Width: 1, Form: c.form, Draw: d, Seed: seed}), make([]float32, 2*c.out)
+					m, dst := mustNew(t, Gaussian{In: in, Out: c.out, Width: 1, Form: c.form, Draw: d, Seed: seed}), make([]float32,
+						2*c.out)
 					m.Apply(dst, x, 2)
 					off := dot(dst[:c.out], dst[c.out:]) - k
 					return off * off
@@ -118,7 +119,8 @@ func TestDependentDrawsErrNoMoreThanIid(t *testing.T) {
 				t.Logf("%v %v at %v widths: %.3f of the iid squared error", d, c.form, z, m.Value/iid.Value)
 				// An interval of 3 standard errors of the difference.
 				if over := m.Value - most[i]*iid.Value; !(over < 3*math.Hypot(m.SE, most[i]*iid.SE)) {
-					t.Errorf("%v %v at %v widths: squared error %.3g ± %.2g, iid %.3g ± %.2g", d, c.form, z, m.Value, m.SE, iid.Value, iid.SE)
+					t.Errorf("%v %v at %v widths: squared error %.3g ± %.2g, iid %.3g ± %.2g", d, c.form, z, m.Value, m.SE, iid.Value,
+						iid.SE)
 				}
 			}
 		}

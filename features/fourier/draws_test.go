@@ -205,7 +205,8 @@ func TestDrawsAreText(t *testing.T) {
 		}
 	}
 	var d Draw
-	if err := d.UnmarshalText([]byte("orf")); err == nil || err.Error() != `unknown draw "orf"; have iid, orthogonal, structured` {
+	if err := d.UnmarshalText([]byte("orf")); err == nil ||
+		err.Error() != `unknown draw "orf"; have iid, orthogonal, structured` {
 		t.Error(err)
 	}
 	if _, err := Draw(3).MarshalText(); err == nil {
@@ -233,7 +234,8 @@ func TestIidDrawsAreNotMentionedInSeals(t *testing.T) {
 		}
 	}
 	bad := features.Sealed{Kind: "fourier.gaussian", JSON: json.RawMessage(`{"in":4,"out":8,"width":1,"draw":"sorf"}`)}
-	if _, err := bad.Open(); err == nil || !strings.Contains(err.Error(), `unknown draw "sorf"; have iid, orthogonal, structured`) {
+	if _, err := bad.Open(); err == nil || !strings.Contains(err.Error(),
+		`unknown draw "sorf"; have iid, orthogonal, structured`) {
 		t.Error(err)
 	}
 }
@@ -243,8 +245,10 @@ func TestDrawErrorsNameTheField(t *testing.T) {
 		r    Gaussian
 		want string
 	}{
-		{Gaussian{In: 4, Out: 8, Width: 1, Draw: 3}, "fourier: Gaussian: draw must be iid, orthogonal or structured (have Draw(3))"},
-		{Gaussian{In: 4097, Out: 8, Width: 1, Draw: Orthogonal}, "in must be at most 4096 for an orthogonal draw (have 4097); use a structured draw"},
+		{Gaussian{In: 4, Out: 8, Width: 1, Draw: 3},
+			"fourier: Gaussian: draw must be iid, orthogonal or structured (have Draw(3))"},
+		{Gaussian{In: 4097, Out: 8, Width: 1, Draw: Orthogonal},
+			"in must be at most 4096 for an orthogonal draw (have 4097); use a structured draw"},
 		{Gaussian{In: 4, Out: 8, Width: 1e-300, Draw: Orthogonal}, "width 1e-300 makes frequency 0 too large for float32"},
 		{Gaussian{In: 4, Out: 8, Width: 1e-300, Draw: Structured}, "width 1e-300 makes frequency 0 too large for float32"},
 	} {

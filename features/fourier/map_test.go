@@ -130,11 +130,14 @@ func TestApplyIsSafeAndTheSameConcurrently(t *testing.T) {
 func TestShortSlicesPanic(t *testing.T) {
 	m := mustNew(t, Gaussian{In: 4, Out: 8, Width: 1})
 	for name, f := range map[string]func(){
-		"Apply, x":      func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
-		"Apply, dst":    func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
-		"Apply, n":      func() { m.Apply(nil, nil, -1) },
-		"Quantize, x":   func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
-		"Quantize, n":   func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Apply, x":    func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
+		"Apply, dst":  func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
+		"Apply, n":    func() { m.Apply(nil, nil, -1) },
+		"Quantize, x": func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
+		"Quantize, n": func() {
+			m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000),
+				blas.MaxRows+1, 1)
+		},
 		"Kernel, sizes": func() { Gaussian{Width: 1}.Kernel(make([]float32, 2), make([]float32, 3)) },
 	} {
 		func() {

@@ -17,7 +17,8 @@ func TestAnglesBeyondFloat32AreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, odd := range map[string]float32{"none": 1, "large": 1e20, "too large": 3e38, "infinite": huge, "NaN": float32(math.NaN())} {
+		for name, odd := range map[string]float32{"none": 1, "large": 1e20, "too large": 3e38, "infinite": huge,
+			"NaN": float32(math.NaN())} {
 			x := make([]float32, n*in)
 			x[2*in+1] = odd
 			z := make([]float32, n*out)

@@ -191,7 +191,8 @@ func TestBoundsHold(t *testing.T) {
 			}
 		}
 	}
-	if _, err := kernel.Features(kernel.Uniform{Paired: true, Dim: 1, Diameter: diameter, Moment: Laplace{In: 1, Width: 1}.SecondMoment()}, epsilon, delta); err == nil {
+	if _, err := kernel.Features(kernel.Uniform{Paired: true, Dim: 1, Diameter: diameter,
+		Moment: Laplace{In: 1, Width: 1}.SecondMoment()}, epsilon, delta); err == nil {
 		t.Error("a uniform bound for the Laplace kernel, whose frequencies have no second moment")
 	}
 }

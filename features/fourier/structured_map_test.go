@@ -76,7 +76,8 @@ func TestStructuredQuantizeRoundsApply(t *testing.T) {
 				}
 				for i := range n {
 					for j := range out {
-						if off := math.Abs(float64(dst[i*out+j])/m.Step() - float64(grid.At(i, j))); off > 0.5001 || grid.At(i, j) != first.At(i, j) {
+						if off := math.Abs(float64(dst[i*out+j])/m.Step() - float64(grid.At(i, j))); off > 0.5001 ||
+							grid.At(i, j) != first.At(i, j) {
 							t.Fatalf("%v, %d threads: feature %d,%d is %.4f steps from its byte", form, threads, i, j, off)
 						}
 					}
@@ -123,11 +124,14 @@ func TestStructuredRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 func TestStructuredShortSlicesPanic(t *testing.T) {
 	m := mustNew(t, Gaussian{In: 4, Out: 8, Width: 1, Draw: Structured})
 	for name, f := range map[string]func(){
-		"Apply, x":        func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
-		"Apply, dst":      func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
-		"Apply, n":        func() { m.Apply(nil, nil, -1) },
-		"Quantize, x":     func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
-		"Quantize, n":     func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Apply, x":    func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
+		"Apply, dst":  func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
+		"Apply, n":    func() { m.Apply(nil, nil, -1) },
+		"Quantize, x": func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
+		"Quantize, n": func() {
+			m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000),
+				blas.MaxRows+1, 1)
+		},
 		"Quantize, bytes": func() { m.Quantize(features.NewGrid(7, features.ByteSteps), make([]float32, 8), 2, 1) },
 	} {
 		func() {

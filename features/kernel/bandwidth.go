@@ -58,7 +58,8 @@ func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error)
 	}
 	low, high := middle(all)
 	if high == 0 {
-		return 0, fmt.Errorf("bandwidth: all %d rows of the sample are equal, so the median distance is undefined; give the width as a number", n)
+		return 0, fmt.Errorf(
+			"bandwidth: all %d rows of the sample are equal, so the median distance is undefined; give the width as a number", n)
 	}
 	if distance == Euclidean {
 		low, high = math.Sqrt(low), math.Sqrt(high)

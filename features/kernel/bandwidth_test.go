@@ -115,7 +115,8 @@ func TestMedianRejectsBadSamples(t *testing.T) {
 		}
 	}
 	// The largest numbers of float32 have a finite distance.
-	if m, err := MedianWidth([]float32{-math.MaxFloat32, math.MaxFloat32}, 2, 1, Euclidean); err != nil || m != 2*math.MaxFloat32 {
+	if m, err := MedianWidth([]float32{-math.MaxFloat32, math.MaxFloat32}, 2, 1, Euclidean); err != nil ||
+		m != 2*math.MaxFloat32 {
 		t.Errorf("%v, %v", m, err)
 	}
 }

@@ -48,7 +48,8 @@ func TestFeaturesAndEpsilonAreWhereTheFailureReachesDelta(t *testing.T) {
 	for _, eps := range []float64{0.03, 0.2, 1} {
 		for _, delta := range []float64{1e-9, 0.01, 0.5} {
 			for _, d := range []int{1, 20, 784} {
-				for _, b := range []Bound{Uniform{true, d, 7, 3 * float64(d)}, Uniform{false, d, 7, 3 * float64(d)}, Pairs{true, int64(d)}, Pairs{false, int64(d)}} {
+				for _, b := range []Bound{Uniform{true, d, 7, 3 * float64(d)}, Uniform{false, d, 7, 3 * float64(d)},
+					Pairs{true, int64(d)}, Pairs{false, int64(d)}} {
 					n, err := Features(b, eps, delta)
 					if err != nil {
 						t.Fatal(err)
@@ -82,7 +83,8 @@ func TestBoundsRejectInvalidArguments(t *testing.T) {
 		{0.1, 0.1, Uniform{true, 0, 1, 1}, "row length must be > 0"},
 		{0.1, 0.1, Uniform{true, 1, 0, 1}, "diameter must be > 0"},
 		{0.1, 0.1, Uniform{true, 1, inf, 1}, "diameter must be > 0"},
-		{0.1, 0.1, Uniform{true, 1, 1, inf}, "no second moment (Laplace, and Matérn up to nu 1), so the uniform bound does not apply; use the bound of pairs"},
+		{0.1, 0.1, Uniform{true, 1, 1, inf},
+			"no second moment (Laplace, and Matérn up to nu 1), so the uniform bound does not apply; use the bound of pairs"},
 		{0.1, 0.1, Uniform{true, 1, 1, 0}, "second moment must be > 0"},
 		{0.1, 0.1, Pairs{true, 0}, "pairs must be > 0"},
 		{1e-9, 0.1, ok, "more than 1099511627776 features; raise epsilon"},

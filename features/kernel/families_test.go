@@ -29,8 +29,10 @@ func families(t *testing.T) map[string]kernel.Options {
 	t.Helper()
 	s := &skeleton.Options{Skeleton: parsed(t)}
 	return map[string]kernel.Options{
-		"gaussian": &fourier.GaussianOptions{}, "laplace": &fourier.LaplaceOptions{}, "cauchy": &fourier.CauchyOptions{}, "matern": &fourier.MaternOptions{},
-		"maxout": &maxout.Options{}, "skeleton": s, "linear": &linear.Options{}, "learned": &learned.Options{}, "harmonic": &learned.HarmonicOptions{},
+		"gaussian": &fourier.GaussianOptions{}, "laplace": &fourier.LaplaceOptions{}, "cauchy": &fourier.CauchyOptions{},
+		"matern": &fourier.MaternOptions{},
+		"maxout": &maxout.Options{}, "skeleton": s, "linear": &linear.Options{}, "learned": &learned.Options{},
+		"harmonic": &learned.HarmonicOptions{},
 	}
 }
 
@@ -55,7 +57,8 @@ func data() *kernel.Data {
 
 // slice returns the Data of the n rows of x (n×in, row-major).
 func slice(x []float32, n, in int, seed uint64) *kernel.Data {
-	d := &kernel.Data{In: in, Rows: int64(n), Seed: seed, Sample: func() ([]float32, int, error) { return x, min(n, kernel.MaxSample), nil }}
+	d := &kernel.Data{In: in, Rows: int64(n), Seed: seed,
+		Sample: func() ([]float32, int, error) { return x, min(n, kernel.MaxSample), nil }}
 	var sum, squares float64
 	low, high := append([]float32(nil), x[:in]...), append([]float32(nil), x[:in]...)
 	for i := range n {
@@ -134,7 +137,8 @@ func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"width", "gamma", "nu", "features", "draw", "q", "pool", "skeleton", "hybrid", "frequencies", "form"} {
+	for _, name := range []string{"width", "gamma", "nu", "features", "draw", "q", "pool", "skeleton", "hybrid",
+		"frequencies", "form"} {
 		if seen[name].family == "" {
 			t.Errorf("no family has --%s", name)
 		}
@@ -226,14 +230,15 @@ func TestErrorsNameTheOption(t *testing.T) {
 	mixed.Variance = math.NaN()
 	choose := func(o kernel.Options, d *kernel.Data) error { _, err := o.Choose(d); return err }
 	for want, err := range map[string]error{
-		"width must be median, scale or a number > 0 (have -2)":                   (&fourier.GaussianOptions{Width: -2}).Validate(),
-		"gamma must be a number > 0 (have -1)":                                    (&fourier.LaplaceOptions{Gamma: -1}).Validate(),
-		"features must be at least 1 (have -4)":                                   (&fourier.CauchyOptions{Features: -4}).Validate(),
-		"features must be even in the paired form":                                (&fourier.GaussianOptions{Features: 5}).Validate(),
-		"width scale needs statistics of the columns":                             choose(&fourier.GaussianOptions{Width: kernel.Scale}, mixed),
-		"features must be at least 1 (have -1)":                                   (&maxout.Options{Features: -1}).Validate(),
-		"skeleton is missing: it names the file of the computation skeleton":      (&skeleton.Options{}).Validate(),
-		"features must be at least 1 (have -7)":                                   (&skeleton.Options{Skeleton: parsed(t), Features: -7}).Validate(),
+		"width must be median, scale or a number > 0 (have -2)":              (&fourier.GaussianOptions{Width: -2}).Validate(),
+		"gamma must be a number > 0 (have -1)":                               (&fourier.LaplaceOptions{Gamma: -1}).Validate(),
+		"features must be at least 1 (have -4)":                              (&fourier.CauchyOptions{Features: -4}).Validate(),
+		"features must be even in the paired form":                           (&fourier.GaussianOptions{Features: 5}).Validate(),
+		"width scale needs statistics of the columns":                        choose(&fourier.GaussianOptions{Width: kernel.Scale}, mixed),
+		"features must be at least 1 (have -1)":                              (&maxout.Options{Features: -1}).Validate(),
+		"skeleton is missing: it names the file of the computation skeleton": (&skeleton.Options{}).Validate(),
+		"features must be at least 1 (have -7)": (&skeleton.Options{Skeleton: parsed(t),
+			Features: -7}).Validate(),
 		"features must be even in the paired form, which has two for each freque": (&learned.Options{Features: 5}).Validate(),
 		"features must be at least 1 (have -3)":                                   (&learned.HarmonicOptions{Features: -3}).Validate(),
 	} {
@@ -255,7 +260,8 @@ func TestErrorsNameTheOption(t *testing.T) {
 		}
 	}
 	// A smoothness, a number of projections that the recipe refuses.
-	for _, o := range []kernel.Options{&fourier.MaternOptions{Nu: 0.1}, &maxout.Options{Q: 1 << 20}, &maxout.Options{Pool: 2}} {
+	for _, o := range []kernel.Options{&fourier.MaternOptions{Nu: 0.1}, &maxout.Options{Q: 1 << 20},
+		&maxout.Options{Pool: 2}} {
 		if o.Validate() == nil {
 			t.Errorf("%+v validates", o)
 		}
@@ -291,7 +297,8 @@ func TestMaxoutFeaturesOfTheSampleAreWithinTheirBound(t *testing.T) {
 
 func TestVariantsDifferOnlyInTheDraw(t *testing.T) {
 	for want, o := range map[string]kernel.Varied{
-		"iid, orthogonal, structured": &fourier.GaussianOptions{Width: 7, Features: 10, Form: fourier.Offset, Draw: fourier.Orthogonal},
+		"iid, orthogonal, structured": &fourier.GaussianOptions{Width: 7, Features: 10, Form: fourier.Offset,
+			Draw: fourier.Orthogonal},
 		"algorithm 1, hybrid baseline": &skeleton.Options{
 			Skeleton: parsed(t), Features: 10, Hybrid: true},
 	} {
@@ -316,7 +323,8 @@ func TestVariantsDifferOnlyInTheDraw(t *testing.T) {
 }
 
 func TestAFoundKernelStartsFromAGaussianOne(t *testing.T) {
-	for _, o := range []kernel.LearnedKernel{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset, Frequencies: "dir"}, &learned.HarmonicOptions{Width: 3, Features: 20, Frequencies: "dir"}} {
+	for _, o := range []kernel.LearnedKernel{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset,
+		Frequencies: "dir"}, &learned.HarmonicOptions{Width: 3, Features: 20, Frequencies: "dir"}} {
 		want := &fourier.GaussianOptions{Width: 3, Features: 20, Form: fourier.Offset}
 		if got := o.Start(); !reflect.DeepEqual(got, kernel.Options(want)) || o.Directory() != "dir" {
 			t.Errorf("%T starts from %+v; directory %q", o, got, o.Directory())
@@ -338,7 +346,8 @@ func TestASkeletonIsLoadedFromItsFile(t *testing.T) {
 	if o.Skeleton != nil {
 		t.Error("the options changed")
 	}
-	if _, err := o.Load(func(string, int64) ([]byte, error) { return []byte("layers: 7"), nil }); err == nil || !strings.HasPrefix(err.Error(), "skeleton s.yaml: ") {
+	if _, err := o.Load(func(string, int64) ([]byte, error) { return []byte("layers: 7"), nil }); err == nil ||
+		!strings.HasPrefix(err.Error(), "skeleton s.yaml: ") {
 		t.Errorf("%v, want the name of the file", err)
 	}
 }

@@ -25,7 +25,9 @@ func ScaleWidth(d int, variance float64) (float64, error) {
 		panic("bandwidth: row length below 1")
 	}
 	if !(variance > 0) || math.IsInf(variance, 1) {
-		return 0, fmt.Errorf("bandwidth: the variance of the data must be > 0 and finite (have %v); give the width as a number", variance)
+		return 0, fmt.Errorf(
+			"bandwidth: the variance of the data must be > 0 and finite (have %v); give the width as a number",
+			variance)
 	}
 	return math.Sqrt(float64(d) * variance / 2), nil
 }

@@ -71,7 +71,8 @@ func (w Width) Choose(d *Data, distance Distance) (width float64, summary string
 	case Scale:
 		how = " (scale)"
 		if math.IsNaN(d.Variance) {
-			return 0, "", option.Errorf("width", "scale needs statistics of the columns, which a step of the scaling mixes; use median or a number")
+			return 0, "", option.Errorf("width",
+				"scale needs statistics of the columns, which a step of the scaling mixes; use median or a number")
 		}
 		width, err = ScaleWidth(d.In, d.Variance)
 	default:

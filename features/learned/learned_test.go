@@ -156,7 +156,8 @@ func TestGridHoldsEveryFeature(t *testing.T) {
 			for i := range n {
 				for j := range out {
 					if off := float64(phi[i*out+j]) - m.Step()*float64(grid.At(i, j)); math.Abs(off) > 0.501*m.Step() {
-						t.Fatalf("weighted %v, %v: feature %d, %d = %v is %v steps from the grid", weighted, form, i, j, phi[i*out+j], off/m.Step())
+						t.Fatalf("weighted %v, %v: feature %d, %d = %v is %v steps from the grid", weighted, form, i, j, phi[i*out+j],
+							off/m.Step())
 					}
 				}
 			}

@@ -139,7 +139,8 @@ func TestErrorsNameTheField(t *testing.T) {
 		{Identity{In: 1<<20 + 1, Bound: 1}, "in must be 1 to 1048576"},
 		{Identity{In: 1}, "0 lows and 0 highs for 1 columns; give one of each per column"},
 		{Identity{In: 1, Bound: 1, Low: []float32{0}, High: []float32{1}}, "bound and ranges are mutually exclusive"},
-		{Identity{In: 2, Low: []float32{0, 1}, High: []float32{1, 0.5}}, "low and high of column 2 must be finite and in order (have 1, 0.5)"},
+		{Identity{In: 2, Low: []float32{0, 1}, High: []float32{1, 0.5}},
+			"low and high of column 2 must be finite and in order (have 1, 0.5)"},
 		{Identity{In: 1, Low: []float32{0}, High: []float32{float32(math.NaN())}}, "column 1"},
 		{Identity{In: 1, Bound: -1}, "(have -1)"},
 		{Identity{In: 1, Bound: math.NaN()}, "(have NaN)"},
@@ -162,8 +163,11 @@ func TestShortSlicesPanic(t *testing.T) {
 		"Apply, dst":  func() { m.Apply(make([]float32, 7), make([]float32, 8), 2) },
 		"Apply, n":    func() { m.Apply(nil, nil, -1) },
 		"Quantize, x": func() { m.Quantize(features.NewGrid(4, features.ByteSteps), make([]float32, 7), 2, 1) },
-		"Quantize, n": func() { m.Quantize(features.NewGrid(4, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
-		"Kernel":      func() { Identity{}.Kernel(make([]float32, 2), make([]float32, 3)) },
+		"Quantize, n": func() {
+			m.Quantize(features.NewGrid(4, features.ByteSteps), make([]float32, 8000),
+				blas.MaxRows+1, 1)
+		},
+		"Kernel": func() { Identity{}.Kernel(make([]float32, 2), make([]float32, 3)) },
 	} {
 		func() {
 			defer func() {

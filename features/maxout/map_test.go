@@ -64,7 +64,8 @@ func TestDrawIsGolden(t *testing.T) {
 		{1, 5, []int{3, 0, 4, 2}}, {1, 1000, []int{610, 169, 944, 536}},
 		{1 << 20, 5, []int{1, 3, 2, 4}}, {1 << 20, 1000, []int{246, 532, 591, 570}},
 	} {
-		if have := (Maxout{In: 3, Out: 1<<20 + 1, Q: 4, Pool: c.pool, Bound: 1, Seed: seed}).Indices(c.l); !slices.Equal(have, c.want) {
+		if have := (Maxout{In: 3, Out: 1<<20 + 1, Q: 4, Pool: c.pool, Bound: 1, Seed: seed}).Indices(c.l); !slices.Equal(have,
+			c.want) {
 			t.Errorf("unit %d of a pool of %d: have %v, want %v", c.l, c.pool, have, c.want)
 		}
 	}
@@ -107,7 +108,8 @@ func TestUnitsTakeDifferentProjections(t *testing.T) {
 			share := s.share / float64(c.pool)
 			for p, n := range s.count {
 				if sd := math.Sqrt(units * share * (1 - share)); math.Abs(n-units*share) > 4.5*sd {
-					t.Errorf("pool %d, q %d: projection %d is %s in %v units, should be in %.0f ± %.0f", c.pool, c.q, p, name, n, units*share, sd)
+					t.Errorf("pool %d, q %d: projection %d is %s in %v units, should be in %.0f ± %.0f", c.pool, c.q, p, name, n,
+						units*share, sd)
 				}
 			}
 		}
@@ -118,7 +120,8 @@ func TestUnitsTakeDifferentProjections(t *testing.T) {
 var shapes = []Maxout{
 	{In: 7, Out: 1, Q: 1}, {In: 7, Out: 33, Q: 1}, {In: 7, Out: 16, Q: 2}, {In: 7, Out: 50, Q: 3}, {In: 9, Out: 20, Q: 16},
 	{In: 7, Out: 200, Q: 5}, {In: 3, Out: 3, Q: 256}, {In: 1, Out: 4, Q: 2},
-	{In: 7, Out: 33, Q: 1, Pool: 8}, {In: 7, Out: 50, Q: 3, Pool: 3}, {In: 7, Out: 500, Q: 4, Pool: 40}, {In: 3, Out: 9, Q: 256, Pool: 300},
+	{In: 7, Out: 33, Q: 1, Pool: 8}, {In: 7, Out: 50, Q: 3, Pool: 3}, {In: 7, Out: 500, Q: 4, Pool: 40}, {In: 3, Out: 9,
+		Q: 256, Pool: 300},
 }
 
 // The naive reference: the definition, in float64.
@@ -281,8 +284,9 @@ func TestBoundIsExceededWithItsShare(t *testing.T) {
 
 func TestMaxoutSealsAndOpens(t *testing.T) {
 	for want, r := range map[string]Maxout{
-		`{"in":4,"out":8,"q":2,"bound":0.1,"seed":18446744073709551615}`: {In: 4, Out: 8, Q: 2, Bound: 0.1, Seed: math.MaxUint64},
-		`{"in":4,"out":8,"q":2,"pool":9,"bound":3,"seed":0}`:             {In: 4, Out: 8, Q: 2, Pool: 9, Bound: 3},
+		`{"in":4,"out":8,"q":2,"bound":0.1,"seed":18446744073709551615}`: {In: 4, Out: 8, Q: 2, Bound: 0.1,
+			Seed: math.MaxUint64},
+		`{"in":4,"out":8,"q":2,"pool":9,"bound":3,"seed":0}`: {In: 4, Out: 8, Q: 2, Pool: 9, Bound: 3},
 	} {
 		s, err := features.Seal(r)
 		if err != nil {
@@ -312,8 +316,10 @@ func TestErrorsNameTheField(t *testing.T) {
 		{Maxout{In: 4, Out: 8, Q: 257, Bound: 1}, "q must be 1 to 256 (have 257)"},
 		{Maxout{In: 4, Out: 8, Q: 2, Pool: 1, Bound: 1}, "pool must be at least q = 2 projections"},
 		{Maxout{In: 4, Out: 8, Q: 2, Pool: -1, Bound: 1}, "(have -1)"},
-		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Bound: 1}, "1024 units of 2 projections of 1048576 values take 8.0 GiB, limit is 1; use fewer units or a pool"},
-		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Pool: 2048, Bound: 1}, "a pool of 2048 projections of 1048576 values takes 8.0 GiB, limit is 1; use a smaller pool"},
+		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Bound: 1},
+			"1024 units of 2 projections of 1048576 values take 8.0 GiB, limit is 1; use fewer units or a pool"},
+		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Pool: 2048, Bound: 1},
+			"a pool of 2048 projections of 1048576 values takes 8.0 GiB, limit is 1; use a smaller pool"},
 		{Maxout{In: 1, Out: 1 << 24, Q: 256, Pool: 256, Bound: 1}, "16777216 units of 256 indices exceed the limit of 1 GiB"},
 		{Maxout{In: 4, Out: 8, Q: 2}, "bound must be a number > 0 within float32 (have 0)"},
 		{Maxout{In: 4, Out: 8, Q: 2, Bound: -1}, "(have -1)"},
@@ -336,12 +342,15 @@ func TestWrongShapesPanic(t *testing.T) {
 	r := Maxout{In: 4, Out: 8, Q: 3, Bound: 1}
 	m := mustNew(t, r)
 	for name, f := range map[string]func(){
-		"Apply, x":         func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
-		"Apply, dst":       func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
-		"Apply, n":         func() { m.Apply(nil, nil, -1) },
-		"Codes, dst":       func() { m.Codes(make([]uint8, 15), make([]float32, 8), 2) },
-		"Quantize, x":      func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
-		"Quantize, n":      func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Apply, x":    func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
+		"Apply, dst":  func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
+		"Apply, n":    func() { m.Apply(nil, nil, -1) },
+		"Codes, dst":  func() { m.Codes(make([]uint8, 15), make([]float32, 8), 2) },
+		"Quantize, x": func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
+		"Quantize, n": func() {
+			m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000),
+				blas.MaxRows+1, 1)
+		},
 		"Quantize, bytes":  func() { m.Quantize(features.NewGrid(7, features.ByteSteps), make([]float32, 8), 2, 1) },
 		"Kernel, sizes":    func() { r.Kernel(make([]float32, 2), make([]float32, 3)) },
 		"Indices, no pool": func() { r.Indices(0) },

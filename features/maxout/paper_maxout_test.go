@@ -197,7 +197,8 @@ func TestSeriesHasNoNegativeCoefficients(t *testing.T) {
 			}
 			v = v[:len(v)-1]
 		}
-		if even, odd := (Kappa(q, 1)+Kappa(q, -1))/2, (Kappa(q, 1)-Kappa(q, -1))/2; math.Abs(even-0.5) > 1e-11 || math.Abs(odd-0.5) > 1e-11 {
+		if even, odd := (Kappa(q, 1)+Kappa(q, -1))/2, (Kappa(q, 1)-Kappa(q, -1))/2; math.Abs(even-0.5) > 1e-11 ||
+			math.Abs(odd-0.5) > 1e-11 {
 			t.Errorf("q = %d: coefficients add up to %v and %v", q, even, odd)
 		}
 	}
@@ -335,6 +336,7 @@ func TestSharedPoolErrsAsFewerUnitsDo(t *testing.T) {
 	own, shared, fewer := variance(Maxout{Out: m}), variance(Maxout{Out: m, Pool: pool}), variance(Maxout{Out: pool / q})
 	// Variances of 1,500 values are known to 4 %.
 	if ratio := shared / fewer; !(own < 0.2*shared && ratio > 0.8 && ratio < 1.3) {
-		t.Errorf("variance %.3g with %d projections, %.3g with a pool of %d, %.3g of %d units with their own", own, m*q, shared, pool, fewer, pool/q)
+		t.Errorf("variance %.3g with %d projections, %.3g with a pool of %d, %.3g of %d units with their own", own, m*q,
+			shared, pool, fewer, pool/q)
 	}
 }

@@ -31,17 +31,20 @@ func TestBinsAndHats(t *testing.T) {
 		{false, -1, []float32{2, 0, 0, 0}}, {false, 0, []float32{0, 2, 0, 0}}, {false, 0.99, []float32{0, 2, 0, 0}},
 		{false, 1, []float32{0, 0, 2, 0}}, {false, 3, []float32{0, 0, 0, 2}}, {false, 1e30, []float32{0, 0, 0, 2}},
 		{true, -5, []float32{2, 0, 0}}, {true, 0, []float32{2, 0, 0}}, {true, 0.25, []float32{1.5, 0.5, 0}},
-		{true, 1, []float32{0, 2, 0}}, {true, 2.5, []float32{0, 0.5, 1.5}}, {true, 3, []float32{0, 0, 2}}, {true, 9, []float32{0, 0, 2}},
+		{true, 1, []float32{0, 2, 0}}, {true, 2.5, []float32{0, 0.5, 1.5}}, {true, 3, []float32{0, 0, 2}}, {true, 9,
+			[]float32{0, 0, 2}},
 	} {
 		if have := applyBins(t, Bins{In: 2, Columns: columns, Weight: 2, Hats: c.hats}, 7, c.v); !slices.Equal(have, c.want) {
 			t.Errorf("hats %v: %v becomes %v, want %v", c.hats, c.v, have, c.want)
 		}
 	}
-	if have := applyBins(t, Bins{In: 1, Columns: []BinColumn{{0, features.Floats{1}}}, Weight: 3}, 0.5, 1); !slices.Equal(have, []float32{0, 3}) {
+	if have := applyBins(t, Bins{In: 1, Columns: []BinColumn{{0, features.Floats{1}}}, Weight: 3}, 0.5,
+		1); !slices.Equal(have, []float32{0, 3}) {
 		t.Errorf("one cut: %v", have)
 	}
 	for _, hats := range []bool{false, true} {
-		if have := applyBins(t, Bins{In: 2, Columns: columns, Weight: 2, Hats: hats}, 0, nan); slices.ContainsFunc(have, func(v float32) bool { return v == v }) {
+		if have := applyBins(t, Bins{In: 2, Columns: columns, Weight: 2, Hats: hats}, 0, nan); slices.ContainsFunc(have,
+			func(v float32) bool { return v == v }) {
 			t.Errorf("NaN becomes %v", have)
 		}
 	}
@@ -50,7 +53,8 @@ func TestBinsAndHats(t *testing.T) {
 // Bins are points of every grid; hats are within half a step.
 func TestBinsAreExactOnTheGrid(t *testing.T) {
 	for _, hats := range []bool{false, true} {
-		r := Bins{In: 1, Columns: []BinColumn{{0, features.Floats{0, 1, 3}}, {0, features.Floats{-1, 0.5}}}, Weight: 0.3, Hats: hats}
+		r := Bins{In: 1, Columns: []BinColumn{{0, features.Floats{0, 1, 3}}, {0, features.Floats{-1, 0.5}}}, Weight: 0.3,
+			Hats: hats}
 		made, err := r.New()
 		if err != nil {
 			t.Fatal(err)

@@ -89,7 +89,8 @@ func describe(x []float32) (mean, variance float64, low, high float32) {
 func TestStatisticsMatchTheNumbers(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
-	for _, o := range []ColumnOptions{{}, {Encode: Indicators, Weight: DefaultTextWeight}, {Weight: 0.3}, {Encode: Counts}} {
+	for _, o := range []ColumnOptions{{}, {Encode: Indicators, Weight: DefaultTextWeight}, {Weight: 0.3},
+		{Encode: Counts}} {
 		r, columns, err := ChooseColumns(trouble, statisticsOf(trouble, x, n), o, nil, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +110,8 @@ func TestStatisticsMatchTheNumbers(t *testing.T) {
 				column = append(column, y[i*out+j])
 			}
 			mean, variance, low, high := describe(column)
-			if math.Abs(have.Mean-mean) > 1e-6*(1+math.Abs(mean)) || math.Abs(have.Variance-variance) > 1e-6*(1+variance) || have.Low != low || have.High != high {
+			if math.Abs(have.Mean-mean) > 1e-6*(1+math.Abs(mean)) || math.Abs(have.Variance-variance) > 1e-6*(1+variance) ||
+				have.Low != low || have.High != high {
 				t.Errorf("%+v: %s: have %+v, want mean %v, variance %v, %v to %v", o, names[j], have, mean, variance, low, high)
 			}
 		}

@@ -26,7 +26,8 @@ func wide(levels int) preprocess.Columns {
 
 func wideRows(r *rand.Rand, n, levels int) (x []float32) {
 	for range n {
-		row := []float32{float32(r.IntN(levels + 1)), float32(r.NormFloat64()), float32(r.IntN(2*levels + 1)), float32(r.NormFloat64()), float32(r.IntN(2))}
+		row := []float32{float32(r.IntN(levels + 1)), float32(r.NormFloat64()), float32(r.IntN(2*levels + 1)),
+			float32(r.NormFloat64()), float32(r.IntN(2))}
 		if i := r.IntN(8); i < len(row) {
 			row[i] = float32(math.NaN())
 		}
@@ -40,7 +41,8 @@ func scalings(d int) map[string]features.Recipe {
 	mean, dev := make([]float32, d), slices.Repeat([]float32{1}, d)
 	mean[0], dev[0], mean[2], dev[2] = 0.3, 2, -1, 0.7
 	return map[string]features.Recipe{
-		"none": nil, "standard": preprocess.Standard{Mean: mean, Dev: dev}, "divide": preprocess.Divide{In: d, By: 3}, "unit": preprocess.Unit{In: d},
+		"none": nil, "standard": preprocess.Standard{Mean: mean, Dev: dev}, "divide": preprocess.Divide{In: d,
+			By: 3}, "unit": preprocess.Unit{In: d},
 		"shifted": preprocess.Standard{Mean: slices.Repeat([]float32{0.1}, d), Dev: dev},
 	}
 }
@@ -176,7 +178,8 @@ func TestShortFormStandsForTheRow(t *testing.T) {
 func TestOverflowsAreCountedInTheShortForm(t *testing.T) {
 	encode := wide(40)
 	_, d := encode.Dims()
-	chain, err := (features.Chain{Steps: []features.Recipe{encode, fourier.Gaussian{In: d, Out: 16, Width: 1e-3, Seed: 1}}}).New()
+	chain, err := (features.Chain{Steps: []features.Recipe{encode,
+		fourier.Gaussian{In: d, Out: 16, Width: 1e-3, Seed: 1}}}).New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +193,8 @@ func BenchmarkEncode(b *testing.B) {
 	for _, levels := range []int{10, 1000, 10_000} {
 		encode := wide(levels)
 		_, d := encode.Dims()
-		chain, err := (features.Chain{Steps: []features.Recipe{encode, fourier.Gaussian{In: d, Out: 2048, Width: 2, Seed: 1}}}).New()
+		chain, err := (features.Chain{Steps: []features.Recipe{encode,
+			fourier.Gaussian{In: d, Out: 2048, Width: 2, Seed: 1}}}).New()
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -81,7 +81,8 @@ func TestNoNaNGetsPast(t *testing.T) {
 // The documented distances.
 func TestDistancesOfLevels(t *testing.T) {
 	const w = 0.75
-	r := Columns{Slots: []Slot{{OneHot: &OneHot{Values: 4, Weight: w, Missing: true}}, {OneHot: &OneHot{Values: 2, Weight: w}}}}
+	r := Columns{Slots: []Slot{{OneHot: &OneHot{Values: 4, Weight: w, Missing: true}},
+		{OneHot: &OneHot{Values: 2, Weight: w}}}}
 	square := func(x, z []float32) (sum float64) {
 		a, b := applyColumns(t, r, x, 1), applyColumns(t, r, z, 1)
 		for i := range a {
@@ -127,7 +128,8 @@ func TestRecipeErrorsNameSlotAndField(t *testing.T) {
 		{slot(Slot{OneHot: &OneHot{Values: 1 << 20, Weight: 1}}), "slot 2: more than 1048576 numbers of a row"},
 		{slot(Slot{Table: &Table{Values: 1 << 40, Out: 1}}), "table: values must be 1 to 1048577"},
 		{slot(Slot{Table: &Table{Values: 1, Out: 1 << 40}}), "out 1 to 1048576"},
-		{slot(Slot{Table: &Table{Values: 2, Out: 2, Numbers: features.Floats{1}}}), "table: 1 numbers; 2 of each of 2 values and of a missing one, 1 times, take 6"},
+		{slot(Slot{Table: &Table{Values: 2, Out: 2, Numbers: features.Floats{1}}}),
+			"table: 1 numbers; 2 of each of 2 values and of a missing one, 1 times, take 6"},
 		{slot(Slot{Table: &Table{Values: 1, Out: 1, Numbers: features.Floats{1, nan}}}), "table: number 2 must be finite"},
 	} {
 		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -211,7 +213,8 @@ func TestNamesOfNumbers(t *testing.T) {
 		{Name: "street", Type: schema.Category, Levels: []string{"x"}},
 		{Name: "size", Type: schema.Number},
 	}}
-	want := []string{"age", "age=(missing)", "street.1", "street.2", "size", "work=a", "work=b", "work=(other)", "work=(missing)", "zip=#0", "zip=#1"}
+	want := []string{"age", "age=(missing)", "street.1", "street.2", "size", "work=a", "work=b", "work=(other)",
+		"work=(missing)", "zip=#0", "zip=#1"}
 	if have := recipe.Names(table); !slices.Equal(have, want) {
 		t.Errorf("have %q\nwant %q", have, want)
 	}

@@ -103,7 +103,8 @@ func TestAugmentEqualsItsDefinition(t *testing.T) {
 }
 
 func TestAugmentDependsOnSeedRowAndRoundAlone(t *testing.T) {
-	a := Augment{Shape: ImageShape{Height: 9, Width: 8, Channels: 3}, Crop: 4, Flip: true, Brightness: 0.5, Contrast: 0.5, Saturation: 0.5, Seed: 3}
+	a := Augment{Shape: ImageShape{Height: 9, Width: 8, Channels: 3}, Crop: 4, Flip: true, Brightness: 0.5, Contrast: 0.5,
+		Saturation: 0.5, Seed: 3}
 	const n = 6
 	in, out := a.Dims()
 	x := pixels(a.Shape, n)
@@ -213,7 +214,8 @@ func TestFactorsAreUniform(t *testing.T) {
 
 // Like the numbers of a stream, the choices never change.
 func TestAugmentIsGolden(t *testing.T) {
-	a := Augment{Shape: ImageShape{Height: 5, Width: 5, Channels: 3}, Crop: 1, Flip: true, Brightness: 0.5, Contrast: 0.5, Saturation: 0.5, Seed: 1}
+	a := Augment{Shape: ImageShape{Height: 5, Width: 5, Channels: 3}, Crop: 1, Flip: true, Brightness: 0.5, Contrast: 0.5,
+		Saturation: 0.5, Seed: 1}
 	x := make([]float32, 75)
 	for i := range x {
 		x[i] = float32(i)
@@ -242,7 +244,8 @@ func TestAugmentErrorsNameTheField(t *testing.T) {
 		{Augment{Shape: s, Brightness: 1.5}, "image: Augment: brightness must be 0 to 1 (have 1.5)"},
 		{Augment{Shape: s, Contrast: -1}, "image: Augment: contrast must be 0 to 1 (have -1)"},
 		{Augment{Shape: s, Saturation: math.NaN()}, "image: Augment: saturation must be 0 to 1 (have NaN)"},
-		{Augment{Shape: ImageShape{Height: 1, Width: 1, Channels: 1}, Saturation: 0.1}, "saturation takes images of 3 channels (have 1)"},
+		{Augment{Shape: ImageShape{Height: 1, Width: 1, Channels: 1}, Saturation: 0.1},
+			"saturation takes images of 3 channels (have 1)"},
 	} {
 		if err := c.a.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: have %v, want %q", c.a, err, c.want)

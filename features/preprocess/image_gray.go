@@ -24,7 +24,8 @@ func (r Gray) New() (features.Map, error) {
 		return nil, err
 	}
 	in := r.Shape
-	return &rowMap{family: "image", in: in.Len(), out: r.Result().Len(), row: func(dst, x []float32) { gray(dst, x, in) }}, nil
+	return &rowMap{family: "image", in: in.Len(), out: r.Result().Len(),
+		row: func(dst, x []float32) { gray(dst, x, in) }}, nil
 }
 
 // gray stores in dst the luma of the pixels of x, an image of three channels.

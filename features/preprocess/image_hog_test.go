@@ -32,7 +32,8 @@ func TestHoGEqualsScikitImage(t *testing.T) {
 			}
 			v = append(v, number)
 		}
-		r := HoG{Shape: ImageShape{Height: int(v[0]), Width: int(v[1]), Channels: 1}, Cell: int(v[2]), Orientations: int(v[3])}
+		r := HoG{Shape: ImageShape{Height: int(v[0]), Width: int(v[1]), Channels: 1}, Cell: int(v[2]),
+			Orientations: int(v[3])}
 		image, scale, want := make([]float32, 0, r.Shape.Len()), v[4], v[5:]
 		for y := range r.Shape.Height {
 			for x := range r.Shape.Width {

@@ -81,7 +81,8 @@ func TestPatchesAreProjected(t *testing.T) {
 			t.Fatalf("%+v: %d numbers of %d patches", c, len(have), count)
 		}
 		p.Shape.Planar = true
-		if inPlanes := applyImage(t, p, planar(x, c.shape), n); !slices.Equal(inPlanes, planar(have, projected(c.shape, c.size, c.stride, c.out))) {
+		if inPlanes := applyImage(t, p, planar(x, c.shape), n); !slices.Equal(inPlanes,
+			planar(have, projected(c.shape, c.size, c.stride, c.out))) {
 			t.Errorf("%+v: the planar layout gives different values", c)
 		}
 		for i := range count {
@@ -176,7 +177,8 @@ func TestProjectionsOfTheSampleAreUncorrelated(t *testing.T) {
 
 // With variance v and Epsilon e the projection is divided by √(v+e).
 func TestEpsilonIsAddedToTheVariance(t *testing.T) {
-	f := PatchFit{Shape: ImageShape{Height: 1, Width: 2, Channels: 1}, Patch: 1, Stride: 1, Out: 1, Whiten: true, Epsilon: 5}
+	f := PatchFit{Shape: ImageShape{Height: 1, Width: 2, Channels: 1}, Patch: 1, Stride: 1, Out: 1, Whiten: true,
+		Epsilon: 5}
 	r, err := FitPatchPCA([]float32{-2, 2}, 1, f)
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +233,8 @@ func TestFitErrors(t *testing.T) {
 		{[]float32{1, 2, 3, 4, 1, 2, float32(math.Inf(-1)), 4}, 2, good, "image: FitPatchPCA: image 2: value 3 is -Inf"},
 		{[]float32{3, 3, 3, 3}, 1, with(func(f *PatchFit) { f.Whiten = true }), "direction 1 of the patches has variance 0"},
 		// Two columns that are the same have one direction only.
-		{[]float32{1, 1, 2, 2}, 1, PatchFit{Shape: ImageShape{Height: 2, Width: 1, Channels: 2}, Patch: 1, Stride: 1, Out: 2, Whiten: true}, "direction 2 of the patches has variance"},
+		{[]float32{1, 1, 2, 2}, 1, PatchFit{Shape: ImageShape{Height: 2, Width: 1, Channels: 2}, Patch: 1, Stride: 1, Out: 2,
+			Whiten: true}, "direction 2 of the patches has variance"},
 	} {
 		if _, err := FitPatchPCA(c.x, c.n, c.f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: have %v, want %q", c.f, err, c.want)

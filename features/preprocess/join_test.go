@@ -19,8 +19,10 @@ const d = 4
 func parts() []features.Recipe {
 	return []features.Recipe{
 		fourier.Gaussian{In: d, Out: 32, Width: 2, Seed: 1},
-		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: features.Floats{1, 2, 0, 1}}, fourier.Gaussian{In: d, Out: 10, Width: 1, Seed: 2}}},
-		preprocess.Bins{In: d, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1, 0, 1}}, {Index: 2, Cuts: features.Floats{0.5}}}, Weight: 0.3},
+		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: features.Floats{1, 2, 0, 1}},
+			fourier.Gaussian{In: d, Out: 10, Width: 1, Seed: 2}}},
+		preprocess.Bins{In: d, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1, 0, 1}},
+			{Index: 2, Cuts: features.Floats{0.5}}}, Weight: 0.3},
 		linear.Identity{In: d, Low: []float32{-4, -4, -4, -6}, High: []float32{4, 4, 5, 9}},
 	}
 }
@@ -82,7 +84,8 @@ func TestPartsMatchSinglePreprocessing(t *testing.T) {
 					for i := range n {
 						for j := range dim {
 							if have, want := grid.At(i, first+j), own.At(i, j); have != want {
-								t.Fatalf("%d parts: part %d, %d steps: feature %d of row %d is %d on the grid, alone %d", count, k, steps, j, i, have, want)
+								t.Fatalf("%d parts: part %d, %d steps: feature %d of row %d is %d on the grid, alone %d", count, k, steps, j, i,
+									have, want)
 							}
 							if have, want := z[i*out+first+j], phi[i*dim+j]; have != want {
 								t.Fatalf("%d parts: part %d: feature %d of row %d is %v, alone %v", count, k, j, i, have, want)
@@ -121,7 +124,8 @@ func TestJoinIsWideIfAllPartsAre(t *testing.T) {
 // Behind an encoding with a short form of rows, all parts see what they see of whole rows.
 func TestJoinGathers(t *testing.T) {
 	const levels, n = 40, 400
-	encode := preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}}, {OneHot: &preprocess.OneHot{Values: levels, Weight: 0.7}}}}
+	encode := preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}},
+		{OneHot: &preprocess.OneHot{Values: levels, Weight: 0.7}}}}
 	at := slices.Repeat([]float32{0}, levels+1)
 	at[0] = 1
 	a := slices.Repeat(features.Floats{0.5}, levels+1)
@@ -131,15 +135,19 @@ func TestJoinGathers(t *testing.T) {
 		x = append(x, float32(2*r.NormFloat64()), float32(r.IntN(levels+1)))
 	}
 	parts := []features.Recipe{
-		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: a}, fourier.Gaussian{In: levels + 1, Out: 64, Width: 1, Seed: 1}}},
-		preprocess.Bins{In: levels + 1, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1, 0, 1}}, {Index: 7, Cuts: features.Floats{0.5}}}, Weight: 1},
-		preprocess.Bins{In: levels + 1, Columns: []preprocess.BinColumn{{Index: 7, Cuts: features.Floats{0, 1}}}, Weight: 1, Hats: true},
+		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: a},
+			fourier.Gaussian{In: levels + 1, Out: 64, Width: 1, Seed: 1}}},
+		preprocess.Bins{In: levels + 1, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1, 0, 1}},
+			{Index: 7, Cuts: features.Floats{0.5}}}, Weight: 1},
+		preprocess.Bins{In: levels + 1, Columns: []preprocess.BinColumn{{Index: 7, Cuts: features.Floats{0, 1}}}, Weight: 1,
+			Hats: true},
 	}
 	whole := draw(t, features.Chain{Steps: []features.Recipe{encode, preprocess.Clip{At: at}}})
 	y := make([]float32, n*(levels+1))
 	whole.Apply(y, x, n)
 	plain := draw(t, preprocess.Join{Parts: parts}).(features.Gridded)
-	gathered := draw(t, features.Chain{Steps: []features.Recipe{encode, preprocess.Clip{At: at}, preprocess.Join{Parts: parts}}}).(features.Ranged)
+	gathered := draw(t, features.Chain{Steps: []features.Recipe{encode, preprocess.Clip{At: at},
+		preprocess.Join{Parts: parts}}}).(features.Ranged)
 	_, out := gathered.Dims()
 	have, want := make([]float32, n*out), make([]float32, n*out)
 	gathered.Apply(have, x, n)
@@ -169,12 +177,14 @@ func TestJoinGathers(t *testing.T) {
 func TestInvalidJoinsAreRejected(t *testing.T) {
 	inside := preprocess.Join{Parts: parts()[:1]}
 	for want, r := range map[string]preprocess.Join{
-		"there must be 1 to 16 parts":                          {},
-		"there must be 1 to 16 parts (have 17)":                {Parts: slices.Repeat(parts()[:1], 17)},
-		"part 2: takes rows of 3 values, part 1 rows of 4":     {Parts: []features.Recipe{parts()[0], linear.Identity{In: 3, Bound: 1}}},
-		"part 2: the recipe is missing":                        {Parts: []features.Recipe{parts()[0], nil}},
-		"part 1: a join inside a join; list its parts here":    {Parts: []features.Recipe{inside}},
-		"part 2: a join inside a join; list its parts here":    {Parts: []features.Recipe{parts()[0], features.Chain{Steps: []features.Recipe{inside}}}},
+		"there must be 1 to 16 parts":           {},
+		"there must be 1 to 16 parts (have 17)": {Parts: slices.Repeat(parts()[:1], 17)},
+		"part 2: takes rows of 3 values, part 1 rows of 4": {Parts: []features.Recipe{parts()[0],
+			linear.Identity{In: 3, Bound: 1}}},
+		"part 2: the recipe is missing":                     {Parts: []features.Recipe{parts()[0], nil}},
+		"part 1: a join inside a join; list its parts here": {Parts: []features.Recipe{inside}},
+		"part 2: a join inside a join; list its parts here": {Parts: []features.Recipe{parts()[0],
+			features.Chain{Steps: []features.Recipe{inside}}}},
 		"part 1: fourier: Gaussian: width must be > 0":         {Parts: []features.Recipe{fourier.Gaussian{In: 1, Out: 2}}},
 		"part 1: chain: no steps; give at least one recipe":    {Parts: []features.Recipe{features.Chain{}}},
 		"part 1: linear: Identity: 0 lows and 0 highs for 1 c": {Parts: []features.Recipe{linear.Identity{In: 1}}},

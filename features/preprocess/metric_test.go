@@ -82,7 +82,8 @@ func TestKernelMeasuresInTheMetric(t *testing.T) {
 	if have, want := c.Kernel(x, z), math.Exp(-square/32); math.Abs(have-want) > 1e-6 {
 		t.Errorf("kernel %v, want %v", have, want)
 	}
-	diagonal := features.Chain{Steps: []features.Recipe{DiagonalMetric{A: features.Floats{1, 0, 2, 0, 0, 0}}, fourier.Gaussian{In: d, Out: 8, Width: 1}}}
+	diagonal := features.Chain{Steps: []features.Recipe{DiagonalMetric{A: features.Floats{1, 0, 2, 0, 0, 0}},
+		fourier.Gaussian{In: d, Out: 8, Width: 1}}}
 	p, q := float64(x[0])-float64(z[0]), 2*(float64(x[2])-float64(z[2]))
 	if have, want := diagonal.Kernel(x, z), math.Exp(-(p*p+q*q)/2); math.Abs(have-want) > 1e-6 {
 		t.Errorf("diagonal kernel %v, want %v", have, want)
@@ -116,7 +117,8 @@ func TestFilesOfAMetric(t *testing.T) {
 		t.Fatal(err)
 	}
 	ForgetMetric(r.SHA256)
-	if _, err := r.New(); err == nil || !strings.Contains(err.Error(), "is not available; provide metric.safetensors of the model") {
+	if _, err := r.New(); err == nil || !strings.Contains(err.Error(),
+		"is not available; provide metric.safetensors of the model") {
 		t.Errorf("New without the file: %v", err)
 	}
 	if _, err := features.ProvideFile(MetricFile, data); err != nil {
@@ -126,7 +128,8 @@ func TestFilesOfAMetric(t *testing.T) {
 		t.Errorf("New with the file: %v", err)
 	}
 	r.Dim = 3
-	if _, err := r.New(); err == nil || !strings.Contains(err.Error(), "the file has a matrix of 2×2, the recipe one of 3×3") {
+	if _, err := r.New(); err == nil || !strings.Contains(err.Error(),
+		"the file has a matrix of 2×2, the recipe one of 3×3") {
 		t.Errorf("other size: %v", err)
 	}
 	for want, m := range map[string]*MetricMatrix{

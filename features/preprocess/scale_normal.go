@@ -146,7 +146,8 @@ func (r NormalScores) Validate() error {
 	}
 	for j, k := range r.Columns {
 		if len(k.At) != len(k.Scores) || len(k.At) > MaxKnots {
-			return fmt.Errorf("scale: NormalScores: column %d must have at most %d knots, and a score for each (have %d and %d)", j+1, MaxKnots, len(k.At), len(k.Scores))
+			return fmt.Errorf("scale: NormalScores: column %d must have at most %d knots, and a score for each (have %d and %d)",
+				j+1, MaxKnots, len(k.At), len(k.Scores))
 		}
 		for i, v := range k.At {
 			if s := k.Scores[i]; !rows.Finite(v) || !rows.Finite(s) || i > 0 && !(v > k.At[i-1] && s >= k.Scores[i-1]) {

@@ -62,7 +62,8 @@ func (l labelled) recipe(t testing.TB, cut Cut, classes int) Columns {
 	for _, row := range l.x {
 		flat = append(flat, row...)
 	}
-	r, _, err := ChooseColumns(labelledTable, statisticsOf(labelledTable, flat, len(l.x)), ColumnOptions{Encode: Means}, l.sum(t, cut, classes), nil)
+	r, _, err := ChooseColumns(labelledTable, statisticsOf(labelledTable, flat, len(l.x)), ColumnOptions{Encode: Means},
+		l.sum(t, cut, classes), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,8 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 				}
 			}
 		}
-		if want := len(l.x) / max(c.cut.Held, 1); c.cut.Held > 0 && (held < want/2 || held > 2*want) || c.cut.Held == 0 && held > 0 {
+		if want := len(l.x) / max(c.cut.Held, 1); c.cut.Held > 0 && (held < want/2 || held > 2*want) || c.cut.Held == 0 &&
+			held > 0 {
 			t.Errorf("%+v: %d rows held out", c, held)
 		}
 	}

@@ -15,8 +15,10 @@ var pictures = []struct {
 	s    Skeleton
 }{
 	{"shallow", Image{Height: 28, Width: 28, Channels: 1}.Skeleton(Space{Circle: 2}, Full(exp1))},
-	{"deep", Image{Height: 28, Width: 28, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(5, 2, exp4), Conv(4, 2, relu), Full(relu))},
-	{"relu", Image{Height: 28, Width: 28, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(5, 2, relu), Conv(4, 2, relu), Full(relu))},
+	{"deep", Image{Height: 28, Width: 28, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(5, 2, exp4), Conv(4, 2, relu),
+		Full(relu))},
+	{"relu", Image{Height: 28, Width: 28, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(5, 2, relu), Conv(4, 2, relu),
+		Full(relu))},
 }
 
 func BenchmarkNew(b *testing.B) {

@@ -166,7 +166,8 @@ func newLeaf(s Space, columns []int32) leaf {
 func newHybrid(g *Graph, v int32) (leaf, error) {
 	s := g.duals[g.nodes[v].dual].Exponential
 	if s == 0 {
-		return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: is no Gaussian kernel, for its activation is not exponential", g.name(v))
+		return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: is no Gaussian kernel, for its activation is not exponential",
+			g.name(v))
 	}
 	l := leaf{kind: hybrid, rate: 1 / float64(2*math.Pi*math.Sqrt(float64(s*float64(len(g.of(v))))))}
 	for _, u := range g.of(v) {

@@ -95,13 +95,15 @@ func TestFeaturesAreGolden(t *testing.T) {
 			t.Errorf("%d draws, last %q, sum %d; want %d, %q, %d", m.Draws(), have, sum, c.more, c.last, c.sum)
 		}
 	}
-	waves := mustNew(t, Compositional{Skeleton: Connected(3, Space{Gaussian: 2.5}, Activation{Polynomial: []float64{0, 0.5, 0.5}}), Out: 3, Seed: seed})
+	waves := mustNew(t, Compositional{Skeleton: Connected(3, Space{Gaussian: 2.5},
+		Activation{Polynomial: []float64{0, 0.5, 0.5}}), Out: 3, Seed: seed})
 	want := []float32{
 		0x1.6f66aep-5, -0x1.a7c3cp-5, 0x1.588aa6p-6, 0x1.4f4698p-4, 0x1.3e19ecp-6, -0x1.1e670ep-6,
 		0x1.240b94p-6, -0x1.341af8p-3, -0x1.caf2eep-6,
 		-0x1.ae83ep-7, 0x1.40fc06p-3, 0x1.ec1adp-6,
 	}
-	if !slices.Equal(waves.values, want) || !slices.Equal(waves.factorTo, []int32{2, 3, 4}) || !slices.Equal(waves.size, []int32{1, 0, 1}) {
+	if !slices.Equal(waves.values, want) || !slices.Equal(waves.factorTo, []int32{2, 3, 4}) ||
+		!slices.Equal(waves.size, []int32{1, 0, 1}) {
 		t.Errorf("frequencies %x (%v), want %x", waves.values, waves.factorTo, want)
 	}
 }

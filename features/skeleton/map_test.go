@@ -33,7 +33,8 @@ func TestRangesAndCutsHaveTheBitsOfApply(t *testing.T) {
 		want := make([]float32, n*out)
 		m.Apply(want, x, n)
 		var wg sync.WaitGroup
-		for _, r := range []struct{ first, count int }{{0, 1}, {0, out}, {5, 1000}, {chunk - 1, 2}, {chunk, chunk}, {out - 1, 1}, {2*chunk + 3, 70}, {7, 0}} {
+		for _, r := range []struct{ first, count int }{{0, 1}, {0, out}, {5, 1000}, {chunk - 1, 2}, {chunk, chunk},
+			{out - 1, 1}, {2*chunk + 3, 70}, {7, 0}} {
 			wg.Go(func() { // concurrently, and row by row
 				dst := make([]float32, n*r.count+1)
 				dst[n*r.count] = 42
@@ -41,7 +42,8 @@ func TestRangesAndCutsHaveTheBitsOfApply(t *testing.T) {
 				one := make([]float32, r.count)
 				for i := range n {
 					m.ApplyRange(one, x[i*in:(i+1)*in], 1, r.first, r.count)
-					if !slices.Equal(dst[i*r.count:(i+1)*r.count], want[i*out+r.first:][:r.count]) || !slices.Equal(one, dst[i*r.count:(i+1)*r.count]) {
+					if !slices.Equal(dst[i*r.count:(i+1)*r.count], want[i*out+r.first:][:r.count]) ||
+						!slices.Equal(one, dst[i*r.count:(i+1)*r.count]) {
 						t.Errorf("%s: %+v: row %d differs", name, r, i)
 						return
 					}
@@ -173,11 +175,14 @@ func TestShortSlicesPanic(t *testing.T) {
 		"ApplyRange, before": func() { m.ApplyRange(dst, x, 1, -1, 1) },
 		"ApplyRange, count":  func() { m.ApplyRange(dst, x, 1, 0, 9) },
 		"Quantize, x":        func() { m.Quantize(features.NewGrid(8, features.ByteSteps), x[:7], 2, 1) },
-		"Quantize, n":        func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
-		"Quantize, width":    func() { m.Quantize(features.NewGrid(9, features.ByteSteps), x, 2, 1) },
-		"Kernel, sizes":      func() { Connected(4, Space{Circle: 2}, relu).Kernel(x[:4], x[:3]) },
-		"Kernel, columns":    func() { Connected(4, Space{Circle: 2}, relu).Kernel(x[:3], x[:3]) },
-		"Cooccur":            func() { m.Cooccur([]int{4}) },
+		"Quantize, n": func() {
+			m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000),
+				blas.MaxRows+1, 1)
+		},
+		"Quantize, width": func() { m.Quantize(features.NewGrid(9, features.ByteSteps), x, 2, 1) },
+		"Kernel, sizes":   func() { Connected(4, Space{Circle: 2}, relu).Kernel(x[:4], x[:3]) },
+		"Kernel, columns": func() { Connected(4, Space{Circle: 2}, relu).Kernel(x[:3], x[:3]) },
+		"Cooccur":         func() { m.Cooccur([]int{4}) },
 	} {
 		func() {
 			defer func() {

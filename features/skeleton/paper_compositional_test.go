@@ -133,7 +133,8 @@ func TestFeaturesKeepTheirBounds(t *testing.T) {
 		"categorical": {Space{Categorical: 7}, relu, math.Sqrt2},
 		"gaussian":    {Space{Gaussian: 1}, relu, math.Sqrt2},
 		"binary":      {Space{Binary: true}, exp1, 1},
-		"pairs":       {Space{Sphere: Pairs}, Activation{Polynomial: []float64{0, 0, 0, 1}}, math.Sqrt2 * math.Pow(d/2.0, 1.5)},
+		"pairs": {Space{Sphere: Pairs}, Activation{Polynomial: []float64{0, 0, 0, 1}},
+			math.Sqrt2 * math.Pow(d/2.0, 1.5)},
 		"coordinates": {Space{Sphere: Coordinates}, Activation{Polynomial: []float64{0, 0, 0, 1}}, math.Pow(d, 1.5)},
 		"projection":  {Space{Sphere: Projection}, Activation{Polynomial: []float64{0, 0, 0, 1}}, math.Pow(d, 1.5)},
 	} {
@@ -246,7 +247,8 @@ func TestComplexityIsTheMeanNumberOfFactors(t *testing.T) {
 		"polynomial":        {Connected(50, Space{Circle: 2}, poly, poly), 2.1 * 2.1},
 		"conv":              {deep(Space{Circle: 2}), 1},
 		"paths of 2 depths": {mixed, (1 + 2.1*(1+1+1)/3 + 1) / 3},
-		"input alone":       {Skeleton{Columns: 1, Nodes: []Node{{Name: "x", Space: Space{Circle: 1}, Columns: []int{0}}}}, 1},
+		"input alone": {Skeleton{Columns: 1,
+			Nodes: []Node{{Name: "x", Space: Space{Circle: 1}, Columns: []int{0}}}}, 1},
 	} {
 		have, err := c.s.Complexity()
 		if err != nil || math.Abs(have-c.want) > 1e-12 {

@@ -51,7 +51,8 @@ func TestRecipesSealAndOpen(t *testing.T) {
 
 // Scalings go before, as for every map, and the chain is on the grid.
 func TestChainsOfScalingsAreGridded(t *testing.T) {
-	c := features.Chain{Steps: []features.Recipe{preprocess.Divide{In: 16, By: 255}, Compositional{Skeleton: goldenConv, Out: 40}}}
+	c := features.Chain{Steps: []features.Recipe{preprocess.Divide{In: 16, By: 255},
+		Compositional{Skeleton: goldenConv, Out: 40}}}
 	m, err := c.New()
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,8 @@ func TestChainsOfScalingsAreGridded(t *testing.T) {
 func TestRecipeErrorsNameTheField(t *testing.T) {
 	circles := Space{Circle: 2}
 	double := Activation{Polynomial: []float64{0, 0, 1}}
-	branching := Connected(3, circles, double, double, double, double, double, double, double, double, double, double, double,
+	branching := Connected(3, circles, double, double, double, double, double, double, double, double, double, double,
+		double,
 		double, double, double, double, double, double, double, double, double, double)
 	for _, c := range []struct {
 		r    Compositional
@@ -74,20 +76,29 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 		{Compositional{Skeleton: goldenConv, Out: 1<<24 + 1}, "(have 16777217)"},
 		{Compositional{Skeleton: goldenConv, Out: 1, Sampler: "RFS"}, `unknown sampler "RFS"; have hybrid, or none`},
 		{Compositional{Out: 1}, "skeleton: columns must be 1"},
-		{Compositional{Skeleton: branching, Out: 1}, "a draw visits 4.19e+06 nodes in the mean, and 1 features are to be drawn"},
-		{Compositional{Skeleton: Connected(1<<20, Space{Gaussian: 1}, exp1), Out: 1000}, "the frequencies of 1000 features take 1.05e+09 numbers, more than 268435456"},
-		{Compositional{Skeleton: Connected(5, circles, relu, exp1), Out: 1, Sampler: Hybrid}, `hybrid: node "1.1": is no Gaussian kernel, for its activation is not exponential`},
-		{Compositional{Skeleton: Connected(5, Space{Categorical: 3}, exp1), Out: 1, Sampler: Hybrid}, `hybrid: node "1.1": takes "x0", which is no circle, binary or sphere node`},
-		{Compositional{Skeleton: Skeleton{Columns: 1, Nodes: []Node{{Name: "x", Space: circles, Columns: []int{0}}}}, Out: 1, Sampler: Hybrid}, "no inner node takes input nodes alone"},
-		{Compositional{Skeleton: Connected(1000, Space{Categorical: 1 << 16}, relu), Out: 1}, "more than 16777216 categories, angles and coordinates"},
+		{Compositional{Skeleton: branching, Out: 1},
+			"a draw visits 4.19e+06 nodes in the mean, and 1 features are to be drawn"},
+		{Compositional{Skeleton: Connected(1<<20, Space{Gaussian: 1}, exp1), Out: 1000},
+			"the frequencies of 1000 features take 1.05e+09 numbers, more than 268435456"},
+		{Compositional{Skeleton: Connected(5, circles, relu, exp1), Out: 1, Sampler: Hybrid},
+			`hybrid: node "1.1": is no Gaussian kernel, for its activation is not exponential`},
+		{Compositional{Skeleton: Connected(5, Space{Categorical: 3}, exp1), Out: 1, Sampler: Hybrid},
+			`hybrid: node "1.1": takes "x0", which is no circle, binary or sphere node`},
+		{Compositional{Skeleton: Skeleton{Columns: 1, Nodes: []Node{{Name: "x", Space: circles, Columns: []int{0}}}}, Out: 1,
+			Sampler: Hybrid}, "no inner node takes input nodes alone"},
+		{Compositional{Skeleton: Connected(1000, Space{Categorical: 1 << 16}, relu), Out: 1},
+			"more than 16777216 categories, angles and coordinates"},
 	} {
-		if err := c.r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") || !strings.Contains(err.Error(), c.want) {
+		if err := c.r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("have %v, want %q", err, c.want)
 		}
 	}
 	for _, c := range []struct{ json, want string }{
-		{`{"skeleton":{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true,"x":1}}]},"out":4}`, `features: skeleton: unknown field "x"`},
-		{`{"skeleton":{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true}}]},"out":-4}`, `features: skeleton: skeleton: Compositional: out`},
+		{`{"skeleton":{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true,"x":1}}]},"out":4}`,
+			`features: skeleton: unknown field "x"`},
+		{`{"skeleton":{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true}}]},"out":-4}`,
+			`features: skeleton: skeleton: Compositional: out`},
 	} {
 		_, err := features.Sealed{Kind: "skeleton", JSON: json.RawMessage(c.json)}.Open()
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -30,7 +30,8 @@ func TestParseReadsYAMLAndJSON(t *testing.T) {
 		t.Fatalf("%+v, %v", have, err)
 	}
 	for _, s := range []Skeleton{
-		want, mixed, goldenMixed, Connected(9, Space{Sphere: Projection}, poly, step), Connected(9, Space{Binary: true}, exp1),
+		want, mixed, goldenMixed, Connected(9, Space{Sphere: Projection}, poly, step), Connected(9,
+			Space{Binary: true}, exp1),
 	} {
 		j, err := json.Marshal(s)
 		if err != nil {
@@ -95,7 +96,8 @@ func TestConvolutionsHaveTheSizesOfThePaper(t *testing.T) {
 
 func TestExpandedSkeletonsAreTheSame(t *testing.T) {
 	for _, s := range []Skeleton{
-		deep(Space{Circle: 2}), deep(Space{Gaussian: 1}), Connected(5, Space{Binary: true}, exp1, relu), Connected(5, Space{Sphere: Pairs}, exp1),
+		deep(Space{Circle: 2}), deep(Space{Gaussian: 1}), Connected(5, Space{Binary: true}, exp1, relu), Connected(5,
+			Space{Sphere: Pairs}, exp1),
 	} {
 		e, err := s.Expand()
 		if err != nil {
@@ -106,7 +108,8 @@ func TestExpandedSkeletonsAreTheSame(t *testing.T) {
 		if a.Kernel(x, z) != b.Kernel(x, z) || a.Complexity() != b.Complexity() {
 			t.Errorf("%+v: another kernel or complexity", s)
 		}
-		m, n := mustNew(t, Compositional{Skeleton: s, Out: 30, Seed: 3}), mustNew(t, Compositional{Skeleton: e, Out: 30, Seed: 3})
+		m, n := mustNew(t, Compositional{Skeleton: s, Out: 30, Seed: 3}), mustNew(t,
+			Compositional{Skeleton: e, Out: 30, Seed: 3})
 		m.book, n.book = nil, nil
 		if !reflect.DeepEqual(m, n) {
 			t.Errorf("%+v: another map", s)
@@ -201,7 +204,8 @@ func TestErrorsNameTheNode(t *testing.T) {
 		s    Skeleton
 		want string
 	}{
-		{nodes(in, node("conv2", "conv3", "x"), node("conv3", "conv2"), node("out", "conv2")), `skeleton: node "conv2": takes "conv3", which depends on it`},
+		{nodes(in, node("conv2", "conv3", "x"), node("conv3", "conv2"), node("out", "conv2")),
+			`skeleton: node "conv2": takes "conv3", which depends on it`},
 		{nodes(in, node("a", "x", "b"), node("b", "a")), `node "a": takes "b", which depends on it`},
 		{nodes(in, node("a", "a")), `node "a": takes itself`},
 		{nodes(in, node("a", "x"), node("b", "x")), `nodes "a" and "b": no node takes them; a skeleton has one output`},
@@ -213,11 +217,15 @@ func TestErrorsNameTheNode(t *testing.T) {
 		{nodes(in, node("a")), `node "a": space: none; give one of circle`},
 		{nodes(in, Node{Name: "a", Inputs: []string{}}), `node "a": an inner node without inputs`},
 		{nodes(in, Node{Name: "a", Inputs: []string{"x"}}), `node "a": activation: none; give one of exponential`},
-		{nodes(Node{Name: "a", Space: Space{Binary: true}, Columns: []int{0}, Activation: relu}), `node "a": has an activation but no inputs`},
-		{nodes(in, Node{Name: "a", Inputs: []string{"x"}, Activation: relu, Columns: []int{0}}), `node "a": has inputs and a space or columns`},
+		{nodes(Node{Name: "a", Space: Space{Binary: true}, Columns: []int{0}, Activation: relu}),
+			`node "a": has an activation but no inputs`},
+		{nodes(in, Node{Name: "a", Inputs: []string{"x"}, Activation: relu, Columns: []int{0}}),
+			`node "a": has inputs and a space or columns`},
 		{nodes(Node{Name: "a", Space: Space{Binary: true}}), `node "a": has a space but no columns`},
-		{nodes(Node{Name: "a", Space: Space{Binary: true}, Columns: []int{0, 1}}), `node "a": reads 2 columns; a circle, binary or categorical node reads one`},
-		{nodes(Node{Name: "a", Space: Space{Sphere: Pairs}, Columns: []int{0}}), `node "a": a sphere of pairs takes 2 columns or more`},
+		{nodes(Node{Name: "a", Space: Space{Binary: true}, Columns: []int{0, 1}}),
+			`node "a": reads 2 columns; a circle, binary or categorical node reads one`},
+		{nodes(Node{Name: "a", Space: Space{Sphere: Pairs}, Columns: []int{0}}),
+			`node "a": a sphere of pairs takes 2 columns or more`},
 		{nodes(Node{Name: "a", Space: Space{Gaussian: 1}, Columns: []int{0, 3}}), `node "a": reads column 3 of rows of 3`},
 		{nodes(Node{Name: "a", Space: Space{Gaussian: 1}, Columns: []int{-1}}), `node "a": reads column -1 of rows of 3`},
 		{nodes(Node{Name: "a", Space: Space{Gaussian: 1}, Columns: []int{2, 1, 2}}), `node "a": reads column 2 twice`},
@@ -225,25 +233,35 @@ func TestErrorsNameTheNode(t *testing.T) {
 		{Skeleton{Columns: 3}, `skeleton: neither layers nor nodes`},
 		{Skeleton{Columns: 3, Nodes: []Node{in}, Layers: []Layer{Full(relu)}}, `skeleton: nodes beside layers`},
 		{Skeleton{Nodes: []Node{in}}, `skeleton: columns must be 1 to 1048576 (have 0)`},
-		{Skeleton{Image: Image{Height: 2, Width: 2, Channels: 1}, Nodes: []Node{in}}, `image: an image takes layers, not nodes`},
+		{Skeleton{Image: Image{Height: 2, Width: 2, Channels: 1}, Nodes: []Node{in}},
+			`image: an image takes layers, not nodes`},
 
 		{layers(), `skeleton: neither layers nor nodes`},
 		{Skeleton{Columns: 3, Space: Space{Circle: 2}, Layers: []Layer{}}, `no layers`},
-		{layers(Conv(3, 1, relu)), `skeleton: layer 1: the last layer has 12 nodes and must have one, the output; add a layer with full: true`},
+		{layers(Conv(3, 1, relu)),
+			`skeleton: layer 1: the last layer has 12 nodes and must have one, the output; add a layer with full: true`},
 		{layers(Conv(6, 1, relu)), `layer 1: conv must be 1 to 5, for the layer below is 6×5 (have 6)`},
 		{layers(Conv(3, 1, relu), Conv(4, 1, relu)), `layer 2: conv must be 1 to 3, for the layer below is 4×3 (have 4)`},
-		{layers(Layer{Activation: relu}), `layer 1: conv must be 1 to 5, for the layer below is 6×5 (have 0); or give full: true`},
+		{layers(Layer{Activation: relu}),
+			`layer 1: conv must be 1 to 5, for the layer below is 6×5 (have 0); or give full: true`},
 		{layers(Conv(3, -1, relu)), `layer 1: stride must be 1 to 6`},
 		{layers(Layer{Full: true, Conv: 3, Activation: relu}), `layer 1: full, with conv or stride`},
 		{layers(Full(Activation{})), `layer 1: activation: none`},
-		{Image{Height: 6, Width: 5, Channels: 0}.Skeleton(Space{Circle: 2}, Full(relu)), `image: channels must be 1 to 1048576 (have 0)`},
-		{Image{Height: 1 << 20, Width: 2, Channels: 1}.Skeleton(Space{Circle: 2}, Full(relu)), `are more than 1048576 columns`},
-		{Image{Height: 6, Width: 5, Channels: 1, Crop: 6}.Skeleton(Space{Circle: 2}, Full(relu)), `image: crop must be 0 (the whole image) to 5 (have 6)`},
-		{Skeleton{Columns: 5, Image: Image{Height: 1, Width: 5, Channels: 1}, Space: Space{Circle: 2}, Layers: []Layer{Full(relu)}}, `columns and image: give one of them`},
+		{Image{Height: 6, Width: 5, Channels: 0}.Skeleton(Space{Circle: 2}, Full(relu)),
+			`image: channels must be 1 to 1048576 (have 0)`},
+		{Image{Height: 1 << 20, Width: 2, Channels: 1}.Skeleton(Space{Circle: 2}, Full(relu)),
+			`are more than 1048576 columns`},
+		{Image{Height: 6, Width: 5, Channels: 1, Crop: 6}.Skeleton(Space{Circle: 2}, Full(relu)),
+			`image: crop must be 0 (the whole image) to 5 (have 6)`},
+		{Skeleton{Columns: 5, Image: Image{Height: 1, Width: 5, Channels: 1}, Space: Space{Circle: 2},
+			Layers: []Layer{Full(relu)}}, `columns and image: give one of them`},
 		{Image{Height: 1024, Width: 1024, Channels: 1}.Skeleton(Space{Circle: 2}, Full(relu)), `1048576 input nodes`},
-		{Image{Height: 300, Width: 300, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(60, 2, relu), Full(relu)), `layer 1: 104641 nodes`},
-		{Image{Height: 200, Width: 200, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(100, 1, relu), Full(relu)), `have 100000 and 4000000 at most`},
-		{Image{Height: 6, Width: 5, Channels: 1}.Skeleton(Space{Sphere: Pairs}, Full(relu)), `skeleton: input nodes: a sphere of pairs takes 2 columns`},
+		{Image{Height: 300, Width: 300, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(60, 2, relu), Full(relu)),
+			`layer 1: 104641 nodes`},
+		{Image{Height: 200, Width: 200, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(100, 1, relu), Full(relu)),
+			`have 100000 and 4000000 at most`},
+		{Image{Height: 6, Width: 5, Channels: 1}.Skeleton(Space{Sphere: Pairs}, Full(relu)),
+			`skeleton: input nodes: a sphere of pairs takes 2 columns`},
 
 		{space(Space{}), `skeleton: space: none`},
 		{space(Space{Circle: 2, Binary: true}), `space: more than one of`},
@@ -263,7 +281,8 @@ func TestErrorsNameTheNode(t *testing.T) {
 		{act(Activation{Step: -1}), `activation: step: the degree to cut at must be 1 to 65536 (have -1)`},
 		{act(Activation{Step: 1 << 17}), `(have 131072)`},
 		{act(Activation{Polynomial: []float64{}}), `polynomial: give 1 to 65537 coefficients (have 0)`},
-		{act(Activation{Polynomial: []float64{0.5, 0.4}}), `polynomial: coefficients must sum to 1 (have 0.9); divide each by their sum`},
+		{act(Activation{Polynomial: []float64{0.5, 0.4}}),
+			`polynomial: coefficients must sum to 1 (have 0.9); divide each by their sum`},
 		{act(Activation{Polynomial: []float64{1.5, -0.5}}), `polynomial: coefficient of ρ^0 must be 0 to 1 (have 1.5)`},
 		{act(Activation{Polynomial: []float64{1, math.NaN()}}), `coefficient of ρ^1`},
 	} {
@@ -279,10 +298,13 @@ func TestErrorsNameTheNode(t *testing.T) {
 
 func TestParseIsStrict(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
-		{`{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true}}],"seed":1}`, `skeleton: unknown field "seed"`},
-		{`{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true}}]} {}`, `more behind the JSON object`},
+		{`{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true}}],"seed":1}`,
+			`skeleton: unknown field "seed"`},
+		{`{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true}}]} {}`,
+			`more behind the JSON object`},
 		{`{"columns":"3"}`, `field "columns": a string is no int`},
-		{`{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"step":true}}]}`, `field "layers.activation.step": a bool is no int`},
+		{`{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"step":true}}]}`,
+			`field "layers.activation.step": a bool is no int`},
 		{`{"columns":`, `unexpected EOF`},
 		{``, `columns must be 1`},
 		{`[1]`, `skeleton: `},
@@ -290,17 +312,20 @@ func TestParseIsStrict(t *testing.T) {
 		{"columns: 3\nspaces: {circle: 2}", `unknown field "spaces"`},
 		{"columns: 3\ncolumns: 4", `already defined`},
 		{"columns: three", `cannot unmarshal`},
-		{"columns: 3\nspace: {circle: 2}\nlayers:\n- {full: true, activation: {relu: true}}\n---\ncolumns: 4", `line 5: a second document`},
+		{"columns: 3\nspace: {circle: 2}\nlayers:\n- {full: true, activation: {relu: true}}\n---\ncolumns: 4",
+			`line 5: a second document`},
 		{"columns: &a 3\n", `line 1: "&": anchors, aliases and tags cannot be used here`},
 		{"columns: *a\n", `line 1: "*"`},
 		{"columns: !!int 3\n", `"!!int": anchors`},
 		{"x: " + strings.Repeat("y", option.MaxYAMLBytes), `65539 bytes of YAML, more than 65536`},
 	} {
-		if _, err := Parse([]byte(c.data)); err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") || !strings.Contains(err.Error(), c.want) {
+		if _, err := Parse([]byte(c.data)); err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s: have %v, want %q", c.data, err, c.want)
 		}
 	}
-	if _, err := Parse([]byte(strings.Repeat("[", 1000))); err == nil || !strings.Contains(err.Error(), "skeleton: line 1: nested too deep") {
+	if _, err := Parse([]byte(strings.Repeat("[", 1000))); err == nil ||
+		!strings.Contains(err.Error(), "skeleton: line 1: nested too deep") {
 		t.Error(err)
 	}
 	if _, err := Parse([]byte("---\n" + cifar)); err != nil {

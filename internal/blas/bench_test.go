@@ -36,7 +36,8 @@ func measure(b *testing.B, unit string, ops float64, prepare, call func()) {
 }
 
 var mapShapes = []struct{ n, in, out int }{
-	{1, 784, 4096}, {16, 20, 256}, {1000, 20, 4096}, {1000, 100, 4096}, {1000, 784, 10}, {1000, 784, 4096}, {1000, 1024, 4096}, {1000, 3000, 4096},
+	{1, 784, 4096}, {16, 20, 256}, {1000, 20, 4096}, {1000, 100, 4096}, {1000, 784, 10}, {1000, 784, 4096}, {1000, 1024,
+		4096}, {1000, 3000, 4096},
 }
 
 func benchmarkMap(b *testing.B, f func(p *Weights, x []float32, n int) func()) {

@@ -13,10 +13,14 @@ func TestQuantizeRoundsToEvenAndCounts(t *testing.T) {
 		want int
 		cut  bool
 	}{
-		{0, 0, false}, {0.5, 0, false}, {1.5, 2, false}, {2.5, 2, false}, {-0.5, 0, false}, {-1.5, -2, false}, {126.5, 126, false},
-		{127, 127, false}, {127.25, 127, false}, {127.5, 128, false}, {-127.5, -128, false}, {-127.49, -127, false}, {380.5, 380, false}, {381.5, 382, false},
-		{MaxSteps, MaxSteps, false}, {-MaxSteps - 0.25, -MaxSteps, false}, {MaxSteps + 1, MaxSteps, true}, {-MaxSteps - 0.5, -MaxSteps, true},
-		{1e10, MaxSteps, true}, {-3e38, -MaxSteps, true}, {inf, MaxSteps, true}, {-inf, -MaxSteps, true}, {nan, 0, true}, {-nan, 0, true}, {1e-45, 0, false},
+		{0, 0, false}, {0.5, 0, false}, {1.5, 2, false}, {2.5, 2, false}, {-0.5, 0, false}, {-1.5, -2, false}, {126.5, 126,
+			false},
+		{127, 127, false}, {127.25, 127, false}, {127.5, 128, false}, {-127.5, -128, false}, {-127.49, -127, false}, {380.5,
+			380, false}, {381.5, 382, false},
+		{MaxSteps, MaxSteps, false}, {-MaxSteps - 0.25, -MaxSteps, false}, {MaxSteps + 1, MaxSteps, true}, {-MaxSteps - 0.5,
+			-MaxSteps, true},
+		{1e10, MaxSteps, true}, {-3e38, -MaxSteps, true}, {inf, MaxSteps, true}, {-inf, -MaxSteps, true}, {nan, 0,
+			true}, {-nan, 0, true}, {1e-45, 0, false},
 	}
 	eachLevel(t, func(t *testing.T) {
 		for d := 1; d < 40; d++ {
@@ -51,7 +55,8 @@ func TestQuantizeRoundsToEvenAndCounts(t *testing.T) {
 
 func TestQuantizeMatchesTheTwin(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		for _, s := range []struct{ n, d int }{{0, 4}, {1, 1}, {3, 16}, {4, 16}, {5, 17}, {7, 48}, {8, 47}, {1023, 33}, {1024, 16}} {
+		for _, s := range []struct{ n, d int }{{0, 4}, {1, 1}, {3, 16}, {4, 16}, {5, 17}, {7, 48}, {8, 47}, {1023, 33},
+			{1024, 16}} {
 			const bound = 2.7
 			z := normals[float32](random(9), s.n*s.d)
 			b := NewBytes(s.d)

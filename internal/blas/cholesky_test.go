@@ -98,7 +98,8 @@ func definite(n int, seed uint64) []float64 {
 	return a
 }
 
-var choleskySizes = []int{0, 1, 2, 3, 7, 8, 23, 24, 25, 31, 32, 33, 47, 48, 49, 63, 64, 65, 95, 96, 97, 127, 128, 129, 200, 257, 321, 385, 600, 833}
+var choleskySizes = []int{0, 1, 2, 3, 7, 8, 23, 24, 25, 31, 32, 33, 47, 48, 49, 63, 64, 65, 95, 96, 97, 127, 128, 129,
+	200, 257, 321, 385, 600, 833}
 
 func TestCholeskyIsTheTextbookLoopBitForBit(t *testing.T) {
 	for _, n := range choleskySizes {

@@ -7,8 +7,10 @@ import (
 )
 
 func TestExpEachIsExp(t *testing.T) {
-	odd := []float64{0, math.Copysign(0, -1), 1, -1, -708, math.Nextafter(-708, -800), -709, -1e300, 709.7827, math.Nextafter(709.7827, 800),
-		709.78271289338397, 710, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), 709, 709.5, 0.5 * math.Ln2, -0.5 * math.Ln2, 5e-324, -5e-324}
+	odd := []float64{0, math.Copysign(0, -1), 1, -1, -708, math.Nextafter(-708, -800), -709, -1e300, 709.7827,
+		math.Nextafter(709.7827, 800),
+		709.78271289338397, 710, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), 709, 709.5, 0.5 * math.Ln2, -0.5 * math.Ln2,
+		5e-324, -5e-324}
 	eachLevel(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for n := range 70 {

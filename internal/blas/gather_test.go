@@ -42,8 +42,10 @@ func TestHotColumnsHaveTheBitsOfZeros(t *testing.T) {
 		sizes    []int
 		out      int
 	}{
-		{1, 0, []int{1}, 1}, {3, 0, []int{5, 2}, 17}, {5, 3, nil, 20}, {1, 4, []int{2, 0, 3}, 48}, {97, 6, []int{3, 40, 7}, 50},
-		{20, 1, []int{9}, 383}, {20, 2, []int{9}, 384}, {20, 3, []int{9, 9}, 385}, {193, 20, []int{300, 4}, 800}, {9, 1025, []int{30}, 33},
+		{1, 0, []int{1}, 1}, {3, 0, []int{5, 2}, 17}, {5, 3, nil, 20}, {1, 4, []int{2, 0, 3}, 48}, {97, 6,
+			[]int{3, 40, 7}, 50},
+		{20, 1, []int{9}, 383}, {20, 2, []int{9}, 384}, {20, 3, []int{9, 9}, 385}, {193, 20, []int{300, 4}, 800}, {9, 1025,
+			[]int{30}, 33},
 	} {
 		r := random(uint64(s.n + 1000*s.out))
 		hot := Hot{Groups: len(s.sizes)}
@@ -80,7 +82,8 @@ func TestWrongHotColumnsPanic(t *testing.T) {
 		"groups":        func() { PackHot(w, nil, 3, 4, Hot{Groups: -1}) },
 		"short":         func() { PackHot(w, nil, 4, 4, Hot{}) },
 		"Max": func() {
-			PackHot(w, nil, 3, 4, Hot{Values: make([]float32, 2), Groups: 1}).Max(make([]float32, 1), make([]float32, 3), 1, 3, 1)
+			PackHot(w, nil, 3, 4, Hot{Values: make([]float32, 2), Groups: 1}).Max(make([]float32, 1), make([]float32, 3),
+				1, 3, 1)
 		},
 	} {
 		func() {

@@ -115,7 +115,8 @@ func TestGramOfExtremesDoesNotOverflow(t *testing.T) {
 func TestClassSumsAreExact(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		r := random(6)
-		for _, s := range []struct{ n, d, k int }{{1, 1, 1}, {5, 17, 3}, {1024, 33, 10}, {1021, 16, 1500}, {1024, 100, 1}, {6, 15, 2}} {
+		for _, s := range []struct{ n, d, k int }{{1, 1, 1}, {5, 17, 3}, {1024, 33, 10}, {1021, 16, 1500}, {1024, 100, 1},
+			{6, 15, 2}} {
 			b, z := randomBytes(t, r, s.n, s.d)
 			class := make([]int32, s.n)
 			for i := range class {
@@ -140,7 +141,8 @@ func TestClassSumsAreExact(t *testing.T) {
 func TestTargetsAreExact(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		r := random(8)
-		for _, s := range []struct{ n, d, k int }{{1, 1, 1}, {5, 17, 3}, {1024, 33, 1}, {1021, 16, 9}, {1023, 100, 4}, {6, 15, 17}, {1024, 48, 2}} {
+		for _, s := range []struct{ n, d, k int }{{1, 1, 1}, {5, 17, 3}, {1024, 33, 1}, {1021, 16, 9}, {1023, 100, 4},
+			{6, 15, 17}, {1024, 48, 2}} {
 			for _, extreme := range []bool{false, true} {
 				b, z := randomBytes(t, r, s.n, s.d)
 				y := make([]int32, s.n*s.k)

@@ -102,7 +102,8 @@ func mustSame32(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	for i := range want {
 		if !same32(got[i], want[i]) {
-			t.Fatalf("%s: element %d is %g (%08x), want %g (%08x)", what, i, got[i], math.Float32bits(got[i]), want[i], math.Float32bits(want[i]))
+			t.Fatalf("%s: element %d is %g (%08x), want %g (%08x)", what, i, got[i], math.Float32bits(got[i]), want[i],
+				math.Float32bits(want[i]))
 		}
 	}
 }
@@ -111,7 +112,8 @@ func mustSame64(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
 		if !same64(got[i], want[i]) {
-			t.Fatalf("%s: element %d is %g (%016x), want %g (%016x)", what, i, got[i], math.Float64bits(got[i]), want[i], math.Float64bits(want[i]))
+			t.Fatalf("%s: element %d is %g (%016x), want %g (%016x)", what, i, got[i], math.Float64bits(got[i]), want[i],
+				math.Float64bits(want[i]))
 		}
 	}
 }

@@ -33,7 +33,8 @@ func wideRows(seed uint64, n, d int, narrow bool) []float32 {
 func TestSumsOfSplitBlocksAreExact(t *testing.T) {
 	const k = 3
 	eachLevel(t, func(t *testing.T) {
-		for _, s := range []struct{ n, d int }{{1, 1}, {3, 16}, {5, 47}, {8, 48}, {9, 49}, {1024, 65}, {37, 383}, {6, 385}, {66, 433}} {
+		for _, s := range []struct{ n, d int }{{1, 1}, {3, 16}, {5, 47}, {8, 48}, {9, 49}, {1024, 65}, {37, 383}, {6, 385},
+			{66, 433}} {
 			for _, most := range []int{MostByte, 5040} {
 				b := NewGrid(s.d, most)
 				// A split block, then one that need not be, in the same memory.
@@ -110,7 +111,8 @@ func TestTheKernelSplitsAsItsTwin(t *testing.T) {
 		l, checkLow := guarded[int8](t, len(z))
 		h, checkHigh := guarded[int8](t, len(z))
 		if cut := active().split(l, h, z, lanes, quads, 1); cut != want || !slices.Equal(l, low) || !slices.Equal(h, high) {
-			t.Errorf("%d were cut, want %d; low limbs equal %v, high ones %v", cut, want, slices.Equal(l, low), slices.Equal(h, high))
+			t.Errorf("%d were cut, want %d; low limbs equal %v, high ones %v", cut, want, slices.Equal(l, low),
+				slices.Equal(h, high))
 		}
 		checkLow()
 		checkHigh()

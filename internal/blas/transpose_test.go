@@ -10,7 +10,8 @@ import (
 // kernels, at every level.
 func TestTransposeMovesEveryElement(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		testTranspose(t, func(i int) float64 { return math.Float64frombits(0x7ff0_0000_0000_0001 + uint64(i)) }, math.Float64bits)
+		testTranspose(t, func(i int) float64 { return math.Float64frombits(0x7ff0_0000_0000_0001 + uint64(i)) },
+			math.Float64bits)
 		testTranspose(t, func(i int) float32 { return math.Float32frombits(0x7fc0_0000 + uint32(i)) }, math.Float32bits)
 	})
 }

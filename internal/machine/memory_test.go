@@ -70,7 +70,8 @@ func TestTheLeastLimitCounts(t *testing.T) {
 func TestUnderALargerLimitThereIsNeverLessRoom(t *testing.T) {
 	before := int64(0)
 	for _, p := range []struct{ limit, size int64 }{ // kB
-		{900_000, 795_512}, {1_000_000, 795_504}, {1_200_000, 795_768}, {1_400_000, 1_320_052}, {1_600_000, 1_320_044}, {2_000_000, 1_320_044},
+		{900_000, 795_512}, {1_000_000, 795_504}, {1_200_000, 795_768}, {1_400_000, 1_320_052}, {1_600_000,
+			1_320_044}, {2_000_000, 1_320_044},
 	} {
 		status := fmt.Sprintf("VmSize:\t%d kB\nVmRSS:\t48000 kB\n", p.size)
 		m := readMemory(fstest.MapFS{"proc/self/status": &fstest.MapFile{Data: []byte(status)}}, limits{p.limit << 10, none})

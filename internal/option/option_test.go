@@ -58,9 +58,12 @@ func find(t *testing.T, list []*Option, name string) *Option {
 func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 	v := every{width: width{Width: "median"}, Rate: 0.25, Weights: []string{"a,b", "c"}, Time: 90 * time.Second}
 	want := []Option{
-		{Tag: Tag{Name: "width", Help: "Width of the kernel."}, Default: "median"}, {Tag: Tag{Name: "gamma", Help: "Instead of a width."}, Default: "0"},
-		{Tag: Tag{Name: "name"}}, {Tag: Tag{Name: "yes"}, Default: "false"}, {Tag: Tag{Name: "count"}, Default: "0"}, {Tag: Tag{Name: "bytes"}, Default: "0"}, {Tag: Tag{Name: "seed"}, Default: "0"},
-		{Tag: Tag{Name: "rate", Help: "Learning rate."}, Default: "0.25"}, {Tag: Tag{Name: "weights"}, Default: `"a,b",c`}, {Tag: Tag{Name: "time"}, Default: "1m30s"},
+		{Tag: Tag{Name: "width", Help: "Width of the kernel."},
+			Default: "median"}, {Tag: Tag{Name: "gamma", Help: "Instead of a width."}, Default: "0"},
+		{Tag: Tag{Name: "name"}}, {Tag: Tag{Name: "yes"}, Default: "false"}, {Tag: Tag{Name: "count"},
+			Default: "0"}, {Tag: Tag{Name: "bytes"}, Default: "0"}, {Tag: Tag{Name: "seed"}, Default: "0"},
+		{Tag: Tag{Name: "rate", Help: "Learning rate."}, Default: "0.25"}, {Tag: Tag{Name: "weights"},
+			Default: `"a,b",c`}, {Tag: Tag{Name: "time"}, Default: "1m30s"},
 		{Tag: Tag{Name: "form", Help: "Form of the features."}, Default: "paired", Values: []string{"paired", "offset"}},
 		{Tag: Tag{Name: "pick"}, Values: []string{"top", "draw"}},
 	}
@@ -70,8 +73,10 @@ func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 	}
 	types := strings.Fields("string float64 string bool int int64 uint64 float64 stringSlice duration string string")
 	for i, o := range got {
-		if o.Name != want[i].Name || o.Help != want[i].Help || o.Default != want[i].Default || !slices.Equal(o.Values, want[i].Values) || o.Type() != types[i] || o.String() != o.Default || o.Given() {
-			t.Errorf("option %d is %q (%s), help %q, default %q, values %q, given %v; want %+v, %s", i, o.Name, o.Type(), o.Help, o.Default, o.Values, o.Given(), want[i], types[i])
+		if o.Name != want[i].Name || o.Help != want[i].Help || o.Default != want[i].Default ||
+			!slices.Equal(o.Values, want[i].Values) || o.Type() != types[i] || o.String() != o.Default || o.Given() {
+			t.Errorf("option %d is %q (%s), help %q, default %q, values %q, given %v; want %+v, %s", i, o.Name, o.Type(), o.Help,
+				o.Default, o.Values, o.Given(), want[i], types[i])
 		}
 	}
 }
@@ -80,7 +85,8 @@ func TestEveryTypeIsSetFromText(t *testing.T) {
 	var v every
 	list := List(&v)
 	for _, s := range [][2]string{
-		{"width", "7"}, {"gamma", "1e-3"}, {"name", "a name"}, {"yes", "true"}, {"count", "-3"}, {"bytes", "0x10"}, {"seed", "18446744073709551615"},
+		{"width", "7"}, {"gamma", "1e-3"}, {"name", "a name"}, {"yes", "true"}, {"count", "-3"}, {"bytes", "0x10"}, {"seed",
+			"18446744073709551615"},
 		{"rate", "2"}, {"weights", `"x,y",z`}, {"weights", "w"}, {"time", "1h"}, {"form", "offset"}, {"pick", "top"},
 	} {
 		o := find(t, list, s[0])
@@ -91,7 +97,8 @@ func TestEveryTypeIsSetFromText(t *testing.T) {
 			t.Errorf("%s was not given", s[0])
 		}
 	}
-	want := every{width{"7", 1e-3}, "a name", true, -3, 16, 1<<64 - 1, 2, []string{"x,y", "z", "w"}, time.Hour, 1, "top", 0, 0}
+	want := every{width{"7", 1e-3}, "a name", true, -3, 16, 1<<64 - 1, 2, []string{"x,y", "z", "w"}, time.Hour, 1,
+		"top", 0, 0}
 	if !reflect.DeepEqual(v, want) {
 		t.Errorf("have %+v\nwant %+v", v, want)
 	}
@@ -100,8 +107,10 @@ func TestEveryTypeIsSetFromText(t *testing.T) {
 func TestTextThatDoesNotFitIsAnError(t *testing.T) {
 	var v every
 	for _, s := range [][3]string{
-		{"yes", "maybe", `"maybe" is neither true nor false`}, {"count", "1.5", `"1.5" is not a whole number`}, {"bytes", "9223372036854775808", "that fits into 64 bits"},
-		{"seed", "-1", `"-1" is not a whole number from 0 up`}, {"rate", "fast", `"fast" is not a number`}, {"time", "90", `"90" is not a duration such as 90s or 2h`},
+		{"yes", "maybe", `"maybe" is neither true nor false`}, {"count", "1.5", `"1.5" is not a whole number`}, {"bytes",
+			"9223372036854775808", "that fits into 64 bits"},
+		{"seed", "-1", `"-1" is not a whole number from 0 up`}, {"rate", "fast", `"fast" is not a number`}, {"time", "90",
+			`"90" is not a duration such as 90s or 2h`},
 		{"weights", `"a`, "is not a list"}, {"form", "both", "want paired or offset"},
 	} {
 		o := find(t, List(&v), s[0])
@@ -205,14 +214,16 @@ func TestBytesAreNumbersOrSizes(t *testing.T) {
 		Keep int64 `flag:"keep_bytes" unit:"bytes"`
 	}
 	o := List(&v)[0]
-	for text, want := range map[string]int64{"0": 0, "-1": -1, "8000000000": 8e9, "8GB": 8e9, "1.5 gb": 15e8, "512MiB": 512 << 20, "1k": 1000, "9223372036854775807": math.MaxInt64} {
+	for text, want := range map[string]int64{"0": 0, "-1": -1, "8000000000": 8e9, "8GB": 8e9, "1.5 gb": 15e8,
+		"512MiB": 512 << 20, "1k": 1000, "9223372036854775807": math.MaxInt64} {
 		if err := o.Set(text); err != nil || v.Keep != want {
 			t.Errorf("%q: %d, %v, want %d", text, v.Keep, err, want)
 		}
 	}
 	for _, text := range []string{"", "x", "8XB", "-8GB", "9EiB", "99999999999999999999"} {
 		v.Keep = 1
-		if err := o.Set(text); err == nil || !strings.Contains(err.Error(), "is not a number of bytes such as") || v.Keep != 1 {
+		if err := o.Set(text); err == nil || !strings.Contains(err.Error(), "is not a number of bytes such as") ||
+			v.Keep != 1 {
 			t.Errorf("%q: %d, %v", text, v.Keep, err)
 		}
 	}
@@ -289,14 +300,17 @@ func TestTextsOfListsWordsAndUnits(t *testing.T) {
 		{"lambda", "auto", "1,auto", `"auto" is not a number`, "string"},
 		{"budgets", "64,256", "8", "8", "string"}, {"budgets", "64,256", "1.5", `"1.5" is not a whole number`, "string"},
 		{"case", "keep", "lower", "lower", "string"}, {"case", "keep", "upper", "want keep or lower", "string"},
-		{"window", "", "90d", "90d", "string"}, {"window", "", "7", "7d", "string"}, {"window", "", "0", "is not a number of days; write it as 90d", "string"},
+		{"window", "", "90d", "90d", "string"}, {"window", "", "7", "7d", "string"}, {"window", "", "0",
+			"is not a number of days; write it as 90d", "string"},
 		{"gate", "better", "auc>=0.9", "auc>=0.9", "string"}, {"gate", "better", "rmse<=3", "auc>=0.9,rmse<=3", "string"},
 		{"limit", "", "0.25", "0.25", "float64"}, {"limit", "", "x", `"x" is not a number`, "float64"},
 	} {
 		o := find(t, list, c.name)
 		err := o.Set(c.text)
-		if got := o.String(); o.Default != c.start || o.Type() != c.typ || err == nil && got != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: default %q, %s %q, %v; want %q, %s %q", c.name, c.text, o.Default, o.Type(), got, err, c.start, c.typ, c.want)
+		if got := o.String(); o.Default != c.start || o.Type() != c.typ || err == nil && got != c.want || err != nil &&
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: default %q, %s %q, %v; want %q, %s %q", c.name, c.text, o.Default, o.Type(), got, err, c.start,
+				c.typ, c.want)
 		}
 	}
 	if !list[0].Common || list[0].Hidden || list[3].Common || !list[3].Hidden {

@@ -17,7 +17,8 @@ func TestDeepOrLargeInputTakesLittleMemory(t *testing.T) {
 			t.Errorf("%q again and again takes %d MB", deep, took>>20)
 		}
 	}
-	if err := UnmarshalYAML([]byte(strings.Repeat("[", MaxYAMLBytes+1)), new(any)); err == nil || err.Error() != "65537 bytes of YAML, more than 65536" {
+	if err := UnmarshalYAML([]byte(strings.Repeat("[", MaxYAMLBytes+1)), new(any)); err == nil ||
+		err.Error() != "65537 bytes of YAML, more than 65536" {
 		t.Error(err)
 	}
 	var stairs strings.Builder

@@ -28,7 +28,8 @@ func TestThingsAreFoundByNameAliasAndOptions(t *testing.T) {
 	if got := r.Of(&large{}); got != 2 {
 		t.Errorf("by options: %d", got)
 	}
-	if _, err := r.Lookup("tow", r.Names()); err == nil || err.Error() != `unknown number "tow" (did you mean "two"?); have one, two` {
+	if _, err := r.Lookup("tow", r.Names()); err == nil ||
+		err.Error() != `unknown number "tow" (did you mean "two"?); have one, two` {
 		t.Error(err)
 	}
 }

@@ -10,7 +10,9 @@ import (
 func TestAChartIsDrawnTheSameTwice(t *testing.T) {
 	chart := Lines{
 		Title: "title", X: "features", Y: "error", LogX: true, LogY: true,
-		Series: []Series{{Name: "first", X: []float64{10, 100, 1000}, Y: []float64{1, 0.3, 0.1}, Low: []float64{0.9, -1.7, 0.09}, High: []float64{1.1, 2.3, 0.11}}, {Name: "second", X: []float64{10}, Y: []float64{1}}},
+		Series: []Series{{Name: "first", X: []float64{10, 100, 1000}, Y: []float64{1, 0.3, 0.1},
+			Low: []float64{0.9, -1.7, 0.09}, High: []float64{1.1, 2.3, 0.11}},
+			{Name: "second", X: []float64{10}, Y: []float64{1}}},
 	}
 	for _, format := range []string{"png", "svg"} {
 		var first []byte

@@ -103,8 +103,10 @@ func samples(n int) (records [][]byte, want [][]string) {
 			day = fmt.Sprintf("1970-03-%02d", i-58)
 		}
 		want = append(want, []string{
-			strings.Trim(fmt.Sprint(double), "+"), floatText, wholeText, fmt.Sprintf("%q", fmt.Sprint(i%2 == 1)), mixed, levels[i%2], levels[1-i%2],
-			fmt.Sprintf("%q", day), fmt.Sprintf("%q", day+" 00:00:00.5"), fmt.Sprintf(`"%.2f"`, float64(cents)/100), fmt.Sprintf(`"text %d"`, i),
+			strings.Trim(fmt.Sprint(double), "+"), floatText, wholeText, fmt.Sprintf("%q",
+				fmt.Sprint(i%2 == 1)), mixed, levels[i%2], levels[1-i%2],
+			fmt.Sprintf("%q", day), fmt.Sprintf("%q", day+" 00:00:00.5"), fmt.Sprintf(`"%.2f"`,
+				float64(cents)/100), fmt.Sprintf(`"text %d"`, i),
 		})
 	}
 	return records, want
@@ -136,7 +138,8 @@ func open(t testing.TB, o dataset.Options, file []byte) (*dataset.Dataset, error
 }
 
 var codecs = map[string][]ocf.WriterOpt{
-	"null": nil, "deflate": {ocf.WithCodec(ocf.DeflateCodec(6))}, "snappy": {ocf.WithCodec(ocf.SnappyCodec())}, "zstandard": {ocf.WithCodec(ocf.MustZstdCodec(nil, nil))},
+	"null": nil, "deflate": {ocf.WithCodec(ocf.DeflateCodec(6))}, "snappy": {ocf.WithCodec(ocf.SnappyCodec())},
+	"zstandard": {ocf.WithCodec(ocf.MustZstdCodec(nil, nil))},
 }
 
 var flat = dataset.Options{Drop: []string{"tree", "map"}}
@@ -166,13 +169,15 @@ func TestEveryTypeAndCodecIsReadInShards(t *testing.T) {
 
 func TestRowsThatCannotBeUsedHaveTheirRecordNumber(t *testing.T) {
 	records, _ := samples(80)
-	d, err := open(t, dataset.Options{Columns: []string{"double", "float"}, Label: "level", ID: "text"}, write(t, records, 9))
+	d, err := open(t, dataset.Options{Columns: []string{"double", "float"}, Label: "level", ID: "text"},
+		write(t, records, 9))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, size := range []int64{300, 1 << 20} {
 		used, aside := datasettest.Read(t, d, size)
-		if len(used) != 53 || used[0] != "[1.1 0.1]:high#text 1" || len(aside) != 27 || aside[26] != `79:2: column "float": is missing` {
+		if len(used) != 53 || used[0] != "[1.1 0.1]:high#text 1" || len(aside) != 27 ||
+			aside[26] != `79:2: column "float": is missing` {
 			t.Errorf("shards of %d bytes: %d rows, %q", size, len(used), aside)
 		}
 	}
@@ -212,9 +217,11 @@ func TestDamageAndNestedColumnsAreNamed(t *testing.T) {
 		o    dataset.Options
 		want string
 	}{
-		"nested":  {whole, dataset.Options{}, `column "tree": is a record, an array or a map, and nested values are not supported; flatten it, or drop the column`},
-		"header":  {whole[:50], flat, "its header is damaged, cut off"},
-		"codec":   {bytes.Replace(write(t, records, 10, codecs["deflate"]...), []byte("\x0edeflate"), []byte("\x0edeflata"), 1), flat, `is compressed with "deflata", which is not supported`},
+		"nested": {whole, dataset.Options{},
+			`column "tree": is a record, an array or a map, and nested values are not supported; flatten it, or drop the column`},
+		"header": {whole[:50], flat, "its header is damaged, cut off"},
+		"codec": {bytes.Replace(write(t, records, 10, codecs["deflate"]...), []byte("\x0edeflate"), []byte("\x0edeflata"),
+			1), flat, `is compressed with "deflata", which is not supported`},
 		"no JSON": {bytes.Replace(whole, []byte(`{"`), []byte(`{{`), 1), flat, "its schema is not JSON"},
 	} {
 		if _, err := open(t, c.o, c.file); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -235,7 +242,8 @@ func TestDamageAndNestedColumnsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if r := datasettest.Report(d, dataset.Whole(0)); !strings.Contains(r.Fault, "/data: ") || !strings.Contains(r.Fault, c.want) {
+		if r := datasettest.Report(d, dataset.Whole(0)); !strings.Contains(r.Fault, "/data: ") ||
+			!strings.Contains(r.Fault, c.want) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -61,7 +61,8 @@ func parseHeader(head []byte) (h header, err error) {
 	}
 	h.size = len(head) - len(d.b)
 	if !slices.Contains([]string{"", "null", "deflate", "snappy", "zstandard"}, h.codec) {
-		return h, fmt.Errorf("is compressed with %.40q, which is not supported; write it with deflate, snappy or zstandard", h.codec)
+		return h, fmt.Errorf("is compressed with %.40q, which is not supported; write it with deflate, snappy or zstandard",
+			h.codec)
 	}
 	h.schema, err = parseSchema(schema)
 	return h, err

@@ -27,7 +27,8 @@ func packed(t *testing.T, content []byte) map[Block][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[Block][]byte{SnappyBlock: snappy.Encode(nil, content), GzipBlock: g.Bytes(), DeflateBlock: f.Bytes(), ZstdBlock: z.EncodeAll(content, nil)}
+	out := map[Block][]byte{SnappyBlock: snappy.Encode(nil, content), GzipBlock: g.Bytes(), DeflateBlock: f.Bytes(),
+		ZstdBlock: z.EncodeAll(content, nil)}
 	l := make([]byte, pierrec.CompressBlockBound(len(content)))
 	var b bytes.Buffer
 	bw := brotli.NewWriter(&b)

@@ -26,7 +26,8 @@ func bounded(t *testing.T, input int, f func()) {
 // rejects is accepted here only if zeros follow the last member.
 func FuzzGzip(f *testing.F) {
 	two := append(gzipped(f, "a.csv", text(300)), gzipped(f, "", text(30))...)
-	for _, b := range [][]byte{unhex(f, goldenGzip), two, two[:len(two)-9], append(two, 0, 0), append(two, 1), {0x1f, 0x8b}} {
+	for _, b := range [][]byte{unhex(f, goldenGzip), two, two[:len(two)-9], append(two, 0, 0), append(two, 1),
+		{0x1f, 0x8b}} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -81,7 +82,8 @@ func reservedFlags(data []byte) bool {
 // window.
 func FuzzZstd(f *testing.F) {
 	two := append(zstded(f, text(300)), zstded(f, text(30))...)
-	for _, b := range [][]byte{unhex(f, goldenZstd), two, two[:len(two)-2], append(two, 1), []byte("\x50\x2a\x4d\x18\xff\xff\xff\xff")} {
+	for _, b := range [][]byte{unhex(f, goldenZstd), two, two[:len(two)-2], append(two, 1),
+		[]byte("\x50\x2a\x4d\x18\xff\xff\xff\xff")} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -207,17 +207,31 @@ func TestErrorsNameTheCause(t *testing.T) {
 		name, want string
 		data       []byte
 	}{
-		{"gzip checksum", "gzip checksum does not match (corrupt file) after 500 decompressed bytes; copy or download the file again", flip(gz, len(gz)-5)},
-		{"gzip length", "gzip checksum does not match (corrupt file) after 500 decompressed bytes; copy or download the file again", flip(gz, len(gz)-1)},
-		{"gzip method", "gzip header is damaged (corrupt file) after 0 decompressed bytes; copy or download the file again", flip(gz, 2)},
-		{"gzip garbage", "gzip data is followed by something else (trailing garbage) after 500 decompressed bytes", append(bytes.Clone(gz), "xyz"...)},
-		{"gzip garbage like a member", "gzip data is followed by something else (trailing garbage) after 500 decompressed bytes", append(bytes.Clone(gz), 0x1f, 0x8c)},
-		{"zeros, then garbage", "gzip data is followed by something else (trailing garbage) after 500 decompressed bytes", append(bytes.Clone(gz), 0, 0, 0x1f, 0x8b)},
-		{"gzip block type 3", "gzip data cannot be decoded (corrupt file) after 0 decompressed bytes; copy or download the file again", append(bytes.Clone(gz[:10]), 0xff, 0xff, 0xff)},
-		{"zstd garbage", "zstd data is followed by something else (trailing garbage) after 500 decompressed bytes", append(bytes.Clone(zs), "garbage"...)},
-		{"zstd dictionary", "zstd data needs a dictionary after 0 decompressed bytes; compress it without one", unhex(t, "28b52ffd214d0841000061626364656667")},
+		{"gzip checksum",
+			"gzip checksum does not match (corrupt file) after 500 decompressed bytes; copy or download the file again", flip(gz,
+				len(gz)-5)},
+		{"gzip length",
+			"gzip checksum does not match (corrupt file) after 500 decompressed bytes; copy or download the file again", flip(gz,
+				len(gz)-1)},
+		{"gzip method", "gzip header is damaged (corrupt file) after 0 decompressed bytes; copy or download the file again",
+			flip(gz, 2)},
+		{"gzip garbage", "gzip data is followed by something else (trailing garbage) after 500 decompressed bytes",
+			append(bytes.Clone(gz), "xyz"...)},
+		{"gzip garbage like a member",
+			"gzip data is followed by something else (trailing garbage) after 500 decompressed bytes", append(bytes.Clone(gz),
+				0x1f, 0x8c)},
+		{"zeros, then garbage", "gzip data is followed by something else (trailing garbage) after 500 decompressed bytes",
+			append(bytes.Clone(gz), 0, 0, 0x1f, 0x8b)},
+		{"gzip block type 3",
+			"gzip data cannot be decoded (corrupt file) after 0 decompressed bytes; copy or download the file again",
+			append(bytes.Clone(gz[:10]), 0xff, 0xff, 0xff)},
+		{"zstd garbage", "zstd data is followed by something else (trailing garbage) after 500 decompressed bytes",
+			append(bytes.Clone(zs), "garbage"...)},
+		{"zstd dictionary", "zstd data needs a dictionary after 0 decompressed bytes; compress it without one",
+			unhex(t, "28b52ffd214d0841000061626364656667")},
 		// A frame whose window descriptor asks for 144 MiB.
-		{"zstd window", "zstd data needs a window of more than 128 MiB (or is corrupt) after 0 decompressed bytes; compress it with --long=27 or less", unhex(t, "28b52ffd0089010000")},
+		{"zstd window",
+			"zstd data needs a window of more than 128 MiB (or is corrupt) after 0 decompressed bytes; compress it with --long=27 or less", unhex(t, "28b52ffd0089010000")},
 	} {
 		_, _, err := readAll(bytes.NewReader(c.data))
 		if err == nil || err.Error() != c.want {
@@ -229,7 +243,8 @@ func TestErrorsNameTheCause(t *testing.T) {
 		}
 	}
 	_, _, err := readAll(bytes.NewReader(flip(zs, len(zs)-1)))
-	if !errors.Is(err, zstd.ErrCRCMismatch) || !strings.HasPrefix(err.Error(), "zstd checksum does not match (corrupt file)") {
+	if !errors.Is(err, zstd.ErrCRCMismatch) ||
+		!strings.HasPrefix(err.Error(), "zstd checksum does not match (corrupt file)") {
 		t.Errorf("zstd checksum: %v", err)
 	}
 }

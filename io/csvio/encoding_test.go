@@ -13,7 +13,8 @@ func TestRefusesTextsThatAreNotUTF8(t *testing.T) {
 	}
 	l.Label, l.Features = 1, []int{0}
 	all, err := read(open(strings.NewReader(text), l))
-	if err != nil || len(all) != 2 || !strings.Contains(all[0].Bad, `"city": "Z\xfcrich" is not UTF-8 (byte 2 is 0xFC)`) || !strings.Contains(all[0].Bad, "--encoding latin1") || all[1].Label != "Bern" {
+	if err != nil || len(all) != 2 || !strings.Contains(all[0].Bad, `"city": "Z\xfcrich" is not UTF-8 (byte 2 is 0xFC)`) ||
+		!strings.Contains(all[0].Bad, "--encoding latin1") || all[1].Label != "Bern" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -31,16 +31,25 @@ func TestFirstRecordIsARowIfItsTextsAreValues(t *testing.T) {
 		{"the label alone occurs again", under("p,x1,x2", 20, letters), "1", false, "--header yes"},
 		{"one text of three occurs again", under("class,a,color", 20, letters), "1", true, "--header no"},
 		{"a text twice", "yes,yes,x\nno,off,y\n", "3", false, "--header yes"},
-		{"a numeric label", under("x,v,0.5", 20, func(i int) string { return fmt.Sprintf("%c,%c,%g", "xyz"[i%3], "uvw"[i%3], float64(i)/4) }), "-1", false, ""},
+		{"a numeric label", under("x,v,0.5", 20,
+			func(i int) string { return fmt.Sprintf("%c,%c,%g", "xyz"[i%3], "uvw"[i%3], float64(i)/4) }), "-1", false, ""},
 		{"a whole label in the range of others", "alpha,17\nbeta,12\ngamma,25\n", "2", false, "--header yes"},
 		{"a name of a label that is a number", "city,2024\nBern,1.5\nBasel,2.5\n", "2", true, ""},
 		{"dates", "2024-01-05\tred\n2024-01-06\tblue\n", "", false, ""},
 		{"months as names", "city,2024-01-01,2024-02-01\nBern,1.5,2\nBasel,2.5,3\n", "", true, ""},
-		{"years", under("2022,2023,2024", 9, func(i int) string { return fmt.Sprintf("%g,%g,%g", .1*float64(i), 1.5, -.3*float64(i)) }), "-1", true, "--header no"},
-		{"years after a name", under("city,2022,2023", 9, func(i int) string { return fmt.Sprintf("c%d,%d,%d", i, 10*i, 9*i+1) }), "", true, "--header no"},
-		{"years as values", under("2021,2022,2023", 9, func(i int) string { return fmt.Sprintf("%d,%d,%d", 2000+4*i, 2001+4*i, 2050-3*i) }), "", false, "--header yes"},
-		{"whole numbers", under("7,2,5", 9, func(i int) string { return fmt.Sprintf("%d,%d,%d", i, 2*i, 9-i) }), "", false, ""},
-		{"an unknown word for a missing number", under("e,c,unknown", 20, func(i int) string { return letters(i)[:4] + "1" }), "1", false, "--header yes"},
+		{"years",
+			under("2022,2023,2024", 9, func(i int) string {
+				return fmt.Sprintf("%g,%g,%g", .1*float64(i), 1.5,
+					-.3*float64(i))
+			}), "-1", true, "--header no"},
+		{"years after a name", under("city,2022,2023", 9,
+			func(i int) string { return fmt.Sprintf("c%d,%d,%d", i, 10*i, 9*i+1) }), "", true, "--header no"},
+		{"years as values", under("2021,2022,2023", 9,
+			func(i int) string { return fmt.Sprintf("%d,%d,%d", 2000+4*i, 2001+4*i, 2050-3*i) }), "", false, "--header yes"},
+		{"whole numbers", under("7,2,5", 9, func(i int) string { return fmt.Sprintf("%d,%d,%d", i, 2*i, 9-i) }), "",
+			false, ""},
+		{"an unknown word for a missing number", under("e,c,unknown", 20, func(i int) string { return letters(i)[:4] + "1" }),
+			"1", false, "--header yes"},
 	} {
 		l, doubt, err := readLayout(strings.NewReader(c.text), Hints{Choice: dataset.Choice{Label: c.label}})
 		if err != nil || l.Header != c.header || !strings.Contains(doubt, c.doubt) || (doubt == "") != (c.doubt == "") {

@@ -85,7 +85,8 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 		},
 		{columns('\t', 1, -1), "\"\t5\"\n", []row{{Bad: `1:1: column "c1": "\t5" is not a number`}}},
 		{ // order of features is the layout's, and the third field is anything
-			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"a", "b", "c", "d"}, Label: 1, Features: []int{3, 0}}},
+			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"a", "b", "c", "d"}, Label: 1,
+				Features: []int{3, 0}}},
 			"1,y,any thing,4\n1,y,,4\n1,y,\"x,\"\"y\",4\n",
 			[]row{{X: []float32{4, 1}, Label: "y"}, {X: []float32{4, 1}, Label: "y"}, {X: []float32{4, 1}, Label: "y"}},
 		},
@@ -98,7 +99,8 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 }
 
 func TestBadRowsNameFaultAndPosition(t *testing.T) {
-	l := Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"age", "work class", "y"}, Label: 2, Features: []int{0, 1}}}
+	l := Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"age", "work class", "y"}, Label: 2,
+		Features: []int{0, 1}}}
 	for _, c := range []struct{ rec, want string }{
 		{"1,1.2.3,y", `1:2: column "work class": "1.2.3" is not a number`},
 		{"abc,1,y", `1:1: column "age": "abc" is not a number`},
@@ -124,7 +126,8 @@ func TestBadRowsNameFaultAndPosition(t *testing.T) {
 		{"abc,2,\"y", `1:3: the quote opened in this field is never closed`},
 		{"1,2,y,\"z\"z", `1:4: has text after its closing quote`},
 		{"1,2\x00,y", `1: contains a NUL byte; is this a binary file?`},
-		{"1,1." + strings.Repeat("é", 50) + ",y", `1:2: column "work class": "1.` + strings.Repeat("é", 38) + `…" is not a number`},
+		{"1,1." + strings.Repeat("é", 50) + ",y",
+			`1:2: column "work class": "1.` + strings.Repeat("é", 38) + `…" is not a number`},
 	} {
 		got, err := read(open(strings.NewReader(c.rec+"\n5,6,z\n"), l))
 		want := []row{{Bad: c.want}, {X: []float32{5, 6}, Label: "z"}}
@@ -136,7 +139,8 @@ func TestBadRowsNameFaultAndPosition(t *testing.T) {
 
 func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 	text := "\xef\xbb\xbf\n\"a\",b\n1,2\n3,4\n"
-	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}
+	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1,
+		Features: []int{0, 1}}}
 	want := []row{{X: []float32{1, 2}}, {X: []float32{3, 4}}}
 	for cut := int64(5); cut <= int64(len(text)); cut++ {
 		o := lines.Options{End: cut, Quote: true, Comma: ','}
@@ -153,7 +157,8 @@ func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 }
 
 func TestForeignHeaderIsRefused(t *testing.T) {
-	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}
+	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1,
+		Features: []int{0, 1}}}
 	for text, want := range map[string]string{
 		"b,a\n1,2\n":   `csvio: header: column 1 is "b", want "a"`,
 		"a,b,c\n1,2\n": `csvio: header: has 3 columns, want 2`,
@@ -248,7 +253,8 @@ func compare(t *testing.T, text []byte, l Layout) bool {
 
 func TestAppendAgreesWithEncodingCSV(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
-	pieces := []string{"1", "0.25", "-3e2", "x", "", " 7 ", "\"8\"", "\"\"", "\"a\"\"b\"", "\"p,q\"", "\"u\nv\"", "\"u\r\nv\"", "NaN", "1e39", "\t5", "9\"", "\"z"}
+	pieces := []string{"1", "0.25", "-3e2", "x", "", " 7 ", "\"8\"", "\"\"", "\"a\"\"b\"", "\"p,q\"", "\"u\nv\"",
+		"\"u\r\nv\"", "NaN", "1e39", "\t5", "9\"", "\"z"}
 	compared, good := 0, 0
 	for range 20_000 {
 		l := columns(",\t;"[rnd.IntN(3)], 1+rnd.IntN(3), -1)

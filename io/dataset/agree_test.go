@@ -34,7 +34,8 @@ func permutations(n int, f func(order []int)) {
 // the order of the files.
 func TestRowsDoNotDependOnTheOrderOfFilesAndColumns(t *testing.T) {
 	dir := t.TempDir()
-	contents := []string{"x1,y,x2\n1,7,2\n", "id,x2,x1,y\nq,4,3,8\n", "y,x2,x1\n9,6,5\n", "", "x1,x2,note,y\n7,8,\"a,b\",10\n"}
+	contents := []string{"x1,y,x2\n1,7,2\n", "id,x2,x1,y\nq,4,3,8\n", "y,x2,x1\n9,6,5\n", "",
+		"x1,x2,note,y\n7,8,\"a,b\",10\n"}
 	var names []string
 	for i, c := range contents {
 		names = append(names, write(t, dir, string(rune('a'+i))+".csv", []byte(c)))
@@ -78,7 +79,8 @@ func TestRowsDoNotDependOnTheOrderOfFilesAndColumns(t *testing.T) {
 					t.Fatalf("%s, %v: %s gives %q %s, want %q", what, order, f.Name, text, r.Fault, want[f.Name])
 				}
 			}
-			if note := strings.Join(d.Notes, "\n"); like == nil && !strings.Contains(note, `columns that only some files have are ignored: "id" (in 1 of 4), "note" (in 1 of 4)`) {
+			if note := strings.Join(d.Notes, "\n"); like == nil &&
+				!strings.Contains(note, `columns that only some files have are ignored: "id" (in 1 of 4), "note" (in 1 of 4)`) {
 				t.Fatalf("%s, %v: notes %q", what, order, note)
 			}
 		})
@@ -120,19 +122,29 @@ func TestDataThatLooksIncompleteIsNotedOrRefused(t *testing.T) {
 		link  func(dir string) error
 		note  string // "" for none
 	}{
-		"whole":                 {files: map[string][]byte{"d-00000-of-00002.csv": table, "d-00001-of-00002.csv": table}},
-		"whole, from 1":         {files: map[string][]byte{"d-00001-of-00002.csv": table, "d-00002-of-00002.csv": table}},
-		"whole, one compressed": {files: map[string][]byte{"d-00000-of-00002.csv": table, "d-00001-of-00002.csv.gz": pack(t, "gzip", table)}},
-		"one missing":           {files: map[string][]byte{"d-00000-of-00003.csv": table, "d-00002-of-00003.csv": table}, note: "d-*-of-3: 2 of 3 shards found; missing: 1"},
-		"many missing":          {files: map[string][]byte{"d-00003-of-00010.csv": table}, note: "d-*-of-10: 1 of 10 shards found; missing: 0, 1, 2, 4, 5, and 4 more"},
-		"very many missing":     {files: map[string][]byte{"d-00003-of-99999999.csv": table}, note: "1 of 99999999 shards found; missing: 0, 1, 2, 4, 5, and 99999993 more"},
-		"empty":                 {files: map[string][]byte{"a.csv": table, "b.csv": nil}, note: "1 of 2 files are empty: "},
-		"empty, compressed":     {files: map[string][]byte{"a.csv": table, "b.csv.gz": pack(t, "gzip", []byte("\n"))}, note: "1 of 2 files are empty: "},
-		"hard link":             {files: map[string][]byte{"a.csv": table}, link: func(dir string) error { return os.Link(dir+"/a.csv", dir+"/b.csv") }, note: "b.csv ("},
-		"symbolic link":         {files: map[string][]byte{"a.csv": table}, link: func(dir string) error { return os.Symlink("a.csv", dir+"/b.csv") }, note: "links to the same file"},
-		"compressed, and plain": {files: map[string][]byte{"a.csv": table, "a.csv.gz": pack(t, "gzip", table), "b.csv.gz": pack(t, "gzip", table)}, note: "compressed files stand beside files of the same name, so rows may count twice: "},
-		"copies are files":      {files: map[string][]byte{"a.csv": table, "b.csv": table}},
-		"a column more":         {files: map[string][]byte{"a.csv": table, "b.csv": []byte("a,c,b,y\n1,2,3,4\n")}, note: `columns that only some files have are ignored: "c" (in 1 of 2)`},
+		"whole":         {files: map[string][]byte{"d-00000-of-00002.csv": table, "d-00001-of-00002.csv": table}},
+		"whole, from 1": {files: map[string][]byte{"d-00001-of-00002.csv": table, "d-00002-of-00002.csv": table}},
+		"whole, one compressed": {files: map[string][]byte{"d-00000-of-00002.csv": table,
+			"d-00001-of-00002.csv.gz": pack(t, "gzip", table)}},
+		"one missing": {files: map[string][]byte{"d-00000-of-00003.csv": table, "d-00002-of-00003.csv": table},
+			note: "d-*-of-3: 2 of 3 shards found; missing: 1"},
+		"many missing": {files: map[string][]byte{"d-00003-of-00010.csv": table},
+			note: "d-*-of-10: 1 of 10 shards found; missing: 0, 1, 2, 4, 5, and 4 more"},
+		"very many missing": {files: map[string][]byte{"d-00003-of-99999999.csv": table},
+			note: "1 of 99999999 shards found; missing: 0, 1, 2, 4, 5, and 99999993 more"},
+		"empty": {files: map[string][]byte{"a.csv": table, "b.csv": nil}, note: "1 of 2 files are empty: "},
+		"empty, compressed": {files: map[string][]byte{"a.csv": table, "b.csv.gz": pack(t, "gzip", []byte("\n"))},
+			note: "1 of 2 files are empty: "},
+		"hard link": {files: map[string][]byte{"a.csv": table},
+			link: func(dir string) error { return os.Link(dir+"/a.csv", dir+"/b.csv") }, note: "b.csv ("},
+		"symbolic link": {files: map[string][]byte{"a.csv": table},
+			link: func(dir string) error { return os.Symlink("a.csv", dir+"/b.csv") }, note: "links to the same file"},
+		"compressed, and plain": {files: map[string][]byte{"a.csv": table, "a.csv.gz": pack(t, "gzip", table),
+			"b.csv.gz": pack(t, "gzip", table)},
+			note: "compressed files stand beside files of the same name, so rows may count twice: "},
+		"copies are files": {files: map[string][]byte{"a.csv": table, "b.csv": table}},
+		"a column more": {files: map[string][]byte{"a.csv": table, "b.csv": []byte("a,c,b,y\n1,2,3,4\n")},
+			note: `columns that only some files have are ignored: "c" (in 1 of 2)`},
 	} {
 		dir := t.TempDir()
 		for file, content := range c.files {
@@ -149,7 +161,8 @@ func TestDataThatLooksIncompleteIsNotedOrRefused(t *testing.T) {
 			t.Errorf("%s: notes %q, want %q", name, notes, c.note)
 		}
 		o.Strict = true
-		if _, err := Open(context.Background(), o); (c.note == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.note) {
+		if _, err := Open(context.Background(), o); (c.note == "") != (err == nil) || err != nil &&
+			!strings.Contains(err.Error(), c.note) {
 			t.Errorf("%s, strict: %v", name, err)
 		}
 	}

@@ -40,12 +40,16 @@ func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 	images := idx(8, []int{40, 4, 4}, make([]float32, 640))
 	for name, o := range map[string]Options{
 		"text": {Data: []string{
-			write(t, dir, "a.csv", []byte(csvText(200, false))), write(t, dir, "big.csv", []byte(big)), write(t, dir, "bad.csv", []byte(bad)),
-			write(t, dir, "empty.csv", nil), write(t, dir, "b.csv.gz", pack(t, "gzip", []byte(csvText(100, true)))), write(t, dir, "big.csv.zst", pack(t, "zstd", []byte(big))),
+			write(t, dir, "a.csv", []byte(csvText(200, false))), write(t, dir, "big.csv", []byte(big)), write(t, dir, "bad.csv",
+				[]byte(bad)),
+			write(t, dir, "empty.csv", nil), write(t, dir, "b.csv.gz", pack(t, "gzip", []byte(csvText(100, true)))), write(t,
+				dir, "big.csv.zst", pack(t, "zstd", []byte(big))),
 		}, Label: "name"},
-		"libsvm": {Data: []string{write(t, dir, "a.svm", []byte(libsvmText(500))), write(t, dir, "b.svm", []byte(libsvmText(20)))}},
+		"libsvm": {Data: []string{write(t, dir, "a.svm", []byte(libsvmText(500))),
+			write(t, dir, "b.svm", []byte(libsvmText(20)))}},
 		"images": {Data: []string{write(t, dir, "i1", images), write(t, dir, "i2", pack(t, "gzip", images))},
-			Formats: labelFiles([]string{write(t, dir, "l1", idx(8, []int{40}, make([]float32, 40))), write(t, dir, "l2", pack(t, "zstd", idx(8, []int{40}, make([]float32, 40))))}...)},
+			Formats: labelFiles([]string{write(t, dir, "l1", idx(8, []int{40}, make([]float32, 40))),
+				write(t, dir, "l2", pack(t, "zstd", idx(8, []int{40}, make([]float32, 40))))}...)},
 		"cifar": {Data: []string{write(t, dir, "c1", cifar(300, 1)), write(t, dir, "c2", cifar(3, 1))}},
 	} {
 		d := open(t, o)

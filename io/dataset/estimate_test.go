@@ -20,12 +20,15 @@ func TestEstimatedRows(t *testing.T) {
 		rows  int64
 		exact bool
 	}{
-		{"images", []string{string(idx(8, []int{5, 2}, make([]float32, 10))), string(idx(8, []int{3, 2}, make([]float32, 6)))}, "plain", Options{}, 8, true},
-		{"compressed images state it in their header", []string{string(idx(8, []int{5, 2}, make([]float32, 10)))}, "gzip", Options{}, 5, true},
+		{"images", []string{string(idx(8, []int{5, 2}, make([]float32, 10))),
+			string(idx(8, []int{3, 2}, make([]float32, 6)))}, "plain", Options{}, 8, true},
+		{"compressed images state it in their header", []string{string(idx(8, []int{5, 2}, make([]float32, 10)))}, "gzip",
+			Options{}, 5, true},
 		{"cifar", []string{string(cifar(3, 1)), "", string(cifar(2, 1))}, "plain", Options{Format: "cifar10"}, 5, true},
 		{"compressed cifar", []string{string(cifar(3, 1))}, "gzip", Options{}, 0, false},
 		{"short text", []string{strings.Repeat(line, 70)}, "plain", Options{}, 70, false},
-		{"text longer than a head", []string{strings.Repeat(line, 300_000), strings.Repeat(line, 1000)}, "plain", Options{}, 301_000, false},
+		{"text longer than a head", []string{strings.Repeat(line, 300_000), strings.Repeat(line, 1000)}, "plain", Options{},
+			301_000, false},
 		{"compressed text", []string{strings.Repeat(line, 70)}, "zstd", Options{}, 0, false},
 		{"one line", []string{"1,2,3"}, "plain", Options{}, 0, false},
 	} {

@@ -57,58 +57,68 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 	le, be := binary.LittleEndian, binary.BigEndian
 	const numbers = "\x15\x04\x15\x10\x00\x00\x80\x3f\xff\xfe\x01"
 	for name, c := range map[string]struct{ content, is, next string }{
-		"CR":                    {strings.ReplaceAll(text, "\n", "\r"), "ends its lines with CR alone", `tr '\r' '\n'`},
-		"CR, quoted":            {"\"x1\",\"y\"\r1,2\r3,4", "ends its lines with CR alone", `tr '\r' '\n'`},
-		"CR, LIBSVM":            {"1 1:0.5 3:2\r-1 2:1\r", "ends its lines with CR alone", `tr '\r' '\n'`},
-		"UTF-16LE, mark":        {utf16Of(bom+text, le), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8"},
-		"UTF-16BE, mark":        {utf16Of(bom+text, be), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8"},
-		"UTF-16LE":              {utf16Of(text, le), "is UTF-16LE text", "iconv -f UTF-16LE -t UTF-8"},
-		"UTF-16BE":              {utf16Of(text, be), "is UTF-16BE text", "iconv -f UTF-16BE -t UTF-8"},
-		"UTF-32LE, mark":        {utf32Of(bom+text, le), "is UTF-32 text", "iconv -f UTF-32 -t UTF-8"},
-		"UTF-32BE, mark":        {utf32Of(bom+text, be), "is UTF-32 text", "iconv -f UTF-32 -t UTF-8"},
-		"UTF-32LE":              {utf32Of(text, le), "is UTF-32LE text", "iconv -f UTF-32LE -t UTF-8"},
-		"UTF-32BE":              {utf32Of(text, be), "is UTF-32BE text", "iconv -f UTF-32BE -t UTF-8"},
-		"NPY":                   {"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", "is an NPY array", "numpy.savetxt"},
-		"NPZ":                   {archive(t, "x.npy", "y.npy"), "is an NPZ archive", "numpy.savetxt"},
-		"Parquet, encrypted":    {"PARE" + numbers + "PARE", "is an encrypted Parquet file", "decrypt"},
-		"ORC":                   {"ORC" + numbers, "is an ORC file", "pandas.read_orc"},
-		"Arrow":                 {"ARROW1\x00\x00\xff\xff\xff\xff\x10\x01", "is an Arrow file (Feather)", "pandas.read_feather"},
-		"Arrow stream":          {"\xff\xff\xff\xff\x10\x01\x00\x00", "is an Arrow stream", "pyarrow.ipc.open_stream"},
-		"HDF5":                  {"\x89HDF\r\n\x1a\n\x00\x00", "is an HDF5 file", "pandas.read_hdf"},
-		"zip":                   {archive(t, "data.csv"), "is a zip archive", "unpack it"},
-		"xlsx":                  {archive(t, "[Content_Types].xml", "xl/workbook.xml"), "is an Excel workbook (xlsx)", "save the sheet as CSV"},
-		"xlsx, other order":     {archive(t, "xl/workbook.xml"), "is an Excel workbook (xlsx)", "save the sheet as CSV"},
-		"xlsx, openpyxl":        {archive(t, "docProps/app.xml", "docProps/core.xml", "xl/theme/theme1.xml"), "is an Excel workbook (xlsx)", "save the sheet as CSV"},
-		"ods":                   {archive(t, "mimetype", "content.xml"), "is an OpenDocument file", "save the sheet as CSV"},
-		"Stata 113":             {"q\x01\x01\x00\x00\x03\x00\x00\x00\x02", "is a Stata file", "pandas.read_stata"},
-		"Stata 114":             {"r\x02\x01\x00\x03\x00\x02\x00\x00\x00", "is a Stata file", "pandas.read_stata"},
-		"Stata 115":             {"s\x02\x01\x00\x03\x00\x02\x00\x00\x00", "is a Stata file", "pandas.read_stata"},
-		"Stata 118":             {"<stata_dta><header><release>118</release>\x00", "is a Stata file", "pandas.read_stata"},
-		"SPSS":                  {"$FL2@(#) IBM SPSS STATISTICS\x02\x00\x00\x00", "is an SPSS file", "pandas.read_spss"},
-		"xls":                   {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00", "is an Excel workbook (xls)", "save the sheet as CSV"},
-		"SQLite":                {"SQLite format 3\x00\x10\x00", "is an SQLite database", "sqlite3 -header -csv"},
-		"pickle":                {"\x80\x02}q\x01(U\x04dataq\x02", "is a Python pickle", "binary version"},
-		"bzip2":                 {"BZh91AY&SY\x01\x02\x03", "is compressed with bzip2", "decompress it"},
-		"xz":                    {"\xfd7zXZ\x00\x00\x04", "is compressed with xz", "decompress it"},
-		"7-Zip":                 {"7z\xbc\xaf\x27\x1c\x00\x04", "is a 7-Zip archive", "decompress it"},
-		"tar":                   {"data.csv" + strings.Repeat("\x00", 249) + "ustar\x0000" + strings.Repeat("\x00", 300), "is a tar archive", "unpack it"},
-		"PNG":                   {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is a PNG image", "IDX"},
-		"JPEG":                  {"\xff\xd8\xff\xe0\x00\x10JFIF", "is a JPEG image", "IDX"},
-		"PDF":                   {"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "is a PDF document", "export"},
-		"JSON lines of arrays":  {"[1, 2, 0]\n[3, 4, 1]\n", "is JSON lines (of arrays)", "lines=True"},
-		"JSON":                  {"[\n  {\"a\": 1},\n  {\"a\": 2}\n]\n", "is a JSON document", "lines=False"},
-		"JSON, one line":        {`[{"a": 1}, {"a": 2}]`, "is a JSON document", "lines=False"},
-		"JSON of columns":       {"{\n  \"a\": [1, 2]\n}\n", "is a JSON document", "lines=False"},
-		"XML":                   {"<?xml version=\"1.0\"?>\n<rows/>\n", "is an XML document", "CSV"},
-		"web page":              {"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "is a web page", "download"},
-		"Git LFS":               {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "is a Git LFS pointer", "git lfs pull"},
-		"ARFF":                  {"@RELATION iris\n\n@ATTRIBUTE a NUMERIC\n@DATA\n5.1,a\n", "is an ARFF file", "@data"},
-		"pandas":                {"0,1,2,3\n0.5,1,2,0\n0.25,3,4,1\n", "the first line counts from 0 to 3, like the header that pandas writes", "set header to yes if it is a header, to no"},
+		"CR":             {strings.ReplaceAll(text, "\n", "\r"), "ends its lines with CR alone", `tr '\r' '\n'`},
+		"CR, quoted":     {"\"x1\",\"y\"\r1,2\r3,4", "ends its lines with CR alone", `tr '\r' '\n'`},
+		"CR, LIBSVM":     {"1 1:0.5 3:2\r-1 2:1\r", "ends its lines with CR alone", `tr '\r' '\n'`},
+		"UTF-16LE, mark": {utf16Of(bom+text, le), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8"},
+		"UTF-16BE, mark": {utf16Of(bom+text, be), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8"},
+		"UTF-16LE":       {utf16Of(text, le), "is UTF-16LE text", "iconv -f UTF-16LE -t UTF-8"},
+		"UTF-16BE":       {utf16Of(text, be), "is UTF-16BE text", "iconv -f UTF-16BE -t UTF-8"},
+		"UTF-32LE, mark": {utf32Of(bom+text, le), "is UTF-32 text", "iconv -f UTF-32 -t UTF-8"},
+		"UTF-32BE, mark": {utf32Of(bom+text, be), "is UTF-32 text", "iconv -f UTF-32 -t UTF-8"},
+		"UTF-32LE":       {utf32Of(text, le), "is UTF-32LE text", "iconv -f UTF-32LE -t UTF-8"},
+		"UTF-32BE":       {utf32Of(text, be), "is UTF-32BE text", "iconv -f UTF-32BE -t UTF-8"},
+		"NPY": {"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+			"is an NPY array", "numpy.savetxt"},
+		"NPZ":                {archive(t, "x.npy", "y.npy"), "is an NPZ archive", "numpy.savetxt"},
+		"Parquet, encrypted": {"PARE" + numbers + "PARE", "is an encrypted Parquet file", "decrypt"},
+		"ORC":                {"ORC" + numbers, "is an ORC file", "pandas.read_orc"},
+		"Arrow": {"ARROW1\x00\x00\xff\xff\xff\xff\x10\x01", "is an Arrow file (Feather)",
+			"pandas.read_feather"},
+		"Arrow stream": {"\xff\xff\xff\xff\x10\x01\x00\x00", "is an Arrow stream", "pyarrow.ipc.open_stream"},
+		"HDF5":         {"\x89HDF\r\n\x1a\n\x00\x00", "is an HDF5 file", "pandas.read_hdf"},
+		"zip":          {archive(t, "data.csv"), "is a zip archive", "unpack it"},
+		"xlsx": {archive(t, "[Content_Types].xml", "xl/workbook.xml"), "is an Excel workbook (xlsx)",
+			"save the sheet as CSV"},
+		"xlsx, other order": {archive(t, "xl/workbook.xml"), "is an Excel workbook (xlsx)", "save the sheet as CSV"},
+		"xlsx, openpyxl": {archive(t, "docProps/app.xml", "docProps/core.xml", "xl/theme/theme1.xml"),
+			"is an Excel workbook (xlsx)", "save the sheet as CSV"},
+		"ods":       {archive(t, "mimetype", "content.xml"), "is an OpenDocument file", "save the sheet as CSV"},
+		"Stata 113": {"q\x01\x01\x00\x00\x03\x00\x00\x00\x02", "is a Stata file", "pandas.read_stata"},
+		"Stata 114": {"r\x02\x01\x00\x03\x00\x02\x00\x00\x00", "is a Stata file", "pandas.read_stata"},
+		"Stata 115": {"s\x02\x01\x00\x03\x00\x02\x00\x00\x00", "is a Stata file", "pandas.read_stata"},
+		"Stata 118": {"<stata_dta><header><release>118</release>\x00", "is a Stata file", "pandas.read_stata"},
+		"SPSS":      {"$FL2@(#) IBM SPSS STATISTICS\x02\x00\x00\x00", "is an SPSS file", "pandas.read_spss"},
+		"xls": {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00", "is an Excel workbook (xls)",
+			"save the sheet as CSV"},
+		"SQLite": {"SQLite format 3\x00\x10\x00", "is an SQLite database", "sqlite3 -header -csv"},
+		"pickle": {"\x80\x02}q\x01(U\x04dataq\x02", "is a Python pickle", "binary version"},
+		"bzip2":  {"BZh91AY&SY\x01\x02\x03", "is compressed with bzip2", "decompress it"},
+		"xz":     {"\xfd7zXZ\x00\x00\x04", "is compressed with xz", "decompress it"},
+		"7-Zip":  {"7z\xbc\xaf\x27\x1c\x00\x04", "is a 7-Zip archive", "decompress it"},
+		"tar": {"data.csv" + strings.Repeat("\x00", 249) + "ustar\x0000" + strings.Repeat("\x00", 300),
+			"is a tar archive", "unpack it"},
+		"PNG":                  {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is a PNG image", "IDX"},
+		"JPEG":                 {"\xff\xd8\xff\xe0\x00\x10JFIF", "is a JPEG image", "IDX"},
+		"PDF":                  {"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "is a PDF document", "export"},
+		"JSON lines of arrays": {"[1, 2, 0]\n[3, 4, 1]\n", "is JSON lines (of arrays)", "lines=True"},
+		"JSON":                 {"[\n  {\"a\": 1},\n  {\"a\": 2}\n]\n", "is a JSON document", "lines=False"},
+		"JSON, one line":       {`[{"a": 1}, {"a": 2}]`, "is a JSON document", "lines=False"},
+		"JSON of columns":      {"{\n  \"a\": [1, 2]\n}\n", "is a JSON document", "lines=False"},
+		"XML":                  {"<?xml version=\"1.0\"?>\n<rows/>\n", "is an XML document", "CSV"},
+		"web page":             {"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "is a web page", "download"},
+		"Git LFS": {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+			"is a Git LFS pointer", "git lfs pull"},
+		"ARFF": {"@RELATION iris\n\n@ATTRIBUTE a NUMERIC\n@DATA\n5.1,a\n", "is an ARFF file", "@data"},
+		"pandas": {"0,1,2,3\n0.5,1,2,0\n0.25,3,4,1\n",
+			"the first line counts from 0 to 3, like the header that pandas writes",
+			"set header to yes if it is a header, to no"},
 		"pandas, whole numbers": {"0,1,2\n5,1,2\n7,3,4\n", "the first line counts from 0 to 2", "to no if it is a row"},
 		"pandas, two columns":   {"0,1\n0.5,1.5\n0.25,3\n", "the first line counts from 0 to 1", "to no if it is a row"},
 		"pandas, index":         {",0,1,2\n0,0.5,1.5,1\n1,0.25,3,2\n", "the first line counts from 0 to 2", "index=False"},
-		"pandas, text label":    {"0,1,2\n0.5,1.5,setosa\n0.25,3,virginica\n", "the first line counts from 0 to 2", "set header to yes"},
-		"pandas, one row":       {"0,1,2\n", "the first line counts from 0 to 2", "set header to yes"},
+		"pandas, text label": {"0,1,2\n0.5,1.5,setosa\n0.25,3,virginica\n", "the first line counts from 0 to 2",
+			"set header to yes"},
+		"pandas, one row": {"0,1,2\n", "the first line counts from 0 to 2", "set header to yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range []string{"plain", "gzip"} {
@@ -121,7 +131,8 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 			// The same as the second file, after a table.
 			dir := t.TempDir()
 			first, second := write(t, dir, "a", []byte("x1,x2,y\n1,2,3\n")), write(t, dir, "b", []byte(c.content))
-			if _, err := Open(context.Background(), Options{Data: []string{first, second}}); err == nil || !strings.Contains(err.Error(), second+": ") {
+			if _, err := Open(context.Background(), Options{Data: []string{first, second}}); err == nil ||
+				!strings.Contains(err.Error(), second+": ") {
 				t.Errorf("after a table: %v", err)
 			}
 		})
@@ -152,7 +163,8 @@ func TestTablesThatLookLikeOtherFilesAreRead(t *testing.T) {
 	}
 	for _, header := range []csvio.Header{csvio.Present, csvio.Absent} {
 		file := write(t, t.TempDir(), "d", []byte("0,1,2\n4,5,6\n"))
-		if d, err := Open(context.Background(), Options{Data: []string{file}, Formats: headers(header)}); err != nil || d.Schema.Layout.(*csvio.Layout).Header != (header == csvio.Present) {
+		if d, err := Open(context.Background(), Options{Data: []string{file}, Formats: headers(header)}); err != nil ||
+			d.Schema.Layout.(*csvio.Layout).Header != (header == csvio.Present) {
 			t.Errorf("header %v: %v", header, err)
 		}
 	}
@@ -167,7 +179,8 @@ func TestANamedFormatStillRequiresText(t *testing.T) {
 	} {
 		for _, format := range []string{"csv", "tsv", "libsvm"} {
 			file := write(t, t.TempDir(), "d", []byte(c.content))
-			if _, err := Open(context.Background(), Options{Data: []string{file}, Format: format}); err == nil || !strings.Contains(err.Error(), c.is) {
+			if _, err := Open(context.Background(), Options{Data: []string{file}, Format: format}); err == nil ||
+				!strings.Contains(err.Error(), c.is) {
 				t.Errorf("%s as %s: %v", name, format, err)
 			}
 		}

@@ -17,8 +17,10 @@ import (
 // bounded by the input.
 func FuzzDataset(f *testing.F) {
 	for _, s := range []string{
-		csvText(12, true), libsvmText(9), "a\tb\n1\t2\n", "\n\na,b\n1,2\n", "\xef\xbb\xbfx,y\n1,2\n", "1 1:1\n1 1048576:1\n", "1,2\n\"3\n,4\n", "x\n1\n\x00\n",
-		string(idx(0x0d, []int{3, 2}, []float32{1, 2, 3, 4, 5, inf()})), string(idx(8, []int{2}, []float32{1, 2})), string(cifar(1, 1)),
+		csvText(12, true), libsvmText(9), "a\tb\n1\t2\n", "\n\na,b\n1,2\n", "\xef\xbb\xbfx,y\n1,2\n", "1 1:1\n1 1048576:1\n",
+		"1,2\n\"3\n,4\n", "x\n1\n\x00\n",
+		string(idx(0x0d, []int{3, 2}, []float32{1, 2, 3, 4, 5, inf()})), string(idx(8, []int{2},
+			[]float32{1, 2})), string(cifar(1, 1)),
 		string(pack(f, "gzip", []byte(libsvmText(5)))), string(pack(f, "zstd", []byte(csvText(4, false)))),
 	} {
 		for kind := range len(Names()) + 1 {
@@ -111,7 +113,8 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 		if mode == KeepPlace {
 			want += rep.Bad + rep.Unlabeled
 		}
-		if n != want || mode == FailFast && rep.Bad > 1 || rep.Stopped != (mode == FailFast && rep.Bad > 0) || len(rep.SetAside) != int(min(rep.Bad+rep.Unlabeled, MaxListed)) {
+		if n != want || mode == FailFast && rep.Bad > 1 || rep.Stopped != (mode == FailFast && rep.Bad > 0) ||
+			len(rep.SetAside) != int(min(rep.Bad+rep.Unlabeled, MaxListed)) {
 			t.Fatalf("%d rows in blocks, %s: %+v", n, mode, rep)
 		}
 		reports = append(reports, rep)

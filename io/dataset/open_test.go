@@ -58,7 +58,8 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 				name := write(t, t.TempDir(), "d", pack(t, how, []byte(c.content)))
 				d, err := Open(context.Background(), Options{Data: []string{name}})
 				switch {
-				case c.format == "" && (err == nil || !strings.Contains(err.Error(), c.refused) || !strings.Contains(err.Error(), name)):
+				case c.format == "" && (err == nil || !strings.Contains(err.Error(), c.refused) ||
+					!strings.Contains(err.Error(), name)):
 					t.Fatalf("%v, want %q and the name", err, c.refused)
 				case c.format == "":
 					return
@@ -90,14 +91,18 @@ func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 		{"columns", []string{"a,b\n1,2\n", "a,c\n1,2\n"}, Options{}, "missing column b"},
 		{"missing label", []string{"a,y\n1,2\n", "a\n1\n"}, Options{Label: "y"}, "the label, is missing"},
 		{"no header after one", []string{"a,b\n1,2\n", "3,4\n"}, Options{}, "its columns differ"},
-		{"IDX dimensions", []string{string(images), string(idx(8, []int{2, 3}, make([]float32, 6)))}, Options{}, "has records of 3 values"},
+		{"IDX dimensions", []string{string(images), string(idx(8, []int{2, 3}, make([]float32, 6)))}, Options{},
+			"has records of 3 values"},
 		{"IDX cut short", []string{string(images), string(images[:len(images)-1])}, Options{}, "truncated"},
 		{"an empty IDX file", []string{string(images), ""}, Options{Format: "idx"}, "header ends after 0"},
-		{"CIFAR cut short", []string{string(cifar(2, 1)), string(cifar(2, 1)[:5000])}, Options{Format: "cifar10"}, "not a whole number"},
+		{"CIFAR cut short", []string{string(cifar(2, 1)), string(cifar(2, 1)[:5000])}, Options{Format: "cifar10"},
+			"not a whole number"},
 		{"a line without end", []string{strings.Repeat("1,", 1<<20)}, Options{}, "first line is longer"},
-		{"label files of CSV", []string{"1,2\n"}, Options{Formats: labelFiles("l")}, "is csv; label_files applies to idx only"},
+		{"label files of CSV", []string{"1,2\n"}, Options{Formats: labelFiles("l")},
+			"is csv; label_files applies to idx only"},
 		{"a row length of CSV", []string{"1,2\n"}, Options{Formats: dim(2)}, "is csv; dim applies to libsvm only"},
-		{"a header of LIBSVM", []string{"1 1:2\n"}, Options{Formats: headers(csvio.Absent)}, "is libsvm; header applies to csv and tsv only"},
+		{"a header of LIBSVM", []string{"1 1:2\n"}, Options{Formats: headers(csvio.Absent)},
+			"is libsvm; header applies to csv and tsv only"},
 		{"the label alone", []string{"y\n1\n"}, Options{Label: "y"}, "the label is the only column"},
 		{"unknown label", []string{"a,b\n1,2\n"}, Options{Label: "c"}, "no column"},
 		{"unknown format", []string{"1,2\n"}, Options{Format: "xml"}, "unknown format"},
@@ -144,7 +149,8 @@ func TestLabelFilesMatchTheirImages(t *testing.T) {
 		"swapped":    {dir + "/y1", dir + "/y0"},
 		"twice":      {dir + "/y0", dir + "/y0"},
 	} {
-		if _, err := Open(context.Background(), Options{Data: []string{dir + "/x*"}, Formats: labelFiles(labels...)}); err == nil {
+		if _, err := Open(context.Background(),
+			Options{Data: []string{dir + "/x*"}, Formats: labelFiles(labels...)}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -260,7 +266,8 @@ func TestAModelWithoutHeaderReadsTheFirstLineAsARow(t *testing.T) {
 
 func TestADamagedSchemaIsRefused(t *testing.T) {
 	for _, text := range []string{
-		`{}`, `{"format":"csv"}`, `{"format":"csv","dim":-1}`, `{"format":"libsvm","dim":2000000}`, `{"format":"xml","dim":1}`,
+		`{}`, `{"format":"csv"}`, `{"format":"csv","dim":-1}`, `{"format":"libsvm","dim":2000000}`,
+		`{"format":"xml","dim":1}`,
 		`{"format":"csv","dim":1,"csv":{"comma":44,"columns":["a"],"label":7,"features":[0]}}`,
 		`{"format":"csv","dim":1,"csv":{"comma":44,"columns":["a"],"label":-1,"features":[3]}}`,
 		`{"format":"csv","dim":2,"csv":{"comma":44,"columns":["a"],"label":-1,"features":[0]}}`,
@@ -329,7 +336,8 @@ func TestErrorsNameTheFileAndWrapTheCause(t *testing.T) {
 func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"a-empty.csv": "", "b-blank.csv": "\n\n", "c-header.csv": "x,y\n", "d.csv": "x,y\n1,2\n3,4\n", "e-header.csv": "x,y", "f-empty.csv": "",
+		"a-empty.csv": "", "b-blank.csv": "\n\n", "c-header.csv": "x,y\n", "d.csv": "x,y\n1,2\n3,4\n", "e-header.csv": "x,y",
+		"f-empty.csv": "",
 	} {
 		write(t, dir, name, []byte(content))
 	}
@@ -344,7 +352,8 @@ func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
 	for i := range 200 {
 		write(t, dir, fmt.Sprintf("0-%d.csv", i), nil)
 	}
-	if d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"}); d.Schema.Dim != 1 || len(d.Files) != 206 {
+	if d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"}); d.Schema.Dim != 1 ||
+		len(d.Files) != 206 {
 		t.Errorf("%d files of %d values", len(d.Files), d.Schema.Dim)
 	}
 }

@@ -28,7 +28,8 @@ func TestReadIsUsedPlusSetAside(t *testing.T) {
 		placed               int
 	}{{FailFast, 1, 1, 0, 1}, {SkipRow, 3, 3, 1, 3}, {KeepPlace, 3, 3, 1, 7}} {
 		got, r := readShard(d, Whole(0), token, c.mode)
-		if r.Rows != c.used || r.Bad != c.bad || r.Unlabeled != c.unlabeled || len(got) != c.placed || len(r.SetAside) != int(c.bad+c.unlabeled) {
+		if r.Rows != c.used || r.Bad != c.bad || r.Unlabeled != c.unlabeled || len(got) != c.placed ||
+			len(r.SetAside) != int(c.bad+c.unlabeled) {
 			t.Errorf("%s: %d rows, report %+v", c.mode, len(got), r)
 		}
 		if r.Stopped != (c.mode == FailFast) {
@@ -39,7 +40,8 @@ func TestReadIsUsedPlusSetAside(t *testing.T) {
 
 func TestReportsListOnlyTheFirstBadRowsAndCountAll(t *testing.T) {
 	text := "x,y\n" + strings.Repeat("a,1\n", 5000)
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y", Formats: headers(csvio.Present)})
+	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y",
+		Formats: headers(csvio.Present)})
 	_, r := readShard(d, Whole(0), nil, SkipRow)
 	if r.Bad != 5000 || len(r.SetAside) != MaxListed || r.Rows != 0 {
 		t.Errorf("%d bad, %d listed", r.Bad, len(r.SetAside))
@@ -64,7 +66,8 @@ func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 			fmt.Fprintf(&text, "%d,%d,3\n", i+1, -i)
 		}
 	}
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text.String()))}, Formats: headers(csvio.Absent)})
+	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text.String()))},
+		Formats: headers(csvio.Absent)})
 	for _, label := range []Label{nil, func([]byte) (float64, string) { return 1, "" }} {
 		at := 0
 		r := d.Read(context.Background(), Whole(0), label, KeepPlace)

@@ -294,7 +294,9 @@ func (p *places) find(what, given string) (int, error) {
 		return 0, fmt.Errorf("table: %s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what,
 			Quote(given), n, n)
 	case !p.named:
-		return 0, fmt.Errorf("table: %s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what, Quote(given), n)
+		return 0, fmt.Errorf(
+			"table: %s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what,
+			Quote(given), n)
 	}
 	hint := ""
 	if s := option.NearestName(given, p.columns); s != "" {

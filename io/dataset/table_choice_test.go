@@ -18,15 +18,20 @@ func TestChoiceFindsFeaturesAndRoles(t *testing.T) {
 		{"nothing chosen", Choice{}, TableLayout{Label: -1, Features: []int{0, 1, 2, 3, 4, 5}}},
 		{"roles are not features", Choice{Label: "y", Weight: "w", ID: "id"},
 			TableLayout{Label: 5, Features: []int{1, 2, 3}, Roles: map[string]int{WeightRole: 4, IDRole: 0}}},
-		{"a time", Choice{Label: "y", Time: "age", Weight: "w"}, TableLayout{Label: 5, Features: []int{0, 2, 3}, Roles: map[string]int{WeightRole: 4, TimeRole: 1}}},
-		{"positions", Choice{Label: "-1", ID: "1"}, TableLayout{Label: 5, Features: []int{1, 2, 3, 4}, Roles: map[string]int{IDRole: 0}}},
-		{"columns in the order of the file", Choice{Label: "y", Columns: []string{"x_2", "age"}}, TableLayout{Label: 5, Features: []int{1, 3}}},
+		{"a time", Choice{Label: "y", Time: "age", Weight: "w"},
+			TableLayout{Label: 5, Features: []int{0, 2, 3}, Roles: map[string]int{WeightRole: 4, TimeRole: 1}}},
+		{"positions", Choice{Label: "-1", ID: "1"},
+			TableLayout{Label: 5, Features: []int{1, 2, 3, 4}, Roles: map[string]int{IDRole: 0}}},
+		{"columns in the order of the file", Choice{Label: "y", Columns: []string{"x_2", "age"}},
+			TableLayout{Label: 5, Features: []int{1, 3}}},
 		{"pattern", Choice{Label: "y", Columns: []string{"x_*"}}, TableLayout{Label: 5, Features: []int{2, 3}}},
 		{"a pattern leaves roles alone", Choice{Label: "y", Columns: []string{"*"}, Weight: "w"},
 			TableLayout{Label: 5, Features: []int{0, 1, 2, 3}, Roles: map[string]int{WeightRole: 4}}},
 		{"drop", Choice{Label: "y", Drop: []string{"id", "5"}}, TableLayout{Label: 5, Features: []int{1, 2, 3}}},
-		{"drop after columns", Choice{Columns: []string{"x_*", "w"}, Drop: []string{"*_1"}}, TableLayout{Label: -1, Features: []int{3, 4}}},
-		{"a dropped label stays the label", Choice{Label: "y", Drop: []string{"y", "id"}}, TableLayout{Label: 5, Features: []int{1, 2, 3, 4}}},
+		{"drop after columns", Choice{Columns: []string{"x_*", "w"}, Drop: []string{"*_1"}},
+			TableLayout{Label: -1, Features: []int{3, 4}}},
+		{"a dropped label stays the label", Choice{Label: "y", Drop: []string{"y", "id"}},
+			TableLayout{Label: 5, Features: []int{1, 2, 3, 4}}},
 	} {
 		c.want.Columns = names
 		got, err := c.choice.Layout(names, true)
@@ -114,11 +119,14 @@ func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
 		roles   map[string]int
 		want    []int
 	}{
-		{"other order", []string{"y", "b", "w", "a", "id"}, Choice{}, true, map[string]int{WeightRole: 2, IDRole: 4}, []int{3, 1}},
+		{"other order", []string{"y", "b", "w", "a", "id"}, Choice{}, true, map[string]int{WeightRole: 2, IDRole: 4},
+			[]int{3, 1}},
 		{"no weight", []string{"id", "a", "b"}, Choice{}, true, map[string]int{IDRole: 0}, []int{1, 2}},
 		{"another id", []string{"key", "id", "a", "b"}, Choice{ID: "key"}, true, map[string]int{IDRole: 0}, []int{2, 3}},
-		{"by position", []string{"c1", "c2", "c3", "c4", "c5"}, Choice{}, false, map[string]int{WeightRole: 2, IDRole: 0}, []int{1, 3}},
-		{"by position without the label", []string{"c1", "c2", "c3", "c4"}, Choice{}, false, map[string]int{WeightRole: 2, IDRole: 0}, []int{1, 3}},
+		{"by position", []string{"c1", "c2", "c3", "c4", "c5"}, Choice{}, false, map[string]int{WeightRole: 2, IDRole: 0},
+			[]int{1, 3}},
+		{"by position without the label", []string{"c1", "c2", "c3", "c4"}, Choice{}, false,
+			map[string]int{WeightRole: 2, IDRole: 0}, []int{1, 3}},
 		{"features alone", []string{"c1", "c2"}, Choice{}, false, nil, []int{0, 1}},
 	} {
 		file, err := c.choice.Apart().Layout(c.columns, c.named)
@@ -133,11 +141,13 @@ func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
 		}
 	}
 	file, _ := Choice{Weight: "a"}.Layout([]string{"a", "b"}, true)
-	if _, err := model.Match(&file, true); err == nil || !strings.Contains(err.Error(), `column "a" is the weight here, but a feature of the model`) {
+	if _, err := model.Match(&file, true); err == nil ||
+		!strings.Contains(err.Error(), `column "a" is the weight here, but a feature of the model`) {
 		t.Error(err)
 	}
 	file, _ = Choice{ID: "a", Group: []string{"a"}}.Layout([]string{"a", "b"}, true)
-	if got, err := model.Match(&file, true); err != nil || got.Role(IDRole) != 0 || got.Role(GroupRole) != 0 || !slices.Contains(got.Features, 0) || got.Validate() != nil {
+	if got, err := model.Match(&file, true); err != nil || got.Role(IDRole) != 0 || got.Role(GroupRole) != 0 ||
+		!slices.Contains(got.Features, 0) || got.Validate() != nil {
 		t.Errorf("a feature that names rows and groups: %+v, %v", got, err)
 	}
 }

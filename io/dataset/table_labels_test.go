@@ -39,7 +39,8 @@ func TestSeveralLabelsAreGivenByNamePositionAndPattern(t *testing.T) {
 		}
 	}
 	for given, want := range map[string]string{
-		"y1,y1": "given twice", "y1,x": `no column "x"`, "y1,9": "outside the columns", "z*": "no column matches", `y1,"`: "no column",
+		"y1,y1": "given twice", "y1,x": `no column "x"`, "y1,9": "outside the columns", "z*": "no column matches",
+		`y1,"`: "no column",
 	} {
 		if _, err := (Choice{Label: given}).Layout(columns, true); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", given, err, want)
@@ -58,8 +59,10 @@ func TestSeveralLabelsAreMatched(t *testing.T) {
 		labels []int
 	}{
 		{TableLayout{Columns: []string{"b", "z", "a", "y"}, Label: -1}, true, []int{3, 1}},
-		{TableLayout{Columns: []string{"b", "z", "a"}, Label: -1}, true, nil},                                   // one is missing
-		{TableLayout{Columns: []string{"z", "y", "a", "b"}, Label: 0, Targets: []int{0, 1}}, true, []int{1, 0}}, // named in another order
+		{TableLayout{Columns: []string{"b", "z", "a"}, Label: -1}, true,
+			nil}, // one is missing
+		{TableLayout{Columns: []string{"z", "y", "a", "b"}, Label: 0, Targets: []int{0, 1}}, true,
+			[]int{1, 0}}, // named in another order
 		{TableLayout{Columns: []string{"y", "a", "z", "b"}, Label: 2}, true, []int{2}},
 		{TableLayout{Columns: []string{"c1", "c2", "c3", "c4"}, Label: -1}, false, []int{0, 2}},
 		{TableLayout{Columns: []string{"c1", "c2"}, Label: -1}, false, nil}, // features alone

@@ -44,9 +44,11 @@ func TestRowsWithoutValuesKeepTheirPlace(t *testing.T) {
 		want    []string
 	}{
 		"csv alone": {"csv", []Column{said}, []any{class}, []string{"prediction", `"a,b"`, `""`, `"""c"""`}},
-		"csv":       {"csv", []Column{line, said, scores}, []any{lines, class, values}, []string{"line,prediction,s1,s2", `7,"a,b",0.5,1`, "8,,,", `9,"""c""",-1e-07,4`}},
+		"csv": {"csv", []Column{line, said, scores}, []any{lines, class, values},
+			[]string{"line,prediction,s1,s2", `7,"a,b",0.5,1`, "8,,,", `9,"""c""",-1e-07,4`}},
 		"jsonl": {"jsonl", []Column{line, said, scores}, []any{lines, class, values}, []string{
-			`{"line":7,"prediction":"a,b","scores":{"1":0.5,"\"2\"":1}}`, `{"line":8,"prediction":null}`, `{"line":9,"prediction":"\"c\"","scores":{"1":-1e-07,"\"2\"":4}}`}},
+			`{"line":7,"prediction":"a,b","scores":{"1":0.5,"\"2\"":1}}`, `{"line":8,"prediction":null}`,
+			`{"line":9,"prediction":"\"c\"","scores":{"1":-1e-07,"\"2\"":4}}`}},
 	} {
 		files := write(t, c.format, c.columns, &Block{N: 3, Values: c.values, Bad: []int{1}})
 		got := strings.Split(strings.TrimSuffix(string(files["."+c.format]), "\n"), "\n")
@@ -58,7 +60,8 @@ func TestRowsWithoutValuesKeepTheirPlace(t *testing.T) {
 
 func TestEveryFormatHoldsTheSameTable(t *testing.T) {
 	x, y := []float32{1, .1, -3, 4e20}, []int32{1, 0}
-	columns := []Column{{Name: "features", Header: []string{"f1", "f2"}, List: true}, {Name: "labels", Header: []string{"label"}, Levels: []string{"no", "yes"}}}
+	columns := []Column{{Name: "features", Header: []string{"f1", "f2"}, List: true},
+		{Name: "labels", Header: []string{"label"}, Levels: []string{"no", "yes"}}}
 	b := &Block{N: 2, Values: []any{x, y}}
 
 	npy := write(t, "npy", columns, b)
@@ -83,7 +86,8 @@ func TestEveryFormatHoldsTheSameTable(t *testing.T) {
 		t.Errorf("safetensors labels: %v %v", v, err)
 	}
 	records, err := csv.NewReader(bytes.NewReader(write(t, "csv", columns, b)[".csv"])).ReadAll()
-	if err != nil || !slices.Equal(slices.Concat(records...), []string{"f1", "f2", "label", "1", "0.1", "yes", "-3", "4e+20", "no"}) {
+	if err != nil || !slices.Equal(slices.Concat(records...),
+		[]string{"f1", "f2", "label", "1", "0.1", "yes", "-3", "4e+20", "no"}) {
 		t.Errorf("csv: %q %v", records, err)
 	}
 	var row struct {

@@ -102,7 +102,8 @@ func TestALabelThatIsNotAClassMakesABadRow(t *testing.T) {
 		classes, _ := l.labels()
 		data[l.recordBytes()] = byte(classes[0])
 		got, labels, bad, err := allCIFAR(NewCIFARReader(bytes.NewReader(data), l, 0, 3))
-		if len(bad) != 1 || bad[0] != want || err != nil || len(labels) != 2 || !slices.Equal(got, append(x[:CIFARRowLen:CIFARRowLen], x[2*CIFARRowLen:]...)) {
+		if len(bad) != 1 || bad[0] != want || err != nil || len(labels) != 2 ||
+			!slices.Equal(got, append(x[:CIFARRowLen:CIFARRowLen], x[2*CIFARRowLen:]...)) {
 			t.Errorf("%v: bad %q, %d numbers, %v", l, bad, len(got), err)
 		}
 	}
@@ -118,11 +119,15 @@ func TestStreamsThatEndEarlyAreErrors(t *testing.T) {
 		want         string
 	}{
 		{bytes.NewReader(data[:3*3073]), 10, 5, 3, "cifario: ends after record 13 of 15 (truncated?): unexpected EOF"},
-		{bytes.NewReader(data[:3*3073+1]), 10, 5, 3, "cifario: record 14 has only 1 of 3073 bytes (truncated?): unexpected EOF"},
-		{bytes.NewReader(data[:4*3073-1]), 0, -1, 3, "cifario: record 4 has only 3072 of 3073 bytes (truncated?): unexpected EOF"},
+		{bytes.NewReader(data[:3*3073+1]), 10, 5, 3,
+			"cifario: record 14 has only 1 of 3073 bytes (truncated?): unexpected EOF"},
+		{bytes.NewReader(data[:4*3073-1]), 0, -1, 3,
+			"cifario: record 4 has only 3072 of 3073 bytes (truncated?): unexpected EOF"},
 		{bytes.NewReader(nil), 0, 1, 0, "cifario: ends after record 0 of 1 (truncated?): unexpected EOF"},
-		{io.MultiReader(bytes.NewReader(data[:7000]), iotest.ErrReader(broken)), 0, -1, 2, "cifario: record 3: zstd checksum does not match"},
-		{io.MultiReader(bytes.NewReader(data), iotest.ErrReader(broken)), 0, -1, 5, "cifario: record 6: zstd checksum does not match"},
+		{io.MultiReader(bytes.NewReader(data[:7000]), iotest.ErrReader(broken)), 0, -1, 2,
+			"cifario: record 3: zstd checksum does not match"},
+		{io.MultiReader(bytes.NewReader(data), iotest.ErrReader(broken)), 0, -1, 5,
+			"cifario: record 6: zstd checksum does not match"},
 	} {
 		r := NewCIFARReader(c.r, CIFAR10, c.first, c.count)
 		x, _, _, err := allCIFAR(r)

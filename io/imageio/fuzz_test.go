@@ -50,7 +50,8 @@ func FuzzIDX(f *testing.F) {
 		}
 		if h := r.Header(); int64(n)*int64(h.recordBytes()) > int64(len(images)) {
 			t.Fatalf("%d rows of %d bytes from %d bytes", n, h.recordBytes(), len(images))
-		} else if fits := h.checkSize(int64(len(images))) == nil && (lr == nil || r.lh.checkSize(int64(len(labels))) == nil); fits != (err == io.EOF) {
+		} else if fits := h.checkSize(int64(len(images))) == nil &&
+			(lr == nil || r.lh.checkSize(int64(len(labels))) == nil); fits != (err == io.EOF) {
 			t.Fatalf("%d bytes, %d of labels, headers %v and %v: %v", len(images), len(labels), h, r.lh, err)
 		}
 	})

@@ -19,8 +19,10 @@ func TestHeaderOfTheMNISTImages(t *testing.T) {
 		t.Errorf("%+v, %d bytes left", h, r.Len())
 	}
 	off, n := h.Range(100, 7)
-	if h.Size() != 16 || h.records() != 60000 || h.RowLen() != 784 || h.recordBytes() != 784 || off != 16+78400 || n != 7*784 {
-		t.Errorf("size %d, records %d, row %d, bytes %d, range %d %d", h.Size(), h.records(), h.RowLen(), h.recordBytes(), off, n)
+	if h.Size() != 16 || h.records() != 60000 || h.RowLen() != 784 || h.recordBytes() != 784 || off != 16+78400 ||
+		n != 7*784 {
+		t.Errorf("size %d, records %d, row %d, bytes %d, range %d %d", h.Size(), h.records(), h.RowLen(), h.recordBytes(),
+			off, n)
 	}
 	if err := h.checkSize(16 + 60000*784); err != nil {
 		t.Error(err)
@@ -39,15 +41,20 @@ func TestDamagedHeadersAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, head, want string }{
 		{"empty", "", "idxio: header ends after 0 of 4 bytes (truncated?): unexpected EOF"},
 		{"short magic", "\x00\x00\x08", "idxio: header ends after 3 of 4 bytes (truncated?): unexpected EOF"},
-		{"short sizes", "\x00\x00\x08\x02\x00\x00\x00\x05\x00", "idxio: header ends after 9 of 12 bytes (truncated?): unexpected EOF"},
-		{"png", "\x89PNG", "idxio: file starts with 89 50 4e 47; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, 0d or 0e) and the number of dimensions (01 to 08)"},
+		{"short sizes", "\x00\x00\x08\x02\x00\x00\x00\x05\x00",
+			"idxio: header ends after 9 of 12 bytes (truncated?): unexpected EOF"},
+		{"png", "\x89PNG",
+			"idxio: file starts with 89 50 4e 47; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, 0d or 0e) and the number of dimensions (01 to 08)"},
 		{"type 0a", "\x00\x00\x0a\x01", "idxio: file starts with 00 00 0a 01; an IDX file"},
 		{"no dimensions", "\x00\x00\x08\x00", "idxio: file starts with 00 00 08 00; an IDX file"},
 		{"nine dimensions", "\x00\x00\x08\x09", "idxio: file starts with 00 00 08 09; an IDX file"},
 		{"negative", "\x00\x00\x08\x01\xff\xff\xff\xff", "idxio: header: dimension 1 is -1; sizes are 0 to 2147483647"},
-		{"empty records", "\x00\x00\x08\x02\x00\x00\x00\x05\x00\x00\x00\x00", "idxio: header: records of sizes [0]; a record has 1 to 1048576 numbers"},
-		{"large records", "\x00\x00\x08\x02\x00\x00\x00\x05\x00\x10\x00\x01", "idxio: header: records of sizes [1048577]; a record"},
-		{"overflow", "\x00\x00\x08\x05\x00\x00\x00\x05" + strings.Repeat("\x00\x01\x00\x00", 4), "idxio: header: records of sizes [65536 65536 65536 65536]; a record"},
+		{"empty records", "\x00\x00\x08\x02\x00\x00\x00\x05\x00\x00\x00\x00",
+			"idxio: header: records of sizes [0]; a record has 1 to 1048576 numbers"},
+		{"large records", "\x00\x00\x08\x02\x00\x00\x00\x05\x00\x10\x00\x01",
+			"idxio: header: records of sizes [1048577]; a record"},
+		{"overflow", "\x00\x00\x08\x05\x00\x00\x00\x05" + strings.Repeat("\x00\x01\x00\x00", 4),
+			"idxio: header: records of sizes [65536 65536 65536 65536]; a record"},
 	} {
 		_, err := readHeader(strings.NewReader(c.head))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -75,7 +82,8 @@ func TestLabelsMustFitTheData(t *testing.T) {
 		want   string
 	}{
 		{Header{Uint8, []int{6}}, "idxio: 5 records in the data, but 6 in the labels file"},
-		{Header{Uint8, []int{5, 4, 4}}, "idxio: labels file has 3 dimensions [5 4 4]; labels have one (are the two files swapped?)"},
+		{Header{Uint8, []int{5, 4, 4}},
+			"idxio: labels file has 3 dimensions [5 4 4]; labels have one (are the two files swapped?)"},
 		{Header{Float32, []int{5}}, "idxio: labels file has type 0d, floating point; labels are integers (08, 09, 0b or 0c)"},
 	} {
 		if err := check(images, c.labels); err == nil || err.Error() != c.want {
@@ -86,7 +94,8 @@ func TestLabelsMustFitTheData(t *testing.T) {
 	if _, err := Open(bytes.NewReader(two), bytes.NewReader(encode(Uint8, []int{3}, []float64{1, 2, 3}))); err == nil {
 		t.Error("Open accepts three labels for two records")
 	}
-	if _, err := Open(bytes.NewReader(two), strings.NewReader("\x00\x00")); err == nil || !strings.HasPrefix(err.Error(), "labels file: idxio: header ends after 2 of 4") {
+	if _, err := Open(bytes.NewReader(two), strings.NewReader("\x00\x00")); err == nil ||
+		!strings.HasPrefix(err.Error(), "labels file: idxio: header ends after 2 of 4") {
 		t.Errorf("short labels header: %v", err)
 	}
 }

@@ -108,7 +108,8 @@ func TestLabelsAreDecimalText(t *testing.T) {
 		for _, v := range numbers {
 			want = append(want, strconv.FormatInt(int64(v), 10))
 		}
-		r, err := Open(bytes.NewReader(encode(Uint8, []int{3, 2}, make([]float64, 6))), bytes.NewReader(encode(typ, []int{3}, numbers)))
+		r, err := Open(bytes.NewReader(encode(Uint8, []int{3, 2}, make([]float64, 6))),
+			bytes.NewReader(encode(typ, []int{3}, numbers)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,8 @@ func TestAnyCutIntoRangesReadsTheSameRows(t *testing.T) {
 	read := func(first, count int64) ([]float32, []string) {
 		off, n := h.Range(first, count)
 		loff, ln := lh.Range(first, count)
-		x, y, _, err := all(newReader(bytes.NewReader(images[off:off+n]), bytes.NewReader(labels[loff:loff+ln]), h, lh, first, count))
+		x, y, _, err := all(newReader(bytes.NewReader(images[off:off+n]), bytes.NewReader(labels[loff:loff+ln]), h, lh, first,
+			count))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +172,8 @@ func TestNumbersThatAreNotFiniteMakeABadRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, _, bad, err := all(r)
-		want := []string{"2:1: NaN (missing values are not supported)", "3:2: infinite, or too large for float32 (largest is 3.4e38)"}
+		want := []string{"2:1: NaN (missing values are not supported)",
+			"3:2: infinite, or too large for float32 (largest is 3.4e38)"}
 		if !slices.Equal(x, []float32{1, 2, 5, 6}) || !slices.Equal(bad, want) || err != nil {
 			t.Errorf("type %02x: %v, %q, %v", typ, x, bad, err)
 		}
@@ -190,13 +193,19 @@ func TestFilesOfTheWrongSizeAreErrors(t *testing.T) {
 		rows           int
 		want           string
 	}{
-		{"data cut in a record", images[:len(images)-5], labels, 3, "idxio: data ends after record 3 of 5 (truncated?): unexpected EOF"},
-		{"data cut between records", images[:len(images)-4], labels, 4, "idxio: data ends after record 4 of 5 (truncated?): unexpected EOF"},
+		{"data cut in a record", images[:len(images)-5], labels, 3,
+			"idxio: data ends after record 3 of 5 (truncated?): unexpected EOF"},
+		{"data cut between records", images[:len(images)-4], labels, 4,
+			"idxio: data ends after record 4 of 5 (truncated?): unexpected EOF"},
 		{"no record", images[:12], labels, 0, "idxio: data ends after record 0 of 5 (truncated?): unexpected EOF"},
-		{"labels cut", images, labels[:len(labels)-2], 3, "idxio: labels file ends after record 3 of 5 (truncated?): unexpected EOF"},
-		{"data too long", append(images[:len(images):len(images)], 1, 2, 3), labels, 5, "idxio: data has 3 bytes more than the header declares"},
-		{"labels too long", images, append(labels[:len(labels):len(labels)], 1), 5, "idxio: labels file has 1 bytes more than the header declares"},
-		{"data far too long", append(images[:len(images):len(images)], make([]byte, 3<<20)...), labels, 5, "idxio: data has 1048576 or more bytes more than the header declares"},
+		{"labels cut", images, labels[:len(labels)-2], 3,
+			"idxio: labels file ends after record 3 of 5 (truncated?): unexpected EOF"},
+		{"data too long", append(images[:len(images):len(images)], 1, 2, 3), labels, 5,
+			"idxio: data has 3 bytes more than the header declares"},
+		{"labels too long", images, append(labels[:len(labels):len(labels)], 1), 5,
+			"idxio: labels file has 1 bytes more than the header declares"},
+		{"data far too long", append(images[:len(images):len(images)], make([]byte, 3<<20)...), labels, 5,
+			"idxio: data has 1048576 or more bytes more than the header declares"},
 	} {
 		r, err := Open(bytes.NewReader(c.images), bytes.NewReader(c.labels))
 		if err != nil {
@@ -271,7 +280,8 @@ func BenchmarkReader(b *testing.B) {
 	for _, c := range []struct {
 		typ  byte
 		n, d int
-	}{{Uint8, 20000, 784}, {Uint8, 200000, 4}, {Uint8, 20, 1 << 20}, {Int16, 20000, 784}, {Float32, 10000, 784}, {Float64, 5000, 784}} {
+	}{{Uint8, 20000, 784}, {Uint8, 200000, 4}, {Uint8, 20, 1 << 20}, {Int16, 20000, 784}, {Float32, 10000, 784}, {Float64,
+		5000, 784}} {
 		data := encode(c.typ, []int{c.n, c.d}, make([]float64, c.n*c.d))
 		labels := encode(Uint8, []int{c.n}, make([]float64, c.n))
 		b.Run(fmt.Sprintf("type=%02x/d=%d", c.typ, c.d), func(b *testing.B) {

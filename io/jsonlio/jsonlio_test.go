@@ -47,8 +47,10 @@ func TestRowsAreTheValuesOfKeys(t *testing.T) {
 			t.Errorf("shards of %d bytes: %s", size, diff)
 		}
 		want := []string{
-			`4:1: column "a": is missing`, `5:2: column "b": is missing`, `6:1: column "a": "true" is not a number`, `7:1: column "a": "x" is not a number`,
-			`8:1: column "a": occurs twice`, `9:2: column "b": "1e99" is infinite`, `10: has no label`, `11: is not a JSON object (want a value at character 15)`,
+			`4:1: column "a": is missing`, `5:2: column "b": is missing`, `6:1: column "a": "true" is not a number`,
+			`7:1: column "a": "x" is not a number`,
+			`8:1: column "a": occurs twice`, `9:2: column "b": "1e99" is infinite`, `10: has no label`,
+			`11: is not a JSON object (want a value at character 15)`,
 			`12: is not a JSON object`, `13: is not a JSON object (text after the object at character 26)`,
 		}
 		if !slices.EqualFunc(aside, want, strings.HasPrefix) {
@@ -71,7 +73,8 @@ func TestAnObjectThatCannotBeReadDoesNotHideTheFormat(t *testing.T) {
 			continue
 		}
 		used, bad := datasettest.Read(t, d, 1<<20)
-		if d.Schema.Format != "jsonl" || !slices.Equal(used, []string{"[2]:3"}) || len(bad) != 1 || !strings.HasPrefix(bad[0], aside) {
+		if d.Schema.Format != "jsonl" || !slices.Equal(used, []string{"[2]:3"}) || len(bad) != 1 ||
+			!strings.HasPrefix(bad[0], aside) {
 			t.Errorf("%s: %s: %q, set aside %q", first, d.Schema.Format, used, bad)
 		}
 	}
@@ -84,7 +87,8 @@ func TestByteOrderMarksOfJoinedFilesAreIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, size := range []int64{1 << 20, 7} {
-		if used, bad := datasettest.Read(t, d, size); !slices.Equal(used, []string{"[1]:3", "[1]:3", "[1]:3"}) || len(bad) > 0 {
+		if used, bad := datasettest.Read(t, d, size); !slices.Equal(used, []string{"[1]:3", "[1]:3", "[1]:3"}) ||
+			len(bad) > 0 {
 			t.Errorf("shards of %d bytes: %q, set aside %q", size, used, bad)
 		}
 	}
@@ -113,18 +117,21 @@ func TestColumnsAreTheKeysOfAllObjects(t *testing.T) {
 
 func TestNestedAndUnknownColumnsAreNamed(t *testing.T) {
 	nested := `{"a":1,"b":2}` + "\n" + `{"a":1,"b":{"c":[1]}}`
-	late := `{"a":1,"b":2}` + "\n" + strings.Repeat(`{"a":1,"b":3}`+"\n", 80_000) + `{"a":1,"b":2,"z":3}` + "\n" + `{"a":1,"b":[]}` + "\n"
+	late := `{"a":1,"b":2}` + "\n" + strings.Repeat(`{"a":1,"b":3}`+"\n", 80_000) + `{"a":1,"b":2,"z":3}` + "\n" +
+		`{"a":1,"b":[]}` + "\n"
 	for _, c := range []struct {
 		text  string
 		o     dataset.Options
 		want  string
 		aside []string
 	}{
-		{nested, dataset.Options{}, `line 2: column "b": is an object or an array, and nested values are not supported; flatten it, or drop the column`, nil},
+		{nested, dataset.Options{},
+			`line 2: column "b": is an object or an array, and nested values are not supported; flatten it, or drop the column`, nil},
 		{nested, dataset.Options{Drop: []string{"b"}}, "", nil},
 		{nested, dataset.Options{Label: "c"}, `label: no column "c"`, nil},
 		{`{"a":1}`, dataset.Options{Label: "a"}, `the label is the only column`, nil},
-		{late, dataset.Options{}, "", []string{`80002: has the key "z", which is not at the beginning of a file`, `80003:2: column "b": is an object or an array`}},
+		{late, dataset.Options{}, "", []string{`80002: has the key "z", which is not at the beginning of a file`,
+			`80003:2: column "b": is an object or an array`}},
 		{late, dataset.Options{Columns: []string{"a"}}, "", nil},
 	} {
 		d, err := open(t, c.o, c.text)
@@ -156,20 +163,25 @@ func TestAModelFindsItsColumns(t *testing.T) {
 			t.Errorf("%s: %q, want %s", text, used, want)
 		}
 	}
-	if _, err := open(t, dataset.Options{Like: &train.Schema}, `{"a":1,"y":0}`); err == nil || !strings.Contains(err.Error(), "missing column b; have a, y") {
+	if _, err := open(t, dataset.Options{Like: &train.Schema}, `{"a":1,"y":0}`); err == nil ||
+		!strings.Contains(err.Error(), "missing column b; have a, y") {
 		t.Error(err)
 	}
 }
 
 func TestFieldsGoToTheTable(t *testing.T) {
-	d, err := open(t, dataset.Options{Label: "y"}, `{"n":"?","c":"b","t":true,"d":"2024-02-29","y":1}`+"\n"+`{"n":2,"c":7,"y":2}`)
+	d, err := open(t, dataset.Options{Label: "y"},
+		`{"n":"?","c":"b","t":true,"d":"2024-02-29","y":1}`+"\n"+`{"n":2,"c":7,"y":2}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Schema.SetTable(&schema.Table{Rules: schema.Rules{Missing: []string{"?"}}, Columns: []schema.Column{{Name: "n", Type: schema.Number},
-		{Name: "c", Type: schema.Category, Levels: []string{"7", "b"}}, {Name: "t", Type: schema.Boolean}, {Name: "d", Type: schema.Time, Layout: "iso"}}})
+	d.Schema.SetTable(&schema.Table{Rules: schema.Rules{Missing: []string{"?"}},
+		Columns: []schema.Column{{Name: "n", Type: schema.Number},
+			{Name: "c", Type: schema.Category, Levels: []string{"7", "b"}}, {Name: "t", Type: schema.Boolean}, {Name: "d",
+				Type: schema.Time, Layout: "iso"}}})
 	used, aside := datasettest.Read(t, d, 1<<20)
-	if diff := cmp.Diff([]string{"[NaN 1 1 19782 2 3 0]:1", "[2 0 NaN NaN NaN NaN NaN]:2"}, used); diff != "" || len(aside) > 0 {
+	if diff := cmp.Diff([]string{"[NaN 1 1 19782 2 3 0]:1", "[2 0 NaN NaN NaN NaN NaN]:2"}, used); diff != "" ||
+		len(aside) > 0 {
 		t.Errorf("%s\n%q", diff, aside)
 	}
 }
@@ -196,12 +208,14 @@ func twin(line []byte) (keys []string, values []any, ok bool) {
 }
 
 func FuzzObjectsAreReadLikeEncodingJSON(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1,"b\n":"\u00e4\ud800x\"","c":[{"d":"]"}],"e":null}`, `{ "a" : -0.5E+3 , "t":true,"f":false}`, `{"a":1,}`, `{"a" 1}`, `{"a":1e}`, `{"a":"\x"}`} {
+	for _, s := range []string{`{}`, `{"a":1,"b\n":"\u00e4\ud800x\"","c":[{"d":"]"}],"e":null}`,
+		`{ "a" : -0.5E+3 , "t":true,"f":false}`, `{"a":1,}`, `{"a" 1}`, `{"a":1e}`, `{"a":"\x"}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		keys, values, ok := twin(line)
-		if !ok || strings.ContainsAny(string(line), "\n") || strings.Contains(string(line), "\ufffd") || !json.Valid([]byte(strings.ToValidUTF8(string(line), "?"))) {
+		if !ok || strings.ContainsAny(string(line), "\n") || strings.Contains(string(line), "\ufffd") ||
+			!json.Valid([]byte(strings.ToValidUTF8(string(line), "?"))) {
 			return // the scanner passes invalid UTF-8 on
 		}
 		var s scanner
@@ -233,7 +247,8 @@ func FuzzObjectsAreReadLikeEncodingJSON(f *testing.F) {
 			default:
 				want, kind = string(m.text), nested
 			}
-			if got := strings.ToValidUTF8(string(m.text), "\ufffd"); m.kind != kind || got != want && strings.ToValidUTF8(want, "\ufffd") == want && !strings.Contains(want, "\ufffd") {
+			if got := strings.ToValidUTF8(string(m.text), "\ufffd"); m.kind != kind || got != want &&
+				strings.ToValidUTF8(want, "\ufffd") == want && !strings.Contains(want, "\ufffd") {
 				t.Fatalf("%q, member %d: %d %q, want %d %q", line, i, m.kind, got, kind, want)
 			}
 		}

@@ -54,8 +54,10 @@ func read(text []byte, dim int) (all []row, err error) {
 func TestAppendReadsPairs(t *testing.T) {
 	text := "+1 1:0.5 3:-2e1 # first\r\n# only a comment\n\n\t\n-1\n  cat\t2:1  \n2:7 3:1#x\n"
 	for dim, want := range map[int][]row{
-		0: {{X: []float32{.5, 0, -20}, Label: "+1"}, {Label: "-1"}, {X: []float32{0, 1}, Label: "cat"}, {X: []float32{0, 7, 1}, Label: "-"}},
-		4: {{X: []float32{.5, 0, -20, 0}, Label: "+1"}, {X: []float32{0, 0, 0, 0}, Label: "-1"}, {X: []float32{0, 1, 0, 0}, Label: "cat"}, {X: []float32{0, 7, 1, 0}, Label: "-"}},
+		0: {{X: []float32{.5, 0, -20}, Label: "+1"}, {Label: "-1"}, {X: []float32{0, 1}, Label: "cat"},
+			{X: []float32{0, 7, 1}, Label: "-"}},
+		4: {{X: []float32{.5, 0, -20, 0}, Label: "+1"}, {X: []float32{0, 0, 0, 0}, Label: "-1"},
+			{X: []float32{0, 1, 0, 0}, Label: "cat"}, {X: []float32{0, 7, 1, 0}, Label: "-"}},
 	} {
 		got, err := read([]byte(text), dim)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -168,7 +170,8 @@ func compare(t *testing.T, text string, dim int) (good int) {
 
 func TestAppendAgreesWithTwin(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(15, 16))
-	words := []string{"1", "-1", "a", "1:1", "2:0.5", "3:-2", "5:1e3", "4:", ":4", "6:nan", "7:1e39", "0:1", "#", "# c", "2:1#", "9:0x1", "qid:1", "\x00"}
+	words := []string{"1", "-1", "a", "1:1", "2:0.5", "3:-2", "5:1e3", "4:", ":4", "6:nan", "7:1e39", "0:1", "#", "# c",
+		"2:1#", "9:0x1", "qid:1", "\x00"}
 	spaces := []string{" ", "  ", "\t", "\n", "\r\n", "\n\n", "\v"}
 	good := 0
 	for range 30_000 {

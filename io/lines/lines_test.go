@@ -42,7 +42,8 @@ func TestNextAgreesWithTwin(t *testing.T) {
 			text = append([]byte("\xef\xbb\xbf"), text...)
 		}
 		want := twin(text, o)
-		for _, in := range []io.Reader{bytes.NewReader(text), iotest.OneByteReader(bytes.NewReader(text)), iotest.DataErrReader(bytes.NewReader(text))} {
+		for _, in := range []io.Reader{bytes.NewReader(text), iotest.OneByteReader(bytes.NewReader(text)),
+			iotest.DataErrReader(bytes.NewReader(text))} {
 			if diff := cmp.Diff(want, read(in, o)); diff != "" {
 				t.Fatalf("%q with %+v (-twin +reader):\n%s", text, o, diff)
 			}
@@ -145,8 +146,9 @@ func TestLineEndsAndBlankLines(t *testing.T) {
 func TestLineEndsThatWindowsTranslatedTwiceAreLineEnds(t *testing.T) {
 	got := read(strings.NewReader("a,\"b\"\r\r\n\r\r\n\"c\r\nd\"\r\r\ne\r\r\n"), Options{End: -1, Quote: true, Comma: ','})
 	want := result{
-		Records: []record{{Text: `a,"b"`, Line: 1, Offset: 8}, {Text: "\"c\r\nd\"", Line: 3, Offset: 20}, {Text: "e", Line: 5, Offset: 24}},
-		Offset:  24, Lines: 5,
+		Records: []record{{Text: `a,"b"`, Line: 1, Offset: 8}, {Text: "\"c\r\nd\"", Line: 3, Offset: 20},
+			{Text: "e", Line: 5, Offset: 24}},
+		Offset: 24, Lines: 5,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -248,7 +250,8 @@ func TestHugeLineIsSkippedInLittleMemory(t *testing.T) {
 		if n > 40<<20 {
 			t.Errorf("%d MiB were allocated", n>>20)
 		}
-		if len(got.Records) != 3 || got.Records[1].Bad == "" || got.Records[2].Text != "b" || got.Offset != size+5 || got.Lines != 3 {
+		if len(got.Records) != 3 || got.Records[1].Bad == "" || got.Records[2].Text != "b" || got.Offset != size+5 ||
+			got.Lines != 3 {
 			t.Errorf("%d records: %+v", len(got.Records), got)
 		}
 	}

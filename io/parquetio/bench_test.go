@@ -86,7 +86,8 @@ func BenchmarkRows(b *testing.B) {
 		}
 		doubles = append(doubles, wide[float64]{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9]})
 		dictionaries = append(dictionaries, repeated(doubles[len(doubles)-1]))
-		floats = append(floats, wide[float32]{float32(v[0]), float32(v[1]), float32(v[2]), float32(v[3]), float32(v[4]), float32(v[5]), float32(v[6]), float32(v[7]), float32(v[8]), float32(v[9])})
+		floats = append(floats, wide[float32]{float32(v[0]), float32(v[1]), float32(v[2]), float32(v[3]), float32(v[4]),
+			float32(v[5]), float32(v[6]), float32(v[7]), float32(v[8]), float32(v[9])})
 	}
 	table := new(schema.Table)
 	for i, levels := range []int{0, 0, 0, 0, 0, 0, 10, 1000, 20_000, 50} {
@@ -112,7 +113,8 @@ func BenchmarkRows(b *testing.B) {
 			r.Note = &note
 		}
 		typed = append(typed, r)
-		fmt.Fprintf(&texts, "%.6f,%.6f,%.6f,%.6f,%d,%.2f,%s,%s,%s,%s\n", r.A, r.B, r.C, r.D, r.Month, r.Price, r.Colour, r.City, r.Street, note)
+		fmt.Fprintf(&texts, "%.6f,%.6f,%.6f,%.6f,%d,%.2f,%s,%s,%s,%s\n", r.A, r.B, r.C, r.D, r.Month, r.Price, r.Colour,
+			r.City, r.Street, note)
 	}
 	for _, c := range []struct {
 		name    string

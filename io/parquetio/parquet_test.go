@@ -45,9 +45,12 @@ type every struct {
 func samples(n int) (rows []every, want [][]string) {
 	for i := range n {
 		r := every{
-			Double: float64(i) * 1.1, Split: -math.Pi * float64(i), Float: float32(i) * 0.1, Int: int64(i)*int64(i) - 50, Small: int32(-i),
-			Unsigned: math.MaxUint32 - uint32(i), Truth: i%3 == 0, Text: fmt.Sprintf(" text %d", i), Front: fmt.Sprintf("front/%06d", i/2),
-			Date: int32(i), Stamp: time.Unix(int64(i)*3600, 500000).UTC(), Price: int64(i) - 5, Number: int32(i % 7), ID: [16]byte{byte(i), 15: 1}, List: make([]int64, i%3),
+			Double: float64(i) * 1.1, Split: -math.Pi * float64(i), Float: float32(i) * 0.1, Int: int64(i)*int64(i) - 50,
+			Small:    int32(-i),
+			Unsigned: math.MaxUint32 - uint32(i), Truth: i%3 == 0, Text: fmt.Sprintf(" text %d",
+				i), Front: fmt.Sprintf("front/%06d", i/2),
+			Date: int32(i), Stamp: time.Unix(int64(i)*3600,
+				500000).UTC(), Price: int64(i) - 5, Number: int32(i % 7), ID: [16]byte{byte(i), 15: 1}, List: make([]int64, i%3),
 		}
 		if i > 100 {
 			r.Int = math.MaxInt64 - int64(i)
@@ -74,7 +77,8 @@ func samples(n int) (rows []every, want [][]string) {
 		price := fmt.Sprintf("%.2f", float64(r.Price)/100)
 		rows = append(rows, r)
 		want = append(want, []string{
-			number(r.Double), number(r.Split), trimFloat(r.Float), missing, whole, small, fmt.Sprint(r.Unsigned), fmt.Sprintf("%q", fmt.Sprint(r.Truth)),
+			number(r.Double), number(r.Split), trimFloat(r.Float), missing, whole, small, fmt.Sprint(r.Unsigned),
+			fmt.Sprintf("%q", fmt.Sprint(r.Truth)),
 			fmt.Sprintf("%q", strings.TrimSpace(r.Text)), level, fmt.Sprintf("%q", r.Front), fmt.Sprintf("%q", date),
 			fmt.Sprintf("%q", r.Stamp.Format("2006-01-02 15:04:05.999999999")), fmt.Sprintf("%q", price), fmt.Sprint(r.Number),
 			fmt.Sprintf(`"%02x000000-0000-0000-0000-000000000001"`, r.ID[0]),
@@ -117,9 +121,11 @@ func open(t testing.TB, o dataset.Options, files ...[]byte) (*dataset.Dataset, e
 func TestEveryTypeEncodingAndCodecIsRead(t *testing.T) {
 	rows, want := samples(1300)
 	for _, version := range []int{1, 2} {
-		for name, codec := range map[string]compress.Codec{"none": &parquet.Uncompressed, "snappy": &parquet.Snappy, "gzip": &parquet.Gzip, "zstd": &parquet.Zstd, "lz4": &parquet.Lz4Raw, "brotli": &parquet.Brotli} {
+		for name, codec := range map[string]compress.Codec{"none": &parquet.Uncompressed, "snappy": &parquet.Snappy,
+			"gzip": &parquet.Gzip, "zstd": &parquet.Zstd, "lz4": &parquet.Lz4Raw, "brotli": &parquet.Brotli} {
 			for _, page := range []int{500, 1 << 20} {
-				file := write(t, rows, 1100, parquet.Compression(codec), parquet.DataPageVersion(version), parquet.PageBufferSize(page))
+				file := write(t, rows, 1100, parquet.Compression(codec), parquet.DataPageVersion(version),
+					parquet.PageBufferSize(page))
 				d, err := open(t, dataset.Options{Drop: []string{"list"}}, file)
 				if err != nil {
 					t.Fatal(err)
@@ -139,7 +145,8 @@ func TestEveryTypeEncodingAndCodecIsRead(t *testing.T) {
 func TestRowGroupsAreShards(t *testing.T) {
 	rows, _ := samples(1000)
 	file := write(t, rows, 100)
-	d, err := open(t, dataset.Options{Columns: []string{"double", "float", "small", "number"}, Label: "truth", ID: "text"}, file)
+	d, err := open(t, dataset.Options{Columns: []string{"double", "float", "small", "number"}, Label: "truth",
+		ID: "text"}, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +221,8 @@ func TestATableDecodesDictionariesAndCounts(t *testing.T) {
 		{Name: "level", Type: schema.Category, Levels: []string{"level-0", "level-2", "level-4"}},
 		{Name: "date", Type: schema.Time, Layout: "iso"}, {Name: "number", Type: schema.Category, Levels: []string{"3"}}}})
 	used, aside := datasettest.Read(t, d, 1)
-	if len(used) != 600 || len(aside) > 0 || used[0] != "[NaN 0 0 1 3 0 1]" || used[1] != "[0.25 NaN 1 1 4 0 1]" || used[3] != "[0.75 3 3 1 6 0 0]" {
+	if len(used) != 600 || len(aside) > 0 || used[0] != "[NaN 0 0 1 3 0 1]" || used[1] != "[0.25 NaN 1 1 4 0 1]" ||
+		used[3] != "[0.75 3 3 1 6 0 0]" {
 		t.Errorf("%d rows, %q, %q", len(used), aside, used[:4])
 	}
 	nulls, others := int64(0), int64(0)
@@ -240,10 +248,12 @@ func TestColumnsThatCannotBeUsedAreNamed(t *testing.T) {
 	rows, _ := samples(10)
 	file := write(t, rows, 10)
 	_, err := open(t, dataset.Options{}, file)
-	if err == nil || !strings.Contains(err.Error(), `column "list" is nested or repeated, which is not supported; flatten it, or drop the column`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`column "list" is nested or repeated, which is not supported; flatten it, or drop the column`) {
 		t.Error(err)
 	}
-	if _, err := open(t, dataset.Options{Label: "dobule"}, file); err == nil || !strings.Contains(err.Error(), `no column "dobule" (did you mean "double"?)`) {
+	if _, err := open(t, dataset.Options{Label: "dobule"}, file); err == nil ||
+		!strings.Contains(err.Error(), `no column "dobule" (did you mean "double"?)`) {
 		t.Error(err)
 	}
 }
@@ -256,11 +266,14 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"cut":            {whole[:len(whole)-10], "does not end like a Parquet file (truncated?)"},
-		"short":          {[]byte("PAR1\x15"), "is too short"},
-		"middle missing": {slices.Concat(whole[:20], whole[len(whole)-8-int(binary.LittleEndian.Uint32(whole[len(whole)-8:])):]), "is damaged"},
-		"footer":         {slices.Concat(whole[:len(whole)-60], bytes.Repeat([]byte{0xff}, 52), whole[len(whole)-8:]), "its footer"},
-		"footer size":    {slices.Concat(whole[:len(whole)-8], []byte("\xff\xff\xff\x7fPAR1")), "is damaged: its footer has 2147483655 bytes"},
+		"cut":   {whole[:len(whole)-10], "does not end like a Parquet file (truncated?)"},
+		"short": {[]byte("PAR1\x15"), "is too short"},
+		"middle missing": {slices.Concat(whole[:20],
+			whole[len(whole)-8-int(binary.LittleEndian.Uint32(whole[len(whole)-8:])):]), "is damaged"},
+		"footer": {slices.Concat(whole[:len(whole)-60], bytes.Repeat([]byte{0xff}, 52), whole[len(whole)-8:]),
+			"its footer"},
+		"footer size": {slices.Concat(whole[:len(whole)-8], []byte("\xff\xff\xff\x7fPAR1")),
+			"is damaged: its footer has 2147483655 bytes"},
 	} {
 		if _, err := open(t, o, c.file); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
@@ -285,7 +298,8 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 func FuzzParquet(f *testing.F) {
 	rows, _ := samples(12)
 	for _, version := range []int{1, 2} {
-		for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Lz4Raw, &parquet.Brotli} {
+		for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd,
+			&parquet.Lz4Raw, &parquet.Brotli} {
 			f.Add(write(f, rows, 7, parquet.Compression(codec), parquet.DataPageVersion(version)))
 		}
 	}

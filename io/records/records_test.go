@@ -34,7 +34,8 @@ func houses() (*dataset.Schema, records.Options) {
 	}}
 	s := &dataset.Schema{Format: "csv", Centre: []float64{0, 10, 0}}
 	s.SetTable(t)
-	return s, records.Options{Label: schema.ParseTarget, LabelColumns: []string{"price"}, Weighted: true, WeightColumn: "seen"}
+	return s, records.Options{Label: schema.ParseTarget, LabelColumns: []string{"price"}, Weighted: true,
+		WeightColumn: "seen"}
 }
 
 // read reads items, and returns the block and the reasons by item.
@@ -60,7 +61,8 @@ func TestStructsAndRowsAreReadAlike(t *testing.T) {
 		house{Area: 70, Kind: "", Price: 3, Seen: 2},
 		records.Row{Values: []float64{1, 2, 3}, Label: "4", Weight: 1},
 		house{Area: 70, Kind: "flat", Price: 3},
-		records.Row{Numbers: map[string]float64{"area": 50.1, "rooms": none, "seen": 3, "extra": 1}, Texts: map[string]string{"kind": "house", "price": "5"}},
+		records.Row{Numbers: map[string]float64{"area": 50.1, "rooms": none, "seen": 3, "extra": 1},
+			Texts: map[string]string{"kind": "house", "price": "5"}},
 		records.Row{Texts: map[string]string{"area": "5,1", "rooms": "", "kind": "house", "price": "5"}, Weight: 1},
 		records.Row{Numbers: map[string]float64{"area": 1}, Texts: map[string]string{"kind": "house"}, Weight: 1},
 		records.Row{Values: []float64{1, 2}, Label: "4", Weight: 1},
@@ -87,7 +89,8 @@ func TestStructsAndRowsAreReadAlike(t *testing.T) {
 	if d := cmp.Diff([]int64{1, 2, 3, 5}, b.Lines); d != "" {
 		t.Error(d)
 	}
-	for item, reason := range map[int]string{3: dataset.NoWeight, 5: `column "area": "5,1" is not a number`, 6: `column "rooms": is not in the row`, 7: "has 2 values, want 3", 8: dataset.NoLabel} {
+	for item, reason := range map[int]string{3: dataset.NoWeight, 5: `column "area": "5,1" is not a number`,
+		6: `column "rooms": is not in the row`, 7: "has 2 values, want 3", 8: dataset.NoLabel} {
 		if !strings.HasPrefix(bad[item], reason) {
 			t.Errorf("item %d: %q, want %q", item, bad[item], reason)
 		}
@@ -100,10 +103,12 @@ func TestStructsAndRowsAreReadAlike(t *testing.T) {
 func TestPlainNumbersMayBeMissingOnlyWhereTheModelSaysSo(t *testing.T) {
 	s := &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}}
 	row := records.Row{Values: []float64{1, math.NaN()}}
-	if b, bad := read(t, records.New(s, records.Options{}), row, records.Row{Values: []float64{3, 4}}); b.N != 1 || bad[0] != `column "y": is missing` || b.X[1] != 4 {
+	if b, bad := read(t, records.New(s, records.Options{}), row, records.Row{Values: []float64{3, 4}}); b.N != 1 ||
+		bad[0] != `column "y": is missing` || b.X[1] != 4 {
 		t.Errorf("%d rows, %v", b.N, bad)
 	}
-	if b, bad := read(t, records.New(s, records.Options{Missing: true}), row); b.N != 1 || len(bad) > 0 || b.X[1] == b.X[1] {
+	if b, bad := read(t, records.New(s, records.Options{Missing: true}), row); b.N != 1 || len(bad) > 0 ||
+		b.X[1] == b.X[1] {
 		t.Errorf("%d rows, %v", b.N, bad)
 	}
 }
@@ -113,7 +118,8 @@ func TestRowsWithoutNamesAreWhole(t *testing.T) {
 		Pixels []float32 `bochner:",values"`
 	}
 	r := records.New(&dataset.Schema{Dim: 2}, records.Options{})
-	b, bad := read(t, r, picture{[]float32{0.1, 2}}, picture{nil}, records.Row{Numbers: map[string]float64{"c1": 1, "c2": 1}})
+	b, bad := read(t, r, picture{[]float32{0.1, 2}}, picture{nil},
+		records.Row{Numbers: map[string]float64{"c1": 1, "c2": 1}})
 	if b.N != 1 || b.X[0] != 0.1 || bad[1] != "has 0 values, want 2" || !strings.Contains(bad[2], "have no names") {
 		t.Errorf("%d rows, %v", b.N, bad)
 	}
@@ -126,7 +132,8 @@ func TestTypesThatCannotBeRowsAreRefused(t *testing.T) {
 	s2.Columns = []string{"area"}
 	for want, item := range map[string]any{
 		"want Row or a struct": 3,
-		`no field for the column "kind" (did you mean "Kind"?); tag one with ` + "`bochner:\"kind\"`": struct{ Kind string }{},
+		`no field for the column "kind" (did you mean "Kind"?); tag one with ` +
+			"`bochner:\"kind\"`": struct{ Kind string }{},
 		"two fields for the column": struct {
 			A float64 `bochner:"a"`
 			B float64 `beam:"a"`
@@ -201,7 +208,8 @@ func TestSeveralTargetsAreColumnsByName(t *testing.T) {
 		records.Row{Values: []float64{3}, Numbers: map[string]float64{"rent": 4}, Texts: map[string]string{"price": "5"}},
 		records.Row{Values: []float64{3}, Label: "1", Numbers: map[string]float64{"rent": 4}},
 	)
-	if d := cmp.Diff([]float64{7, 2.5, 5, 4}, b.Y); d != "" || len(bad) != 2 || !strings.Contains(bad[1], `column "price"`) || !strings.Contains(bad[3], `column "price"`) {
+	if d := cmp.Diff([]float64{7, 2.5, 5, 4}, b.Y); d != "" || len(bad) != 2 ||
+		!strings.Contains(bad[1], `column "price"`) || !strings.Contains(bad[3], `column "price"`) {
 		t.Errorf("%v %s", bad, d)
 	}
 	type without struct {
@@ -231,9 +239,11 @@ func TestRowsAreLinesOfJSON(t *testing.T) {
 		row  any
 		want string
 	}{
-		{row{ID: "a", Area: 1.5, Kind: "x}\"", Far: &far, Times: 2, Price: 3}, `{"area":1.5,"rooms":null,"kind":"x}\"","far":0.1,"price":3,"Times":2}`},
+		{row{ID: "a", Area: 1.5, Kind: "x}\"", Far: &far, Times: 2, Price: 3},
+			`{"area":1.5,"rooms":null,"kind":"x}\"","far":0.1,"price":3,"Times":2}`},
 		{row{Area: math.NaN(), Price: math.Inf(1)}, `{"area":null,"rooms":null,"kind":"","far":null,"price":null,"Times":0}`},
-		{records.Row{Key: "k", Numbers: map[string]float64{"b": 1, "a": 2}, Texts: map[string]string{"c": ""}, Label: "l"}, `{"a":2,"b":1,"c":"","label":"l"}`},
+		{records.Row{Key: "k", Numbers: map[string]float64{"b": 1, "a": 2}, Texts: map[string]string{"c": ""}, Label: "l"},
+			`{"a":2,"b":1,"c":"","label":"l"}`},
 		{records.Row{Values: []float64{1}}, ""},
 	} {
 		of, err := records.TypeOf(reflect.TypeOf(c.row))

@@ -36,8 +36,10 @@ func TestMemoryStaysInProportionToTheHeader(t *testing.T) {
 		"metadata":      {many(maxMeta, `{"__metadata__":{`, `"%x":""`, `}}`), ""},
 		"more metadata": {many(maxMeta+1, `{"__metadata__":{`, `"%x":""`, `}}`), "more than 65536 entries"},
 		"tensors":       {many(maxTensors, `{`, `"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, `}`), ""},
-		"more tensors":  {many(maxTensors+1, `{`, `"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, `}`), "more than 131072 tensors"},
-		"long shapes":   {many(50_000, `{`, `"%x":{"dtype":"U8","shape":[0`+strings.Repeat(",0", 31)+`],"data_offsets":[0,0]}`, `}`), ""},
+		"more tensors": {many(maxTensors+1, `{`, `"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, `}`),
+			"more than 131072 tensors"},
+		"long shapes": {many(50_000, `{`, `"%x":{"dtype":"U8","shape":[0`+strings.Repeat(",0", 31)+
+			`],"data_offsets":[0,0]}`, `}`), ""},
 	} {
 		var err error
 		got := allocated(func() { _, err = read(c.file) })

@@ -22,10 +22,13 @@ func TestBytesAreThoseOfNumPy(t *testing.T) {
 		head, data string
 		x          Tensor
 	}{
-		"float32": {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", "\x00\x00\x80?\x00\x00 @", Of("", []float32{1, 2.5}, 1, 2)},
-		"int32":   {"{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }", "\xff\xff\xff\xff\x07\x00\x00\x00", Of("", []int32{-1, 7}, 2)},
-		"uint64":  {"{'descr': '<u8', 'fortran_order': False, 'shape': (1, 1), }", "\x05\x00\x00\x00\x00\x00\x00\x80", Of("", []uint64{1<<63 + 5}, 1, 1)},
-		"none":    {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3000), }", "", Of("", []float64{}, 0, 3000)},
+		"float32": {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", "\x00\x00\x80?\x00\x00 @",
+			Of("", []float32{1, 2.5}, 1, 2)},
+		"int32": {"{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }", "\xff\xff\xff\xff\x07\x00\x00\x00",
+			Of("", []int32{-1, 7}, 2)},
+		"uint64": {"{'descr': '<u8', 'fortran_order': False, 'shape': (1, 1), }", "\x05\x00\x00\x00\x00\x00\x00\x80",
+			Of("", []uint64{1<<63 + 5}, 1, 1)},
+		"none": {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3000), }", "", Of("", []float64{}, 0, 3000)},
 	} {
 		want := "\x93NUMPY\x01\x00v\x00" + c.head + strings.Repeat(" ", 118-len(c.head)-1) + "\n" + c.data
 		if got := npy(t, c.x); got != want {

@@ -49,21 +49,27 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		{file(`{"a":`+entry("F32", "[1e0]", "[0,4]")+`}`, 4), "'e' where ',' is expected"},
 		{file(`{"a":`+entry("F32", "[01]", "[0,4]")+`}`, 4), "an integer of 0 or more is expected"},
 		{file(`{"a":`+entry("F32", "[9223372036854775808]", "[0,4]")+`}`, 4), "number above 9223372036854775807"},
-		{file(`{"a":`+entry("F32", "[4294967296,4294967296]", "[0,0]")+`}`, 0), "shape [4294967296 4294967296] has too many values"},
-		{file(`{"a":`+entry("F32", "[2305843009213693952]", "[0,0]")+`}`, 0), "F32 of shape [2305843009213693952] does not take the 0 bytes"},
+		{file(`{"a":`+entry("F32", "[4294967296,4294967296]", "[0,0]")+`}`, 0),
+			"shape [4294967296 4294967296] has too many values"},
+		{file(`{"a":`+entry("F32", "[2305843009213693952]", "[0,0]")+`}`, 0),
+			"F32 of shape [2305843009213693952] does not take the 0 bytes"},
 		{file(`{"a":`+entry("F32", "["+strings.Repeat("1,", 32)+"1]", "[0,4]")+`}`, 4), "more than 32 numbers"},
 		{file(`{"a":`+entry("F32", "[2]", "[0,4]")+`}`, 4), "F32 of shape [2] does not take the 4 bytes of its data_offsets"},
 		{file(`{"a":`+entry("F4", "[3]", "[0,1]")+`}`, 1), "F4 of shape [3] does not take the 1 bytes"},
 		{file(`{"a":`+entry("F32", "[1]", "[4,0]")+`}`, 4), "want dtype, shape and two data_offsets, the begin and the end"},
 		{file(`{"a":`+entry("F32", "[1]", "[0]")+`}`, 4), "want dtype, shape and two data_offsets"},
 		{file(`{"a":`+entry("F32", "[1]", "[0,4,8]")+`}`, 4), "more than 2 numbers"},
-		{file(`{"a":`+entry("F32", "[1]", "[4,8]")+`}`, 8), `tensor "a": begins at byte 4 of the data, but those before it end at 0`},
-		{file(`{"a":`+one+`,"b":`+entry("F32", "[1]", "[5,9]")+`}`, 9), `tensor "b": begins at byte 5 of the data, but those before it end at 4`},
-		{file(`{"a":`+one+`,"b":`+entry("F32", "[1]", "[3,7]")+`}`, 7), `tensor "b": begins at byte 3 of the data, but those before it end at 4`},
+		{file(`{"a":`+entry("F32", "[1]", "[4,8]")+`}`, 8),
+			`tensor "a": begins at byte 4 of the data, but those before it end at 0`},
+		{file(`{"a":`+one+`,"b":`+entry("F32", "[1]", "[5,9]")+`}`, 9),
+			`tensor "b": begins at byte 5 of the data, but those before it end at 4`},
+		{file(`{"a":`+one+`,"b":`+entry("F32", "[1]", "[3,7]")+`}`, 7),
+			`tensor "b": begins at byte 3 of the data, but those before it end at 4`},
 		{file(`{"a":`+one+`,"b":`+one+`}`, 4), `tensor "b": begins at byte 0 of the data, but those before it end at 4`},
 		{file(`{"a":`+one+`}`, 3), "data of 3 bytes, but the header declares 4 (truncated?)"},
 		{file(`{"a":`+one+`}`, 5), "data of 5 bytes, 1 more than the header declares"},
-		{file(`{"a":`+entry("F32", "[1099511627776]", "[0,4398046511104]")+`}`, 5), "data of 5 bytes, but the header declares 4398046511104 (truncated?)"},
+		{file(`{"a":`+entry("F32", "[1099511627776]", "[0,4398046511104]")+`}`, 5),
+			"data of 5 bytes, but the header declares 4398046511104 (truncated?)"},
 		{file(`{}`, 1), "data of 1 bytes, 1 more than the header declares"},
 	} {
 		_, err := read(c.file)
@@ -74,7 +80,8 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 }
 
 func TestSpacesAndAnyOrderAreRead(t *testing.T) {
-	f, err := read(file("{ \"b\" : {\n\t\"data_offsets\" : [ 4 , 6 ] ,\r\"shape\":[ ],\"dtype\":\"U16\"} , \"a\":{\"shape\":[2,2],\"dtype\":\"I8\",\"data_offsets\":[0,4]}}\n ", 6))
+	f,
+		err := read(file("{ \"b\" : {\n\t\"data_offsets\" : [ 4 , 6 ] ,\r\"shape\":[ ],\"dtype\":\"U16\"} , \"a\":{\"shape\":[2,2],\"dtype\":\"I8\",\"data_offsets\":[0,4]}}\n ", 6))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +91,8 @@ func TestSpacesAndAnyOrderAreRead(t *testing.T) {
 }
 
 func TestTypesThatCannotBeLoadedAreListed(t *testing.T) {
-	f, err := read(file(`{"h":{"dtype":"BF16","shape":[3],"data_offsets":[0,6]},"x":{"dtype":"Q7","shape":[9],"data_offsets":[6,8]},"w":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}`, 12))
+	f,
+		err := read(file(`{"h":{"dtype":"BF16","shape":[3],"data_offsets":[0,6]},"x":{"dtype":"Q7","shape":[9],"data_offsets":[6,8]},"w":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}`, 12))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,8 @@ func TestEveryTypeMakesTheRoundTrip(t *testing.T) {
 }
 
 func TestArraysAreAligned(t *testing.T) {
-	b := written(t, map[string]string{"a": "b"}, Of("b", []int8{1, 2, 3}, 3), Of("f", []float32{1}, 1), Of("d", []float64{1}), Of("h", []int16{5}))
+	b := written(t, map[string]string{"a": "b"}, Of("b", []int8{1, 2, 3}, 3), Of("f", []float32{1}, 1),
+		Of("d", []float64{1}), Of("h", []int16{5}))
 	f, err := read(b)
 	if err != nil {
 		t.Fatal(err)
@@ -185,11 +186,13 @@ func TestWriteRefusesUnreadableContent(t *testing.T) {
 		meta    map[string]string
 		tensors []Tensor
 	}{
-		`safetensors: tensor "w": two have this name`:                           {nil, []Tensor{Of("w", []int8{1}), Of("w", []int64{1})}},
-		`safetensors: tensor "__metadata__": the name is taken by the metadata`: {nil, []Tensor{Of("__metadata__", []int8{1})}},
-		`safetensors: tensor "\xff": "\xff" is not UTF-8`:                       {nil, []Tensor{Of("\xff", []int8{1})}},
-		`safetensors: metadata "k": "\xff" is not UTF-8`:                        {map[string]string{"k": "\xff"}, nil},
-		`safetensors: metadata key "\xff": "\xff" is not UTF-8`:                 {map[string]string{"\xff": ""}, nil},
+		`safetensors: tensor "w": two have this name`: {nil,
+			[]Tensor{Of("w", []int8{1}), Of("w", []int64{1})}},
+		`safetensors: tensor "__metadata__": the name is taken by the metadata`: {nil,
+			[]Tensor{Of("__metadata__", []int8{1})}},
+		`safetensors: tensor "\xff": "\xff" is not UTF-8`:       {nil, []Tensor{Of("\xff", []int8{1})}},
+		`safetensors: metadata "k": "\xff" is not UTF-8`:        {map[string]string{"k": "\xff"}, nil},
+		`safetensors: metadata key "\xff": "\xff" is not UTF-8`: {map[string]string{"\xff": ""}, nil},
 	} {
 		var b bytes.Buffer
 		if err := Write(&b, c.meta, c.tensors); err == nil || err.Error() != want || b.Len() != 0 {
@@ -220,7 +223,8 @@ func (w *fullDisk) Write(b []byte) (int, error) {
 
 func TestErrorsOfTheWriterAreReported(t *testing.T) {
 	w := Of("w", make([]float64, chunkBytes), chunkBytes)
-	for left, want := range map[int]string{10: "safetensors: header: disk full", chunkBytes + 500: `safetensors: tensor "w": disk full`} {
+	for left, want := range map[int]string{10: "safetensors: header: disk full",
+		chunkBytes + 500: `safetensors: tensor "w": disk full`} {
 		if err := Write(&fullDisk{left}, nil, []Tensor{w}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -57,7 +57,8 @@ func TestCellsDependOnTheNumbersAlone(t *testing.T) {
 }
 
 func TestOrderOfNumbersIsInvertible(t *testing.T) {
-	numbers := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -5e-324, 0, 5e-324, 1, 1.5, math.MaxFloat64, math.Inf(1)}
+	numbers := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -5e-324, 0, 5e-324, 1, 1.5, math.MaxFloat64,
+		math.Inf(1)}
 	for i, v := range numbers {
 		if numberAt(orderOf(v)) != v || i > 0 && orderOf(v) <= orderOf(numbers[i-1]) {
 			t.Errorf("%g has order %d", v, orderOf(v))

@@ -16,9 +16,12 @@ import (
 
 // hostile are texts that are easily misread in YAML.
 var hostile = []string{
-	"", " ", "a", "a b", "a ", " a", "null", "True", "no", "~", "1", "1.5", "-", "- a", "a: b", "a:b", "a #b", "#b", "&a", "*a", "!a", "|", ">", "%",
-	"@", "`", "{a}", "[a]", "a,b", "a, b]", `"`, `'`, `\`, "\n", "a\nb", "\r\n", "\t", "\x00", "\u0085", "\u2028", "\ufeff", "ü", "日本", "🙂", "?", "? a", "<=50K",
-	">50K", "n/a", "2024-01-01", "---", "...", "=", "<<", "0x1f", "1_000", "é\u0301", "\u200b", "a'b", `a"b`, `\n`, ".inf", "-1", "+", "y", "off",
+	"", " ", "a", "a b", "a ", " a", "null", "True", "no", "~", "1", "1.5", "-", "- a", "a: b", "a:b", "a #b", "#b", "&a",
+	"*a", "!a", "|", ">", "%",
+	"@", "`", "{a}", "[a]", "a,b", "a, b]", `"`, `'`, `\`, "\n", "a\nb", "\r\n", "\t", "\x00", "\u0085", "\u2028",
+	"\ufeff", "ü", "日本", "🙂", "?", "? a", "<=50K",
+	">50K", "n/a", "2024-01-01", "---", "...", "=", "<<", "0x1f", "1_000", "é\u0301", "\u200b", "a'b", `a"b`, `\n`, ".inf",
+	"-1", "+", "y", "off",
 }
 
 // described describes records, whose fields are made by functions of the row.
@@ -55,7 +58,8 @@ func bare(d *Description) *Description {
 
 func TestAnUneditedFileIsTheSameDescription(t *testing.T) {
 	columns := []func(int) string{
-		reals, cycleFile("a", "b"), reals, cycleFile("yes", "No"), cycleFile("1.2.2024", "NA"), func(i int) string { return fmt.Sprint("x", i%2000) },
+		reals, cycleFile("a", "b"), reals, cycleFile("yes", "No"), cycleFile("1.2.2024",
+			"NA"), func(i int) string { return fmt.Sprint("x", i%2000) },
 		cycleFile(hostile...), cycleFile("1", "2", ""), cycleFile("same"),
 	}
 	var names []string
@@ -63,7 +67,8 @@ func TestAnUneditedFileIsTheSameDescription(t *testing.T) {
 		names = append(names, hostile[(7*i)%len(hostile)])
 	}
 	d := described(t, 6000, Hints{Names: names, Roles: map[int]Role{0: ID, 1: Label, 2: Ignore}}, columns...)
-	if d.Fields[5].Buckets == 0 || d.Fields[4].Layout == "" || len(d.Fields[6].Levels) < len(hostile)-4 || d.Fields[8].Role != Ignore {
+	if d.Fields[5].Buckets == 0 || d.Fields[4].Layout == "" || len(d.Fields[6].Levels) < len(hostile)-4 ||
+		d.Fields[8].Role != Ignore {
 		t.Fatalf("the table is not of all kinds: %v", bare(d))
 	}
 	d.Thousands = '\''
@@ -91,19 +96,22 @@ func TestFilesAreYAML(t *testing.T) {
 		t.Fatal(err)
 	}
 	levels := slices.Sorted(slices.Values(v.Columns[0].Levels))
-	if !slices.Equal(levels, d.Fields[0].Levels) || v.Columns[0].Name != "a: b" || v.Columns[1].Name != "#" || !slices.Equal(v.Missing, d.Missing) {
+	if !slices.Equal(levels, d.Fields[0].Levels) || v.Columns[0].Name != "a: b" || v.Columns[1].Name != "#" ||
+		!slices.Equal(v.Missing, d.Missing) {
 		t.Errorf("another reader reads %q\nwant %q", levels, d.Fields[0].Levels)
 	}
 }
 
 func TestEditedFilesAreRead(t *testing.T) {
-	d, err := ReadDescription([]byte("\ufeff---\r\n# by hand\r\nmissing:\r\n- '?'\r\n-   \"-\"  # dash\r\ndecimal: ','\r\nthousands: \"\"\r\n\r\n" +
+	d,
+		err := ReadDescription([]byte("\ufeff---\r\n# by hand\r\nmissing:\r\n- '?'\r\n-   \"-\"  # dash\r\ndecimal: ','\r\nthousands: \"\"\r\n\r\n" +
 		"columns:\r\n- name: a b\r\n  type: category\r\n  levels: [z, 'it''s', \"\\u00fc\", 1]\r\n" +
 		"-\r\n  type: time\r\n  name: t\r\n- {}\r\n"))
 	if err == nil || !strings.Contains(err.Error(), `line 16: "{}" is not a key`) {
 		t.Fatal(d, err)
 	}
-	d, err = ReadDescription([]byte("missing:\n- '?'\n-   \"-\"  # dash\ndecimal: ','\ncolumns:\n- name: a b\n  type: category\n  levels: [z, 'it''s', \"\\u00fc\", 1]\n" +
+	d,
+		err = ReadDescription([]byte("missing:\n- '?'\n-   \"-\"  # dash\ndecimal: ','\ncolumns:\n- name: a b\n  type: category\n  levels: [z, 'it''s', \"\\u00fc\", 1]\n" +
 		"-\n  type: time\n  name: t\n- name: c\n  type: category\n  levels: # few\n  - y\n  - x\n  role: feature\n- name: d\n  role: ignore\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -158,10 +166,14 @@ func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 		column + "  - name: \xff\n":         "line 4: is not valid UTF-8",
 		column + "  - name:\n":              "line 4: nothing where a text should be",
 		column + "  - name: b\n    type: x": `line 5: unknown type "x"; want one of number`,
-		column + "  - name: b\n    type: time\n    layout: dmy":                              `line 6: unknown layout of times "dmy"; want one of iso`,
-		column + "  - name: b\n    type: category\n    levels:\n    - x\n    - y\n    - x\n": `line 9: level "x" occurs twice`,
-		column + "  - name: b\n    type: category\n    levels: [x]\n    buckets: 5\n":        `line 4: column "b": has both levels and buckets`,
-		column + "  - name: b\n    role: weight\n  - name: c\n    role: weight\n":            "columns 2 and 3 both have the role weight",
+		column +
+			"  - name: b\n    type: time\n    layout: dmy": `line 6: unknown layout of times "dmy"; want one of iso`,
+		column +
+			"  - name: b\n    type: category\n    levels:\n    - x\n    - y\n    - x\n": `line 9: level "x" occurs twice`,
+		column +
+			"  - name: b\n    type: category\n    levels: [x]\n    buckets: 5\n": `line 4: column "b": has both levels and buckets`,
+		column +
+			"  - name: b\n    role: weight\n  - name: c\n    role: weight\n": "columns 2 and 3 both have the role weight",
 	} {
 		_, err := ReadDescription([]byte(text))
 		var at *FileError

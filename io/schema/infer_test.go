@@ -69,52 +69,86 @@ func TestTypesAreInferredFromAllTexts(t *testing.T) {
 		role   Role
 		note   string // part of the only note
 	}{
-		"reals":             {column: format("%d.25", 7), typ: Number, role: Feature},
-		"zeros and ones":    {column: cycle("0", "1"), typ: Number, role: Feature},
-		"missing numbers":   {column: cycle("1.5", "", "NA", "?", "2e3"), typ: Number, role: Feature},
-		"few whole numbers": {column: cycle("1", "2", "3"), typ: Number, role: Feature, note: "x (3): whole numbers with few different values, read as numbers; --categorical"},
-		"row numbers":       {column: format("%d", 1), typ: Number, role: Feature, note: "x (0 to 999): whole numbers, all different, which may just number the rows"},
-		"codes":             {column: format("%04d", 1), typ: Number, role: Feature, note: "leading zeros, read as numbers; --categorical"},
-		"few odd texts":     {column: func(i int) string { return []string{"4.5", "odd"}[min(1, i/995)] }, typ: Number, role: Feature, note: `x (5 of 1000, such as "odd"): texts that are not numbers in a column of numbers; rows with them cannot be used; --missing`},
-		"mixed":             {column: cycle("1", "2", "a"), typ: Category, role: Feature, note: "numbers and other texts, read as a category; --numeric"},
-		"tickets":           {column: tickets, typ: Category, role: Feature, note: "x (800 of 1000 are numbers; others are such as \"PC 0\"): numbers and other texts, read as a category; --numeric"},
-		"faults":            {column: faults, typ: Number, role: Feature, note: `x (200 of 1000, such as "fault 0"): texts that are not numbers in a column of numbers`},
-		"words":             {column: cycle("red", "green", "blue", "NA"), typ: Category, role: Feature},
-		"look alike":        {column: cycle("tea", "Tea", "tea\u00a0", "coffee"), typ: Category, role: Feature, note: `x ("Tea", "tea", "tea\u00a0"): texts that differ only in case`},
-		"truth":             {column: cycle("True", "FALSE", "?"), typ: Boolean, role: Feature},
-		"yes and no":        {column: cycle("Y", "n"), typ: Boolean, role: Feature},
-		"two pairs":         {column: cycle("yes", "f"), typ: Category, role: Feature},
-		"dates":             {column: cycle("2024-02-29", "2023-12-31T23:59:59Z", "2023-12-31 07:15"), typ: Time, role: Feature, note: "x (333 of 1000 with a zone): times with and without a zone; those without are read as UTC"},
-		"times":             {column: cycle("2024-02-29T10:00:00Z", "2023-12-31T23:59:59Z"), typ: Time, role: Feature, note: "layout iso): dates as text"},
-		"single digits":     {column: cycle("2024-1-3", "2024-10-13", "2023-2-9"), typ: Time, role: Feature, note: "layout y-m-d"},
-		"short years":       {column: cycle("03-01-24", "13-02-24", "25-12-23"), typ: Time, role: Feature, note: "x (read as d-m-y, not y-m-d): dates whose day, month and year cannot be told apart"},
-		"months":            {column: cycle("2024-03", "2024-04", "2024-05"), typ: Category, role: Feature, note: "texts that look like dates or times in no known layout"},
-		"times of day":      {column: cycle("8:30", "08:30:15", "11:59 PM"), typ: Time, role: Feature, note: "layout h:m"},
-		"whole dates":       {column: cycle("20240229", "20231231", "19991130"), typ: Time, role: Feature, note: "whole numbers that are dates as yyyymmdd"},
-		"almost dates":      {column: cycle("20240229", "20231231", "20240230", "20240301"), typ: Number, role: Feature, note: "few different values"},
-		"units":             {column: cycle("$1.5", "$ 22", "3"), typ: Number, role: Feature, note: "x (667 of 1000 with $): numbers with a unit"},
-		"two units":         {column: cycle("$1", "€2", "$3"), typ: Category, role: Feature, note: "numbers with different units, not read as numbers"},
-		"large":             {column: cycle("1e39", "2.5"), typ: Number, role: Feature, note: "x (500 of 1000, up to 1e+39): numbers beyond 3.4e38"},
-		"unique commas":     {column: format("%d,5", 1), typ: Category, role: Ignore, note: "numbers with a decimal comma, not read as numbers; --decimal , reads numbers"},
-		"days first":        {column: cycle("13/02/2024", "1/2/2024"), typ: Time, role: Feature, note: "layout d/m/y"},
-		"months first":      {column: cycle("02/13/2024", "1/2/2024"), typ: Time, role: Feature, note: "layout m/d/y"},
-		"either":            {column: cycle("02/03/2024", "1/2/2024"), typ: Time, role: Feature, note: "x (read as m/d/y, not d/m/y): dates whose day, month and year cannot be told apart; --schema"},
-		"no such dates":     {column: cycle("31.02.2024", "30.2.2023"), typ: Category, role: Feature},
-		"decimal commas":    {column: cycle("1,5", "22,75", "3"), typ: Category, role: Feature, note: `(such as "1,5"): numbers with a decimal comma, not read as numbers; --decimal`},
-		"thousands":         {column: cycle("1,500", "22,750.5", "3"), typ: Category, role: Feature, note: "numbers with separated thousands, not read as numbers; --thousands"},
-		"commas and points": {column: cycle("1,5", "1.500,25"), typ: Category, role: Feature, note: "not read as numbers; --decimal , --thousands . reads numbers"},
-		"thousands apart":   {column: cycle("1\u202f500", "22 750.5", "3"), typ: Category, role: Feature, note: "separated thousands, not read as numbers; --thousands ' ' reads numbers"},
-		"names":             {column: format("name %d", 1), typ: Category, role: Ignore, note: "x (1000 in 1000 rows): nearly as many different texts as rows; not used; --categorical"},
-		"constant":          {column: cycle("a"), typ: Category, role: Ignore, note: "x: the same value in all rows; not used; --categorical"},
-		"once or missing":   {column: cycle("a", ""), typ: Category, role: Feature},
-		"constant number":   {column: cycle("3"), typ: Number, role: Feature, note: "x: the same value in all rows; --drop"}, // a plain table is read as it is
-		"nothing":           {column: cycle("", "NULL"), typ: Number, role: Ignore, note: "x: no values; not used; --numeric"},
+		"reals":           {column: format("%d.25", 7), typ: Number, role: Feature},
+		"zeros and ones":  {column: cycle("0", "1"), typ: Number, role: Feature},
+		"missing numbers": {column: cycle("1.5", "", "NA", "?", "2e3"), typ: Number, role: Feature},
+		"few whole numbers": {column: cycle("1", "2", "3"), typ: Number, role: Feature,
+			note: "x (3): whole numbers with few different values, read as numbers; --categorical"},
+		"row numbers": {column: format("%d", 1), typ: Number, role: Feature,
+			note: "x (0 to 999): whole numbers, all different, which may just number the rows"},
+		"codes": {column: format("%04d", 1), typ: Number, role: Feature,
+			note: "leading zeros, read as numbers; --categorical"},
+		"few odd texts": {column: func(i int) string { return []string{"4.5", "odd"}[min(1, i/995)] }, typ: Number,
+			role: Feature,
+			note: `x (5 of 1000, such as "odd"): texts that are not numbers in a column of numbers; rows with them cannot be used; --missing`},
+		"mixed": {column: cycle("1", "2", "a"), typ: Category, role: Feature,
+			note: "numbers and other texts, read as a category; --numeric"},
+		"tickets": {column: tickets, typ: Category, role: Feature,
+			note: "x (800 of 1000 are numbers; others are such as \"PC 0\"): numbers and other texts, read as a category; --numeric"},
+		"faults": {column: faults, typ: Number, role: Feature,
+			note: `x (200 of 1000, such as "fault 0"): texts that are not numbers in a column of numbers`},
+		"words": {column: cycle("red", "green", "blue", "NA"), typ: Category, role: Feature},
+		"look alike": {column: cycle("tea", "Tea", "tea\u00a0", "coffee"), typ: Category, role: Feature,
+			note: `x ("Tea", "tea", "tea\u00a0"): texts that differ only in case`},
+		"truth":      {column: cycle("True", "FALSE", "?"), typ: Boolean, role: Feature},
+		"yes and no": {column: cycle("Y", "n"), typ: Boolean, role: Feature},
+		"two pairs":  {column: cycle("yes", "f"), typ: Category, role: Feature},
+		"dates": {column: cycle("2024-02-29", "2023-12-31T23:59:59Z", "2023-12-31 07:15"), typ: Time,
+			role: Feature, note: "x (333 of 1000 with a zone): times with and without a zone; those without are read as UTC"},
+		"times": {column: cycle("2024-02-29T10:00:00Z", "2023-12-31T23:59:59Z"), typ: Time, role: Feature,
+			note: "layout iso): dates as text"},
+		"single digits": {column: cycle("2024-1-3", "2024-10-13", "2023-2-9"), typ: Time, role: Feature,
+			note: "layout y-m-d"},
+		"short years": {column: cycle("03-01-24", "13-02-24", "25-12-23"), typ: Time, role: Feature,
+			note: "x (read as d-m-y, not y-m-d): dates whose day, month and year cannot be told apart"},
+		"months": {column: cycle("2024-03", "2024-04", "2024-05"), typ: Category, role: Feature,
+			note: "texts that look like dates or times in no known layout"},
+		"times of day": {column: cycle("8:30", "08:30:15", "11:59 PM"), typ: Time, role: Feature, note: "layout h:m"},
+		"whole dates": {column: cycle("20240229", "20231231", "19991130"), typ: Time, role: Feature,
+			note: "whole numbers that are dates as yyyymmdd"},
+		"almost dates": {column: cycle("20240229", "20231231", "20240230", "20240301"), typ: Number, role: Feature,
+			note: "few different values"},
+		"units": {column: cycle("$1.5", "$ 22", "3"), typ: Number, role: Feature,
+			note: "x (667 of 1000 with $): numbers with a unit"},
+		"two units": {column: cycle("$1", "€2", "$3"), typ: Category, role: Feature,
+			note: "numbers with different units, not read as numbers"},
+		"large": {column: cycle("1e39", "2.5"), typ: Number, role: Feature,
+			note: "x (500 of 1000, up to 1e+39): numbers beyond 3.4e38"},
+		"unique commas": {column: format("%d,5", 1), typ: Category, role: Ignore,
+			note: "numbers with a decimal comma, not read as numbers; --decimal , reads numbers"},
+		"days first":   {column: cycle("13/02/2024", "1/2/2024"), typ: Time, role: Feature, note: "layout d/m/y"},
+		"months first": {column: cycle("02/13/2024", "1/2/2024"), typ: Time, role: Feature, note: "layout m/d/y"},
+		"either": {column: cycle("02/03/2024", "1/2/2024"), typ: Time, role: Feature,
+			note: "x (read as m/d/y, not d/m/y): dates whose day, month and year cannot be told apart; --schema"},
+		"no such dates": {column: cycle("31.02.2024", "30.2.2023"), typ: Category, role: Feature},
+		"decimal commas": {column: cycle("1,5", "22,75", "3"), typ: Category, role: Feature,
+			note: `(such as "1,5"): numbers with a decimal comma, not read as numbers; --decimal`},
+		"thousands": {column: cycle("1,500", "22,750.5", "3"), typ: Category, role: Feature,
+			note: "numbers with separated thousands, not read as numbers; --thousands"},
+		"commas and points": {column: cycle("1,5", "1.500,25"), typ: Category, role: Feature,
+			note: "not read as numbers; --decimal , --thousands . reads numbers"},
+		"thousands apart": {column: cycle("1\u202f500", "22 750.5", "3"), typ: Category, role: Feature,
+			note: "separated thousands, not read as numbers; --thousands ' ' reads numbers"},
+		"names": {column: format("name %d", 1), typ: Category, role: Ignore,
+			note: "x (1000 in 1000 rows): nearly as many different texts as rows; not used; --categorical"},
+		"constant": {column: cycle("a"), typ: Category, role: Ignore,
+			note: "x: the same value in all rows; not used; --categorical"},
+		"once or missing": {column: cycle("a", ""), typ: Category, role: Feature},
+		"constant number": {column: cycle("3"), typ: Number, role: Feature,
+			note: "x: the same value in all rows; --drop"}, // a plain table is read as it is
+		"nothing": {column: cycle("", "NULL"), typ: Number, role: Ignore,
+			note: "x: no values; not used; --numeric"},
 
-		"category by request": {column: cycle("3", "1", "2"), hints: Hints{Types: map[int]Type{0: Category}}, typ: Category, role: Feature},
-		"number by request":   {column: cycle("3", "one"), hints: Hints{Types: map[int]Type{0: Number}}, typ: Number, role: Feature, note: "500 of 1000"},
-		"names by request":    {column: format("name %d", 1), hints: Hints{Types: map[int]Type{0: Category}}, typ: Category, role: Feature},
-		"dropped":             {column: cycle("3", "1", "2"), hints: Hints{Roles: map[int]Role{0: Ignore}}, typ: Number, role: Ignore},
-		"label":               {column: cycle("3", "1", "2"), hints: Hints{Roles: map[int]Role{0: Label}}, typ: Number, role: Label},
+		"category by request": {column: cycle("3", "1", "2"), hints: Hints{Types: map[int]Type{0: Category}}, typ: Category,
+			role: Feature},
+		"number by request": {column: cycle("3", "one"), hints: Hints{Types: map[int]Type{0: Number}}, typ: Number,
+			role: Feature, note: "500 of 1000"},
+		"names by request": {column: format("name %d", 1), hints: Hints{Types: map[int]Type{0: Category}}, typ: Category,
+			role: Feature},
+		"dropped": {column: cycle("3", "1", "2"), hints: Hints{Roles: map[int]Role{0: Ignore}}, typ: Number,
+			role: Ignore},
+		"label": {column: cycle("3", "1", "2"), hints: Hints{Roles: map[int]Role{0: Label}}, typ: Number,
+			role: Label},
 	} {
 		f, notes := inferred(t, 1000, c.column, c.hints)
 		if f.Type != c.typ || f.Role != c.role {
@@ -138,7 +172,8 @@ func TestLevelsAreTheMostFrequentTexts(t *testing.T) {
 	if want := []string{"level 1", "level 2", "level 3"}; !slices.Equal(f.Levels, want) {
 		t.Errorf("levels %q, want %q", f.Levels, want)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "only the most frequent texts are levels; the others count as one; --max_levels") {
+	if len(notes) != 1 || !strings.Contains(notes[0],
+		"only the most frequent texts are levels; the others count as one; --max_levels") {
 		t.Errorf("notes %q", notes)
 	}
 	// Ties are decided by the text.
@@ -176,7 +211,8 @@ func TestColumnsBeyondTheBoundAreEstimated(t *testing.T) {
 	if b.Role != Ignore {
 		t.Errorf("a text for each row is a %s: %q", b.Role, Sentences(notes))
 	}
-	if m := c.Summary; m.Min != -distinct-.5 || m.Max != distinct-.5 || m.Median-m.Within > -1.5 || m.Median+m.Within < -1.5 || m.Within > 1 {
+	if m := c.Summary; m.Min != -distinct-.5 || m.Max != distinct-.5 || m.Median-m.Within > -1.5 ||
+		m.Median+m.Within < -1.5 || m.Within > 1 {
 		t.Errorf("numbers from %g to %g, median %g ± %g", m.Min, m.Max, m.Median, m.Within)
 	}
 }
@@ -194,11 +230,12 @@ func TestHintsThatContradictTheDataAreErrors(t *testing.T) {
 		hints Hints
 		want  string
 	}{
-		"no such layout": {Hints{Types: map[int]Type{0: Time}}, `texts such as "a" have no known layout of times; known are iso`},
-		"nothing left":   {Hints{Roles: map[int]Role{0: Label, 1: Ignore}}, "none of the 2 columns can be used as a feature"},
-		"outside":        {Hints{Roles: map[int]Role{2: Label}}, "there is no column 3"},
-		"names":          {Hints{Names: []string{"a"}}, "1 names for 2 columns"},
-		"two weights":    {Hints{Roles: map[int]Role{0: Weight, 1: Weight}}, "none of the 2"},
+		"no such layout": {Hints{Types: map[int]Type{0: Time}},
+			`texts such as "a" have no known layout of times; known are iso`},
+		"nothing left": {Hints{Roles: map[int]Role{0: Label, 1: Ignore}}, "none of the 2 columns can be used as a feature"},
+		"outside":      {Hints{Roles: map[int]Role{2: Label}}, "there is no column 3"},
+		"names":        {Hints{Names: []string{"a"}}, "1 names for 2 columns"},
+		"two weights":  {Hints{Roles: map[int]Role{0: Weight, 1: Weight}}, "none of the 2"},
 	} {
 		if _, _, err := Infer(s, c.hints); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -273,7 +310,8 @@ func TestRealTables(t *testing.T) {
 	t.Logf("adult: %q", Sentences(notes))
 
 	houses := read("houses.tsv.gz", "\t")
-	d, notes, err = Infer(surveyed(houses[1:], Rules{Missing: DefaultMissing}), Hints{Names: houses[0], Roles: map[int]Role{8: Label}})
+	d, notes, err = Infer(surveyed(houses[1:], Rules{Missing: DefaultMissing}),
+		Hints{Names: houses[0], Roles: map[int]Role{8: Label}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +329,8 @@ func TestRowNumbersWithGapsAreNotedByName(t *testing.T) {
 		column func(int) string
 		want   bool
 	}{
-		{"c1", gaps, true}, {"", gaps, true}, {"Unnamed: 0", gaps, true}, {"Index", gaps, true}, {"id", gaps, true}, {"row", gaps, true},
+		{"c1", gaps, true}, {"", gaps, true}, {"Unnamed: 0", gaps, true}, {"Index", gaps, true}, {"id", gaps, true}, {"row",
+			gaps, true},
 		{"price", gaps, false}, {"c2", gaps, false}, {"id", skewed, false}, {"id", cycle("1", "2", "4", "8"), false},
 	} {
 		table := surveyed(columnsOf(1000, c.column, format("%d.5", 3)), Rules{Missing: DefaultMissing})

@@ -22,11 +22,15 @@ func TestVocabularyDecidesByAllLabels(t *testing.T) {
 		{"zeros", []string{"-0", "0", "-0.0", "0e5"}, []string{"0"}, true},
 		{"fractions", []string{".5", "0.25", "-1e-3"}, []string{"-0.001", "0.25", "0.5"}, true},
 		{"large whole numbers in digits", []string{"1000000", "1e6", "20000000"}, []string{"1000000", "20000000"}, true},
-		{"beyond 2⁵³", []string{"1e300", "9007199254740993", "9007199254740992"}, []string{"9007199254740992", "9007199254740993", "1e+300"}, true},
-		{"long digits in many forms", []string{"1234567890123456789", "+1234567890123456789.0", "01234567890123456789", "1234567890123456781", "1.234567890123456781e18"},
+		{"beyond 2⁵³", []string{"1e300", "9007199254740993", "9007199254740992"},
+			[]string{"9007199254740992", "9007199254740993", "1e+300"}, true},
+		{"long digits in many forms", []string{"1234567890123456789", "+1234567890123456789.0", "01234567890123456789",
+			"1234567890123456781", "1.234567890123456781e18"},
 			[]string{"1234567890123456781", "1234567890123456789"}, true},
-		{"negative long digits by value", []string{"-9007199254740993", "-9007199254740992", "-9007199254740991"}, []string{"-9007199254740993", "-9007199254740992", "-9007199254740991"}, true},
-		{"fractions beyond 2⁵³", []string{"9007199254740993.50", "9007199254740994", "9007199254740993.5"}, []string{"9007199254740993.5", "9007199254740994"}, true},
+		{"negative long digits by value", []string{"-9007199254740993", "-9007199254740992", "-9007199254740991"},
+			[]string{"-9007199254740993", "-9007199254740992", "-9007199254740991"}, true},
+		{"fractions beyond 2⁵³", []string{"9007199254740993.50", "9007199254740994", "9007199254740993.5"},
+			[]string{"9007199254740993.5", "9007199254740994"}, true},
 		{"one word makes all of them text", []string{"1", "1.0", "cat", "+1"}, []string{"+1", "1", "1.0", "cat"}, false},
 		{"bytewise", []string{"b", "B", "é", "a", ""}, []string{"", "B", "a", "b", "é"}, false},
 		{"spaces belong to text", []string{"a", " a"}, []string{" a", "a"}, false},
@@ -74,7 +78,8 @@ func TestClassesOfEarlierModelsStayReadable(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"classes":["5","1e+16","1e+300"],"numeric":true}`), &v); err != nil {
 		t.Fatal(err)
 	}
-	for label, want := range map[string]int{"5.0": 0, "1e+16": 1, "10000000000000000": 1, "1e300": 2, "10000000000000001": -1} {
+	for label, want := range map[string]int{"5.0": 0, "1e+16": 1, "10000000000000000": 1, "1e300": 2,
+		"10000000000000001": -1} {
 		if i, ok := v.Index([]byte(label)); ok != (want >= 0) || ok && i != want {
 			t.Errorf("%s is class %d, %v; want %d", label, i, ok, want)
 		}
@@ -106,7 +111,8 @@ func TestIndexDoesNotAllocate(t *testing.T) {
 }
 
 func TestVocabularyJSONRoundTrips(t *testing.T) {
-	for _, labels := range [][]string{nil, {"1.0", "-2"}, {"9007199254740993", "9007199254740992", "1e-7", "2e30", "1e300"}, {"<b>", "a\"", "é", ""}} {
+	for _, labels := range [][]string{nil, {"1.0", "-2"},
+		{"9007199254740993", "9007199254740992", "1e-7", "2e30", "1e300"}, {"<b>", "a\"", "é", ""}} {
 		v := NewVocabulary(labels)
 		b, err := json.Marshal(struct{ V Vocabulary }{*v})
 		if err != nil {
@@ -159,7 +165,8 @@ func TestClassesThatJSONWouldChangeAreRefused(t *testing.T) {
 }
 
 func TestCanonicalReadsBackAsTheSameNumber(t *testing.T) {
-	for _, x := range []float64{1, 0.1, 1e6, 1e21, -1 << 52, 1<<53 - 1, 1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64} {
+	for _, x := range []float64{1, 0.1, 1e6, 1e21, -1 << 52, 1<<53 - 1, 1 << 53, math.MaxFloat64,
+		math.SmallestNonzeroFloat64} {
 		for _, format := range []string{"%v", "%.20e", "%+.17g"} {
 			c := canonicalLabel(fmt.Appendf(nil, format, x))
 			y, ok := labelNumber([]byte(c))

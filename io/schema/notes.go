@@ -21,8 +21,9 @@ type doubt struct {
 var (
 	doubtNotNumber = &doubt{what: "texts that are not numbers in a column of numbers; rows with them cannot be used",
 		option: "missing", effect: "lists texts that mean a missing value, --categorical reads a category", bad: true}
-	doubtAbsent = &doubt{what: "words that may mean a missing value in a column of numbers; rows with them cannot be used", option: "missing", effect: "reads them as missing", bad: true}
-	doubtWords  = &doubt{what: "numbers and words that may mean a missing value, read as a category",
+	doubtAbsent = &doubt{what: "words that may mean a missing value in a column of numbers; rows with them cannot be used",
+		option: "missing", effect: "reads them as missing", bad: true}
+	doubtWords = &doubt{what: "numbers and words that may mean a missing value, read as a category",
 		option: "missing", effect: "reads them as missing"}
 	doubtLarge = &doubt{what: "numbers beyond 3.4e38, the largest that can be used; rows with them cannot be used",
 		option: "drop", effect: "leaves the column out, or divide it first", bad: true}

@@ -173,7 +173,8 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 	}),
 		func(name string) string { return "waiting for " + name + ": " + waiting[name] })
 	if found.Old > w.old {
-		found.Notes = append(found.Notes, fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", found.Old))
+		found.Notes = append(found.Notes,
+			fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", found.Old))
 	}
 	w.young, w.waiting, w.old = young, waiting, found.Old
 	found.keep(n)

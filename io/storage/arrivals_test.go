@@ -76,7 +76,8 @@ func (w *watching) noted(waiting, changed int, notes ...string) {
 		ok = strings.Contains(w.last.Notes[i], notes[i])
 	}
 	if !ok {
-		w.t.Errorf("%d wait, %d changed, notes %q; want %d, %d, %q", w.last.Waiting, w.last.Changed, w.last.Notes, waiting, changed, notes)
+		w.t.Errorf("%d wait, %d changed, notes %q; want %d, %d, %q", w.last.Waiting, w.last.Changed, w.last.Notes, waiting,
+			changed, notes)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 type archive struct{ files fs.FS }
 
 func init() {
-	storage.Register("archive", archive{fstest.MapFS{"rows/a.csv": {Data: []byte("1,yes\n")}, "rows/b.csv": {Data: []byte("2,no\n")}}})
+	storage.Register("archive", archive{fstest.MapFS{"rows/a.csv": {Data: []byte("1,yes\n")},
+		"rows/b.csv": {Data: []byte("2,no\n")}}})
 }
 
 func inside(uri string) string { return strings.TrimPrefix(uri, "archive://") }

@@ -54,7 +54,8 @@ func below(t *testing.T, files ...string) string {
 }
 
 func TestPatternsMatchByParts(t *testing.T) {
-	dir := below(t, "a/x.csv", "a/y.csv", "b/x.csv", "b/deep/er/x.csv", ".h/x.csv", "b/.h.csv", "b/we[i]rd *?\\\n.csv", "plain", "-n", "ü/x.csv")
+	dir := below(t, "a/x.csv", "a/y.csv", "b/x.csv", "b/deep/er/x.csv", ".h/x.csv", "b/.h.csv", "b/we[i]rd *?\\\n.csv",
+		"plain", "-n", "ü/x.csv")
 	if err := os.Symlink("a", "link"); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestPatternsMatchByParts(t *testing.T) {
 // The standard library's matches are ours, where it can read everything.
 func TestGlobMatchesTheStandardLibraryExceptHiddenParts(t *testing.T) {
 	below(t, "a/b/c.csv", "a/b/d.csv", "a/c.csv", "e/b/c.csv", "e/f", "c.csv", "g[1]/b/c.csv")
-	for _, pattern := range []string{"*", "*/*", "*/*/*", "a/*", "*/b", "*/b/*.csv", "?/b/[c-d].csv", "a/[^b]*", "*/none/*", "g[[]1]/*/c*", "*.csv", "e/f/*x", "e/*/c.csv"} {
+	for _, pattern := range []string{"*", "*/*", "*/*/*", "a/*", "*/b", "*/b/*.csv", "?/b/[c-d].csv", "a/[^b]*",
+		"*/none/*", "g[[]1]/*/c*", "*.csv", "e/f/*x", "e/*/c.csv"} {
 		want, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +187,8 @@ func TestPatternsThatMatchNothingSayWhy(t *testing.T) {
 	}
 	os.Remove("gone")
 	os.Remove("self")
-	if _, err := List(ctx, "**"); err == nil || !strings.Contains(err.Error(), "list round: is a link to a directory above it") {
+	if _, err := List(ctx, "**"); err == nil ||
+		!strings.Contains(err.Error(), "list round: is a link to a directory above it") {
 		t.Errorf("a link to above: %v", err)
 	}
 }

@@ -24,10 +24,13 @@ func (g ghost) Info() (fs.FileInfo, error) { return nil, fs.ErrNotExist }
 
 // Each entry that cannot be read is told of, with the reason; all files are listed, whatever is beside them.
 func TestABadEntryConcernsItselfAlone(t *testing.T) {
-	below(t, "in/a.csv", "in/dt=1/b.csv", "in/dt=1/sub/c.csv", "in/folder.csv/x", "outside/secret.csv", "outside/dt=9/b.csv")
+	below(t, "in/a.csv", "in/dt=1/b.csv", "in/dt=1/sub/c.csv", "in/folder.csv/x", "outside/secret.csv",
+		"outside/dt=9/b.csv")
 	for name, to := range map[string]string{
-		"in/dangling.csv": "nowhere", "in/loop.csv": "loop.csv", "in/secret.csv": "../outside/secret.csv", "in/inside.csv": "dt=1/b.csv",
-		"in/dt=9": "../outside/dt=9", "in/dt=3": "nowhere", "in/dt=1/up": "..", "in/dt=1/far": "../../outside", "in/dt=1/sub/far.csv": "/etc/passwd",
+		"in/dangling.csv": "nowhere", "in/loop.csv": "loop.csv", "in/secret.csv": "../outside/secret.csv",
+		"in/inside.csv": "dt=1/b.csv",
+		"in/dt=9":       "../outside/dt=9", "in/dt=3": "nowhere", "in/dt=1/up": "..", "in/dt=1/far": "../../outside",
+		"in/dt=1/sub/far.csv": "/etc/passwd",
 	} {
 		if err := os.Symlink(to, name); err != nil {
 			t.Fatal(err)
@@ -40,10 +43,13 @@ func TestABadEntryConcernsItselfAlone(t *testing.T) {
 		return append(entries, ghost{"gone.csv"}), err
 	}}))
 	reasons := map[string]string{
-		"in/dangling.csv": "is a symbolic link to nowhere, which does not exist", "in/loop.csv": "too many levels", "in/pipe.csv": "not a regular file",
-		"in/folder.csv": "is a directory", "in/secret.csv": "leads out of in is not followed", "in/dt=9": "leads out of in ", "in/dt=3": "does not exist",
-		"in/dt=1/up": "above it", "in/dt=1/far": "leads out", "in/dt=1/sub/far.csv": "leads out", "in/dt=1/far/secret.csv": "leads out",
-		"none/*.csv": "no such file", "gone/*.csv": "a symbolic link to nowhere",
+		"in/dangling.csv": "is a symbolic link to nowhere, which does not exist", "in/loop.csv": "too many levels",
+		"in/pipe.csv":   "not a regular file",
+		"in/folder.csv": "is a directory", "in/secret.csv": "leads out of in is not followed", "in/dt=9": "leads out of in ",
+		"in/dt=3":    "does not exist",
+		"in/dt=1/up": "above it", "in/dt=1/far": "leads out", "in/dt=1/sub/far.csv": "leads out",
+		"in/dt=1/far/secret.csv": "leads out",
+		"none/*.csv":             "no such file", "gone/*.csv": "a symbolic link to nowhere",
 	}
 	if err := os.Symlink("nowhere", "gone"); err != nil {
 		t.Fatal(err)
@@ -54,7 +60,8 @@ func TestABadEntryConcernsItselfAlone(t *testing.T) {
 		{"in/dt=*/far/*.csv", "", "in/dt=9 in/dt=3 in/dt=1"},
 		{"in/dt=*/far/secret.csv", "", "in/dt=9 in/dt=3 in/dt=1"},
 		{"in/dt*/sub/c.csv", "in/dt=1/sub/c.csv", "in/dt=9 in/dt=3"},
-		{"in/**.csv", "in/a.csv in/dt=1/b.csv in/dt=1/sub/c.csv in/inside.csv", "in/dangling.csv in/loop.csv in/pipe.csv in/secret.csv in/dt=9 in/dt=3 in/dt=1/up in/dt=1/far in/dt=1/sub/far.csv"},
+		{"in/**.csv", "in/a.csv in/dt=1/b.csv in/dt=1/sub/c.csv in/inside.csv",
+			"in/dangling.csv in/loop.csv in/pipe.csv in/secret.csv in/dt=9 in/dt=3 in/dt=1/up in/dt=1/far in/dt=1/sub/far.csv"},
 		{"in/a.csv", "in/a.csv", ""},
 		{"outside/none*", "", ""},
 		{"none/*.csv", "", "none/*.csv"},
@@ -140,7 +147,8 @@ func TestALinkOutIsNotListedWhileItsDirectoryIsReplaced(t *testing.T) {
 	}))
 	told := ""
 	objects, err := ListReadable(ctx, "current/*.csv", func(name, why string) { told += name + ": " + why })
-	if err != nil || len(objects) != 1 || objects[0].Name != "current/a.csv" || !strings.Contains(told, "secret.csv: a symbolic link that leads out") {
+	if err != nil || len(objects) != 1 || objects[0].Name != "current/a.csv" ||
+		!strings.Contains(told, "secret.csv: a symbolic link that leads out") {
 		t.Errorf("%v, %v, told of %q", objects, err, told)
 	}
 }

@@ -74,7 +74,8 @@ func TestErrorsHaveFields(t *testing.T) {
 		{storage.Remove(ctx, "archive://new"), "remove", "archive://new", storage.ErrReadOnly, true},
 	} {
 		var e *storage.Error
-		if !errors.As(c.err, &e) || e.Op != c.op || e.Name != c.name || !errors.Is(e, c.kind) || !e.Refused() || e.Writing() != c.writing {
+		if !errors.As(c.err, &e) || e.Op != c.op || e.Name != c.name || !errors.Is(e, c.kind) || !e.Refused() ||
+			e.Writing() != c.writing {
 			t.Errorf("%#v: want op %q, name %q, kind %q, writing %t", c.err, c.op, c.name, c.kind, c.writing)
 		}
 	}
@@ -95,7 +96,8 @@ func TestAnUnknownSchemeListsTheSchemes(t *testing.T) {
 func TestSchemesAreTakenAway(t *testing.T) {
 	before := storage.Register("archive", nil)
 	_, err := storage.Stat(t.Context(), "archive://rows/a.csv")
-	if again := storage.Register("archive", before); again != nil || !errors.Is(err, storage.ErrScheme) || !strings.Contains(err.Error(), "archive://") {
+	if again := storage.Register("archive", before); again != nil || !errors.Is(err, storage.ErrScheme) ||
+		!strings.Contains(err.Error(), "archive://") {
 		t.Errorf("%v, with %v registered", err, again)
 	}
 	if _, err := storage.Stat(t.Context(), "archive://rows/a.csv"); err != nil {

@@ -261,7 +261,8 @@ func TestPublishIsWholeOrAbsent(t *testing.T) {
 	source := write(t, filepath.Join(root, "source"), "from a file")
 	dir := filepath.Join(root, "deep", "model")
 	files := []File{{Name: "a", Data: []byte("bytes")}, {Name: "b", From: source}}
-	if err := Publish(ctx, dir, append(files, File{Name: "c", From: filepath.Join(root, "missing")})); !errors.Is(err, fs.ErrNotExist) {
+	if err := Publish(ctx, dir, append(files, File{Name: "c", From: filepath.Join(root, "missing")})); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("publishing a missing file: %v", err)
 	}
 	if got := entries(t, filepath.Join(root, "deep")); len(got) != 0 {
@@ -391,7 +392,8 @@ func TestErrorsSayWhetherTryingAgainHelps(t *testing.T) {
 		}
 	}
 	full := &Error{Op: "create", Name: "m", Err: &fs.PathError{Op: "write", Path: "/tmp/.tmp-m", Err: syscall.ENOSPC}}
-	if got, want := full.Error(), "storage: create m: no space left on the device; free some or name another directory"; got != want {
+	if got, want := full.Error(),
+		"storage: create m: no space left on the device; free some or name another directory"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -47,7 +47,8 @@ func (s *sum) Code(c *Coder) {
 	if c.Reading() {
 		s.ByName = map[string]*int64{}
 	}
-	Map(c, s.ByName, 3, func(k *string) { c.Text(k, 5) }, func() *int64 { return new(int64) }, func(v *int64) { c.Counts(v) })
+	Map(c, s.ByName, 3, func(k *string) { c.Text(k, 5) }, func() *int64 { return new(int64) },
+		func(v *int64) { c.Counts(v) })
 	c.Check(s.Count < 100)
 }
 
@@ -74,8 +75,10 @@ func number(n int64) *int64 { return &n }
 
 func filled() *sum {
 	return &sum{
-		Big: math.MaxUint64, Count: 9, Mean: -1.5, Yes: true, Kind: 7, Size: 1000, Short: 300, Two: 999, Name: "sums", Self: 3, Half: 0.5, Bytes: [3]byte{1, 2, 3},
-		More: &sum{ByName: map[string]*int64{}}, Parts: []int64{1, 2}, ByName: map[string]*int64{"a": number(1), "b": number(2)},
+		Big: math.MaxUint64, Count: 9, Mean: -1.5, Yes: true, Kind: 7, Size: 1000, Short: 300, Two: 999, Name: "sums",
+		Self: 3, Half: 0.5, Bytes: [3]byte{1, 2, 3},
+		More: &sum{ByName: map[string]*int64{}}, Parts: []int64{1, 2}, ByName: map[string]*int64{"a": number(1),
+			"b": number(2)},
 	}
 }
 

@@ -40,12 +40,14 @@ func TestCheckWantsTheFilesThatHaveASumAndNoOthers(t *testing.T) {
 
 // Jars that pom.xml has Maven resolve are named with their versions in sums.txt.
 func TestSumsNameTheVersionsOfThePom(t *testing.T) {
-	for _, jar := range []string{"beam-runners-flink-1.19-2.62.0.jar", "slf4j-simple-1.7.30.jar", "flink-runtime-1.19.0.jar"} {
+	for _, jar := range []string{"beam-runners-flink-1.19-2.62.0.jar", "slf4j-simple-1.7.30.jar",
+		"flink-runtime-1.19.0.jar"} {
 		if !strings.Contains(sums, "  "+jar+"\n") {
 			t.Errorf("sums.txt does not name %s", jar)
 		}
 	}
-	for _, version := range []string{"beam-runners-flink-1.19</artifactId>\n      <version>2.62.0<", "slf4j-simple</artifactId>\n      <version>1.7.30<"} {
+	for _, version := range []string{"beam-runners-flink-1.19</artifactId>\n      <version>2.62.0<",
+		"slf4j-simple</artifactId>\n      <version>1.7.30<"} {
 		if !strings.Contains(string(pom), version) {
 			t.Errorf("pom.xml does not have %q", version)
 		}

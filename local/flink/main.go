@@ -58,12 +58,15 @@ func run(ctx context.Context) (code int, err error) {
 	flag.DurationVar(&o.checkpoints, "checkpoints", 0, "`interval` of checkpoints, which streams need; 0 for none")
 	flag.BoolVar(&o.pool, "pool", false, "workers come from Beam's pool beside the task manager, as deploy/flink has "+
 		"it, and not from the task manager; takes -task_managers 1")
-	open := flag.Bool("open", false, "run the command in the network of the machine, where others may reach the ports of the job server")
+	open := flag.Bool("open", false,
+		"run the command in the network of the machine, where others may reach the ports of the job server")
 	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of "+
 		"a copy that every job stages")
 	flag.Parse()
 	if o.pool && o.managers != 1 {
-		return 0, fmt.Errorf("-pool: each task manager has its own at port %d, of which a machine has one; give -task_managers 1", poolPort)
+		return 0, fmt.Errorf(
+			"-pool: each task manager has its own at port %d, of which a machine has one; give -task_managers 1",
+			poolPort)
 	}
 	if o.dir, err = filepath.Abs(o.dir); err != nil {
 		return 0, err
@@ -100,7 +103,8 @@ func run(ctx context.Context) (code int, err error) {
 		}
 		flags = append(flags, "--worker_binary", script)
 	}
-	fmt.Fprintf(os.Stderr, "flink: %d task managers with %d slots after %.0f s; http://%s; logs in %s; a job takes\n  %s\n",
+	fmt.Fprintf(os.Stderr,
+		"flink: %d task managers with %d slots after %.0f s; http://%s; logs in %s; a job takes\n  %s\n",
 		o.managers, o.slots, time.Since(begun).Seconds(), c.rest, c.run, quoted(flags))
 	if flag.NArg() == 0 {
 		fmt.Fprintf(os.Stderr, "flink: anyone who can reach the port of %s on this machine can run programs here; "+

@@ -26,10 +26,12 @@ func TestSplitHoldsOutEveryFifthRow(t *testing.T) {
 		d.x[2*i], d.x[2*i+1], d.class[i] = float32(i), float32(-i), int32(i%10)
 	}
 	rest, held := d.split()
-	if want := []int32{0, 5, 0}; !slices.Equal(held.class, want) || !slices.Equal(held.x, []float32{0, 0, 5, -5, 10, -10}) {
+	if want := []int32{0, 5, 0}; !slices.Equal(held.class, want) ||
+		!slices.Equal(held.x, []float32{0, 0, 5, -5, 10, -10}) {
 		t.Errorf("held out %v of classes %v", held.x, held.class)
 	}
-	if want := []int32{1, 2, 3, 4, 6, 7, 8, 9, 1}; !slices.Equal(rest.class, want) || len(rest.x) != 18 || rest.x[17] != -11 {
+	if want := []int32{1, 2, 3, 4, 6, 7, 8, 9, 1}; !slices.Equal(rest.class, want) || len(rest.x) != 18 ||
+		rest.x[17] != -11 {
 		t.Errorf("kept %v of classes %v", rest.x, rest.class)
 	}
 }
@@ -69,7 +71,8 @@ func TestLossesMatchEachFit(t *testing.T) {
 // which Solve overwrites a sum that is its only one.
 func TestHoldOutTakesTheFewestErrors(t *testing.T) {
 	for _, dim := range []int{classes, 1100} {
-		byErrors, bySquares, err := holdOut(linear.Identity{In: dim, Bound: 1}, []float64{1e-6, 1e-4, 1e6}, marked(500, dim), marked(100, dim))
+		byErrors, bySquares, err := holdOut(linear.Identity{In: dim, Bound: 1}, []float64{1e-6, 1e-4, 1e6}, marked(500, dim),
+			marked(100, dim))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,18 +56,24 @@ type game struct {
 // register declares the flags.
 func (g *game) register(fs *flag.FlagSet) {
 	fs.StringVar(&g.parts, "part", "windmill,landscape,checkerboard,mnist,cifar,digits", "of learned: parts to run")
-	fs.Func("rows", "of learned: numbers of rows of windmill and checkerboard to learn from (default 2000,10000 and 2000)", func(text string) (err error) {
-		g.rows, err = counts("rows", text)
-		return err
-	})
-	fs.IntVar(&g.chains, "chains", 0, "of learned: chains of a search; 0 is 200 on the windmill and 100 elsewhere; the paper has 500")
-	fs.IntVar(&g.steps, "steps", 0, "of learned: steps of a chain; 0 is 50 on the windmill and 40 elsewhere; the paper has 100")
-	fs.IntVar(&g.sample, "sample", 0, "of learned: rows that chains see; 0 is all on the windmill, as in the paper, and 2048 elsewhere")
+	fs.Func("rows", "of learned: numbers of rows of windmill and checkerboard to learn from (default 2000,10000 and 2000)",
+		func(text string) (err error) {
+			g.rows, err = counts("rows", text)
+			return err
+		})
+	fs.IntVar(&g.chains, "chains", 0,
+		"of learned: chains of a search; 0 is 200 on the windmill and 100 elsewhere; the paper has 500")
+	fs.IntVar(&g.steps, "steps", 0,
+		"of learned: steps of a chain; 0 is 50 on the windmill and 40 elsewhere; the paper has 100")
+	fs.IntVar(&g.sample, "sample", 0,
+		"of learned: rows that chains see; 0 is all on the windmill, as in the paper, and 2048 elsewhere")
 	fs.Float64Var(&g.rate, "rate", 0, "of learned: rate of the dual weights; 0 is 5 on the windmill and 1 elsewhere")
 	fs.IntVar(&g.alternations, "alternations", 0,
 		"of learned: alternating projections of the dual weights, 10 in the paper; 0 is exact ones")
-	fs.Float64Var(&g.c, "C", 1, "of learned: C of the support vector machines, on features of norm 1; of norm √T on the windmill")
-	fs.Float64Var(&g.width, "width", 1, "of learned: width of the kernel from whose frequencies chains start, over the median distance")
+	fs.Float64Var(&g.c, "C", 1,
+		"of learned: C of the support vector machines, on features of norm 1; of norm √T on the windmill")
+	fs.Float64Var(&g.width, "width", 1,
+		"of learned: width of the kernel from whose frequencies chains start, over the median distance")
 	fs.Float64Var(&g.gameC, "game_C", 1, "of learned: C of the game")
 	fs.IntVar(&g.proposals, "proposals", 5000, "of learned: least number of drawn frequencies that are weighed")
 	fs.Float64Var(&g.rho, "rho", 10, "of learned: size of the ball of the weights")

@@ -54,7 +54,8 @@ func full(t testing.TB) preprocess.FullMetric {
 // recipes has waves of every sort, with the number of steps before them that metrics leave.
 func recipes(t testing.TB) map[string]features.Recipe {
 	t.Helper()
-	frequencies, err := learned.Encode(&learned.Frequencies{Count: 4, In: d, W: narrow(random(4*d, 5)), Weight: []float64{0.1, 0.2, 0.3, 0.4}})
+	frequencies, err := learned.Encode(&learned.Frequencies{Count: 4, In: d, W: narrow(random(4*d, 5)),
+		Weight: []float64{0.1, 0.2, 0.3, 0.4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,8 @@ func TestClosedFormAgreesWithDifferences(t *testing.T) {
 			for a := range d {
 				row := slices.Clone(x[i*d : (i+1)*d])
 				at := row[a]
-				for _, s := range []struct{ by, weight float64 }{{h, 8. / 12}, {-h, -8. / 12}, {2 * h, -1. / 12}, {-2 * h, 1. / 12}} {
+				for _, s := range []struct{ by, weight float64 }{{h, 8. / 12}, {-h, -8. / 12}, {2 * h, -1. / 12},
+					{-2 * h, 1. / 12}} {
 					row[a] = at + float32(s.by)
 					for c, f := range predict(row) {
 						g[c][a] += s.weight / h * f
@@ -354,7 +356,11 @@ func fitted(t testing.TB, n int, index func(x []float64) float64, in int) []floa
 	}
 	own := ridge.NewSum(ridge.Shape{Dim: r.Out, Outputs: 1, Regression: true})
 	own.Merge(sum) // Solve overwrites it
-	o := ridge.Options{Choice: ridge.Choice{Lambda: []float64{1e-6}}, FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Load: func(int) (*ridge.Sum, error) { return own, nil }}, Units: ridge.Units{Grid: targets}, Threads: 2}
+	o := ridge.Options{Choice: ridge.Choice{Lambda: []float64{1e-6}}, FoldPlan: ridge.FoldPlan{Folds: 1},
+		Source: ridge.Source{Load: func(int) (*ridge.Sum, error) {
+			return own,
+				nil
+		}}, Units: ridge.Units{Grid: targets}, Threads: 2}
 	o.Step, o.Ranges = ridge.GridOf(g, features.ByteSteps)
 	s, err := ridge.Solve(o)
 	if err != nil {
@@ -381,8 +387,9 @@ func TestTheSubspaceOfIndexModelsIsFound(t *testing.T) {
 		f          func(x []float64) float64
 		most       []float64 // degrees, for 200, 1,000 and 5,000 rows
 	}{
-		"one direction":  {1, func(x []float64) float64 { return math.Tanh(2 * along(x, 0)) }, []float64{15, 5, 2}},
-		"two directions": {2, func(x []float64) float64 { return along(x, 0)*along(x, 0) + along(x, 1) }, []float64{10, 3, 1.5}},
+		"one direction": {1, func(x []float64) float64 { return math.Tanh(2 * along(x, 0)) }, []float64{15, 5, 2}},
+		"two directions": {2, func(x []float64) float64 { return along(x, 0)*along(x, 0) + along(x, 1) },
+			[]float64{10, 3, 1.5}},
 	} {
 		before := 90.0
 		for i, n := range []int{200, 1000, 5000} {
@@ -401,7 +408,8 @@ func TestTheSubspaceOfIndexModelsIsFound(t *testing.T) {
 			angle := 180 / math.Pi * math.Asin(math.Sqrt(min(1, lack)))
 			t.Logf("%s, %d rows: %.2f degrees", name, n, angle)
 			if angle > c.most[i] || angle > before {
-				t.Errorf("%s, %d rows: %.1f degrees, want at most %v and less than before (%.1f)", name, n, angle, c.most[i], before)
+				t.Errorf("%s, %d rows: %.1f degrees, want at most %v and less than before (%.1f)", name, n, angle, c.most[i],
+					before)
 			}
 			before = angle
 		}
@@ -471,8 +479,9 @@ func TestRootsHaveTheDistancesOfM(t *testing.T) {
 func TestOtherFeaturesAreRefused(t *testing.T) {
 	gaussian := fourier.Gaussian{In: d, Out: 8, Width: 1}
 	for want, r := range map[string]features.Recipe{
-		"in the offset form":           fourier.Laplace{In: d, Out: 8, Width: 1, Form: fourier.Offset},
-		"of a preprocess.Bins do not":  preprocess.Bins{In: d, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0}}}, Weight: 1},
+		"in the offset form": fourier.Laplace{In: d, Out: 8, Width: 1, Form: fourier.Offset},
+		"of a preprocess.Bins do not": preprocess.Bins{In: d,
+			Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0}}}, Weight: 1},
 		"several parts of a join":      preprocess.Join{Parts: []features.Recipe{gaussian, gaussian}},
 		"no part of a join is Fourier": preprocess.Join{Parts: []features.Recipe{preprocess.Unit{In: d}}},
 		"a chain without steps":        features.Chain{},

@@ -125,7 +125,8 @@ func (r Root) scale(diagonal []float64) (float64, error) {
 	}
 	scale := float64(len(diagonal)) / trace
 	if !(trace > 0) || math.IsInf(trace, 0) || math.IsInf(scale, 0) {
-		return 0, fmt.Errorf("agop: the gradients of the model are 0 or not finite (mean square %v), so no metric follows from them", trace)
+		return 0, fmt.Errorf(
+			"agop: the gradients of the model are 0 or not finite (mean square %v), so no metric follows from them", trace)
 	}
 	return scale, nil
 }

@@ -114,9 +114,11 @@ func turnsOf(r features.Recipe) ([]float32, error) {
 			return w, err
 		}
 	default:
-		return nil, fmt.Errorf("agop: gradients of features of a %T do not follow from their sums; use Fourier features in the paired form", r)
+		return nil, fmt.Errorf(
+			"agop: gradients of features of a %T do not follow from their sums; use Fourier features in the paired form", r)
 	}
-	return nil, fmt.Errorf("agop: gradients of Fourier features in the %v form do not follow from their sums; use the paired form", form)
+	return nil, fmt.Errorf(
+		"agop: gradients of Fourier features in the %v form do not follow from their sums; use the paired form", form)
 }
 
 // through changes the frequencies to those in the coordinates before the step, if that is a metric:

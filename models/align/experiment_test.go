@@ -161,7 +161,8 @@ func TestMNISTPairs(t *testing.T) {
 				return accuracy(u, b, features(w, xt, nt), nt, 100, yt)
 			}
 			learned, drawn := score(r.W), score(gaussianTurns(len(r.W)/d, d, width, 7))
-			t.Logf("%d against %d, %s: accuracy with 100 features: learned %.2f%%, drawn %.2f%%", c.one, c.two, name, learned, drawn)
+			t.Logf("%d against %d, %s: accuracy with 100 features: learned %.2f%%, drawn %.2f%%", c.one, c.two, name,
+				learned, drawn)
 			if learned < c.least || learned < drawn {
 				t.Errorf("%d against %d, %s: accuracy %.2f%% learned, %.2f%% drawn", c.one, c.two, name, learned, drawn)
 			}

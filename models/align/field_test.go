@@ -107,7 +107,8 @@ func TestAFrequencyDoesNotDependOnOthersOrThreads(t *testing.T) {
 		f.Gradient(v2, grad2, w[cut.first*d:], cut.count, a, k, cut.threads)
 		f.Sums(cs2, w[cut.first*d:], cut.count, a, k, cut.threads)
 		end := cut.first + cut.count
-		if !slices.Equal(v2, v[cut.first:end]) || !slices.Equal(grad2, grad[cut.first*d:end*d]) || !slices.Equal(cs2, cs[cut.first*k*2:end*k*2]) {
+		if !slices.Equal(v2, v[cut.first:end]) || !slices.Equal(grad2, grad[cut.first*d:end*d]) ||
+			!slices.Equal(cs2, cs[cut.first*k*2:end*k*2]) {
 			t.Errorf("frequencies %d to %d with %d threads have other bits", cut.first, end, cut.threads)
 		}
 	}

@@ -54,7 +54,8 @@ func TestGapClosesAsOneOverRootT(t *testing.T) {
 	}
 	slope := regress(logT, logGap)
 	first, last := chosen.Reports[19], chosen.Reports[1999]
-	t.Logf("slope %.3f; T = 20: %.3f to %.3f, T = 2000: %.3f to %.3f", slope, first.Lower, first.Upper, last.Lower, last.Upper)
+	t.Logf("slope %.3f; T = 20: %.3f to %.3f, T = 2000: %.3f to %.3f", slope, first.Lower, first.Upper, last.Lower,
+		last.Upper)
 	if slope > -0.4 || slope < -1.1 {
 		t.Errorf("the gap falls as T^%.3f", slope)
 	}
@@ -95,9 +96,11 @@ func TestCertificateHoldsTheValueOfItsMeasure(t *testing.T) {
 			t.Errorf("T = %d: the quadratic program ends between %v and %v", rounds, lower, upper)
 		}
 		last := chosen.Reports[len(chosen.Reports)-1]
-		t.Logf("T = %d: certificate %.4f to %.4f, value of the measure %.4f to %.4f", rounds, last.Lower, last.Upper, lower, upper)
+		t.Logf("T = %d: certificate %.4f to %.4f, value of the measure %.4f to %.4f", rounds, last.Lower, last.Upper,
+			lower, upper)
 		if lower > last.Upper || upper < last.Lower {
-			t.Errorf("T = %d: the value %v to %v of the measure is outside %v to %v", rounds, lower, upper, last.Lower, last.Upper)
+			t.Errorf("T = %d: the value %v to %v of the measure is outside %v to %v", rounds, lower, upper, last.Lower,
+				last.Upper)
 		}
 		if upper > before {
 			t.Errorf("T = %d: the value %v is above that of fewer rounds, %v", rounds, upper, before)
@@ -108,7 +111,8 @@ func TestCertificateHoldsTheValueOfItsMeasure(t *testing.T) {
 
 func TestSteadyRatesAndAlternationsHaveNoUpperBound(t *testing.T) {
 	x, class, _ := rings(200, 3)
-	for _, change := range []func(*Options){func(o *Options) { o.Steady = true }, func(o *Options) { o.Alternations = 10 }} {
+	for _, change := range []func(*Options){func(o *Options) { o.Steady = true },
+		func(o *Options) { o.Alternations = 10 }} {
 		o := small(3)
 		change(&o)
 		r, err := Learn(x, 2, class, 2, o, 1, nil)
@@ -170,7 +174,8 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(one.W, two.W) || !slices.Equal(one.Dual.Alpha, two.Dual.Alpha) || !slices.Equal(one.Reports, two.Reports) {
+	if !slices.Equal(one.W, two.W) || !slices.Equal(one.Dual.Alpha, two.Dual.Alpha) ||
+		!slices.Equal(one.Reports, two.Reports) {
 		t.Error("the result differs between one thread and two")
 	}
 	if len(one.W) != 4*d || one.Dual.K != 3 {
@@ -240,7 +245,8 @@ func TestOptionErrorsNameTheOption(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := Learn(x, 2, make([]int32, 20), 2, small(2), 1, nil); err == nil || !strings.Contains(err.Error(), "one class") {
+	if _, err := Learn(x, 2, make([]int32, 20), 2, small(2), 1, nil); err == nil ||
+		!strings.Contains(err.Error(), "one class") {
 		t.Error(err)
 	}
 	if _, err := Learn(x, 2, class, 1, small(2), 1, nil); err == nil {

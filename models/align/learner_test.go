@@ -16,7 +16,8 @@ import (
 
 // play runs rounds until the learner is done, with rows cut into partitions and those
 // into blocks, and returns the last round, its state, and what the rounds reported.
-func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, block int, most int) (*Round, []byte, []iterative.Report) {
+func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, block int, most int) (*Round, []byte,
+	[]iterative.Report) {
 	t.Helper()
 	state, err := l.Start(nil)
 	if err != nil {
@@ -126,12 +127,14 @@ func TestPartitionsPlayTheGameOfAllRows(t *testing.T) {
 			}
 		}
 		last, ok := r.Last()
-		if all := want.Reports[3]; !ok || last.Round != 4 || math.Abs(last.Upper-all.Upper) > 1e-3*all.Upper || math.Abs(last.Lower-all.Lower) > 1e-3 || !(last.Zeta > 0) {
+		if all := want.Reports[3]; !ok || last.Round != 4 || math.Abs(last.Upper-all.Upper) > 1e-3*all.Upper ||
+			math.Abs(last.Lower-all.Lower) > 1e-3 || !(last.Zeta > 0) {
 			t.Errorf("%d classes: %+v, of all rows %+v", classes, last, all)
 		}
 		for i, report := range reports {
 			// After three initial rounds, the fourth phase of the first round of the game ends it.
-			if told := strings.Contains(report.Words, "the value of the game is at least") && strings.Contains(report.Words, " and at most "); told != (i >= 5) {
+			if told := strings.Contains(report.Words, "the value of the game is at least") &&
+				strings.Contains(report.Words, " and at most "); told != (i >= 5) {
 				t.Errorf("%d classes: round %d says %q", classes, i, report.Words)
 			}
 		}
@@ -243,7 +246,8 @@ func TestLearnerErrorsNameTheCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Fold(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{1}}); err == nil || !strings.Contains(err.Error(), "more than the 0 rows") {
+	if err := w.Fold(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{1}}); err == nil ||
+		!strings.Contains(err.Error(), "more than the 0 rows") {
 		t.Error(err)
 	}
 	if _, _, err := r.Update(feed(nil)); err == nil || !strings.Contains(err.Error(), "0 of 2 partitions") {

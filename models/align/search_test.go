@@ -45,7 +45,8 @@ func TestSearchFindsThePeak(t *testing.T) {
 		t.Errorf("step %v, temperature %v", found.Zeta, found.Xi)
 	}
 	// Without noise ζ‖∇v‖ is Step/Width at first and the place is that of plain ascent.
-	if quiet := (Search{Chains: 3, Steps: 2, Width: 3, Spread: 1, Step: 0.1, Seed: 2}).Run(f, a, 1, 0, 0, 3, 1); quiet.Xi != 0 {
+	if quiet := (Search{Chains: 3, Steps: 2, Width: 3, Spread: 1, Step: 0.1, Seed: 2}).Run(f, a, 1, 0, 0, 3,
+		1); quiet.Xi != 0 {
 		t.Errorf("temperature %v without noise", quiet.Xi)
 	}
 }
@@ -109,7 +110,8 @@ func TestChainsThatCannotClimbStay(t *testing.T) {
 		t.Errorf("step %v of a share, %v of all; temperature %v and %v", one.Zeta, all.Zeta, one.Xi, all.Xi)
 	}
 	x := []float32{3e38, -3e38, 3e38, 1}
-	if _, err := Learn(x, 1, []int32{0, 1, 0, 1}, 2, Options{Lambda: 1, Frequencies: 1, Take: 1, Rate: 1, Search: s}, 1, nil); err == nil || !strings.Contains(err.Error(), "scale the rows") {
+	if _, err := Learn(x, 1, []int32{0, 1, 0, 1}, 2, Options{Lambda: 1, Frequencies: 1, Take: 1, Rate: 1, Search: s}, 1,
+		nil); err == nil || !strings.Contains(err.Error(), "scale the rows") {
 		t.Error(err)
 	}
 }

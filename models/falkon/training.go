@@ -60,7 +60,8 @@ func (t *Training) Validate() error {
 	case t.Gap != 0:
 		return option.Errorf("gap", "cannot be used with %s, which stops at --tolerance", Name)
 	case t.Time != 0:
-		return option.Errorf("max_time", "cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", Name)
+		return option.Errorf("max_time",
+			"cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", Name)
 	case t.Patience != 0:
 		return option.Errorf("patience", "cannot be used with %s, which stops at --tolerance", Name)
 	case t.Rounds != 0 && t.Rounds < leastRounds:

@@ -91,8 +91,10 @@ func TestClassWeightsAreNamedOrBalanced(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", text, p.Weights, err, want)
 		}
 	}
-	for text, want := range map[string]string{"c=1": "no row is of class", "a": "neither NAME=WEIGHT nor balanced", "a=-1": "want a number above 0"} {
-		if _, err := (iterative.Objective{Weights: []string{text}}).Problem("hinge", classes, counts, 3, 4, 1e-3); err == nil || !strings.Contains(err.Error(), want) {
+	for text, want := range map[string]string{"c=1": "no row is of class", "a": "neither NAME=WEIGHT nor balanced",
+		"a=-1": "want a number above 0"} {
+		if _, err := (iterative.Objective{Weights: []string{text}}).Problem("hinge", classes, counts, 3, 4,
+			1e-3); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
 		}
 	}
@@ -129,7 +131,8 @@ func TestFitWithPatienceTakesTheBestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := fit.Last()
-	if last.Rows+last.HeldOutRows != 500 || last.HeldOutRows < 60 || last.HeldOutRows > 140 || !strings.Contains(fit.Ended, "have not lowered") {
+	if last.Rows+last.HeldOutRows != 500 || last.HeldOutRows < 60 || last.HeldOutRows > 140 ||
+		!strings.Contains(fit.Ended, "have not lowered") {
 		t.Errorf("%d rows learned from, %d held out; %s", last.Rows, last.HeldOutRows, fit.Ended)
 	}
 	for i, r := range fit.History[:len(fit.History)-1] {
@@ -148,7 +151,11 @@ func TestFitRejectsInvalidArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, fit := range map[string]func() error{
-		"Init, Curve and Partitions are for trainings of files": func() error { _, err := svm.Fit(d, 1e-3, files); return err },
+		"Init, Curve and Partitions are for trainings of files": func() error {
+			_,
+				err := svm.Fit(d, 1e-3, files)
+			return err
+		},
 		"lambda is 0":      func() error { _, err := svm.Fit(d, 0, nil); return err },
 		"give one of them": func() error { _, err := svm.Fit(&linear.Data{Map: raw, X: d.X}, 1e-3, nil); return err },
 		"41 values are 20 rows of 2": func() error {
@@ -156,7 +163,8 @@ func TestFitRejectsInvalidArguments(t *testing.T) {
 			return err
 		},
 		"row 1: value 1 is NaN": func() error {
-			_, err := ridge.Fit(&linear.Data{Map: raw, X: []float32{1, 2, 3, float32(math.NaN())}, Class: []int32{0, 1}}, nil, nil)
+			_, err := ridge.Fit(&linear.Data{Map: raw, X: []float32{1, 2, 3, float32(math.NaN())}, Class: []int32{0, 1}},
+				nil, nil)
 			return err
 		},
 		"row 0: class -1": func() error {

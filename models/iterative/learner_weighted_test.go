@@ -68,7 +68,8 @@ func TestTheOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
 			gap, _ := p.Gap()
 			slack, _ := q.Gap()
 			if math.Abs(p.Objective-q.Objective) > gap+slack+1e-7 || gap > 1e-5*p.Objective {
-				t.Errorf("%s, %v: objective %.9g, gap %g; of repeated rows %.9g, gap %g", lossName, classWeights, p.Objective, gap, q.Objective, slack)
+				t.Errorf("%s, %v: objective %.9g, gap %g; of repeated rows %.9g, gap %g", lossName, classWeights, p.Objective, gap,
+					q.Objective, slack)
 			}
 			if d := distance(a, b); d > 0.01 {
 				t.Errorf("%s, %v: weights differ by %g", lossName, classWeights, d)
@@ -159,10 +160,12 @@ func TestHeldOutRowsCountByWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := fit.Last()
-	if share := float64(r.HeldOutErrors) / float64(r.HeldOutRows); r.HeldOutErrors == 0 || !(r.HeldOutError > 0) || r.HeldOutError == share {
+	if share := float64(r.HeldOutErrors) / float64(r.HeldOutRows); r.HeldOutErrors == 0 || !(r.HeldOutError > 0) ||
+		r.HeldOutError == share {
 		t.Errorf("%d errors of %d rows, %g by weight", r.HeldOutErrors, r.HeldOutRows, r.HeldOutError)
 	}
-	few, light := iterative.Report{HeldOutErrors: 1, HeldOutError: 0.5}, iterative.Report{HeldOutErrors: 9, HeldOutError: 0.1}
+	few, light := iterative.Report{HeldOutErrors: 1, HeldOutError: 0.5}, iterative.Report{HeldOutErrors: 9,
+		HeldOutError: 0.1}
 	if iterative.BetterReport(few, light) || !iterative.BetterReport(light, few) {
 		t.Error("errors are not compared by weight")
 	}

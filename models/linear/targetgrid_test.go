@@ -6,7 +6,8 @@ import (
 )
 
 func TestGridIsOffByHalfAStepAtMost(t *testing.T) {
-	for _, g := range []TargetGrid{{0, 1}, {-5, 3}, {1e6, 1e6 + 1}, {-math.MaxFloat32, math.MaxFloat32}, {0, 7 * math.SmallestNonzeroFloat32}} {
+	for _, g := range []TargetGrid{{0, 1}, {-5, 3}, {1e6, 1e6 + 1}, {-math.MaxFloat32, math.MaxFloat32},
+		{0, 7 * math.SmallestNonzeroFloat32}} {
 		if err := g.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,8 @@ func TestGridRoundsToEven(t *testing.T) {
 
 func TestTargetsOutsideAreCutToTheRange(t *testing.T) {
 	g := TargetGrid{Low: -1, High: 2}
-	for y, want := range map[float64]int32{-1.001: -maxTarget, 2.001: maxTarget, float64(math.Inf(1)): maxTarget, float64(math.Inf(-1)): -maxTarget} {
+	for y, want := range map[float64]int32{-1.001: -maxTarget, 2.001: maxTarget, float64(math.Inf(1)): maxTarget,
+		float64(math.Inf(-1)): -maxTarget} {
 		if q := g.Quantize(y); q != want || g.Contains(y) {
 			t.Errorf("%g goes to %d, is contained %v", y, q, g.Contains(y))
 		}

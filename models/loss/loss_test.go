@@ -165,7 +165,8 @@ func TestSoftmaxOfTwoIsLogistic(t *testing.T) {
 		if got, want := l.Row(slopes, s, 0), (logistic{}).Value(1, d); math.Abs(got-want) > 1e-14*(1+math.Abs(d)) {
 			t.Fatalf("value %g, want %g", got, want)
 		}
-		if want := (logistic{}).Slope(1, d); math.Abs(float64(slopes[0])-want) > 1e-7*math.Abs(want) || slopes[1] != -slopes[0] {
+		if want := (logistic{}).Slope(1, d); math.Abs(float64(slopes[0])-want) > 1e-7*math.Abs(want) ||
+			slopes[1] != -slopes[0] {
 			t.Fatalf("slopes %g, want %g", slopes, want)
 		}
 	}
@@ -212,7 +213,8 @@ func TestSoftmaxFenchelYoungAndDifferences(t *testing.T) {
 			t.Fatalf("ℓ + ℓ* − us = %g", gap)
 		}
 	}
-	if !math.IsInf(softmaxConjugate(0, []float64{0.1, -0.1}, 1e-9), 1) || !math.IsInf(softmaxConjugate(0, []float64{0, 0.1}, 1e-9), 1) {
+	if !math.IsInf(softmaxConjugate(0, []float64{0.1, -0.1}, 1e-9), 1) ||
+		!math.IsInf(softmaxConjugate(0, []float64{0, 0.1}, 1e-9), 1) {
 		t.Error("conjugate is finite off the simplex")
 	}
 }

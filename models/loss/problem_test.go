@@ -8,17 +8,20 @@ import (
 
 func TestProblemNamesTheFault(t *testing.T) {
 	for want, edit := range map[string]func(*Problem){
-		"unknown loss":        func(p *Problem) { p.Loss = "hing" },
-		"0 features":          func(p *Problem) { p.Dim = 0 },
-		"0 outputs":           func(p *Problem) { p.Outputs = 0 },
-		"1 class":             func(p *Problem) { p.Outputs = 1 },
-		"3 targets":           func(p *Problem) { p.Regression, p.Loss = true, "huber" },
-		"0 training rows":     func(p *Problem) { p.Rows = 0 },
-		"lambda is -1":        func(p *Problem) { p.Lambda = -1 },
-		"lambda is NaN":       func(p *Problem) { p.Lambda = math.NaN() },
-		"2 weights for 3":     func(p *Problem) { p.Weights = []float64{1, 1} },
-		"weight 2 is 0":       func(p *Problem) { p.Weights = []float64{1, 1, 0} },
-		"class weights in a ": func(p *Problem) { p.Regression, p.Loss, p.Outputs, p.Weights = true, "huber", 1, []float64{1} },
+		"unknown loss":    func(p *Problem) { p.Loss = "hing" },
+		"0 features":      func(p *Problem) { p.Dim = 0 },
+		"0 outputs":       func(p *Problem) { p.Outputs = 0 },
+		"1 class":         func(p *Problem) { p.Outputs = 1 },
+		"3 targets":       func(p *Problem) { p.Regression, p.Loss = true, "huber" },
+		"0 training rows": func(p *Problem) { p.Rows = 0 },
+		"lambda is -1":    func(p *Problem) { p.Lambda = -1 },
+		"lambda is NaN":   func(p *Problem) { p.Lambda = math.NaN() },
+		"2 weights for 3": func(p *Problem) { p.Weights = []float64{1, 1} },
+		"weight 2 is 0":   func(p *Problem) { p.Weights = []float64{1, 1, 0} },
+		"class weights in a ": func(p *Problem) {
+			p.Regression, p.Loss, p.Outputs, p.Weights = true, "huber", 1,
+				[]float64{1}
+		},
 	} {
 		p := Problem{Loss: "hinge", Outputs: 3, Dim: 5, Rows: 10, Lambda: 1}
 		if _, err := p.Validate(); err != nil {
@@ -58,7 +61,8 @@ func TestLabelsOutsideAreErrors(t *testing.T) {
 	var a Tally
 	a.Add(3, 2, true)
 	a.Merge(Tally{Rows: 1, Loss: 1, Weight: 1})
-	if a != (Tally{2, 1, 3, 4, 3}) || a.Mean() != 0.75 || a.Error() != 0.75 || (Tally{}).Mean() != 0 || (Tally{}).Error() != 0 {
+	if a != (Tally{2, 1, 3, 4, 3}) || a.Mean() != 0.75 || a.Error() != 0.75 || (Tally{}).Mean() != 0 ||
+		(Tally{}).Error() != 0 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 func TestRecordsKeepTheFirstError(t *testing.T) {
 	learn, held := Tally{5, 2, 1.5, 5, 2}, Tally{3, 0, 0.25, 7.5, 0}
-	data := EncodeRecord("test", map[string]string{"a": "b"}, append(Tensors(learn, held), safetensors.Of("x", []float32{1, 2}, 2))...)
+	data := EncodeRecord("test", map[string]string{"a": "b"},
+		append(Tensors(learn, held), safetensors.Of("x", []float32{1, 2}, 2))...)
 	r := OpenRecord(data, "test")
 	if a, b := r.Tallies(); a != learn || b != held || r.Err != nil || r.Meta["a"] != "b" {
 		t.Errorf("%+v, %+v, %v", a, b, r.Err)

@@ -49,7 +49,8 @@ type Condition struct {
 func ParseCondition(text string) (Condition, error) {
 	c, err := parseCondition(words(text))
 	if err != nil {
-		return c, fmt.Errorf("%q: %w; conditions read like \"not worse by 0.2%% at 95%%\" or \"log_loss better at 99%%\"", text, err)
+		return c, fmt.Errorf("%q: %w; conditions read like \"not worse by 0.2%% at 95%%\" or \"log_loss better at 99%%\"",
+			text, err)
 	}
 	return c, nil
 }

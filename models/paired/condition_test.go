@@ -25,13 +25,20 @@ func TestConditionsAreReadInWords(t *testing.T) {
 		}
 	}
 	for text, word := range map[string]string{
-		"": `at the end`, "worse by 1 % at 95 %": `at "worse"`, "not better at 95 %": `at "not"`, "Better at 95 %": `at "Better"`,
-		"accuracy better at 95 %": `at "accuracy"`, "better by at 95 %": `"at" is not a number`, "better 1 % at 95 %": `want "at"`,
-		"better by -1 % at 95 %": `"-1"`, "better by 1e3 % at 95 %": `"1e3"`, "better by .5 % at 95 %": `".5"`, "better by 1. % at 95 %": `"1."`,
-		"better by 0,2 % at 95 %": `"0,2"`, "better by NaN % at 95 %": `"NaN"`, "not worse by 0 % at 95 %": `says no more than "better"`,
-		"better at 95": "want % and the end at the end", "better at 95 % or so": `at "or"`, "better at 100 %": "50 to below 100", "better at 5 %": "50 to below 100",
-		"better at % 95": `"%" is not a number`, "better at": "a number at the end", "error not worse by 100 % at 95 %": "too much", "error not worse by 2 at 95 %": "too much",
-		"rmse not worse by 2 at 95 %": "must be in percent", "better by 150 % at 95 %": "too much", "better at 95 %%": `at "%"`,
+		"": `at the end`, "worse by 1 % at 95 %": `at "worse"`, "not better at 95 %": `at "not"`,
+		"Better at 95 %":          `at "Better"`,
+		"accuracy better at 95 %": `at "accuracy"`, "better by at 95 %": `"at" is not a number`,
+		"better 1 % at 95 %":     `want "at"`,
+		"better by -1 % at 95 %": `"-1"`, "better by 1e3 % at 95 %": `"1e3"`, "better by .5 % at 95 %": `".5"`,
+		"better by 1. % at 95 %":  `"1."`,
+		"better by 0,2 % at 95 %": `"0,2"`, "better by NaN % at 95 %": `"NaN"`,
+		"not worse by 0 % at 95 %": `says no more than "better"`,
+		"better at 95":             "want % and the end at the end", "better at 95 % or so": `at "or"`,
+		"better at 100 %": "50 to below 100", "better at 5 %": "50 to below 100",
+		"better at % 95": `"%" is not a number`, "better at": "a number at the end",
+		"error not worse by 100 % at 95 %": "too much", "error not worse by 2 at 95 %": "too much",
+		"rmse not worse by 2 at 95 %": "must be in percent", "better by 150 % at 95 %": "too much",
+		"better at 95 %%": `at "%"`,
 		"not worse by 99999999999999999999999 % at 95 %": "not a number",
 	} {
 		if c, err := ParseCondition(text); err == nil || !strings.Contains(err.Error(), word) {
@@ -41,7 +48,8 @@ func TestConditionsAreReadInWords(t *testing.T) {
 }
 
 func FuzzParseCondition(f *testing.F) {
-	for _, s := range []string{"not worse by 0.2 % at 95 %", "log_loss better by 0.01 at 99.5%", "better at 50 %", "%", "rmse not worse by 3% at 90 %"} {
+	for _, s := range []string{"not worse by 0.2 % at 95 %", "log_loss better by 0.01 at 99.5%", "better at 50 %", "%",
+		"rmse not worse by 3% at 90 %"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -61,11 +61,13 @@ func TestGroupsKeepTheLevelOfATest(t *testing.T) {
 		}
 		for i, rate := range grouped {
 			if math.Abs(rate-0.05) > slack {
-				t.Errorf("%d groups of %d rows, metric %d: p < 0.05 in %.1f%% of equal models (%.1f%% by rows)", c.groups, c.rows, i, 100*rate, 100*alone[i])
+				t.Errorf("%d groups of %d rows, metric %d: p < 0.05 in %.1f%% of equal models (%.1f%% by rows)", c.groups, c.rows,
+					i, 100*rate, 100*alone[i])
 			}
 		}
 		if c.rows >= 10 && alone[1] < 0.3 {
-			t.Errorf("%d groups of %d rows: the rows depend too little on each other to show anything: %.3f", c.groups, c.rows, alone)
+			t.Errorf("%d groups of %d rows: the rows depend too little on each other to show anything: %.3f", c.groups,
+				c.rows, alone)
 		}
 		t.Logf("%d groups of %d rows: p < 0.05 by groups %.3f, by rows %.3f", c.groups, c.rows, grouped, alone)
 	}
@@ -88,7 +90,8 @@ func TestGroupedSumsDoNotDependOnTheCut(t *testing.T) {
 	if !bytes.Equal(wire.Marshal(whole), wire.Marshal(parts[0])) {
 		t.Error("merged sums differ")
 	}
-	if a, b := whole.Report(1), parts[0].Report(1); fmt.Sprintf("%+v", a[0].P) != fmt.Sprintf("%+v", b[0].P) || a[0].Test != "groups" {
+	if a, b := whole.Report(1), parts[0].Report(1); fmt.Sprintf("%+v", a[0].P) != fmt.Sprintf("%+v", b[0].P) ||
+		a[0].Test != "groups" {
 		t.Errorf("%+v and %+v", a[0], b[0])
 	}
 }

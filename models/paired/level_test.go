@@ -43,7 +43,8 @@ type counted struct {
 
 // judged returns how often a condition at 95% says "better" or cannot say, of a challenger and a champion whose losses are
 // drawn by the functions. The rows of a group share a factor, and unless they are apart a draw.
-func judged(r *rand.Rand, trials, n int, by counted, champion, challenger func(*rand.Rand) float64) (holds, undecided float64) {
+func judged(r *rand.Rand, trials, n int, by counted, champion, challenger func(*rand.Rand) float64) (holds,
+	undecided float64) {
 	for range trials {
 		s := NewSum(by.weighted, MAE)
 		if by.rows > 1 {
@@ -79,7 +80,8 @@ func TestGatesKeepTheirLevelForSkewedLosses(t *testing.T) {
 	if os.Getenv("BOCHNER_HONEST") != "" {
 		sizes, most, honest = []int{20, 100, 300, 500, 1000, 3000, 10_000}, 10_000_000, true
 	}
-	for _, by := range []counted{{"rows", 1, false, false}, {"weighted rows", 1, true, false}, {"groups of ten", 10, false, false}} {
+	for _, by := range []counted{{"rows", 1, false, false}, {"weighted rows", 1, true, false},
+		{"groups of ten", 10, false, false}} {
 		for _, d := range skewedLosses {
 			by.apart = d.apart
 			exact := func(*rand.Rand) float64 { return d.mean }
@@ -151,7 +153,8 @@ func TestAFewLargeDifferencesAreNotDecided(t *testing.T) {
 		s.Add(0, 1, []float64{2}, []float64{loss})
 	}
 	v := s.Judge(Condition{Metric: MAE, Better: true, Confidence: 95}, 1)
-	if want := "too few rows make up the difference (skewness 0.5, want at most 0.15); try 11000 rows or more"; v.Holds || v.P != 1 || v.Why != want {
+	if want := "too few rows make up the difference (skewness 0.5, want at most 0.15); try 11000 rows or more"; v.Holds ||
+		v.P != 1 || v.Why != want {
 		t.Errorf("%+v, want %q", v, want)
 	}
 	if c := s.Compare(MAE, 1); c.Rough != v.Why || c.Low == nil {

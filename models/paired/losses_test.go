@@ -92,7 +92,8 @@ func TestNearlyEqualModelsAreTold(t *testing.T) {
 		diff = append(diff, float64(b)-float64(a))
 	}
 	d := l.difference(1)
-	if want := stat.StdDev(diff, nil) / math.Sqrt(1000); math.Abs(d.Error/want-1) > 1e-9 || math.Abs(d.Mean/stat.Mean(diff, nil)-1) > 1e-9 {
+	if want := stat.StdDev(diff, nil) / math.Sqrt(1000); math.Abs(d.Error/want-1) > 1e-9 ||
+		math.Abs(d.Mean/stat.Mean(diff, nil)-1) > 1e-9 {
 		t.Errorf("%+v, want mean %g and error %g", d, stat.Mean(diff, nil), want)
 	}
 	same := new(Losses)
@@ -105,7 +106,8 @@ func TestNearlyEqualModelsAreTold(t *testing.T) {
 		equal.Add(1, v, v)
 	}
 	e := equal.difference(1)
-	if low, high := e.Bounds(0.95); e.Mean != 0 || e.Error != 0 || e.P() != 1 || e.PBelow(0) != 1 || e.PBelow(0.1) != 0 || low != 0 || high != 0 {
+	if low, high := e.Bounds(0.95); e.Mean != 0 || e.Error != 0 || e.P() != 1 || e.PBelow(0) != 1 || e.PBelow(0.1) != 0 ||
+		low != 0 || high != 0 {
 		t.Errorf("equal losses: %+v, %g to %g, p %g", e, low, high, e.P())
 	}
 	if d := new(Losses).difference(1); d.P() != 1 || d.PBelow(1) != 1 {

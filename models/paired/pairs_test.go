@@ -116,7 +116,8 @@ func TestTheTestOfErrorsKeepsItsLevel(t *testing.T) {
 					}
 					s := size(n, margin, discordance, level)
 					if s > level*(1+1e-9) {
-						t.Errorf("%d rows, margin %g, discordance %g: rejected with probability %.5f at level %g", n, margin, discordance, s, level)
+						t.Errorf("%d rows, margin %g, discordance %g: rejected with probability %.5f at level %g", n, margin, discordance,
+							s, level)
 					}
 					largest = max(largest, s)
 					cases++

@@ -86,7 +86,8 @@ func TestAModelDoesNotDifferFromItself(t *testing.T) {
 				s.Add(0, 1+int64(r.IntN(3)), x, x)
 			}
 			for _, c := range s.Report(43_000) {
-				if c.Difference != 0 || c.P != 1 || c.Low == nil || *c.Low > 0 || *c.High < 0 || c.Test == "t" && (*c.Low != 0 || *c.High != 0) {
+				if c.Difference != 0 || c.P != 1 || c.Low == nil || *c.Low > 0 || *c.High < 0 || c.Test == "t" &&
+					(*c.Low != 0 || *c.High != 0) {
 					t.Errorf("%s: %g, %g to %g, p %g", c.Metric, c.Difference, *c.Low, *c.High, c.P)
 				}
 			}
@@ -134,10 +135,12 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		p := r.Float64()
 		classes.Add(0, 1, []float64{e(wrong), p, p * p}, []float64{e(better), p * 0.97, p * p * 1.05})
 		z := r.NormFloat64()
-		numbers.Add(0, 1, []float64{z * z, math.Abs(z)}, []float64{z * z * 1.02 * 1.02 * (1 + 0.01*r.NormFloat64()), math.Abs(z)})
+		numbers.Add(0, 1, []float64{z * z, math.Abs(z)},
+			[]float64{z * z * 1.02 * 1.02 * (1 + 0.01*r.NormFloat64()), math.Abs(z)})
 	}
 	for words, want := range map[string]bool{
-		"better at 99%": true, "error better by 2% at 95%": true, "better by 10% at 95%": false, "not worse by 0.01% at 99%": true,
+		"better at 99%": true, "error better by 2% at 95%": true, "better by 10% at 95%": false,
+		"not worse by 0.01% at 99%": true,
 		"not worse by 0.001 at 95%": true,
 		"log_loss better at 99%":    true, "log_loss better by 2% at 95%": true, "log_loss better by 4% at 95%": false,
 		"brier not worse by 6% at 95%": true, "brier not worse by 4% at 95%": false, "brier better at 50%": false,
@@ -154,8 +157,10 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		}
 	}
 	for words, want := range map[string]bool{
-		"not worse by 3% at 95%": true, "not worse by 1% at 95%": false, "mse not worse by 6% at 95%": true, "mse not worse by 3% at 95%": false,
-		"rmse better at 95%": false, "mae not worse by 0.000001 at 95%": true, "mse not worse by 0.9 at 95%": true, "mse not worse by 0.1 at 95%": false,
+		"not worse by 3% at 95%": true, "not worse by 1% at 95%": false, "mse not worse by 6% at 95%": true,
+		"mse not worse by 3% at 95%": false,
+		"rmse better at 95%":         false, "mae not worse by 0.000001 at 95%": true, "mse not worse by 0.9 at 95%": true,
+		"mse not worse by 0.1 at 95%": false,
 	} {
 		c, err := ParseCondition(words)
 		if err != nil {
@@ -170,7 +175,8 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		}
 	}
 	rmse := numbers.Compare(RMSE, 3)
-	if math.Abs(rmse.Difference/rmse.Champion-0.02) > 0.001 || *rmse.Low > rmse.Difference || *rmse.High < rmse.Difference || *rmse.High > rmse.Champion*0.03 {
+	if math.Abs(rmse.Difference/rmse.Champion-0.02) > 0.001 || *rmse.Low > rmse.Difference ||
+		*rmse.High < rmse.Difference || *rmse.High > rmse.Champion*0.03 {
 		t.Errorf("rmse: %+v (%g to %g)", rmse, *rmse.Low, *rmse.High)
 	}
 	if c, _ := ParseCondition("mse better at 95%"); true {

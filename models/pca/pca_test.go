@@ -171,7 +171,8 @@ func TestThreadsAndCutsLeaveNoTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got.Linear.W, want.Linear.W) || !slices.Equal(got.Linear.B, want.Linear.B) || !slices.Equal(got.Variance, want.Variance) {
+		if !slices.Equal(got.Linear.W, want.Linear.W) || !slices.Equal(got.Linear.B, want.Linear.B) ||
+			!slices.Equal(got.Variance, want.Variance) {
 			t.Error("another result")
 		}
 	}

@@ -91,7 +91,8 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 			}
 		})
 	if cut > 0 {
-		return nil, fmt.Errorf("pca: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
+		return nil, fmt.Errorf(
+			"pca: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
 	}
 	step, ranges := ridge.GridOf(g, steps)
 	o := Options{Components: t.Components, Step: step, Ranges: ranges, Seed: 1, Threads: threads}

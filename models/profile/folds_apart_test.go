@@ -111,7 +111,8 @@ func TestContentsCannotOccurLessThanNever(t *testing.T) {
 
 func FuzzContents(f *testing.F) {
 	f.Add(AppendContents(nil, nil))
-	f.Add(AppendContents(nil, []Content{{Hash: 1, X: []float32{1, float32(math.NaN())}, Y: []float64{1}, Copies: 3}, {Hash: 2, X: []float32{1, 2}, Y: []float64{0}, Weight: 2, Copies: 300}}))
+	f.Add(AppendContents(nil, []Content{{Hash: 1, X: []float32{1, float32(math.NaN())}, Y: []float64{1}, Copies: 3},
+		{Hash: 2, X: []float32{1, 2}, Y: []float64{0}, Weight: 2, Copies: 300}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if c, err := DecodeContents(data); err == nil {
 			again, err := DecodeContents(AppendContents(nil, c))

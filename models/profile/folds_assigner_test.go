@@ -15,7 +15,8 @@ func TestContentsTellRowsApart(t *testing.T) {
 	}
 	d := NewAssigner(1, &FoldRule{}, nil, FoldLabelsOf([]string{"a", "b"}))
 	different := []*rows.Block{
-		block([]float32{1, 2}, 0, 1, 5), block([]float32{2, 1}, 0, 1, 5), block([]float32{1, nan}, 0, 1, 5), block([]float32{1, 0}, 0, 1, 5),
+		block([]float32{1, 2}, 0, 1, 5), block([]float32{2, 1}, 0, 1, 5), block([]float32{1, nan}, 0, 1,
+			5), block([]float32{1, 0}, 0, 1, 5),
 		block([]float32{1, 2}, 1, 1, 5), block([]float32{1, 2}, 0, 2, 5), block([]float32{1, 2}, 0, 1, 6),
 	}
 	seen := map[string]int{}
@@ -26,7 +27,8 @@ func TestContentsTellRowsApart(t *testing.T) {
 		t.Errorf("%d of %d rows are told apart", len(seen), len(different))
 	}
 	all := &rows.Block{
-		N: 2, D: 2, X: []float32{1, float32(math.Copysign(0, -1)), 1, 2}, Y: []float64{0, 0}, Weights: []float64{1, 1}, Keys: []uint64{5, 5},
+		N: 2, D: 2, X: []float32{1, float32(math.Copysign(0, -1)), 1, 2}, Y: []float64{0, 0}, Weights: []float64{1,
+			1}, Keys: []uint64{5, 5},
 	}
 	got := string(d.Contents([]byte("before"), all))
 	if want := "before" + string(d.Contents(nil, different[3])) + string(d.Contents(nil, different[0])); got != want {

@@ -131,7 +131,8 @@ func TestFoldsInTimeFollowEachOther(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if rule, err := ruleOf(t, keyedRows(r, []uint64{rows.OrderedKey(1), rows.OrderedKey(2)}), 1, ByTime, 5, 0); err != nil || rule.part(rows.OrderedKey(2)) != 0 || rule.part(rows.OrderedKey(1)) == 0 {
+	if rule, err := ruleOf(t, keyedRows(r, []uint64{rows.OrderedKey(1), rows.OrderedKey(2)}), 1, ByTime, 5,
+		0); err != nil || rule.part(rows.OrderedKey(2)) != 0 || rule.part(rows.OrderedKey(1)) == 0 {
 		t.Errorf("two times: %+v, %v", rule, err)
 	}
 	if _, err := ruleOf(t, keyedRows(r, []uint64{rows.OrderedKey(1), rows.OrderedKey(2)}), 1, ByTime, 5, 3); err == nil {

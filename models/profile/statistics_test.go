@@ -57,7 +57,8 @@ func TestStatisticsCountLevels(t *testing.T) {
 	}
 	s.AddBlock(&b, rows.HashBlock(nil, 1, &b))
 	got := s.Statistics()
-	if !slices.Equal(got.Levels[0], []int64{4, 3, 3}) || got.Levels[1] != nil || got.Deciles[0] != nil || len(got.Deciles[1]) != 9 {
+	if !slices.Equal(got.Levels[0], []int64{4, 3, 3}) || got.Levels[1] != nil || got.Deciles[0] != nil ||
+		len(got.Deciles[1]) != 9 {
 		t.Errorf("levels %v, deciles %v", got.Levels, got.Deciles)
 	}
 }
@@ -66,7 +67,8 @@ func TestStatisticsOfVeryLongRowsAreSmall(t *testing.T) {
 	for _, c := range []struct {
 		dim              int
 		columns, deciles bool
-	}{{mostDeciles, true, true}, {mostDeciles + 1, true, false}, {mostColumns, true, false}, {mostColumns + 1, false, false}} {
+	}{{mostDeciles, true, true}, {mostDeciles + 1, true, false}, {mostColumns, true, false}, {mostColumns + 1, false,
+		false}} {
 		s := New(Options{Sample: 2})
 		b := rows.Block{N: 1, D: c.dim, X: make([]float32, c.dim)}
 		s.AddBlock(&b, []uint64{1})

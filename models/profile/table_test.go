@@ -85,7 +85,8 @@ func TestLevelsAreCounted(t *testing.T) {
 			}
 		}
 		if p.Columns[j].Missing != missing || !slices.Equal(s.Levels(j), counts) {
-			t.Errorf("column %d: %d missing, want %d; levels %v, want %v", j+1, p.Columns[j].Missing, missing, s.Levels(j), counts)
+			t.Errorf("column %d: %d missing, want %d; levels %v, want %v", j+1, p.Columns[j].Missing, missing, s.Levels(j),
+				counts)
 		}
 		if c := p.Columns[j]; values > 0 && (c != Column{Missing: missing}) {
 			t.Errorf("category with moments: %+v", c)

@@ -56,7 +56,8 @@ func TestSumsMergeInAnyOrder(t *testing.T) {
 	for _, v := range weights {
 		total, squares = total+float64(float32(v)), squares+float64(float32(v))*float64(float32(v))
 	}
-	if math.Abs(w.Sum-total) > 1e-9*total || math.Abs(w.Effective-total*total/squares) > 1e-6*w.Effective || w.Validate(500) != nil || w.Validate(499) == nil {
+	if math.Abs(w.Sum-total) > 1e-9*total || math.Abs(w.Effective-total*total/squares) > 1e-6*w.Effective ||
+		w.Validate(500) != nil || w.Validate(499) == nil {
 		t.Errorf("%+v, want sum %g of %g effective rows", w, total, total*total/squares)
 	}
 	for n := range data {
@@ -96,7 +97,8 @@ func TestMultiplesAreUsedAsTheyAre(t *testing.T) {
 	if n := g.Rows(4, 10008); n != 10008 {
 		t.Errorf("as many as %d rows", n)
 	}
-	if NewWeightGrid(sumOf(3, 3).Result(), nil, nil) != nil || NewWeightGrid(UnitWeights(7), []float64{1, 1}, []float64{3, 4}) != nil {
+	if NewWeightGrid(sumOf(3, 3).Result(), nil, nil) != nil ||
+		NewWeightGrid(UnitWeights(7), []float64{1, 1}, []float64{3, 4}) != nil {
 		t.Error("equal weights have a grid")
 	}
 }

@@ -60,8 +60,10 @@ func TestMomentsOfWholeWeightsMatchRepeatedRows(t *testing.T) {
 			t.Errorf("column %d: %+v, want %+v", j, g, w)
 		}
 	}
-	if got.VarAll != want.VarAll || got.MaxNorm != want.MaxNorm || got.Weights.Sum != float64(repeated.N) || got.Weights.Unit != 1 || got.Weights.Max != 5 {
-		t.Errorf("%g, %g, %+v; want %g, %g, sum %d", got.VarAll, got.MaxNorm, got.Weights, want.VarAll, want.MaxNorm, repeated.N)
+	if got.VarAll != want.VarAll || got.MaxNorm != want.MaxNorm || got.Weights.Sum != float64(repeated.N) ||
+		got.Weights.Unit != 1 || got.Weights.Max != 5 {
+		t.Errorf("%g, %g, %+v; want %g, %g, sum %d", got.VarAll, got.MaxNorm, got.Weights, want.VarAll, want.MaxNorm,
+			repeated.N)
 	}
 	x, _, _ := whole.Sample()
 	y, _, _ := again.Sample()

@@ -32,14 +32,21 @@ func sums(folds, rows int) ([]*Sum, Options) {
 		all = append(all, s)
 	}
 	return all, Options{
-		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1}, Trials: true}, FoldPlan: FoldPlan{Folds: folds}, Source: Source{Shape: shape, Add: func(to *Sum, f int) error { to.Merge(all[f]); return nil }}, Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
+		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1},
+			Trials: true}, FoldPlan: FoldPlan{Folds: folds},
+		Source: Source{Shape: shape, Add: func(to *Sum,
+			f int) error {
+			to.Merge(all[f])
+			return nil
+		}}, Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
 	}
 }
 
 // mse is the mean squared error of a fit to some folds on another, by sums of two folds.
 func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda float64) float64 {
 	t.Helper()
-	o.FoldPlan, o.Gap, o.All, o.Lambda, o.Add = FoldPlan{Folds: 2, Judge: JudgeFirst}, false, true, []float64{lambda, 1e6}, nil
+	o.FoldPlan, o.Gap, o.All, o.Lambda, o.Add = FoldPlan{Folds: 2, Judge: JudgeFirst}, false, true, []float64{lambda,
+		1e6}, nil
 	o.Load = func(fold int) (*Sum, error) {
 		s := NewSum(o.Shape)
 		if fold == 0 {
@@ -79,7 +86,8 @@ func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
 				want += mse(t, all, o, held, learned, row.Lambda) / float64(len(c.judged))
 			}
 			if math.Abs(row.MSE-want) > 1e-9*want || row.Folds != len(c.judged) {
-				t.Errorf("gap %v: lambda %g: error %g of %d folds, want %g of %d", c.gap, row.Lambda, row.MSE, row.Folds, want, len(c.judged))
+				t.Errorf("gap %v: lambda %g: error %g of %d folds, want %g of %d", c.gap, row.Lambda, row.MSE, row.Folds, want,
+					len(c.judged))
 			}
 		}
 		if s.Rows != 300 || s.FirstRows != 60 {

@@ -123,7 +123,8 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 		t.Errorf("another factor for the same lambda: %+v", again)
 	}
 	trials = p.trials(y, total, []int{3, 4, 5}, true)
-	if len(trials) != 3 || trials[0].by != trials[1].by || trials[2].by != trials[1].by || !trials[1].by.Serves(p.mu(y, lambda[4])) {
+	if len(trials) != 3 || trials[0].by != trials[1].by || trials[2].by != trials[1].by ||
+		!trials[1].by.Serves(p.mu(y, lambda[4])) {
 		t.Errorf("not one factor, that of the middle, for three decades: %+v", trials)
 	}
 	middle := trials[1].by

@@ -132,7 +132,8 @@ func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Optio
 		}
 	})
 	if cut > 0 {
-		return nil, fmt.Errorf("ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
+		return nil, fmt.Errorf(
+			"ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
 	}
 	return sums, nil
 }

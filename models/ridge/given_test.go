@@ -69,7 +69,8 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 				t.Fatal(err)
 			}
 			slices.Reverse(order)
-			if got.Lambda != want.Lambda || !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Intercept, want.Intercept) || !slices.Equal(got.HeldOut.Weights, want.HeldOut.Weights) {
+			if got.Lambda != want.Lambda || !slices.Equal(got.Weights, want.Weights) ||
+				!slices.Equal(got.Intercept, want.Intercept) || !slices.Equal(got.HeldOut.Weights, want.HeldOut.Weights) {
 				t.Errorf("%+v: lambda %g, want %g and its weights", c, got.Lambda, want.Lambda)
 			}
 			for _, row := range got.Table {
@@ -78,11 +79,13 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 					continue // the descents began elsewhere
 				}
 				r := want.Table[i]
-				if math.Abs(row.FoldMSE-r.FoldMSE) > 1e-5*r.FoldMSE || row.Folds == r.Folds && (math.Abs(row.MSE-r.MSE) > 1e-5*r.MSE || math.Abs(row.Train-r.Train) > 1e-4*r.Train) {
+				if math.Abs(row.FoldMSE-r.FoldMSE) > 1e-5*r.FoldMSE || row.Folds == r.Folds &&
+					(math.Abs(row.MSE-r.MSE) > 1e-5*r.MSE || math.Abs(row.Train-r.Train) > 1e-4*r.Train) {
 					t.Errorf("%+v: %+v, want %+v", c, row, r)
 				}
 			}
-			if was != nil && (!slices.Equal(got.Table, was.Table) || !slices.Equal(got.Trials[0].Weights, was.Trials[0].Weights)) {
+			if was != nil && (!slices.Equal(got.Table, was.Table) ||
+				!slices.Equal(got.Trials[0].Weights, was.Trials[0].Weights)) {
 				t.Errorf("%+v: %+v in another order by %d threads, want %+v", c, got.Table, threads, was.Table)
 			}
 			was = got

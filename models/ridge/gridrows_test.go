@@ -68,7 +68,8 @@ func TestPickTakesSomeFeatures(t *testing.T) {
 	s := drawRows(3, 9, 1, true, 127)
 	p := s.Pick([]int{1, 4, 8})
 	for i := range s.N() {
-		if diff := cmp.Diff([]int16{s.Row(i)[1], s.Row(i)[4], s.Row(i)[8]}, p.Row(i)); diff != "" || p.Q[i] != s.Q[i] || p.W[i] != s.W[i] {
+		if diff := cmp.Diff([]int16{s.Row(i)[1], s.Row(i)[4], s.Row(i)[8]}, p.Row(i)); diff != "" || p.Q[i] != s.Q[i] ||
+			p.W[i] != s.W[i] {
 			t.Errorf("row %d: %s", i, diff)
 		}
 	}

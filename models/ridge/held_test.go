@@ -22,7 +22,8 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if fit.Lambda != plain.Lambda || !slices.Equal(fit.Weights, plain.Weights) || !slices.Equal(fit.Intercept, plain.Intercept) {
+			if fit.Lambda != plain.Lambda || !slices.Equal(fit.Weights, plain.Weights) ||
+				!slices.Equal(fit.Intercept, plain.Intercept) {
 				t.Errorf("%+v, %s: other weights of all rows", shape, name)
 			}
 			if (fit.Table == nil) != (o.Judge == JudgeNone) {
@@ -36,7 +37,8 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			h := fit.HeldOut
-			if h.Rows != want.Rows || h.Lambda != fit.Lambda || !slices.Equal(h.Weights, want.Weights) || !slices.Equal(h.Intercept, want.Intercept) {
+			if h.Rows != want.Rows || h.Lambda != fit.Lambda || !slices.Equal(h.Weights, want.Weights) ||
+				!slices.Equal(h.Intercept, want.Intercept) {
 				t.Errorf("%+v, %s: not the weights of the other folds alone", shape, name)
 			}
 			if slices.Equal(h.Weights, fit.Weights) {
@@ -55,7 +57,8 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.Rows != want.Rows || got.Lambda != want.Lambda || !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Intercept, want.Intercept) {
+				if got.Rows != want.Rows || got.Lambda != want.Lambda || !slices.Equal(got.Weights, want.Weights) ||
+					!slices.Equal(got.Intercept, want.Intercept) {
 					t.Errorf("%+v: the trial of lambda %g is not the fit to the other folds", shape, want.Lambda)
 				}
 			}
@@ -72,9 +75,12 @@ func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 		loads int // that succeed
 	}{
 		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}}, FoldPlan: FoldPlan{Folds: 1, HeldOut: true}}, 9},
-		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}}, FoldPlan: FoldPlan{Folds: 2, HeldOut: true, Judge: JudgeNone}}, 9},
-		{"all 60 rows are in fold 0, which", Options{Choice: Choice{Lambda: []float64{1}}, FoldPlan: FoldPlan{Folds: 2, HeldOut: true, Judge: JudgeNone}}, 9},
-		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}}, FoldPlan: FoldPlan{Folds: 3, HeldOut: true, Judge: JudgeNone}}, 3},
+		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}},
+			FoldPlan: FoldPlan{Folds: 2, HeldOut: true, Judge: JudgeNone}}, 9},
+		{"all 60 rows are in fold 0, which", Options{Choice: Choice{Lambda: []float64{1}},
+			FoldPlan: FoldPlan{Folds: 2, HeldOut: true, Judge: JudgeNone}}, 9},
+		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}},
+			FoldPlan: FoldPlan{Folds: 3, HeldOut: true, Judge: JudgeNone}}, 3},
 	} {
 		c.o.Step = s.step
 		c.o.Load = func(fold int) (*Sum, error) {

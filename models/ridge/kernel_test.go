@@ -13,7 +13,8 @@ import (
 // kernelRidge returns the predictions, at each of points, of ridge regression
 // with an intercept in the space of the kernel, by solving for the n dual
 // weights: (HKH + nλI) α = H t, H = I - 11ᵀ/n.
-func kernelRidge(kernel func(a, b []float64) float64, x [][]float64, t []float64, lambda float64, points [][]float64) []float64 {
+func kernelRidge(kernel func(a, b []float64) float64, x [][]float64, t []float64, lambda float64,
+	points [][]float64) []float64 {
 	n := len(x)
 	var mid float64
 	for _, v := range t {
@@ -50,7 +51,8 @@ func kernelRidge(kernel func(a, b []float64) float64, x [][]float64, t []float64
 
 // predictions fits ridge regression on the features of x and applies it to
 // those of points, given on the grid.
-func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid linear.Grids, lambda float64, points [][]int8) []float64 {
+func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid linear.Grids, lambda float64,
+	points [][]int8) []float64 {
 	t.Helper()
 	sum := NewSum(Shape{Dim: len(z[0]), Outputs: 1, Regression: true})
 	sum.AddTargets(packBytes(slices.Concat(z...), len(z), len(z[0])), y, 2)
@@ -169,7 +171,8 @@ func TestManyFeaturesGiveKernelRidge(t *testing.T) {
 	// Sixteen times the features, a quarter of the distance.
 	ratio := few / many
 	se := ratio * math.Hypot(seFew/few, seMany/many)
-	t.Logf("distance %.4f ± %.4f with 64 features, %.4f ± %.4f with 1024: ratio %.2f ± %.2f", few, seFew, many, seMany, ratio, se)
+	t.Logf("distance %.4f ± %.4f with 64 features, %.4f ± %.4f with 1024: ratio %.2f ± %.2f", few, seFew, many, seMany,
+		ratio, se)
 	if math.Abs(ratio-4) > 4*se || se > 0.5 {
 		t.Errorf("distance falls by %.2f ± %.2f, want 4", ratio, se)
 	}

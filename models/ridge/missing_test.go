@@ -24,7 +24,8 @@ func TestFitTakesMissingValuesOfColumns(t *testing.T) {
 		d.X, d.Class = append(d.X, x, level), append(d.Class, int32(level)%2)
 	}
 	m, err := (features.Chain{Steps: []features.Recipe{
-		preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{Missing: 1}}, {OneHot: &preprocess.OneHot{Values: 20, Weight: 1}}}},
+		preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{Missing: 1}},
+			{OneHot: &preprocess.OneHot{Values: 20, Weight: 1}}}},
 		fourier.Gaussian{In: 22, Out: 200, Width: 2, Seed: 1},
 	}}).New()
 	if err != nil {

@@ -60,7 +60,8 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 func TestRereadingHasTheSameSolution(t *testing.T) {
 	defer func(was int) { solver.RereadAbove = was }(solver.RereadAbove)
 	solver.RereadAbove = 1
-	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2}, Shape{Dim: solver.PartFrom + 8, Outputs: 2}) {
+	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2},
+		Shape{Dim: solver.PartFrom + 8, Outputs: 2}) {
 		for _, first := range []bool{false, true} {
 			s := draw(shape, 300, 3, 1)
 			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)

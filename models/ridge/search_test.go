@@ -36,7 +36,8 @@ func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*
 // bytes.
 func TestSearchMatchesTryingAll(t *testing.T) {
 	fewer := 0
-	for _, shape := range []Shape{{Dim: 70, Outputs: 3}, {Dim: 130, Outputs: 1, Regression: true}, {Dim: 200, Outputs: 2}} {
+	for _, shape := range []Shape{{Dim: 70, Outputs: 3}, {Dim: 130, Outputs: 1, Regression: true},
+		{Dim: 200, Outputs: 2}} {
 		for _, rows := range []int{60, 250, 900} {
 			for _, first := range []bool{false, true} {
 				for seed := range uint64(2) {
@@ -59,7 +60,10 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 					if i, j := slices.IndexFunc(rows, at), slices.IndexFunc(want.Table, at); rows[i] != want.Table[j] {
 						t.Errorf("%s: row %+v, want %+v", name, rows[i], want.Table[j])
 					}
-					if !slices.IsSortedFunc(rows, func(a, b Row) int { return slices.Index(p.values, a.Lambda) - slices.Index(p.values, b.Lambda) }) {
+					if !slices.IsSortedFunc(rows, func(a,
+						b Row) int {
+						return slices.Index(p.values, a.Lambda) - slices.Index(p.values, b.Lambda)
+					}) {
 						t.Errorf("%s: table %+v", name, rows)
 					}
 					fewer += len(want.Table) - len(rows)
@@ -126,7 +130,8 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.search(newSystem(s.shape, nil, 2), total); err == nil || !strings.HasPrefix(err.Error(), "ridge: no lambda can be used: not positive definite") {
+	if _, err := p.search(newSystem(s.shape, nil, 2), total); err == nil ||
+		!strings.HasPrefix(err.Error(), "ridge: no lambda can be used: not positive definite") {
 		t.Errorf("%v", err)
 	}
 }

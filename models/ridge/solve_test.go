@@ -103,7 +103,8 @@ func TestFoldsAndThreadsDoNotChangeTheWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Intercept, want.Intercept) || !slices.Equal(got.Table, want.Table) {
+			if !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Intercept, want.Intercept) ||
+				!slices.Equal(got.Table, want.Table) {
 				t.Errorf("%+v: %d threads give another fit", shape, threads)
 			}
 		}
@@ -184,13 +185,15 @@ func TestRankDeficientLambdaIsNotChosen(t *testing.T) {
 
 	opts := s.options(0)
 	_, err = Solve(opts)
-	if err == nil || !strings.Contains(err.Error(), "not positive definite (pivot ") || !strings.HasSuffix(err.Error(), "at lambda 0; raise lambda") {
+	if err == nil || !strings.Contains(err.Error(), "not positive definite (pivot ") ||
+		!strings.HasSuffix(err.Error(), "at lambda 0; raise lambda") {
 		t.Errorf("folds, lambda 0 alone: %v", err)
 	}
 	whole := s.sum(s.all())
 	opts.Folds, opts.Load = 1, func(int) (*Sum, error) { return whole, nil }
 	_, err = Solve(opts)
-	if err == nil || !strings.HasPrefix(err.Error(), "ridge: not positive definite (pivot ") || !strings.HasSuffix(err.Error(), " of 80) at lambda 0; raise lambda") {
+	if err == nil || !strings.HasPrefix(err.Error(), "ridge: not positive definite (pivot ") ||
+		!strings.HasSuffix(err.Error(), " of 80) at lambda 0; raise lambda") {
 		t.Errorf("no folds, lambda 0: %v", err)
 	}
 }
@@ -236,7 +239,8 @@ func TestOfEqualErrorsTheLargerLambdaIsTaken(t *testing.T) {
 	if fit.Lambda != 1e-1 || fit.Table[0].MSE != 0 {
 		t.Errorf("chose %g of %+v", fit.Lambda, fit.Table)
 	}
-	if got, want := s.grid[0].Mid()+s.grid[0].Half()*float64(fit.Intercept[0]), s.grid[0].Value(-7); math.Abs(got-want) > 1e-6 {
+	if got, want := s.grid[0].Mid()+s.grid[0].Half()*float64(fit.Intercept[0]),
+		s.grid[0].Value(-7); math.Abs(got-want) > 1e-6 {
 		t.Errorf("intercept %g, want %g", got, want)
 	}
 }
@@ -325,7 +329,8 @@ func TestSolveRefusesInASentence(t *testing.T) {
 			o := good.options(1)
 			o.Folds, o.Load = 1, func(int) (*Sum, error) { return huge, nil }
 			return o
-		}, fmt.Sprintf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a grid of 8 bits", huge.Rows())},
+		},
+			fmt.Sprintf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a grid of 8 bits", huge.Rows())},
 	}
 	for _, test := range tests {
 		_, err := Solve(test.opts())
@@ -374,7 +379,8 @@ func TestMemoryMatchesSolve(t *testing.T) {
 		dim, rows int
 		by        solver.By
 		least     int64 // percent
-	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.Alone, 60}, {solver.DescentDim + 7, 300, solver.Alone, 65}, {solver.DescentDim + 7, 6300, solver.Shared, 65}} {
+	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.Alone, 60}, {solver.DescentDim + 7,
+		300, solver.Alone, 65}, {solver.DescentDim + 7, 6300, solver.Shared, 65}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 4}, c.rows, 2, 9)
 		if by := solver.For(solverShape(s.shape), int64(c.rows), false); by != c.by {
 			t.Errorf("%d features of %d rows: solver %v", c.dim, c.rows, by)

@@ -10,7 +10,8 @@ import (
 // The parts of all folds are in one stripe each, and a stripe has whole folds as long as there are no
 // more stripes than folds.
 func TestStripesHaveEveryPartOnce(t *testing.T) {
-	for _, shape := range []Shape{{Dim: 20, Outputs: 2}, {Dim: 2 * blas.TileDim, Outputs: 1, Regression: true}, {Dim: 4000, Outputs: 5000}} {
+	for _, shape := range []Shape{{Dim: 20, Outputs: 2}, {Dim: 2 * blas.TileDim, Outputs: 1, Regression: true},
+		{Dim: 4000, Outputs: 5000}} {
 		parts := NumParts(shape)
 		for folds := 1; folds <= 5; folds++ {
 			for n := range 14 {
@@ -26,7 +27,8 @@ func TestStripesHaveEveryPartOnce(t *testing.T) {
 				for _, s := range stripes {
 					held, own := s.Size(shape)
 					bytes += own
-					if s.First != at || s.End <= s.First || n <= folds && (s.First%parts != 0 || s.End%parts != 0) || held < 1 || n > folds && held != 1 {
+					if s.First != at || s.End <= s.First || n <= folds && (s.First%parts != 0 || s.End%parts != 0) || held < 1 ||
+						n > folds && held != 1 {
 						t.Fatalf("%d folds, %d stripes: %v", folds, n, stripes)
 					}
 					at = s.End
@@ -47,7 +49,8 @@ func TestTheFewestStripesThatFitAreTaken(t *testing.T) {
 	for _, c := range []struct {
 		most int64
 		want int
-	}{{0, 1}, {5*one + 5000, 1}, {5*one + 4999, 2}, {3*one + 3000, 2}, {2*one + 2000, 3}, {2*one + 1999, 5}, {one + 1000, 5}, {one, 10}, {999, 1}} {
+	}{{0, 1}, {5*one + 5000, 1}, {5*one + 4999, 2}, {3*one + 3000, 2}, {2*one + 2000, 3}, {2*one + 1999, 5}, {one + 1000,
+		5}, {one, 10}, {999, 1}} {
 		got, bytes, least := FitStripes(shape, 5, c.most, size)
 		if len(got) != c.want || c.want > 1 && bytes > c.most || (least > 0) != (c.most > 0 && bytes > c.most) {
 			t.Errorf("%d stripes of %d bytes fit in %d, want %d; the least is %d", len(got), bytes, c.most, c.want, least)

@@ -111,7 +111,8 @@ func TestSquaresOfTargetsStayExactForAllRows(t *testing.T) {
 }
 
 func TestPartsMakeTheSumAgain(t *testing.T) {
-	for _, shape := range append(shapes(), Shape{Dim: 500, Outputs: 3000}, Shape{Dim: 300, Outputs: 4000, Regression: true}) {
+	for _, shape := range append(shapes(), Shape{Dim: 500, Outputs: 3000},
+		Shape{Dim: 300, Outputs: 4000, Regression: true}) {
 		s := draw(shape, 20, 2, 24)
 		in, out := s.split(0)
 		a, b := s.sum(in), s.sum(out)

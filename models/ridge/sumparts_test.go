@@ -10,7 +10,8 @@ import (
 func TestASumOfSomePartsIsPartOfTheSum(t *testing.T) {
 	const n = 37
 	for _, shape := range []Shape{
-		{Dim: 900, Outputs: 3}, {Dim: 900, Outputs: 2, Regression: true}, {Dim: 900, Outputs: 3, Weighted: true}, {Dim: 900, Outputs: 2, Regression: true, Weighted: true},
+		{Dim: 900, Outputs: 3}, {Dim: 900, Outputs: 2, Regression: true}, {Dim: 900, Outputs: 3, Weighted: true}, {Dim: 900,
+			Outputs: 2, Regression: true, Weighted: true},
 	} {
 		values := make([]int8, n*shape.Dim)
 		for i := range values {

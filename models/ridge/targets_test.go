@@ -66,7 +66,8 @@ func TestSeveralTargetsHaveTheWeightsOfEachAlone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !slices.Equal(all.Linear.W[target*c.dim:(target+1)*c.dim], one.Linear.W) || all.Linear.B[target] != one.Linear.B[0] || all.Grid[target] != one.Grid[0] {
+				if !slices.Equal(all.Linear.W[target*c.dim:(target+1)*c.dim], one.Linear.W) ||
+					all.Linear.B[target] != one.Linear.B[0] || all.Grid[target] != one.Grid[0] {
 					t.Errorf("target %d has other weights than alone", target)
 				}
 				want := make([]float64, c.n)

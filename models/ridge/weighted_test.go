@@ -69,7 +69,8 @@ func mustEqual(t *testing.T, what string, got, want *ridge.Fitted) {
 	t.Helper()
 	switch {
 	case got.Lambda != want.Lambda || got.Steps != want.Steps || !reflect.DeepEqual(got.Grid, want.Grid):
-		t.Errorf("%s: lambda %g, %d steps, grid %v; want %g, %d, %v", what, got.Lambda, got.Steps, got.Grid, want.Lambda, want.Steps, want.Grid)
+		t.Errorf("%s: lambda %g, %d steps, grid %v; want %g, %d, %v", what, got.Lambda, got.Steps, got.Grid, want.Lambda,
+			want.Steps, want.Grid)
 	case !reflect.DeepEqual(got.Table, want.Table):
 		t.Errorf("%s: table\n%+v\nwant\n%+v", what, got.Table, want.Table)
 	case !reflect.DeepEqual(got.Linear.W, want.Linear.W) || !reflect.DeepEqual(got.Linear.B, want.Linear.B):

@@ -102,7 +102,8 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 	p := make([]float32, n*k)
 	c.Apply(p, scores, n)
 	all, some, rest := NewReliability(k, 15), NewReliability(k, 15), NewReliability(k, 15)
-	for _, err := range []error{all.Add(p, class, nil, nil), rest.Add(p[200*k:], class[200:], nil, nil), some.Add(p[:200*k], class[:200], nil, nil)} {
+	for _, err := range []error{all.Add(p, class, nil, nil), rest.Add(p[200*k:], class[200:], nil, nil),
+		some.Add(p[:200*k], class[:200], nil, nil)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +248,8 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 					t.Fatal(err)
 				}
 				if curve := c.Curves[1]; method == Isotonic {
-					if first, last := curve.Probability[0], curve.Probability[len(curve.Probability)-1]; !(first > 0 && last < 1) || !slices.IsSorted(curve.Probability) || curve.At(-100) != first || curve.At(100) != last {
+					if first, last := curve.Probability[0], curve.Probability[len(curve.Probability)-1]; !(first > 0 && last < 1) ||
+						!slices.IsSorted(curve.Probability) || curve.At(-100) != first || curve.At(100) != last {
 						t.Errorf("%d rows: %v", n, curve.Probability)
 					}
 				}
@@ -324,7 +326,8 @@ func overconfident(t *testing.T, k int, most float64) {
 		}
 		a, b := r.Tests(1), raw.Tests(1)
 		if !(a.ECE < 0.5*b.ECE && a.LogLoss < b.LogLoss && a.Brier < b.Brier) || a.ECE > most {
-			t.Errorf("%d classes, %s: ece %g, log loss %g, Brier %g; before %g, %g, %g", k, method, a.ECE, a.LogLoss, a.Brier, b.ECE, b.LogLoss, b.Brier)
+			t.Errorf("%d classes, %s: ece %g, log loss %g, Brier %g; before %g, %g, %g", k, method, a.ECE, a.LogLoss, a.Brier,
+				b.ECE, b.LogLoss, b.Brier)
 		}
 	}
 }
@@ -337,7 +340,8 @@ func TestReliabilityByHand(t *testing.T) {
 	}
 	got := r.Tests(1)
 	if got.Rows != 4 || got.Bins[7].Rows != 2 || got.Bins[7].Confidence != 0.75 || got.Bins[7].Accuracy != 0.5 ||
-		!(got.Bins[7].AccuracyLow < 0.1) || !(got.Bins[7].AccuracyHigh > 0.9) || got.Bins[9].Rows != 1 || got.Bins[4].Rows != 1 || got.Bins[5].Rows != 0 {
+		!(got.Bins[7].AccuracyLow < 0.1) || !(got.Bins[7].AccuracyHigh > 0.9) || got.Bins[9].Rows != 1 ||
+		got.Bins[4].Rows != 1 || got.Bins[5].Rows != 0 {
 		t.Errorf("%+v", got)
 	}
 	if want := (2*0.25 + 0 + 0.5) / 4; math.Abs(got.ECE-want) > 1e-15 {
@@ -353,7 +357,8 @@ func TestReliabilityByHand(t *testing.T) {
 		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Tests(1).LogLoss, err)
 	}
 	for _, p := range []float32{-0.1, 1.1, float32(math.NaN())} {
-		if err := r.Add([]float32{p, 0}, []int32{0}, nil, nil); err == nil || !strings.Contains(err.Error(), "is not a probability") {
+		if err := r.Add([]float32{p, 0}, []int32{0}, nil, nil); err == nil ||
+			!strings.Contains(err.Error(), "is not a probability") {
 			t.Errorf("%g: %v", p, err)
 		}
 	}
@@ -369,7 +374,8 @@ func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.Tests(1)
-	if want := 1 + 0.75*0.75 + 0.25*0.25; got.Brier != want || got.ECE != 0.75 || got.Bins[7].Accuracy != 0 || math.Abs(got.LogLoss+math.Log(1e-7)) > 1e-5 {
+	if want := 1 + 0.75*0.75 + 0.25*0.25; got.Brier != want || got.ECE != 0.75 || got.Bins[7].Accuracy != 0 ||
+		math.Abs(got.LogLoss+math.Log(1e-7)) > 1e-5 {
 		t.Errorf("%+v, want the Brier score %g", got, want)
 	}
 }
@@ -401,17 +407,21 @@ func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
 
 func TestUnfittableTargetsAreAnError(t *testing.T) {
 	scores, class := sample(1, 50, 2)
-	if _, err := FitCalibration(counted(t, scores, class, 2), "plat"); err == nil || !strings.Contains(err.Error(), `did you mean "platt"`) {
+	if _, err := FitCalibration(counted(t, scores, class, 2), "plat"); err == nil ||
+		!strings.Contains(err.Error(), `did you mean "platt"`) {
 		t.Error(err)
 	}
 	clear(class)
-	if _, err := FitCalibration(counted(t, scores, class, 2), Platt); err == nil || !strings.Contains(err.Error(), "50 rows of its class and 0 of others") {
+	if _, err := FitCalibration(counted(t, scores, class, 2), Platt); err == nil ||
+		!strings.Contains(err.Error(), "50 rows of its class and 0 of others") {
 		t.Error(err)
 	}
-	if err := NewCalibrationCounts(2).Add([]float32{0, float32(math.NaN())}, []int32{0}, nil); err == nil || !strings.Contains(err.Error(), "row 0: output 1") {
+	if err := NewCalibrationCounts(2).Add([]float32{0, float32(math.NaN())}, []int32{0}, nil); err == nil ||
+		!strings.Contains(err.Error(), "row 0: output 1") {
 		t.Error(err)
 	}
-	c := &Calibration{Method: Isotonic, Curves: []CalibrationCurve{{Score: []float64{0}, Probability: []float64{0}}, {Score: []float64{0}, Probability: []float64{0}}}}
+	c := &Calibration{Method: Isotonic, Curves: []CalibrationCurve{{Score: []float64{0}, Probability: []float64{0}},
+		{Score: []float64{0}, Probability: []float64{0}}}}
 	p := []float32{1, 2}
 	if c.Apply(p, p, 1); p[0] != 0.5 || p[1] != 0.5 {
 		t.Errorf("curves that are all 0 give %v", p)
@@ -574,7 +584,8 @@ func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
 	for i := range 40 {
 		p := []float32{float32(i) / 40, 1 - float32(i)/40}
 		class := []int32{int32(i % 2)}
-		if err := errors.Join(weighted.Add(p, class, nil, []int64{int64(1 + i*i)}), plain.Add(p, class, nil, nil)); err != nil {
+		if err := errors.Join(weighted.Add(p, class, nil, []int64{int64(1 + i*i)}),
+			plain.Add(p, class, nil, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -242,7 +242,8 @@ func TestDamagedClassCountsAreRefused(t *testing.T) {
 			"longer":     append(slices.Clone(good), 0),
 			"no classes": append(make([]byte, 4), good[4:]...),
 			"negative":   append(slices.Clone(good[:len(good)-1]), 0x80),
-			"overflow":   append(good[:len(good)-16:len(good)-16], bytes.Repeat([]byte{255, 255, 255, 255, 255, 255, 255, 127}, 2)...),
+			"overflow": append(good[:len(good)-16:len(good)-16],
+				bytes.Repeat([]byte{255, 255, 255, 255, 255, 255, 255, 127}, 2)...),
 		} {
 			if wire.Unmarshal(new(Classes), bad) == nil {
 				t.Errorf("%d classes, %s: accepted", k, name)

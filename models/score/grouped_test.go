@@ -41,7 +41,8 @@ func TestIntervalsOfGroupsCoverTheTruth(t *testing.T) {
 			}
 		}
 		if covered < 0.93 || covered > 0.985 || alone > 0.8 {
-			t.Errorf("%d groups of %d rows: %.3f of the intervals cover the truth, %.3f by rows", c.groups, c.rows, covered, alone)
+			t.Errorf("%d groups of %d rows: %.3f of the intervals cover the truth, %.3f by rows", c.groups, c.rows,
+				covered, alone)
 		}
 	}
 }

@@ -52,7 +52,8 @@ func TestIntervalsHoldTheRate(t *testing.T) {
 	}
 	for n := int64(1); n < 3000; n += 7 {
 		for _, k := range []int64{0, 1, n / 2, n} {
-			if low, high := interval(k, n); !(0 <= low && low <= float64(k)/float64(n) && float64(k)/float64(n) <= high && high <= 1 && high > low) {
+			if low, high := interval(k, n); !(0 <= low && low <= float64(k)/float64(n) && float64(k)/float64(n) <= high &&
+				high <= 1 && high > low) {
 				t.Fatalf("%d of %d: %g to %g", k, n, low, high)
 			}
 		}

@@ -20,7 +20,8 @@ type errorsOf struct {
 }
 
 var errorShapes = []errorsOf{
-	{"normal", func(r *rand.Rand) (y, e float64) { return r.NormFloat64(), 0.3 * r.NormFloat64() }, 0.3, 0.3 * math.Sqrt(2/math.Pi), 1 - 0.09, 0},
+	{"normal", func(r *rand.Rand) (y, e float64) { return r.NormFloat64(), 0.3 * r.NormFloat64() }, 0.3,
+		0.3 * math.Sqrt(2/math.Pi), 1 - 0.09, 0},
 	{"Laplace", func(r *rand.Rand) (y, e float64) {
 		e = 0.5 * r.ExpFloat64()
 		if r.IntN(2) == 0 {
@@ -32,8 +33,10 @@ var errorShapes = []errorsOf{
 		y = r.NormFloat64()
 		return y, 0.2 * (1 + y*y) * r.NormFloat64()
 	}, 0.2 * math.Sqrt(6), 0.2 * 2 * math.Sqrt(2/math.Pi), 1 - 0.04*6, 0.8}, // few rows have nearly all of Σr²
-	{"nothing learned", func(r *rand.Rand) (y, e float64) { y = r.Float64(); return y, y - 0.5 }, math.Sqrt(1 / 12.), 0.25, 0, 0},
-	{"a few targets", func(r *rand.Rand) (y, e float64) { return float64(r.IntN(5)), r.NormFloat64() / 2 }, 0.5, math.Sqrt(2/math.Pi) / 2, 1 - 0.25/2, 0},
+	{"nothing learned", func(r *rand.Rand) (y, e float64) { y = r.Float64(); return y, y - 0.5 }, math.Sqrt(1 / 12.),
+		0.25, 0, 0},
+	{"a few targets", func(r *rand.Rand) (y, e float64) { return float64(r.IntN(5)), r.NormFloat64() / 2 }, 0.5,
+		math.Sqrt(2/math.Pi) / 2, 1 - 0.25/2, 0},
 }
 
 // The scores of all possible rows are in their intervals 95 times in 100. BOCHNER_HONEST makes more trials.
@@ -60,7 +63,8 @@ func TestTargetIntervalsCover(t *testing.T) {
 					ends  *[2]float64
 					value float64
 				}{
-					"RMSE": {report.RMSEInterval, 10 * shape.rmse}, "MAE": {report.MAEInterval, 10 * shape.mae}, "R2": {report.R2Interval, shape.r2},
+					"RMSE": {report.RMSEInterval, 10 * shape.rmse}, "MAE": {report.MAEInterval,
+						10 * shape.mae}, "R2": {report.R2Interval, shape.r2},
 				} {
 					if c.ends[0] <= c.value && c.value <= c.ends[1] {
 						inside[name]++
@@ -141,8 +145,9 @@ func TestTargetIntervalsOfSpecialRows(t *testing.T) {
 		report TargetReport
 		want   string
 	}{
-		"few rows":            {bound(29, 1, func(i int) (y, p float64) { return float64(i), 0 }), "; ; ; "},
-		"perfect":             {bound(40, 1, func(i int) (y, p float64) { return float64(i), float64(i) }), "; 0 to 0; 0 to 0; "},
+		"few rows": {bound(29, 1, func(i int) (y, p float64) { return float64(i), 0 }), "; ; ; "},
+		"perfect": {bound(40, 1, func(i int) (y, p float64) { return float64(i), float64(i) }),
+			"; 0 to 0; 0 to 0; "},
 		"targets of one kind": {bound(40, 1, func(i int) (y, p float64) { return 2, 1 }), "; 1 to 1; 1 to 1; "},
 		"no unit":             {bound(40, 0, func(i int) (y, p float64) { return 2, 1 }), "; ; ; "},
 		"not finite":          {bound(40, 1, func(i int) (y, p float64) { return 2, math.Inf(1) }), "; ; ; "},

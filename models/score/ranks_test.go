@@ -57,7 +57,8 @@ func TestOrderMatchesValues(t *testing.T) {
 			t.Fatalf("%g and %g: %x and %x", a, b, order(a), order(b))
 		}
 	}
-	if negative := float32(math.Copysign(0, -1)); order(negative) != order(0) || value(0) != -math.MaxFloat32 || value(math.MaxUint32) != math.MaxFloat32 {
+	if negative := float32(math.Copysign(0, -1)); order(negative) != order(0) || value(0) != -math.MaxFloat32 ||
+		value(math.MaxUint32) != math.MaxFloat32 {
 		t.Error("ends")
 	}
 }
@@ -113,7 +114,8 @@ func TestCellsAreAsFineAsTheLimitAllows(t *testing.T) {
 			return len(keys)
 		}
 		if len(got.cells) != count(got.shift) || count(got.shift-1) <= limit {
-			t.Errorf("limit %d: %d cells without %d bits; with one more there are %d", limit, len(got.cells), got.shift, count(got.shift-1))
+			t.Errorf("limit %d: %d cells without %d bits; with one more there are %d", limit, len(got.cells), got.shift,
+				count(got.shift-1))
 		}
 	}
 }
@@ -303,7 +305,8 @@ func TestAreaIntervalsCover(t *testing.T) {
 		shift, spread, step float64
 		ones, zeros         int
 	}{
-		{0.5, 1, 0, 40, 40}, {1.5, 1, 0, 40, 40}, {1.5, 1, 0, 10, 300}, {1.5, 2, 0, 150, 4850}, {0.5, 2, 0, 30, 970}, {2.5, 2, 0, 150, 4850},
+		{0.5, 1, 0, 40, 40}, {1.5, 1, 0, 40, 40}, {1.5, 1, 0, 10, 300}, {1.5, 2, 0, 150, 4850}, {0.5, 2, 0, 30, 970}, {2.5, 2,
+			0, 150, 4850},
 		{1.5, 1, 1, 150, 1500}, {1, 0.5, 0, 500, 500}, {1.5, 1, 0.5, 50, 50},
 	} {
 		r := rand.New(rand.NewPCG(9, uint64(c.ones)))
@@ -372,7 +375,8 @@ func TestBalancedAccuracyIntervalsCover(t *testing.T) {
 	for _, c := range []struct {
 		classes, rows int
 		recall        float64
-	}{{2, 50, 0.8}, {2, 500, 0.95}, {10, 100, 0.8}, {26, 300, 0.95}, {26, 300, 0.6}, {20, 100, 0.8}, {100, 2000, 0.8}, {100, 300, 0.95}} {
+	}{{2, 50, 0.8}, {2, 500, 0.95}, {10, 100, 0.8}, {26, 300, 0.95}, {26, 300, 0.6}, {20, 100, 0.8}, {100, 2000,
+		0.8}, {100, 300, 0.95}} {
 		r := rand.New(rand.NewPCG(uint64(c.classes), uint64(c.rows)))
 		inside := 0
 		for range trials {
@@ -412,7 +416,8 @@ func TestDamagedRanksAreRefused(t *testing.T) {
 		"twice":      {50, 0, 2, 1 << 2, 0},
 		"long form":  {50, 0, 1, 0x84, 0},
 		"beyond":     {50, 31, 1, 2 << 2},
-		"overflow":   append([]byte{50, 0, 1, bothCounts}, bytes.Repeat([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f}, 2)...),
+		"overflow": append([]byte{50, 0, 1, bothCounts},
+			bytes.Repeat([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f}, 2)...),
 	} {
 		if wire.Unmarshal(new(Ranks), bad) == nil {
 			t.Errorf("%s: accepted", name)
@@ -551,8 +556,10 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 			}
 		}
 		if k <= MaxRanked {
-			if math.Abs(*got.AUC-area/classes) > 1e-14 || math.Abs(*got.AveragePrecision-precision/classes) > 1e-13 || got.Slack != 0 {
-				t.Errorf("%d classes: %g ± %g and %g, want %g and %g", k, *got.AUC, got.Slack, *got.AveragePrecision, area/classes, precision/classes)
+			if math.Abs(*got.AUC-area/classes) > 1e-14 || math.Abs(*got.AveragePrecision-precision/classes) > 1e-13 ||
+				got.Slack != 0 {
+				t.Errorf("%d classes: %g ± %g and %g, want %g and %g", k, *got.AUC, got.Slack, *got.AveragePrecision, area/classes,
+					precision/classes)
 			}
 		} else if got.AUC != nil {
 			t.Errorf("%d classes have an area", k)
@@ -564,11 +571,13 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 					x = append(x, ranked{row.order[1], row.truth})
 				}
 			}
-			if threshold, best := ranksOf(1000, x).bestThreshold(ByBalanced); *got.Threshold != threshold || *got.BestBalanced != best {
+			if threshold, best := ranksOf(1000, x).bestThreshold(ByBalanced); *got.Threshold != threshold ||
+				*got.BestBalanced != best {
 				t.Errorf("threshold %g with %g, want %g and %g", *got.Threshold, *got.BestBalanced, threshold, best)
 			}
 		}
-		if (got.AUCLow != nil) != (k == 2) || (got.Threshold != nil) != (k == 2) || (got.Positive == "1") != (k == 2) || got.NotFinite != 1 {
+		if (got.AUCLow != nil) != (k == 2) || (got.Threshold != nil) != (k == 2) || (got.Positive == "1") != (k == 2) ||
+			got.NotFinite != 1 {
 			t.Errorf("%d classes: %+v", k, got)
 		}
 		if (len(got.Top) == 2) != (k >= 10) {

@@ -24,7 +24,8 @@ func someSliceRows(r *rand.Rand, n, values int) []sliceRow {
 	rows := make([]sliceRow, n)
 	for i := range rows {
 		p := float32(r.IntN(9)+1) / 10
-		x := sliceRow{value: fmt.Sprint(r.IntN(values) * r.IntN(2)), truth: r.IntN(2), scores: []float32{-p, p}, shares: []float32{1 - p, p}, y: r.NormFloat64(), said: r.NormFloat64()}
+		x := sliceRow{value: fmt.Sprint(r.IntN(values) * r.IntN(2)), truth: r.IntN(2), scores: []float32{-p, p},
+			shares: []float32{1 - p, p}, y: r.NormFloat64(), said: r.NormFloat64()}
 		switch r.IntN(20) {
 		case 0:
 			x.truth = Unseen
@@ -97,13 +98,15 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 			}
 			if classes == 0 {
 				want := targets.Report()
-				if *s.MAE != want.MAE || *s.RMSE != want.RMSE || *s.P90 != want.P90 || *s.R2 != *want.R2 || !(*s.MAELow < want.MAE && want.MAE < *s.MAEHigh) || s.Error != nil {
+				if *s.MAE != want.MAE || *s.RMSE != want.RMSE || *s.P90 != want.P90 || *s.R2 != *want.R2 ||
+					!(*s.MAELow < want.MAE && want.MAE < *s.MAEHigh) || s.Error != nil {
 					t.Errorf("%s: %+v, want %+v", s.Value, s, want)
 				}
 				continue
 			}
 			c, k := hits.Report(nil), ranking.Report(nil)
-			if *s.Error != c.Error || *s.ErrorLow != c.ErrorLow || *s.BalancedAccuracy != c.BalancedAccuracy || *s.BalancedHigh != c.BalancedHigh ||
+			if *s.Error != c.Error || *s.ErrorLow != c.ErrorLow || *s.BalancedAccuracy != c.BalancedAccuracy ||
+				*s.BalancedHigh != c.BalancedHigh ||
 				*s.AUC != *k.AUC || *s.AUCLow != *k.AUCLow || math.Abs(*s.LogLoss-loss/scored) > 1e-6 || s.MAE != nil {
 				t.Errorf("%s: %+v, want %+v, %+v, log loss %g", s.Value, s, c, k, loss/scored)
 			}
@@ -142,7 +145,8 @@ func TestSlicesAreBounded(t *testing.T) {
 	}
 	whole.AddTarget("more", 1, 1, 1)
 	other := new(Slices)
-	if err := wire.Unmarshal(other, wire.Marshal(whole)); err != nil || !bytes.Equal(wire.Marshal(other), wire.Marshal(whole)) {
+	if err := wire.Unmarshal(other, wire.Marshal(whole)); err != nil ||
+		!bytes.Equal(wire.Marshal(other), wire.Marshal(whole)) {
 		t.Errorf("%v", err)
 	}
 	one := NewSlices(0)
@@ -190,7 +194,8 @@ func TestSlicesByWeight(t *testing.T) {
 					if *a.MAE != *b.MAE || *a.RMSE != *b.RMSE || *a.P90 != *b.P90 || !(*a.MAEHigh > *b.MAEHigh) {
 						t.Errorf("%+v, repeated %+v", a, b)
 					}
-				} else if *a.Error != *b.Error || *a.BalancedAccuracy != *b.BalancedAccuracy || *a.AUC != *b.AUC || *a.LogLoss != *b.LogLoss ||
+				} else if *a.Error != *b.Error || *a.BalancedAccuracy != *b.BalancedAccuracy || *a.AUC != *b.AUC ||
+					*a.LogLoss != *b.LogLoss ||
 					!(*a.ErrorHigh > *b.ErrorHigh && *a.BalancedLow < *b.BalancedLow && *a.AUCLow < *b.AUCLow) {
 					t.Errorf("%+v, repeated %+v", a, b)
 				}

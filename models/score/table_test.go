@@ -41,7 +41,8 @@ func TestTableOfManyClassesShowsTheWorst(t *testing.T) {
 	if n := strings.Count(s, "\n"); n > 60 {
 		t.Errorf("%d lines", n)
 	}
-	for _, want := range []string{"the 30 classes of 200 with the lowest F1:", "confused most often:", "199          0   199"} {
+	for _, want := range []string{"the 30 classes of 200 with the lowest F1:", "confused most often:",
+		"199          0   199"} {
 		if !strings.Contains(s, want) {
 			t.Errorf("no %q in\n%s", want, s)
 		}

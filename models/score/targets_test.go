@@ -118,7 +118,8 @@ func TestTargetReportOfSpecialCases(t *testing.T) {
 	}{
 		{"nothing", nil, TargetReport{}},
 		{"exact", []residual{{1, 1}, {3, 3}}, TargetReport{Rows: 2, TargetMean: 2, TargetDev: 1, R2: new(1.0)}},
-		{"the mean", []residual{{1, 2}, {3, 2}}, TargetReport{Rows: 2, RMSE: 1, MAE: 1, MaxError: 1, TargetMean: 2, TargetDev: 1, R2: new(0.0)}},
+		{"the mean", []residual{{1, 2}, {3, 2}},
+			TargetReport{Rows: 2, RMSE: 1, MAE: 1, MaxError: 1, TargetMean: 2, TargetDev: 1, R2: new(0.0)}},
 		{"worse than the mean", []residual{{1, 3}, {3, 1}},
 			TargetReport{Rows: 2, RMSE: 2, MAE: 2, MaxError: 2, TargetMean: 2, TargetDev: 1, R2: new(-3.0)}},
 		{"constant, met", []residual{{0.1, 0.1}, {0.1, 0.1}, {0.1, 0.1}},

@@ -63,7 +63,8 @@ func TestHalvesChooseAsALoopDoes(t *testing.T) {
 			best := func(half int) float64 {
 				at, most, below := math.Inf(-1), -1.0, math.Inf(-1)
 				for _, v := range x {
-					if c := of(half, [2]float64{float64(v.v), float64(v.v)}); (half < 0 || v.half == half) && (c > most+1e-12 || c > most-1e-12 && float64(v.v) > at) {
+					if c := of(half, [2]float64{float64(v.v), float64(v.v)}); (half < 0 || v.half == half) &&
+						(c > most+1e-12 || c > most-1e-12 && float64(v.v) > at) {
 						at, most = float64(v.v), c
 					}
 				}
@@ -136,7 +137,8 @@ func TestHalvesRefuse(t *testing.T) {
 	if err := wire.Unmarshal(back, data); err != nil || !reflect.DeepEqual(back.Rows(), h.Rows()) {
 		t.Errorf("%v, %v", back.Rows(), err)
 	}
-	if err := Criterion("F1").Validate(); err == nil || err.Error() != `score: unknown criterion "F1" (did you mean "f1"?); have error, f1, balanced` {
+	if err := Criterion("F1").Validate(); err == nil ||
+		err.Error() != `score: unknown criterion "F1" (did you mean "f1"?); have error, f1, balanced` {
 		t.Error(err)
 	}
 }

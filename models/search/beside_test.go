@@ -38,7 +38,8 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 		o.Views, o.Kernels = o.Views[:1], o.Kernels[:1]
 		r := run(t, p, o)
 		if !c.has(r.Chosen.Candidate) || r.Beside == nil || r.Chosen.Loss > 0.9*r.Default.Loss {
-			t.Errorf("%s: chose %v with loss %.4f, the default has %.4f", c.name, r.Chosen.Candidate, r.Chosen.Loss, r.Default.Loss)
+			t.Errorf("%s: chose %v with loss %.4f, the default has %.4f", c.name, r.Chosen.Candidate, r.Chosen.Loss,
+				r.Default.Loss)
 		}
 	}
 }
@@ -48,7 +49,8 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 func TestMatricesMatchJoinedKernels(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
 	o := options(p)
-	r := &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{"gaussian": {o.Kernels[0], kernel.Euclidean}}}
+	r := &runner{pilot: p, options: o, views: map[string]*scaled{},
+		kernels: map[string]kernelOf{"gaussian": {o.Kernels[0], kernel.Euclidean}}}
 	v, err := newScaled(p, o.Views[0], 1000)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +61,8 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
-		e.matrix = newKernelMatrix(gaussianRadial, v.between(kernel.Euclidean, whole(p), 1), width, make([]float64, triangle(p.N)))
+		e.matrix = newKernelMatrix(gaussianRadial, v.between(kernel.Euclidean, whole(p), 1), width,
+			make([]float64, triangle(p.N)))
 		if err := r.addBeside(e, 0, new(scratch), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +104,8 @@ func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
 
 // The pair is chosen by the rows that a part is fitted to.
 func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
-	p := made(500, 4, 0.01, true, func(x []float32) float64 { return math.Sin(4*float64(x[1])) * math.Sin(4*float64(x[2])) })
+	p := made(500, 4, 0.01, true,
+		func(x []float32) float64 { return math.Sin(4*float64(x[1])) * math.Sin(4*float64(x[2])) })
 	l, err := p.labels()
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +119,8 @@ func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
 	for i := range train {
 		train[i] = i
 	}
-	if got := r.bestPair(v, []int{3, 1, 0, 2}, train); got == nil || got.columns != [2]int{1, 2} && got.columns != [2]int{2, 1} {
+	if got := r.bestPair(v, []int{3, 1, 0, 2}, train); got == nil || got.columns != [2]int{1, 2} &&
+		got.columns != [2]int{2, 1} {
 		t.Errorf("pair %+v, want columns 1 and 2", got)
 	}
 	if got := r.bestPair(v, []int{3}, train); got != nil {

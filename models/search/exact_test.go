@@ -33,12 +33,14 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			}
 		}
 		const width, lambda = 1.5, 1e-2
-		all := newKernelMatrix(radialKernelOf(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), width, make([]float64, triangle(p.N)))
+		all := newKernelMatrix(radialKernelOf(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1),
+			width, make([]float64, triangle(p.N)))
 		want := make([]float32, len(judge)*l.outputs)
 		if err := newExact(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
 		}
-		f, err := newFit(fourier.Gaussian{In: 2, Out: 2000, Width: width, Draw: fourier.Orthogonal, Seed: 1}, p.X, p.D, train, l, 2)
+		f, err := newFit(fourier.Gaussian{In: 2, Out: 2000, Width: width, Draw: fourier.Orthogonal, Seed: 1}, p.X, p.D,
+			train, l, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +78,8 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			twice = append(twice, i)
 		}
 	}
-	all := newKernelMatrix(radialKernelOf(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1, make([]float64, triangle(p.N)))
+	all := newKernelMatrix(radialKernelOf(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1,
+		make([]float64, triangle(p.N)))
 	scores := func(train []int, weights []float64) []float32 {
 		q := *p
 		q.Weights = weights

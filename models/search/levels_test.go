@@ -28,7 +28,8 @@ func withLevels(p *Pilot) Options {
 	o := options(p)
 	standard := preprocess.NewStandard([]float64{15, 0, 0}, []float64{75, 1, 1})
 	clipped := preprocess.Clip{At: []float32{1, 1, 1}}
-	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{standard}}, {Name: "clipped", Steps: []features.Recipe{standard, clipped}}}, func(int) bool { return true }
+	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{standard}},
+		{Name: "clipped", Steps: []features.Recipe{standard, clipped}}}, func(int) bool { return true }
 	o.Kernels = o.Kernels[:1]
 	return o
 }
@@ -44,7 +45,8 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 		o.Levels = nil
 		without := run(t, p, o)
 		if without.Levels != nil || r.Chosen.Loss > 0.8*without.Chosen.Loss {
-			t.Errorf("classes %v: loss %.4f with levels, %.4f of %v without", classes, r.Chosen.Loss, without.Chosen.Loss, without.Chosen.Candidate)
+			t.Errorf("classes %v: loss %.4f with levels, %.4f of %v without", classes, r.Chosen.Loss, without.Chosen.Loss,
+				without.Chosen.Candidate)
 		}
 	}
 }
@@ -63,7 +65,8 @@ func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	}
 	mean[0], variance[0] = float64(things)/2, float64(things*things)/12
 	o := options(p)
-	o.Views, o.Levels = []View{{Name: standardView, Steps: []features.Recipe{preprocess.NewStandard(mean, variance)}}}, func(int) bool { return true }
+	o.Views, o.Levels = []View{{Name: standardView,
+		Steps: []features.Recipe{preprocess.NewStandard(mean, variance)}}}, func(int) bool { return true }
 	r := run(t, p, o)
 	if r.Chosen.View != levelsView || r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.05 {
 		t.Errorf("chose %v, loss %.4f", r.Chosen.Candidate, r.Chosen.Loss)

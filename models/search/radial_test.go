@@ -23,7 +23,8 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 	some := newRadialRows(n, func(row int) bool { return row%3 > 0 })
 	for _, r := range []features.Recipe{
 		fourier.Gaussian{In: d, Out: 2, Width: 1.3}, fourier.Laplace{In: d, Out: 2, Width: 1.3},
-		fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 1.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 2.5},
+		fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: d, Out: 2, Width: 1.3,
+			Nu: 1.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 2.5},
 	} {
 		of := r.(interface{ Distance() kernel.Distance }).Distance()
 		m := newKernelMatrix(radialKernelOf(r), newDistances(x, d, some, of, 2), 1.3, make([]float64, triangle(2*n/3)))

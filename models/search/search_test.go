@@ -64,7 +64,8 @@ func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
 	for _, classes := range []bool{false, true} {
 		r := run(t, made(400, 5, 0.05, classes, ridgeLine), options(&Pilot{D: 5}))
 		if r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
-			t.Errorf("classes %v: chose %v with loss %.4f, the default has %.4f", classes, r.Chosen.Candidate, r.Chosen.Loss, r.Default.Loss)
+			t.Errorf("classes %v: chose %v with loss %.4f, the default has %.4f", classes, r.Chosen.Candidate, r.Chosen.Loss,
+				r.Default.Loss)
 		}
 		if r.Chosen.Metric == Full && len(r.Metric) == 0 || len(r.Steps) == 0 && r.Beside == nil || r.Kernel == nil {
 			t.Errorf("classes %v: the recipe is not complete: %d bytes, %d steps", classes, len(r.Metric), len(r.Steps))
@@ -228,8 +229,10 @@ func TestNothingExplainsNoise(t *testing.T) {
 func TestPilotsThatCannotBeAreRefused(t *testing.T) {
 	good := func() *Pilot { return made(50, 2, 1, true, ridgeLine) }
 	for name, spoil := range map[string]func(p *Pilot){
-		"no rows": func(p *Pilot) { p.N = 0 }, "short": func(p *Pilot) { p.X = p.X[1:] }, "one class": func(p *Pilot) { p.Classes = 1 },
-		"class": func(p *Pilot) { p.Y[7] = 2 }, "half a class": func(p *Pilot) { p.Y[7] = 0.5 }, "NaN": func(p *Pilot) { p.Y[7] = math.NaN() },
+		"no rows": func(p *Pilot) { p.N = 0 }, "short": func(p *Pilot) { p.X = p.X[1:] },
+		"one class": func(p *Pilot) { p.Classes = 1 },
+		"class":     func(p *Pilot) { p.Y[7] = 2 }, "half a class": func(p *Pilot) { p.Y[7] = 0.5 },
+		"NaN":     func(p *Pilot) { p.Y[7] = math.NaN() },
 		"weights": func(p *Pilot) { p.Weights = []float64{1} },
 	} {
 		p := good()

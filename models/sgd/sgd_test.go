@@ -346,14 +346,16 @@ func TestStartFromAModelGoesOnFromIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, got := epoch(t, l, again, b, 1, 96); got.Objective != want.Objective || got.Errors != want.Errors || got.Round != 0 {
+	if _, got := epoch(t, l, again, b, 1, 96); got.Objective != want.Objective || got.Errors != want.Errors ||
+		got.Round != 0 {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	m.W[3] = float32(math.NaN())
 	if _, err := l.Start(m); err == nil {
 		t.Error("NaN is taken for a weight")
 	}
-	if _, err := l.Start(&models.Linear{K: 2, D: 8, W: make([]float32, 16), B: make([]float32, 2)}); err == nil || !strings.Contains(err.Error(), "2 outputs") {
+	if _, err := l.Start(&models.Linear{K: 2, D: 8, W: make([]float32, 16), B: make([]float32, 2)}); err == nil ||
+		!strings.Contains(err.Error(), "2 outputs") {
 		t.Errorf("%v", err)
 	}
 }
@@ -428,5 +430,6 @@ func FuzzBytes(f *testing.F) {
 
 func state0(l *Learner) state {
 	k, d := l.Outputs, l.Dim
-	return state{weights: make([]float32, k*d), intercept: make([]float32, k), squares: make([]float32, k*d), interceptSquares: make([]float32, k)}
+	return state{weights: make([]float32, k*d), intercept: make([]float32, k), squares: make([]float32, k*d),
+		interceptSquares: make([]float32, k)}
 }

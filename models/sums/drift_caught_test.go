@@ -20,18 +20,22 @@ var sizes = []struct {
 	format       string
 	apply        func(r *rand.Rand, row []float32, size float64) // changes a row, which follows others
 }{
-	{"a column shifted", [2]float64{0.45, 0.35}, [2]float64{0.25, 0.1}, "%g deviations", func(_ *rand.Rand, row []float32, size float64) { row[0] += float32(size) }},
-	{"a column multiplied", [2]float64{1.8, 1.6}, [2]float64{2.2, 2}, "by %g", func(_ *rand.Rand, row []float32, size float64) { row[0] *= float32(size) }},
-	{"values missing", [2]float64{0.12, 0.06}, [2]float64{0.12, 0.06}, "%g of the rows", func(r *rand.Rand, row []float32, size float64) {
-		if r.Float64() < size {
-			row[0] = float32(math.NaN())
-		}
-	}},
-	{"a level renamed", [2]float64{0.18, 0.08}, [2]float64{0.18, 0.08}, "%g of the rows", func(r *rand.Rand, row []float32, size float64) {
-		if r.Float64() < size {
-			row[20] = 4
-		}
-	}},
+	{"a column shifted", [2]float64{0.45, 0.35}, [2]float64{0.25, 0.1}, "%g deviations",
+		func(_ *rand.Rand, row []float32, size float64) { row[0] += float32(size) }},
+	{"a column multiplied", [2]float64{1.8, 1.6}, [2]float64{2.2, 2}, "by %g",
+		func(_ *rand.Rand, row []float32, size float64) { row[0] *= float32(size) }},
+	{"values missing", [2]float64{0.12, 0.06}, [2]float64{0.12, 0.06}, "%g of the rows",
+		func(r *rand.Rand, row []float32, size float64) {
+			if r.Float64() < size {
+				row[0] = float32(math.NaN())
+			}
+		}},
+	{"a level renamed", [2]float64{0.18, 0.08}, [2]float64{0.18, 0.08}, "%g of the rows",
+		func(r *rand.Rand, row []float32, size float64) {
+			if r.Float64() < size {
+				row[20] = 4
+			}
+		}},
 	{"rows that are there twice", [2]float64{}, [2]float64{0.15, 0.3}, "%g of the rows", nil},
 }
 
@@ -95,7 +99,8 @@ func TestChangesAreCaughtAtTheSizesOfTheDocumentation(t *testing.T) {
 			t.Logf("%s in %d rows: %v of %d", c.change, n, caught, draws)
 			for i := range caught {
 				if [2]float64{c.counts[k], c.sums[k]}[i] > 0 && caught[i] < draws*95/100 {
-					t.Errorf("%s, %v, in %d rows: caught in %d of %d draws (%d)", c.change, []float64{c.counts[k], c.sums[k]}[i], n, caught[i], draws, i)
+					t.Errorf("%s, %v, in %d rows: caught in %d of %d draws (%d)", c.change, []float64{c.counts[k], c.sums[k]}[i], n,
+						caught[i], draws, i)
 				}
 			}
 		}

@@ -123,7 +123,8 @@ func newComparison(s *profile.Statistics, c *DriftCounts, names DriftNames, copi
 	for j := range c.columns {
 		figures += 2 + 2*len(c.columns[j].edges) // missing; mean or levels; below and up to each edge
 	}
-	return &comparison{ref: s, counts: c, copied: copied, names: names, log: math.Log(2 * float64(figures) / level), cluster: 1}
+	return &comparison{ref: s, counts: c, copied: copied, names: names, log: math.Log(2 * float64(figures) / level),
+		cluster: 1}
 }
 
 // slack is how far a difference of two shares, of that many rows each, may be from the truth
@@ -215,15 +216,18 @@ func (k *comparison) values(j int) {
 			}
 			wasUnder, wasUp := float64(first+1)/10, float64(last+1)/10 // at most, at least
 			if d := under - wasUnder; d > worst.Distance {
-				worst = ColumnDrift{Distance: d, Detail: fmt.Sprintf("%s below %.6g, was at most %s", percent(under), edge, percent(wasUnder))}
+				worst = ColumnDrift{Distance: d, Detail: fmt.Sprintf("%s below %.6g, was at most %s", percent(under), edge,
+					percent(wasUnder))}
 			}
 			if d := wasUp - up; d > worst.Distance {
-				worst = ColumnDrift{Distance: d, Detail: fmt.Sprintf("%s up to %.6g, was at least %s", percent(up), edge, percent(wasUp))}
+				worst = ColumnDrift{Distance: d, Detail: fmt.Sprintf("%s up to %.6g, was at least %s", percent(up), edge,
+					percent(wasUp))}
 			}
 		}
 		below = to
 	}
-	k.found(name, DriftRange, less+more, k.slack(ref, float64(n))+k.copied, "%s below %.6g and %s above %.6g, the range before",
+	k.found(name, DriftRange, less+more, k.slack(ref, float64(n))+k.copied,
+		"%s below %.6g and %s above %.6g, the range before",
 		percent(less), low, percent(more), high)
 	if k.sum != nil { // each decile beyond the range of these rows has a tenth of those before beyond it
 		is, gone := k.sum.Columns[j], 0.0
@@ -232,7 +236,8 @@ func (k *comparison) values(j int) {
 				gone += 0.1
 			}
 		}
-		k.found(name, DriftRange, gone, slack, "none below %.6g or above %.6g, was at least %s", is.Min, is.Max, percent(gone))
+		k.found(name, DriftRange, gone, slack, "none below %.6g or above %.6g, was at least %s", is.Min, is.Max,
+			percent(gone))
 	}
 	k.found(name, DriftValues, worst.Distance, slack, "%s", worst.Detail)
 }
@@ -252,7 +257,8 @@ func (k *comparison) mean(j int) {
 	se := math.Sqrt(float64(a.Dev*a.Dev)/n1+float64(b.Dev*b.Dev)/n2) / a.Dev
 	if shift > z*se {
 		apart := func(deviations float64) float64 { return 2*distuv.UnitNormal.CDF(deviations/2) - 1 }
-		k.found(k.names.column(j), DriftMean, apart(shift), apart(shift)-apart(shift-z*se), "mean %.6g, was %.6g (deviation %.4g)", b.Mean, a.Mean, a.Dev)
+		k.found(k.names.column(j), DriftMean, apart(shift), apart(shift)-apart(shift-z*se),
+			"mean %.6g, was %.6g (deviation %.4g)", b.Mean, a.Mean, a.Dev)
 	}
 }
 
@@ -271,7 +277,8 @@ func (k *comparison) levels(j int) {
 		n, counts = k.sum.Rows-k.sum.Columns[j].Missing, k.sum.Levels[j]
 	}
 	ref := k.ref.Rows - k.ref.Columns[j].Missing
-	k.shares(k.names.column(j), DriftLevels, k.ref.Levels[j], counts, ref, n, func(v int) string { return k.names.level(j, v) })
+	k.shares(k.names.column(j), DriftLevels, k.ref.Levels[j], counts, ref, n,
+		func(v int) string { return k.names.level(j, v) })
 }
 
 // shares compares the shares of the values of something by their total variation. Between samples
@@ -293,7 +300,8 @@ func (k *comparison) shares(name, kind string, a, b []int64, n1, n2 int64, value
 		}
 	}
 	if len(a) > 0 {
-		k.found(name, kind, distance, bias+k.slack(float64(n1), float64(n2)), "%s %s, was %s", value(at), percent(share(b[at], n2)), percent(share(a[at], n1)))
+		k.found(name, kind, distance, bias+k.slack(float64(n1), float64(n2)), "%s %s, was %s", value(at),
+			percent(share(b[at], n2)), percent(share(a[at], n1)))
 	}
 }
 

@@ -20,7 +20,8 @@ func drawn(r *rand.Rand, n int, change func(row []float32)) *rows.Block {
 	for range n {
 		row := []float32{
 			float32(r.NormFloat64()), float32(r.ExpFloat64()), 0, float32(r.IntN(5)), float32(3 + r.NormFloat64()),
-			float32(min(r.IntN(4), r.IntN(4))), float32(r.IntN(40)), float32(r.NormFloat64() / (math.Abs(r.NormFloat64()) + 0.01)),
+			float32(min(r.IntN(4), r.IntN(4))), float32(r.IntN(40)), float32(r.NormFloat64() / (math.Abs(r.NormFloat64()) +
+				0.01)),
 		}
 		if r.IntN(5) == 0 {
 			row[2] = float32(r.IntN(100))
@@ -67,7 +68,8 @@ func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	for range draws {
 		ref := summed(drawn(r, 3000, nil)).Statistics()
 		part := drawn(r, 1+r.IntN(4000), nil)
-		for i, report := range []*DriftReport{DriftOfCounts(ref, counted(ref, part), 0, tableNames), DriftOfSum(ref, summed(part), 0, tableNames)} {
+		for i, report := range []*DriftReport{DriftOfCounts(ref, counted(ref, part), 0, tableNames),
+			DriftOfSum(ref, summed(part), 0, tableNames)} {
 			if report.largest() > 0 {
 				alarms[i]++
 				t.Logf("%+v", report)
@@ -110,13 +112,15 @@ func TestMovedColumnsAreNamed(t *testing.T) {
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	for _, c := range caught {
 		part := drawn(r, 5000, c.change)
-		for i, report := range []*DriftReport{DriftOfCounts(ref, counted(ref, part), 0, tableNames), DriftOfSum(ref, summed(part), 0, tableNames)} {
+		for i, report := range []*DriftReport{DriftOfCounts(ref, counted(ref, part), 0, tableNames),
+			DriftOfSum(ref, summed(part), 0, tableNames)} {
 			if len(report.Columns) == 0 {
 				t.Errorf("%s (%d): not caught", c.name, i)
 				continue
 			}
 			k := slices.IndexFunc(report.Columns, func(d ColumnDrift) bool { return d.Name == c.column })
-			if k < 0 || i == 0 && report.Columns[k].Kind != c.kind || report.Columns[k].AtLeast > report.Columns[k].Distance || report.Columns[k].AtLeast < 0.05 {
+			if k < 0 || i == 0 && report.Columns[k].Kind != c.kind || report.Columns[k].AtLeast > report.Columns[k].Distance ||
+				report.Columns[k].AtLeast < 0.05 {
 				t.Errorf("%s (%d): %+v", c.name, i, report.Columns)
 			}
 			if text := strings.Join(report.Exceeds(0.05, 0), "; "); !strings.Contains(text, c.column+": ") {
@@ -135,20 +139,23 @@ func TestSumsSeeMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	report := DriftOfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
-	if len(report.Columns) != 1 || report.Columns[0].Kind != DriftMean || report.Columns[0].Name != "normal" || report.Columns[0].AtLeast > 0.06 {
+	if len(report.Columns) != 1 || report.Columns[0].Kind != DriftMean || report.Columns[0].Name != "normal" ||
+		report.Columns[0].AtLeast > 0.06 {
 		t.Errorf("a small shift: %+v", report)
 	}
 	part := drawn(r, 6000, nil)
 	twice := &rows.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
 	report = DriftOfSum(ref, summed(twice), 0, tableNames)
-	if len(report.Columns) != 1 || report.Columns[0].Kind != DriftRepeated || report.Columns[0].AtLeast < 0.2 || !strings.Contains(report.Columns[0].Detail, "are copies of others") {
+	if len(report.Columns) != 1 || report.Columns[0].Kind != DriftRepeated || report.Columns[0].AtLeast < 0.2 ||
+		!strings.Contains(report.Columns[0].Detail, "are copies of others") {
 		t.Errorf("a part that is there twice: %+v", report)
 	}
 	s := summed(part)
 	for range 3000 {
 		s.AddLabel([]byte("new"))
 	}
-	if report = DriftOfSum(ref, s, 0, tableNames); len(report.Columns) != 1 || report.Columns[0].Name != "labels" || !strings.Contains(report.Columns[0].Detail, `"new"`) {
+	if report = DriftOfSum(ref, s, 0, tableNames); len(report.Columns) != 1 || report.Columns[0].Name != "labels" ||
+		!strings.Contains(report.Columns[0].Detail, `"new"`) {
 		t.Errorf("labels: %+v", report)
 	}
 }
@@ -230,7 +237,8 @@ func TestCellsAreFoundWithoutBranches(t *testing.T) {
 	for _, j := range []int{0, 1, 2, 3, 4, 7} {
 		p := &c.columns[j]
 		for _, e := range p.edges {
-			for _, x := range []float32{e, math.Nextafter32(e, -1e38), math.Nextafter32(e, math.MaxFloat32), -e, e / 2, 1e-45, math.MaxFloat32, -math.MaxFloat32} {
+			for _, x := range []float32{e, math.Nextafter32(e, -1e38), math.Nextafter32(e, math.MaxFloat32), -e, e / 2, 1e-45,
+				math.MaxFloat32, -math.MaxFloat32} {
 				if x == 0 {
 					continue
 				}
@@ -337,7 +345,8 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 		t.Errorf("%+v", report.Columns)
 	}
 	low := drawn(r, 5000, func(row []float32) { row[0] -= 2 })
-	if report := DriftOfCounts(ref, counted(ref, low), 0, tableNames); !strings.Contains(report.Columns[0].Detail, ", was at most ") && !strings.Contains(report.Columns[1].Detail, ", was at most ") {
+	if report := DriftOfCounts(ref, counted(ref, low), 0, tableNames); !strings.Contains(report.Columns[0].Detail,
+		", was at most ") && !strings.Contains(report.Columns[1].Detail, ", was at most ") {
 		t.Errorf("%+v", report.Columns)
 	}
 }
@@ -363,7 +372,8 @@ func TestAColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
 		}{{1, 1, 0}, {1, 100, 0.5}, {100, 1, 0.4}} {
 			report := DriftOfSum(rowsIn(seed, c.was).Statistics(), rowsIn(seed+100, c.is), 0, DriftNames{})
 			if got := report.largest(); got < c.least || c.least == 0 && got > 0 {
-				t.Errorf("seed %d, units %g and %g: drift of at least %.3g, want %g: %+v", seed, c.was, c.is, got, c.least, report.Columns)
+				t.Errorf("seed %d, units %g and %g: drift of at least %.3g, want %g: %+v", seed, c.was, c.is, got, c.least,
+					report.Columns)
 			}
 		}
 	}

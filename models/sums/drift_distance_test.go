@@ -65,7 +65,8 @@ func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	trace, frobenius, squared = trace/norm, frobenius/(norm*norm), squared/norm
 	frobenius = (frobenius - trace*trace/63) * 63 / 64
 	got := distanceOf(featureSumOf(a), featureSumOf(b), 3)
-	for name, c := range map[string][2]float64{"squared": {got.squared, squared}, "trace": {got.trace, trace}, "frobenius": {got.frobenius, frobenius}} {
+	for name, c := range map[string][2]float64{"squared": {got.squared, squared}, "trace": {got.trace, trace},
+		"frobenius": {got.frobenius, frobenius}} {
 		if math.Abs(c[0]-c[1]) > 1e-9*(1+math.Abs(c[1])) {
 			t.Errorf("%s: %g, want %g", name, c[0], c[1])
 		}

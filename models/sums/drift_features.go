@@ -76,7 +76,8 @@ func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrif
 
 // String says it in words.
 func (f FeatureDrift) String() string {
-	return fmt.Sprintf("in the features of the model rows are %.3g apart, for certain %.3g (p = %.2g)", f.Distance, f.AtLeast, f.P)
+	return fmt.Sprintf("in the features of the model rows are %.3g apart, for certain %.3g (p = %.2g)", f.Distance,
+		f.AtLeast, f.P)
 }
 
 // distance compares features in units of the mean square of a row's features, which is 1 for

@@ -22,14 +22,18 @@ var inFeatures = []struct {
 	format string
 	apply  func(row []float32, size float64)
 }{
-	{"a column shifted", [2]float64{0.25, 0.08}, "%g deviations", func(row []float32, size float64) { row[5] += float32(size) }},
+	{"a column shifted", [2]float64{0.25, 0.08}, "%g deviations",
+		func(row []float32, size float64) { row[5] += float32(size) }},
 	{"a column multiplied", [2]float64{1.6, 1.25}, "by %g", func(row []float32, size float64) { row[5] *= float32(size) }},
-	{"a column swapped with another, unrelated one", [2]float64{0.7, 0.3}, "correlation %g", func(row []float32, _ float64) { row[1], row[2] = row[2], row[1] }},
-	{"a column in the order of other rows", [2]float64{0.65, 0.3}, "correlation %g", func(row []float32, _ float64) { row[1] = row[3] }},
+	{"a column swapped with another, unrelated one", [2]float64{0.7, 0.3}, "correlation %g",
+		func(row []float32, _ float64) { row[1], row[2] = row[2], row[1] }},
+	{"a column in the order of other rows", [2]float64{0.65, 0.3}, "correlation %g",
+		func(row []float32, _ float64) { row[1] = row[3] }},
 }
 
 // related draws the features of rows of 20 normal columns, the first two of that correlation.
-func related(t testing.TB, m features.Gridded, r *rand.Rand, n int, correlation float64, change func(row []float32)) *ridge.Sum {
+func related(t testing.TB, m features.Gridded, r *rand.Rand, n int, correlation float64,
+	change func(row []float32)) *ridge.Sum {
 	t.Helper()
 	const d, dim = 20, 128
 	s := ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})
@@ -79,7 +83,8 @@ func TestFeaturesCatchTheSizesOfTheDocumentation(t *testing.T) {
 			}
 			before, caught := related(t, m, r, 20_000, correlation, nil), 0
 			for range draws {
-				f := FeatureDriftOf(featureSumOf(before), featureSumOf(related(t, m, r, n, correlation, func(row []float32) { c.apply(row, size) })), 1, 1)
+				f := FeatureDriftOf(featureSumOf(before),
+					featureSumOf(related(t, m, r, n, correlation, func(row []float32) { c.apply(row, size) })), 1, 1)
 				if f.P < 0.05 {
 					caught++
 				}

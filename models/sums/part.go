@@ -143,10 +143,12 @@ func decodePart(data []byte) (*Part, error) {
 	switch {
 	case !models.Sealed(data) || p.Sums != p.digest():
 		return nil, fmt.Errorf("%s %w", PartFile, errDamaged)
-	case len(p.Folds) < 1 || len(p.Folds) > maxFolds || len(p.ClassCounts) != len(p.Classes) || len(p.Classes) > ridge.MaxOutputs:
+	case len(p.Folds) < 1 || len(p.Folds) > maxFolds || len(p.ClassCounts) != len(p.Classes) ||
+		len(p.Classes) > ridge.MaxOutputs:
 		return nil, fmt.Errorf("%d folds, and counts of %d classes for %d", len(p.Folds), len(p.ClassCounts), len(p.Classes))
 	case p.Rows.Used < 0 || p.Rows.SetAside < 0 || p.Rows.Read != p.Rows.Used+p.Rows.SetAside:
-		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", p.Rows.Read, p.Rows.Used, p.Rows.SetAside)
+		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", p.Rows.Read, p.Rows.Used,
+			p.Rows.SetAside)
 	}
 	for _, frames := range p.Folds {
 		for _, f := range frames {

@@ -101,7 +101,8 @@ func (r *Rule) validate() error {
 		return fmt.Errorf("%d sums of %d folds", r.Folds, r.Cut)
 	case r.Steps < 1 || r.Steps > maxSteps:
 		return fmt.Errorf("a grid of %d steps", r.Steps)
-	case len(r.Lambda) > maxPath || !(r.C >= 0) || math.IsInf(r.C, 0) || r.Components < 0 || !(r.Weight >= 0) || math.IsInf(r.Weight, 0):
+	case len(r.Lambda) > maxPath || !(r.C >= 0) || math.IsInf(r.C, 0) || r.Components < 0 || !(r.Weight >= 0) ||
+		math.IsInf(r.Weight, 0):
 		return fmt.Errorf("%d values of lambda, C %g, %d components, weight %g", len(r.Lambda), r.C, r.Components, r.Weight)
 	}
 	if err := r.Split.Validate(); err != nil {
@@ -146,7 +147,8 @@ func decodeProfile(data []byte) (*Profile, error) {
 	}
 	switch {
 	case p.Format < 1 || p.Format > Format:
-		return nil, fmt.Errorf("%s: format version %d, this program reads up to %d; upgrade bochner", ProfileFile, p.Format, Format)
+		return nil, fmt.Errorf("%s: format version %d, this program reads up to %d; upgrade bochner", ProfileFile, p.Format,
+			Format)
 	case p.Rows == nil:
 		return nil, fmt.Errorf("%s: has no statistics", ProfileFile)
 	}
@@ -162,7 +164,8 @@ func decodeProfile(data []byte) (*Profile, error) {
 // models.ErrBadModel if the model has none, as models of older versions.
 func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile, error) {
 	if _, ok := m.File(ProfileFile); !ok {
-		return nil, models.Bad(dir, fmt.Errorf("has no %s, because an older version of bochner trained it; train it again", ProfileFile))
+		return nil, models.Bad(dir, fmt.Errorf("has no %s, because an older version of bochner trained it; train it again",
+			ProfileFile))
 	}
 	data, err := models.ReadFile(ctx, dir, m, ProfileFile)
 	if err != nil {

@@ -16,7 +16,8 @@ func full() *Profile {
 			WeightColumn: "w", Weights: &profile.WeightGrid{Unit: 1, Exact: true, Total: 7, One: 1},
 			Frequent: &profile.Frequency{Rows: profile.HashSet{1, 5}, Contents: profile.HashSet{1 << 63}, Mean: 0.25},
 		},
-		Rows: &profile.Statistics{Profile: profile.Profile{Rows: 3, Dim: 1, Columns: []profile.Column{{Min: -1, Max: 1, Dev: 0.5, Nonzero: 2}}}},
+		Rows: &profile.Statistics{Profile: profile.Profile{Rows: 3, Dim: 1,
+			Columns: []profile.Column{{Min: -1, Max: 1, Dev: 0.5, Nonzero: 2}}}},
 	}
 }
 

@@ -63,7 +63,8 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		return nil, nil, err
 	}
 	if m.Learner.Log != nil {
-		return nil, nil, fmt.Errorf("%w: %s was fitted by the iterative learner %s; train it again on all rows (--init begins with its weights, which is not exact)", ErrNotBySums, dir, m.Learner.Kind)
+		return nil, nil,
+			fmt.Errorf("%w: %s was fitted by the iterative learner %s; train it again on all rows (--init begins with its weights, which is not exact)", ErrNotBySums, dir, m.Learner.Kind)
 	}
 	p, err := ReadProfile(ctx, dir, m)
 	if err != nil {
@@ -73,7 +74,8 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		return nil, nil, fmt.Errorf("%w: %s", ErrNotBySums, dir)
 	}
 	r := &Recipe{
-		Task: m.Task, Seed: m.Seed, Recipe: m.Recipe, Kernel: p.Kernel, Width: m.Profile.Width, Learner: m.Learner.Kind, Input: m.Input,
+		Task: m.Task, Seed: m.Seed, Recipe: m.Recipe, Kernel: p.Kernel, Width: m.Profile.Width, Learner: m.Learner.Kind,
+		Input:      m.Input,
 		TargetGrid: m.TargetGrid, Rule: *p.Rule,
 	}
 	if m.Task == models.Classification {
@@ -118,7 +120,8 @@ func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
 		return nil, fmt.Errorf("%s: %w", RecipeFile, err)
 	}
 	if r.Format < 1 || r.Format > Format {
-		return nil, fmt.Errorf("%s: format version %d, this program reads up to %d; upgrade bochner", RecipeFile, r.Format, Format)
+		return nil, fmt.Errorf("%s: format version %d, this program reads up to %d; upgrade bochner", RecipeFile, r.Format,
+			Format)
 	}
 	if err := r.complete(); err != nil {
 		return nil, fmt.Errorf("%s: %w", RecipeFile, err)
@@ -182,7 +185,8 @@ func (r *Recipe) complete() error {
 		return err
 	}
 	if in != r.Input.Dim || out > ridge.MaxDim || r.Rule.Components > out {
-		return fmt.Errorf("%d features of %d numbers, and %d components, for rows of %d", out, in, r.Rule.Components, r.Input.Dim)
+		return fmt.Errorf("%d features of %d numbers, and %d components, for rows of %d", out, in, r.Rule.Components,
+			r.Input.Dim)
 	}
 	r.Dim = out
 	r.Schema = new(dataset.Schema)
@@ -226,13 +230,16 @@ func (r *Recipe) Union(others []string) (*schema.Vocabulary, error) {
 		return r.Classes, nil
 	}
 	if r.Rule.Weights != nil && r.Rule.Weights.Classes != nil {
-		return nil, fmt.Errorf("the label %.40q is not a class of the recipe, which has weights for its %d classes; train a new recipe", more[0], len(r.Classes.Classes))
+		return nil, fmt.Errorf(
+			"the label %.40q is not a class of the recipe, which has weights for its %d classes; train a new recipe",
+			more[0], len(r.Classes.Classes))
 	}
 	v := schema.NewVocabulary(slices.Concat(r.Classes.Classes, more))
 	if v.Numeric != r.Classes.Numeric {
 		for _, name := range more {
 			if !schema.NewVocabulary([]string{name}).Numeric {
-				return nil, fmt.Errorf("the label %.40q is not a number, and the classes of the recipe are numbers; drop such rows, or train a new recipe", name)
+				return nil, fmt.Errorf(
+					"the label %.40q is not a number, and the classes of the recipe are numbers; drop such rows, or train a new recipe", name)
 			}
 		}
 	}

@@ -9,7 +9,8 @@ import (
 // weights with their total; nil if they are all equal. head is the beginning of a sum of the rows:
 // their number, or the total of their weights in units of the grid, and for classes the same of
 // each class after it. Copies are rows beside that sum; Weigh adds them to head.
-func (r *Rule) Weigh(head []float64, copies []profile.Content, regression bool) (mass float64, own *profile.WeightGrid) {
+func (r *Rule) Weigh(head []float64, copies []profile.Content, regression bool) (mass float64,
+	own *profile.WeightGrid) {
 	g := r.Weights
 	for i := range copies {
 		c := &copies[i]

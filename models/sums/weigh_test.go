@@ -23,7 +23,8 @@ func TestWeightsOfSums(t *testing.T) {
 		{"no weights", Rule{}, []float64{7, 3, 4}, nil, false, 7, 0},
 		{"no weights, copies", Rule{}, []float64{7, 3, 4}, []profile.Content{{Y: []float64{1}, Copies: 5}}, false, 12, 0},
 		{"equal weights", Rule{Weight: 2.5}, []float64{8}, nil, true, 20, 0},
-		{"weights", Rule{Weights: &profile.WeightGrid{Unit: 0.5, Exact: true, One: 1}}, []float64{10}, copies, true, 0.5 * (10 + 6 + 3), 19},
+		{"weights", Rule{Weights: &profile.WeightGrid{Unit: 0.5, Exact: true, One: 1}}, []float64{10}, copies, true,
+			0.5 * (10 + 6 + 3), 19},
 		{"weights of classes", Rule{Weights: &grid}, []float64{14, 6, 8}, copies, false, 0.5 * (6 + 6 + (8+6)/2), 14 + 6 + 6},
 	} {
 		mass, own := c.rule.Weigh(c.head, c.copies, c.regression)

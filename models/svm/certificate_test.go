@@ -63,7 +63,8 @@ func TestChangedWeightsHaveAnotherObjective(t *testing.T) {
 			m := r.model(t)
 			edit(m)
 			c := r.certifyOf(t, m)
-			if c.Same || !(c.Primal > good.Primal+1e-4) || c.Dual != good.Dual || c.Gap != c.Primal-c.Dual || c.Drift != good.Drift {
+			if c.Same || !(c.Primal > good.Primal+1e-4) || c.Dual != good.Dual || c.Gap != c.Primal-c.Dual ||
+				c.Drift != good.Drift {
 				t.Errorf("%s: %s changed: %+v, was %+v", name, what, c, good)
 			}
 		}
@@ -105,15 +106,17 @@ func TestVerifyRefusesForeignParts(t *testing.T) {
 	swapped.partition(r.carried[1])
 	first, _ := r.learner.Start(r.model(t))
 	for want, err := range map[string]error{
-		"another state":           verify().UnmarshalBinary(old),
-		"part: safetensors":       verify().UnmarshalBinary([]byte("damaged")),
-		"weights or states":       verify().Merge(before.part(t, nil, 0)),
-		"for 30 missing rows":     unfinished,
-		"30 rows, the options":    missing,
-		"does not fit its label":  swapped.Fold(r.parts[0][0]),
-		"weights of 2 outputs on": verifyError(r, r.state, &models.Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)}),
-		"are not finite":          verifyError(r, r.state, &models.Linear{K: 3, D: 5, W: append(make([]float32, 14), float32(math.NaN())), B: make([]float32, 3)}),
-		"run a round first":       verifyError(r, first, nil),
+		"another state":          verify().UnmarshalBinary(old),
+		"part: safetensors":      verify().UnmarshalBinary([]byte("damaged")),
+		"weights or states":      verify().Merge(before.part(t, nil, 0)),
+		"for 30 missing rows":    unfinished,
+		"30 rows, the options":   missing,
+		"does not fit its label": swapped.Fold(r.parts[0][0]),
+		"weights of 2 outputs on": verifyError(r, r.state,
+			&models.Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)}),
+		"are not finite": verifyError(r, r.state,
+			&models.Linear{K: 3, D: 5, W: append(make([]float32, 14), float32(math.NaN())), B: make([]float32, 3)}),
+		"run a round first": verifyError(r, first, nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

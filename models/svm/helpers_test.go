@@ -63,7 +63,8 @@ func sample(n, d, outputs int, regression bool) data {
 
 // part is a stretch of a block.
 func part(b iterative.Block, from, to, index int) iterative.Block {
-	return iterative.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], HeldOut: b.HeldOut, Index: index}
+	return iterative.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], HeldOut: b.HeldOut,
+		Index: index}
 }
 
 // blocks deals the rows to partitions, each in blocks of size rows.

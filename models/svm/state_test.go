@@ -63,10 +63,12 @@ func TestWeightsAreUnchangedUntilADualPointImproves(t *testing.T) {
 				certificate := on.certifyOf(t, model)
 				second := on.round(t)
 				if second.Objective != first.Objective || second.Loss != first.Loss || second.HeldOutLoss != first.HeldOutLoss {
-					t.Errorf("%s, %d partitions, λ×%g: objective %g and then %g", name, parts, factor, first.Objective, second.Objective)
+					t.Errorf("%s, %d partitions, λ×%g: objective %g and then %g", name, parts, factor, first.Objective,
+						second.Objective)
 				}
 				gap, known := second.Gap()
-				if !known || gap < 0 || !certificate.Same || math.Abs(certificate.Gap-gap) > 1e-6*(1+second.Objective) || certificate.Drift > 1e-9 {
+				if !known || gap < 0 || !certificate.Same || math.Abs(certificate.Gap-gap) > 1e-6*(1+second.Objective) ||
+					certificate.Drift > 1e-9 {
 					t.Errorf("%s, %d partitions, λ×%g: gap %g, %t; verified %+v", name, parts, factor, gap, known, certificate)
 				}
 				if third := on.round(t); third.Objective == second.Objective || *third.Dual < *second.Dual-1e-7*second.Objective {

@@ -15,7 +15,8 @@ type counted struct {
 }
 
 func (c counted) Step(y, s, a, q float64) float64 {
-	if at, _, _, ok := runtime.Caller(1); ok && strings.HasSuffix(runtime.FuncForPC(at).Name(), ").visit") { // else it is asked whether there is one
+	if at, _, _, ok := runtime.Caller(1); ok &&
+		strings.HasSuffix(runtime.FuncForPC(at).Name(), ").visit") { // else it is asked whether there is one
 		*c.steps++
 	}
 	return c.Scalar.Step(y, s, a, q)
@@ -28,7 +29,8 @@ func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
 	for _, name := range []string{"hinge", "squared_hinge"} {
 		for _, lambda := range []float64{1e-4, 1e-2} {
 			for _, partitions := range []int{2, 8} {
-				o := Options{Problem: loss.Problem{Loss: name, Outputs: outputs, Dim: d, Rows: n, Lambda: lambda}, Bias: 1, Partitions: partitions, Seed: 1}
+				o := Options{Problem: loss.Problem{Loss: name, Outputs: outputs, Dim: d, Rows: n, Lambda: lambda}, Bias: 1,
+					Partitions: partitions, Seed: 1}
 				r, steps := start(t, o, rows.blocks(partitions, 1024)), 0.0
 				of := *r.learner.loss
 				of.Scalar = counted{of.Scalar, &steps}
@@ -41,7 +43,8 @@ func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
 					gap /= report.Objective
 				}
 				got, want := steps/(n*outputs), plan.Steps()
-				t.Logf("%s, lambda %g, %d partitions, %d rounds: %.3g steps at a row, plans assume %.3g", name, lambda, partitions, plan.Rounds, got, want)
+				t.Logf("%s, lambda %g, %d partitions, %d rounds: %.3g steps at a row, plans assume %.3g", name, lambda, partitions,
+					plan.Rounds, got, want)
 				if got < want/20 || got > 5*want {
 					t.Errorf("which is not near")
 				}

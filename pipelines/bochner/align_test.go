@@ -19,8 +19,9 @@ var fewChains = []string{"--chains", "12", "--steps", "8", "--take", "3", "--fea
 
 func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 	all := map[string][]string{
-		"game":     {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
-		"svm":      {"--kernel", "learned", "--learner", "svm", "--lambda", "1e-3", "--rounds", "3", "--partitions", "3", "--sample", "200", "--form", "offset"},
+		"game": {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
+		"svm": {"--kernel", "learned", "--learner", "svm", "--lambda", "1e-3", "--rounds", "3", "--partitions", "3",
+			"--sample", "200", "--form", "offset"},
 		"lkrf":     {"--kernel", "learned", "--align", "lkrf", "--pick", "draw", "--lambda", "1e-4"},
 		"harmonic": {"--kernel", "harmonic", "--harmonics", "60", "--scale", "none", "--lambda", "1e-4"},
 	}
@@ -56,8 +57,10 @@ func TestFeaturesAreFoundOnceAndUsedOften(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "windmill", "--rows", "1000", "--out", "data.csv")
 	data := []string{"--data", "data.csv", "--label", "y"}
-	said := must(t, dir, slices.Concat([]string{"align", "--out", "features", "--curve", "curve.svg", "--folds", "1"}, data, fewChains)...)
-	for _, want := range []string{"learned   from 1,000 rows\n", "16 of the learned kernel, 8 frequencies", "step ζ ", "temperature ξ ", "value     at least -", "the regret is at most "} {
+	said := must(t, dir, slices.Concat([]string{"align", "--out", "features", "--curve", "curve.svg", "--folds", "1"},
+		data, fewChains)...)
+	for _, want := range []string{"learned   from 1,000 rows\n", "16 of the learned kernel, 8 frequencies", "step ζ ",
+		"temperature ξ ", "value     at least -", "the regret is at most "} {
 		if !strings.Contains(said, want) {
 			t.Errorf("align does not say %q:\n%s", want, said)
 		}
@@ -80,7 +83,8 @@ func TestFeaturesAreFoundOnceAndUsedOften(t *testing.T) {
 	// In one go it is the same model.
 	use := []string{"--kernel", "learned", "--frequencies", "features"}
 	must(t, dir, slices.Concat([]string{"train", "--model", "two", "--lambda", "1e-4"}, use, data)...)
-	must(t, dir, slices.Concat([]string{"train", "--model", "one", "--lambda", "1e-4", "--kernel", "learned"}, fewChains, data)...)
+	must(t, dir, slices.Concat([]string{"train", "--model", "one", "--lambda", "1e-4", "--kernel", "learned"}, fewChains,
+		data)...)
 	must(t, dir, slices.Concat([]string{"align", "--out", "fast", "--align_rate", "5"}, data, fewChains)...)
 	if read(t, dir, "fast/"+learned.FileName) == read(t, dir, "features/"+learned.FileName) {
 		t.Error("--align_rate changes nothing")
@@ -95,11 +99,13 @@ func TestFeaturesAreFoundOnceAndUsedOften(t *testing.T) {
 	must(t, dir, "inspect", "--model", "one")
 	must(t, dir, "featurize", "--model", "one", "--data", "data.csv", "--out", "of model", "--out_format", "csv")
 	// A model has what a directory of features has.
-	must(t, dir, slices.Concat([]string{"featurize", "--out", "of features", "--out_format", "csv", "--kernel", "learned", "--frequencies", "one"}, data)...)
+	must(t, dir, slices.Concat([]string{"featurize", "--out", "of features", "--out_format", "csv", "--kernel", "learned",
+		"--frequencies", "one"}, data)...)
 	if d := cmp.Diff(read(t, dir, "of model/part-00000.csv"), read(t, dir, "of features/part-00000.csv")); d != "" {
 		t.Error(d)
 	}
-	must(t, dir, slices.Concat([]string{"embed", "--model", "embedding", "--kernel", "learned", "--frequencies", "one"}, data)...)
+	must(t, dir, slices.Concat([]string{"embed", "--model", "embedding", "--kernel", "learned", "--frequencies", "one"},
+		data)...)
 	must(t, dir, "predict", "--model", "embedding", "--data", "data.csv", "--out", "coordinates")
 }
 
@@ -107,9 +113,11 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "windmill", "--rows", "300", "--out", "data.csv")
 	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "numbers.csv")
-	must(t, dir, slices.Concat([]string{"train", "--model", "model", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--lambda", "1e-4"}, fewChains)...)
+	must(t, dir, slices.Concat([]string{"train", "--model", "model", "--data", "data.csv", "--label", "y", "--kernel",
+		"learned", "--lambda", "1e-4"}, fewChains)...)
 	frequencies := read(t, dir, "model", learned.FileName)
-	use := []string{"train", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model", "--lambda", "1e-4", "--model", "m"}
+	use := []string{"train", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model",
+		"--lambda", "1e-4", "--model", "m"}
 	for what, content := range map[string]string{
 		"is damaged: its checksum does not match; copy the model again": flipped(frequencies, 20),
 		"has 3 bytes, the manifest says":                                "abc",
@@ -120,7 +128,8 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 			write(t, dir, "model/"+learned.FileName, content)
 		}
 		for _, args := range [][]string{
-			{"predict", "--model", "model", "--data", "data.csv", "--out", "m"}, {"evaluate", "--model", "model", "--data", "data.csv"},
+			{"predict", "--model", "model", "--data", "data.csv", "--out", "m"}, {"evaluate", "--model", "model", "--data",
+				"data.csv"},
 			{"inspect", "--model", "model"}, {"featurize", "--model", "model", "--data", "data.csv", "--out", "m"}, use,
 		} {
 			r := run(t, dir, args...)
@@ -138,20 +147,29 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 	}{
 		{slices.Concat(use, []string{"--scale", "minmax"}), "--scale cannot be used with --frequencies", 2},
 		{slices.Concat(use, []string{"--frequencies", "nothing"}), "align.json is missing", 6},
-		{slices.Concat([]string{"train", "--data", "numbers.csv", "--task", "classification"}, use[3:]), "the features are for rows of 2 numbers, the data has 10", 3},
-		{slices.Concat(train, []string{"--frequencies", "model"}), "--frequencies cannot be used with --kernel gaussian; it is an option of harmonic, learned", 2},
-		{slices.Concat(train, []string{"--kernel", "learned", "--task", "regression"}), "features are learned for classification", 2},
+		{slices.Concat([]string{"train", "--data", "numbers.csv", "--task", "classification"}, use[3:]),
+			"the features are for rows of 2 numbers, the data has 10", 3},
+		{slices.Concat(train, []string{"--frequencies", "model"}),
+			"--frequencies cannot be used with --kernel gaussian; it is an option of harmonic, learned", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--task", "regression"}),
+			"features are learned for classification", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--preset", "papers"}), `did you mean "paper"?`, 2},
-		{slices.Concat(train, []string{"--kernel", "learned", "--align", "lkrf", "--features", "20", "--proposals", "3"}), "--proposals 3: fewer than the 10", 2},
-		{slices.Concat(train, []string{"--kernel", "harmonic", "--align", "lkrf"}), "--align lkrf cannot be used with --kernel harmonic", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--align", "lkrf", "--features", "20", "--proposals", "3"}),
+			"--proposals 3: fewer than the 10", 2},
+		{slices.Concat(train, []string{"--kernel", "harmonic", "--align", "lkrf"}),
+			"--align lkrf cannot be used with --kernel harmonic", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--align_c", "-1"}), "--align_c must be above 0", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--align_rate", "-1"}), "--align_rate must be above 0", 2},
 		{slices.Concat(train, []string{"--kernel", "harmonic", "--preset", "demo"}), "which has its own constants", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--sample", "10", "--exact_chains"}), "give one of them", 2},
-		{[]string{"kernel", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model"}, "so it cannot be compared", 2},
-		{[]string{"embed", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--model", "m"}, "needs --frequencies, a directory that bochner align created", 2},
-		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "laplace", "--out", "m"}, "align learns features for --kernel learned and harmonic only", 2},
-		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "gaussian", "--draw", "orthogonal", "--out", "m"}, "--draw orthogonal cannot be used with align", 2},
+		{[]string{"kernel", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model"},
+			"so it cannot be compared", 2},
+		{[]string{"embed", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--model", "m"},
+			"needs --frequencies, a directory that bochner align created", 2},
+		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "laplace", "--out", "m"},
+			"align learns features for --kernel learned and harmonic only", 2},
+		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "gaussian", "--draw", "orthogonal", "--out",
+			"m"}, "--draw orthogonal cannot be used with align", 2},
 		{[]string{"align", "--data", "data.csv", "--label", "y", "--out", "model"}, "already exists", 3},
 	} {
 		r := run(t, dir, test.args...)

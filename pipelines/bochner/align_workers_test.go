@@ -15,7 +15,8 @@ func TestSeparateWorkersLearnFeatures(t *testing.T) {
 	c := newCluster(t)
 	dir := t.TempDir()
 	data := generated(t, "windmill", 700).write(t, cut{files: 3})
-	args := slices.Concat([]string{"train", "--kernel", "learned", "--lambda", "1e-4", "--folds", "1"}, fewChains, []string{"--features", "8", "--take", "4", "--steps", "3"}, data)
+	args := slices.Concat([]string{"train", "--kernel", "learned", "--lambda", "1e-4", "--folds", "1"}, fewChains,
+		[]string{"--features", "8", "--take", "4", "--steps", "3"}, data)
 	must(t, dir, append(args, "--model", "here")...)
 	args = append(args, "--model", "there", "--lanes", "3", "--rounds_per_job", "20")
 	if r := runCommand(t, c.job(dir, args...)); r.code != 0 {
@@ -24,7 +25,8 @@ func TestSeparateWorkersLearnFeatures(t *testing.T) {
 	if d := cmp.Diff(files(t, filepath.Join(dir, "here")), files(t, filepath.Join(dir, "there"))); d != "" {
 		t.Error(d)
 	}
-	certified := slices.Concat([]string{"train", "--learner", "svm", "--rounds", "3", "--kernel", "learned", "--lambda", "1e-3"}, fewChains, []string{"--steps", "3"}, data)
+	certified := slices.Concat([]string{"train", "--learner", "svm", "--rounds", "3", "--kernel", "learned", "--lambda",
+		"1e-3"}, fewChains, []string{"--steps", "3"}, data)
 	must(t, dir, append(certified, "--model", "certified")...)
 	verify := slices.Concat([]string{"verify", "--model", "certified", "--work", "work"}, data)
 	if r := runCommand(t, c.job(dir, verify...)); r.code != 0 || !strings.Contains(r.stdout, "the certificate holds") {

@@ -35,29 +35,43 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		args    []string
 		want    []string
 	}{
-		"empty file":    {"", nil, []string{"data.csv: is empty (no rows)"}},
-		"blank lines":   {"\n\n  \n", nil, []string{"data.csv: is empty (no rows)"}},
-		"header only":   {rows[0] + "\n", nil, []string{"data.csv: has columns but no rows"}},
-		"short row":     {at7("0.5,a"), nil, []string{"data.csv:7: has 2 fields, want 3", mend}},
-		"long row":      {at7("0.5,1,2,a"), nil, []string{"data.csv:7: has 4 fields, want 3", mend}},
-		"other comma":   {at7("0.5;1;a"), nil, []string{"data.csv:7: has 1 field, want 3 (separated by ',')", mend}},
-		"open quote":    {at7(`"0.5,1,a`), nil, []string{"data.csv:7:1: the quote opened in this field is never closed", mend}},
-		"text":          {value("hello"), nil, []string{`data.csv:7:2: column "x2": "hello" is not a number`, "--categorical reads a category", mend}},
-		"decimal comma": {value(`"1,5"`), nil, []string{`data.csv:7:2: column "x2": "1,5" is not a number (its fraction seems to begin with a comma)`, mend}},
-		"Inf":           {value("Inf"), nil, []string{`data.csv:7:2: column "x2": "Inf" is not a finite number`, mend}},
-		"-Infinity":     {value("-Infinity"), nil, []string{`data.csv:7:2: column "x2": "-Infinity" is not a finite number`, mend}},
-		"1e400":         {value("1e400"), nil, []string{`data.csv:7:2: column "x2": "1e400" is infinite, or too large for float32`, mend}},
-		"1e39":          {value("1e39"), nil, []string{`data.csv:7:2: column "x2": "1e39" is infinite, or too large for float32`, mend}},
-		"unknown label": {replaced(rows, nil), []string{"--label", "Y"}, []string{`data.csv: label: no column "Y" (did you mean "y"?); have x1, x2, y`}},
-		"label outside": {replaced(rows, nil), []string{"--label", "4"}, []string{`data.csv: label "4" is outside the columns 1 to 3 (or -1 to -3, from the end)`}},
-		"label alone":   {"y\na\nb\n", nil, []string{"data.csv: the label is the only column"}},
-		"one class":     {strings.ReplaceAll(replaced(rows, nil), "b\n", "a\n"), nil, []string{`data.csv: all 60 rows have the label "a"; classification needs at least two classes`}},
-		"identifiers":   {identified(rows), nil, []string{`data.csv: each of the 60 rows has a label of its own, such as "row 1", as in a column of identifiers; if "y" has identifiers, name another column with --label`}},
-		"NUL":           {at7("0.5,1\x00,a"), nil, []string{"data.csv: is binary (NUL at byte", "state the format"}},
-		"NUL, a CSV":    {at7("0.5,1\x00,a"), []string{"--format", "csv"}, []string{"data.csv:7: contains a NUL byte; is this a binary file?", mend}},
-		"UTF-16 LE":     {utf16Text(replaced(rows, nil), false), nil, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
-		"UTF-16 BE":     {utf16Text(replaced(rows, nil), true), nil, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
-		"UTF-16, a CSV": {utf16Text(replaced(rows, nil), true), []string{"--format", "csv"}, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
+		"empty file":  {"", nil, []string{"data.csv: is empty (no rows)"}},
+		"blank lines": {"\n\n  \n", nil, []string{"data.csv: is empty (no rows)"}},
+		"header only": {rows[0] + "\n", nil, []string{"data.csv: has columns but no rows"}},
+		"short row":   {at7("0.5,a"), nil, []string{"data.csv:7: has 2 fields, want 3", mend}},
+		"long row":    {at7("0.5,1,2,a"), nil, []string{"data.csv:7: has 4 fields, want 3", mend}},
+		"other comma": {at7("0.5;1;a"), nil, []string{"data.csv:7: has 1 field, want 3 (separated by ',')", mend}},
+		"open quote": {at7(`"0.5,1,a`), nil,
+			[]string{"data.csv:7:1: the quote opened in this field is never closed", mend}},
+		"text": {value("hello"), nil,
+			[]string{`data.csv:7:2: column "x2": "hello" is not a number`, "--categorical reads a category", mend}},
+		"decimal comma": {value(`"1,5"`), nil,
+			[]string{`data.csv:7:2: column "x2": "1,5" is not a number (its fraction seems to begin with a comma)`, mend}},
+		"Inf": {value("Inf"), nil, []string{`data.csv:7:2: column "x2": "Inf" is not a finite number`, mend}},
+		"-Infinity": {value("-Infinity"), nil,
+			[]string{`data.csv:7:2: column "x2": "-Infinity" is not a finite number`, mend}},
+		"1e400": {value("1e400"), nil,
+			[]string{`data.csv:7:2: column "x2": "1e400" is infinite, or too large for float32`, mend}},
+		"1e39": {value("1e39"), nil,
+			[]string{`data.csv:7:2: column "x2": "1e39" is infinite, or too large for float32`, mend}},
+		"unknown label": {replaced(rows, nil), []string{"--label", "Y"},
+			[]string{`data.csv: label: no column "Y" (did you mean "y"?); have x1, x2, y`}},
+		"label outside": {replaced(rows, nil), []string{"--label", "4"},
+			[]string{`data.csv: label "4" is outside the columns 1 to 3 (or -1 to -3, from the end)`}},
+		"label alone": {"y\na\nb\n", nil, []string{"data.csv: the label is the only column"}},
+		"one class": {strings.ReplaceAll(replaced(rows, nil), "b\n", "a\n"), nil,
+			[]string{`data.csv: all 60 rows have the label "a"; classification needs at least two classes`}},
+		"identifiers": {identified(rows), nil,
+			[]string{`data.csv: each of the 60 rows has a label of its own, such as "row 1", as in a column of identifiers; if "y" has identifiers, name another column with --label`}},
+		"NUL": {at7("0.5,1\x00,a"), nil, []string{"data.csv: is binary (NUL at byte", "state the format"}},
+		"NUL, a CSV": {at7("0.5,1\x00,a"), []string{"--format", "csv"},
+			[]string{"data.csv:7: contains a NUL byte; is this a binary file?", mend}},
+		"UTF-16 LE": {utf16Text(replaced(rows, nil), false), nil,
+			[]string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
+		"UTF-16 BE": {utf16Text(replaced(rows, nil), true), nil,
+			[]string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
+		"UTF-16, a CSV": {utf16Text(replaced(rows, nil), true), []string{"--format", "csv"},
+			[]string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,19 +109,27 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 		}
 		return replaced(lines, replace)
 	}
-	constant := replaced(append([]string{"x,y"}, strings.Split(strings.TrimSpace(strings.Repeat("1,0.5\n2,0.5\n", 9)), "\n")...), nil)
+	constant := replaced(append([]string{"x,y"},
+		strings.Split(strings.TrimSpace(strings.Repeat("1,0.5\n2,0.5\n", 9)), "\n")...), nil)
 	regression := []string{"--task", "regression"}
 	for name, c := range map[string]struct {
 		content string
 		args    []string
 		want    []string
 	}{
-		"text":               {targets(map[int]string{9: "0.3,high"}), regression, []string{`data.csv:9: the label "high" is not a number`, mend}},
-		"text, no task":      {targets(map[int]string{9: "0.3,high"}), nil, []string{`data.csv: the label "high" is not a number, but most labels are; with --task regression`, "with --task classification"}},
-		"too large":          {targets(map[int]string{9: "0.3,1e39"}), regression, []string{`data.csv:9: the label "1e39" is too large for float32`, mend}},
-		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil, []string{"data.csv: 1 of 40 labels do not fit in float32 (largest is 3.4e38): divide all labels by a power of ten; with --task regression rows with such labels are listed"}},
-		"constant":           {constant, regression, []string{"data.csv: every row has the target 0.5, so there is nothing to learn"}},
-		"constant, no task":  {constant, nil, []string{"data.csv: every row has the target 0.5, so there is nothing to learn"}},
+		"text": {targets(map[int]string{9: "0.3,high"}), regression,
+			[]string{`data.csv:9: the label "high" is not a number`, mend}},
+		"text, no task": {targets(map[int]string{9: "0.3,high"}), nil,
+			[]string{`data.csv: the label "high" is not a number, but most labels are; with --task regression`,
+				"with --task classification"}},
+		"too large": {targets(map[int]string{9: "0.3,1e39"}), regression,
+			[]string{`data.csv:9: the label "1e39" is too large for float32`, mend}},
+		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil,
+			[]string{"data.csv: 1 of 40 labels do not fit in float32 (largest is 3.4e38): divide all labels by a power of ten; with --task regression rows with such labels are listed"}},
+		"constant": {constant, regression,
+			[]string{"data.csv: every row has the target 0.5, so there is nothing to learn"}},
+		"constant, no task": {constant, nil,
+			[]string{"data.csv: every row has the target 0.5, so there is nothing to learn"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,11 +168,14 @@ func TestFilesWithOtherColumnsAreRefused(t *testing.T) {
 		"other.csv":      "other.csv: its columns differ from those of table.csv: missing column x2; have x1, z, y",
 		"unlabelled.csv": `unlabelled.csv: its columns differ from those of table.csv: column "y", the label, is missing`,
 	} {
-		refuse(t, dir, 3, []string{want}, "train", "--data", "table.csv", "--data", file, "--label", "y", "--features", "32", "--model", "new")
+		refuse(t, dir, 3, []string{want}, "train", "--data", "table.csv", "--data", file, "--label", "y", "--features", "32",
+			"--model", "new")
 	}
-	refuse(t, dir, 3, []string{"other.csv: missing column x2; have x1, z, y"}, "predict", "--model", "model", "--data", "other.csv", "--out", "predictions")
+	refuse(t, dir, 3, []string{"other.csv: missing column x2; have x1, z, y"}, "predict", "--model", "model", "--data",
+		"other.csv", "--out", "predictions")
 	write(t, dir, "wide.csv", "1,2,3,4,5\n")
-	refuse(t, dir, 3, []string{"wide.csv: ", "want 2"}, "predict", "--model", "model", "--data", "wide.csv", "--header", "no", "--out", "predictions")
+	refuse(t, dir, 3, []string{"wide.csv: ", "want 2"}, "predict", "--model", "model", "--data", "wide.csv", "--header",
+		"no", "--out", "predictions")
 }
 
 func TestTheOrderOfColumnsChangesNothing(t *testing.T) {
@@ -166,7 +191,8 @@ func TestTheOrderOfColumnsChangesNothing(t *testing.T) {
 	write(t, dir, "second.csv", replaced(append([]string{first[0]}, second...), nil))
 	write(t, dir, "turned.csv", replaced(turned, nil))
 	for _, other := range []string{"second", "turned"} {
-		must(t, dir, "train", "--data", "first.csv", "--data", other+".csv", "--label", "y", "--features", "32", "--model", other)
+		must(t, dir, "train", "--data", "first.csv", "--data", other+".csv", "--label", "y", "--features", "32",
+			"--model", other)
 	}
 	sameModel(t, dir, "second", "turned")
 }
@@ -214,7 +240,8 @@ func runWatched(t *testing.T, cmd *exec.Cmd) (r result, peak int) {
 	}()
 	cmd.Wait() // its error is the exit code
 	close(done)
-	return result{cmd.ProcessState.ExitCode(), stdout.String(), tenSeconds.ReplaceAllString(stderr.String(), "")}, <-watched
+	return result{cmd.ProcessState.ExitCode(), stdout.String(),
+		tenSeconds.ReplaceAllString(stderr.String(), "")}, <-watched
 }
 
 func TestALineWithoutEndTakesLittleMemory(t *testing.T) {
@@ -229,9 +256,12 @@ func TestALineWithoutEndTakesLittleMemory(t *testing.T) {
 		code                 int
 		want                 []string
 	}{
-		"a number":        {"x1,x2,y\n1,2,a\n", "1", ",1,a\n3,4,b\n", nil, 3, []string{"long.csv:3: is longer than 16777216 bytes", mend}},
-		"a quote":         {"x1,x2,y\n1,2,a\n\"", "1\n", "\",1,a\n3,4,b\n", nil, 3, []string{"long.csv:3:1: the quote opened in this field is not closed within 16777216 bytes", mend}},
-		"the header":      {"", "x", ",x2,y\n1,2,a\n", nil, 3, []string{"long.csv: its first line is longer than 1048576 bytes; is this a table?"}},
+		"a number": {"x1,x2,y\n1,2,a\n", "1", ",1,a\n3,4,b\n", nil, 3,
+			[]string{"long.csv:3: is longer than 16777216 bytes", mend}},
+		"a quote": {"x1,x2,y\n1,2,a\n\"", "1\n", "\",1,a\n3,4,b\n", nil, 3,
+			[]string{"long.csv:3:1: the quote opened in this field is not closed within 16777216 bytes", mend}},
+		"the header": {"", "x", ",x2,y\n1,2,a\n", nil, 3,
+			[]string{"long.csv: its first line is longer than 1048576 bytes; is this a table?"}},
 		"a row set aside": {"x1,x2,y\n1,2,a\n", "1", ",1,a\n3,4,b\n5,6,a\n", []string{"--max_bad_fraction", "0.5"}, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +286,8 @@ func TestALineWithoutEndTakesLittleMemory(t *testing.T) {
 				if r.code != 0 {
 					t.Errorf("exit code %d: %s", r.code, r.stderr)
 				}
-				if got, want := read(t, dir, "model", "set_aside.jsonl"), `{"file":"long.csv","line":3,"reason":"is longer than 16777216 bytes"}`+"\n"; got != want {
+				if got, want := read(t, dir, "model",
+					"set_aside.jsonl"), `{"file":"long.csv","line":3,"reason":"is longer than 16777216 bytes"}`+"\n"; got != want {
 					t.Errorf("set aside:\n%s\nwant\n%s", got, want)
 				}
 			} else {

@@ -93,19 +93,32 @@ func TestDamagedCompressionIsRefused(t *testing.T) {
 		idx  bool
 		want []string
 	}{
-		"truncated gzip":          {gzipped(text, 1)[:200], false, []string{"data: gzip data ends early (truncated file?) after", "decompressed bytes; " + again}},
-		"gzip without its end":    {gzipped(text, 1)[:len(gzipped(text, 1))-4], false, []string{"data: gzip data ends early (truncated file?) after", again}},
-		"gzip of a header only":   {gzipped(text, 1)[:7], false, []string{"data: gzip data ends early (truncated file?) after 0 decompressed", again}},
-		"flipped in gzip":         {flipped(gzipped(text, 1), 300), false, []string{"data: gzip ", "(corrupt file) after", again}},
-		"flipped checksum":        {flipped(gzipped(text, 1), -7), false, []string{"data: gzip checksum does not match (corrupt file) after", again}},
-		"text behind gzip":        {gzipped(text, 1) + "more", false, []string{"data: gzip data is followed by something else (trailing garbage)"}},
-		"truncated second member": {gzipped(text, 2)[:len(gzipped(text, 2))-50], false, []string{"data: gzip data ends early (truncated file?) after", again}},
-		"flipped in zstd":         {flipped(zstded(t, text, 1), -2), false, []string{"data: zstd checksum does not match (corrupt file)", again}},
-		"truncated zstd":          {zstded(t, text, 1)[:300], false, []string{"data: zstd data ends early (truncated file?)", again}},
-		"far behind in gzip":      {flipped(gzipped(big, 1), -3), false, []string{"data: at byte", "gzip checksum does not match (corrupt file) after", again}},
-		"far behind, truncated":   {gzipped(big, 1)[:len(gzipped(big, 1))-5000], false, []string{"data: at byte", "gzip data ends early (truncated file?) after", again}},
-		"flipped in IDX":          {flipped(gzipped(images, 1), 300), true, []string{"data: gzip ", "(corrupt file) after", again}},
-		"truncated IDX":           {gzipped(images, 1)[:300], true, []string{"data: gzip data ends early (truncated file?) after", again}},
+		"truncated gzip": {gzipped(text, 1)[:200], false,
+			[]string{"data: gzip data ends early (truncated file?) after", "decompressed bytes; " + again}},
+		"gzip without its end": {gzipped(text, 1)[:len(gzipped(text, 1))-4], false,
+			[]string{"data: gzip data ends early (truncated file?) after", again}},
+		"gzip of a header only": {gzipped(text, 1)[:7], false,
+			[]string{"data: gzip data ends early (truncated file?) after 0 decompressed", again}},
+		"flipped in gzip": {flipped(gzipped(text, 1), 300), false,
+			[]string{"data: gzip ", "(corrupt file) after", again}},
+		"flipped checksum": {flipped(gzipped(text, 1), -7), false,
+			[]string{"data: gzip checksum does not match (corrupt file) after", again}},
+		"text behind gzip": {gzipped(text, 1) + "more", false,
+			[]string{"data: gzip data is followed by something else (trailing garbage)"}},
+		"truncated second member": {gzipped(text, 2)[:len(gzipped(text, 2))-50], false,
+			[]string{"data: gzip data ends early (truncated file?) after", again}},
+		"flipped in zstd": {flipped(zstded(t, text, 1), -2), false,
+			[]string{"data: zstd checksum does not match (corrupt file)", again}},
+		"truncated zstd": {zstded(t, text, 1)[:300], false,
+			[]string{"data: zstd data ends early (truncated file?)", again}},
+		"far behind in gzip": {flipped(gzipped(big, 1), -3), false,
+			[]string{"data: at byte", "gzip checksum does not match (corrupt file) after", again}},
+		"far behind, truncated": {gzipped(big, 1)[:len(gzipped(big, 1))-5000], false,
+			[]string{"data: at byte", "gzip data ends early (truncated file?) after", again}},
+		"flipped in IDX": {flipped(gzipped(images, 1), 300), true,
+			[]string{"data: gzip ", "(corrupt file) after", again}},
+		"truncated IDX": {gzipped(images, 1)[:300], true,
+			[]string{"data: gzip data ends early (truncated file?) after", again}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,28 +176,47 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		args         []string // "" for data and labels in their places
 		want         []string
 	}{
-		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"data: is binary (NUL at byte 1) of an unknown format", "state the format"}},
-		"wrong magic, an IDX":   {"\x00\x01" + images[2:], labels, 3, []string{"--format", "idx"}, []string{"data: file starts with 00 01 08 03; an IDX file starts with 00 00, the type"}},
-		"unknown type":          {"\x00\x00\x07" + images[3:], labels, 3, []string{"--format", "idx"}, []string{"data: file starts with 00 00 07 03"}},
-		"header cut":            {images[:9], labels, 3, nil, []string{"data: header ends after 9 of 16 bytes (truncated?)"}},
-		"fewer images":          {images[:len(images)-5], labels, 3, nil, []string{"data: 651 bytes, but the header declares 656: 40 records of 16 bytes (truncated?)"}},
-		"more bytes":            {images + "xx", labels, 3, nil, []string{"data: 2 bytes more than the header declares: 40 records of 16 bytes"}},
-		"more bytes, gzip":      {gzipped(images+"xx", 1), labels, 3, nil, []string{"data: ", "2 bytes more than the header declares"}},
-		"fewer images, gzip":    {gzipped(images[:len(images)-5], 1), labels, 3, nil, []string{"data: ", "ends after record 39 of 40 (truncated?)"}},
-		"a huge record":         {idx(8, []uint32{1 << 30, 1 << 20, 1 << 20}, "x"), labels, 3, nil, []string{"data: header: records of sizes [1048576 1048576]; a record has 1 to 1048576 numbers"}},
-		"a negative count":      {idx(8, []uint32{1<<32 - 1, 4, 4}, pixels), labels, 3, nil, []string{"data: header: dimension 1 is -1"}},
-		"a huge count, gzip":    {gzipped(idx(8, []uint32{1<<31 - 1, 1 << 20}, "x"), 1), gzipped(idx(8, []uint32{1<<31 - 1}, "x"), 1), 3, nil, []string{"data: ", "ends after record 0 of 2147483647 (truncated?)"}},
-		"no records":            {idx(8, []uint32{0, 4, 4}, ""), idx(8, []uint32{0}, ""), 3, nil, []string{"data: has no rows"}},
-		"NaN":                   {idx(13, []uint32{40, 4}, floats(numbers)), labels, 3, nil, []string{"data:31:3: NaN (missing values are not supported)", mend}},
-		"a label less":          {images, idx(8, []uint32{39}, labels[8:47]), 3, nil, []string{"labels: 40 records in the data, but 39 in the labels file"}},
-		"labels cut":            {images, labels[:len(labels)-2], 3, nil, []string{"labels: 46 bytes, but the header declares 48"}},
-		"labels cut, gzip":      {images, gzipped(labels[:len(labels)-2], 1), 3, nil, []string{"labels file ends after record 38 of 40 (truncated?)"}},
-		"labels missing":        {images, "", 2, []string{"--label_files"}, []string{"data: IDX images have their labels in a separate file; name it in label_files"}},
-		"labels file missing":   {images, "", 3, nil, []string{"list labels: no such file or directory"}},
-		"labels are no IDX":     {images, "x1,x2\n", 3, nil, []string{"labels: file starts with 78 31 2c 78"}},
-		"images and labels":     {images, labels, 3, swap, []string{"data: ", "are the two files swapped?"}},
-		"one class":             {images, idx(8, []uint32{40}, strings.Repeat("\x05", 40)), 3, nil, []string{`data: all 40 rows have the label "5"; classification needs at least two classes`}},
-		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil, []string{"is csv; label_files applies to idx only"}},
+		"wrong magic": {"\x00\x01" + images[2:], labels, 3, nil,
+			[]string{"data: is binary (NUL at byte 1) of an unknown format", "state the format"}},
+		"wrong magic, an IDX": {"\x00\x01" + images[2:], labels, 3, []string{"--format", "idx"},
+			[]string{"data: file starts with 00 01 08 03; an IDX file starts with 00 00, the type"}},
+		"unknown type": {"\x00\x00\x07" + images[3:], labels, 3, []string{"--format", "idx"},
+			[]string{"data: file starts with 00 00 07 03"}},
+		"header cut": {images[:9], labels, 3, nil, []string{"data: header ends after 9 of 16 bytes (truncated?)"}},
+		"fewer images": {images[:len(images)-5], labels, 3, nil,
+			[]string{"data: 651 bytes, but the header declares 656: 40 records of 16 bytes (truncated?)"}},
+		"more bytes": {images + "xx", labels, 3, nil,
+			[]string{"data: 2 bytes more than the header declares: 40 records of 16 bytes"}},
+		"more bytes, gzip": {gzipped(images+"xx", 1), labels, 3, nil,
+			[]string{"data: ", "2 bytes more than the header declares"}},
+		"fewer images, gzip": {gzipped(images[:len(images)-5], 1), labels, 3, nil,
+			[]string{"data: ", "ends after record 39 of 40 (truncated?)"}},
+		"a huge record": {idx(8, []uint32{1 << 30, 1 << 20, 1 << 20}, "x"), labels, 3, nil,
+			[]string{"data: header: records of sizes [1048576 1048576]; a record has 1 to 1048576 numbers"}},
+		"a negative count": {idx(8, []uint32{1<<32 - 1, 4, 4}, pixels), labels, 3, nil,
+			[]string{"data: header: dimension 1 is -1"}},
+		"a huge count, gzip": {gzipped(idx(8, []uint32{1<<31 - 1, 1 << 20}, "x"), 1),
+			gzipped(idx(8, []uint32{1<<31 - 1}, "x"), 1), 3, nil, []string{"data: ",
+				"ends after record 0 of 2147483647 (truncated?)"}},
+		"no records": {idx(8, []uint32{0, 4, 4}, ""), idx(8, []uint32{0}, ""), 3, nil,
+			[]string{"data: has no rows"}},
+		"NaN": {idx(13, []uint32{40, 4}, floats(numbers)), labels, 3, nil,
+			[]string{"data:31:3: NaN (missing values are not supported)", mend}},
+		"a label less": {images, idx(8, []uint32{39}, labels[8:47]), 3, nil,
+			[]string{"labels: 40 records in the data, but 39 in the labels file"}},
+		"labels cut": {images, labels[:len(labels)-2], 3, nil,
+			[]string{"labels: 46 bytes, but the header declares 48"}},
+		"labels cut, gzip": {images, gzipped(labels[:len(labels)-2], 1), 3, nil,
+			[]string{"labels file ends after record 38 of 40 (truncated?)"}},
+		"labels missing": {images, "", 2, []string{"--label_files"},
+			[]string{"data: IDX images have their labels in a separate file; name it in label_files"}},
+		"labels file missing": {images, "", 3, nil, []string{"list labels: no such file or directory"}},
+		"labels are no IDX":   {images, "x1,x2\n", 3, nil, []string{"labels: file starts with 78 31 2c 78"}},
+		"images and labels":   {images, labels, 3, swap, []string{"data: ", "are the two files swapped?"}},
+		"one class": {images, idx(8, []uint32{40}, strings.Repeat("\x05", 40)), 3, nil,
+			[]string{`data: all 40 rows have the label "5"; classification needs at least two classes`}},
+		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil,
+			[]string{"is csv; label_files applies to idx only"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,9 +259,11 @@ func TestImagesOfAnotherShapeAreRefused(t *testing.T) {
 		model := []string{"other: " + fmt.Sprintf(want, "the model takes")}
 		refuse(t, dir, 3, model, "predict", "--model", "model", "--data", "other", "--out", "new")
 		refuse(t, dir, 3, model, "evaluate", "--model", "model", "--data", "other", "--label_files", "labels")
-		refuse(t, dir, 3, model, "featurize", "--model", "model", "--data", "other", "--label_files", "labels", "--out", "new")
+		refuse(t, dir, 3, model, "featurize", "--model", "model", "--data", "other", "--label_files", "labels",
+			"--out", "new")
 		files := []string{"other: " + fmt.Sprintf(want, "images has")}
-		refuse(t, dir, 3, files, "train", "--data", "images", "--data", "other", "--label_files", "labels", "--label_files", "again", "--model", "new")
+		refuse(t, dir, 3, files, "train", "--data", "images", "--data", "other", "--label_files", "labels", "--label_files",
+			"again", "--model", "new")
 	}
 	for _, sizes := range [][]uint32{{40, 16}, {40, 4, 4, 1}} { // no shape, and the same
 		write(t, dir, "same", idx(8, sizes, images[16:]))
@@ -266,11 +300,14 @@ func TestDamagedLIBSVMIsRefused(t *testing.T) {
 	t.Run("longer than --dim", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
-		refuse(t, dir, 3, []string{"data:2:2: index 3 is beyond the row length 2; set dim to a longer row length", mend}, trainOn("data", "--dim", "2")...)
+		refuse(t, dir, 3, []string{"data:2:2: index 3 is beyond the row length 2; set dim to a longer row length", mend},
+			trainOn("data", "--dim", "2")...)
 	})
 	t.Run("a label column", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
-		refuse(t, dir, 3, []string{"data: is libsvm, which has its own place for labels; a label column applies to AVRO, CSV"}, trainOn("data", "--label", "y")...)
+		refuse(t, dir, 3,
+			[]string{"data: is libsvm, which has its own place for labels; a label column applies to AVRO, CSV"}, trainOn("data",
+				"--label", "y")...)
 	})
 }

@@ -71,8 +71,10 @@ func TestExistingFilesAtTheOutputAreKept(t *testing.T) {
 		refuse(t, dir, 3, want, "train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", there)
 		refuse(t, dir, 3, want, "predict", "--model", "model", "--data", "table.csv", "--out", there)
 	}
-	refuse(t, dir, 3, []string{"table.csv: already exists; remove it or name another"}, "generate", "moons", "--out", "table.csv")
-	refuse(t, dir, 3, []string{"table.csv/model", "not a directory"}, "train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", "table.csv/model")
+	refuse(t, dir, 3, []string{"table.csv: already exists; remove it or name another"}, "generate", "moons", "--out",
+		"table.csv")
+	refuse(t, dir, 3, []string{"table.csv/model", "not a directory"}, "train", "--data", "table.csv", "--label", "y",
+		"--features", "32", "--model", "table.csv/model")
 }
 
 func TestAWorkDirectoryWithOtherFilesIsRefusedAndKept(t *testing.T) {
@@ -127,7 +129,8 @@ func TestMissingRightsAreToldByTheNameOfTheFile(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "secret.csv"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if r := runCommand(t, asNobody(t, program(dir, trainOn("table.csv", "--label", "y", "--work", "open/work")...))); r.code != 0 {
+	if r := runCommand(t, asNobody(t, program(dir,
+		trainOn("table.csv", "--label", "y", "--work", "open/work")...))); r.code != 0 {
 		t.Fatalf("with all rights: exit code %d: %s", r.code, r.stderr)
 	}
 	before := entries(t, dir)
@@ -139,7 +142,8 @@ func TestMissingRightsAreToldByTheNameOfTheFile(t *testing.T) {
 		{"permission denied", []string{"--data", "hidden/table.csv", "--model", "new"}},
 		{"closed", []string{"--data", "table.csv", "--model", "closed/new"}},
 		{"closed", []string{"--data", "table.csv", "--model", "new", "--work", "closed/work"}},
-		{"claim closed/new: permission denied", []string{"--data", "table.csv", "--model", "closed/new", "--work", "open/work"}},
+		{"claim closed/new: permission denied",
+			[]string{"--data", "table.csv", "--model", "closed/new", "--work", "open/work"}},
 	} {
 		args := slices.Concat([]string{"train", "--label", "y", "--quiet"}, smallModel, c.args)
 		isRefusal(t, runCommand(t, asNobody(t, program(dir, args...))), 3, c.want, "permission denied")
@@ -181,7 +185,8 @@ func TestADirectoryThatCannotBeReadIsNotPassedOver(t *testing.T) {
 	if r := runCommand(t, inspect("days/*/*.csv")); r.code != 0 || !strings.Contains(r.stdout, "120") {
 		t.Fatalf("with all rights: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	for mode, want := range map[os.FileMode]string{0: "list days/2: permission denied", 0o111: "list days/2: permission denied", 0o444: "stat days/2/part.csv: permission denied"} {
+	for mode, want := range map[os.FileMode]string{0: "list days/2: permission denied",
+		0o111: "list days/2: permission denied", 0o444: "stat days/2/part.csv: permission denied"} {
 		if err := os.Chmod(second, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +212,8 @@ exit $code`
 		unshare = []string{"-r", "-m"}
 	}
 	command := func(script string, args ...string) *exec.Cmd {
-		cmd := exec.Command("unshare", slices.Concat(unshare, []string{"sh", "-c", script, strconv.Itoa(size - room)}, args)...)
+		cmd := exec.Command("unshare", slices.Concat(unshare, []string{"sh", "-c", script, strconv.Itoa(size - room)},
+			args)...)
 		cmd.Dir = dir
 		return cmd
 	}
@@ -221,7 +227,8 @@ exit $code`
 func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 	t.Parallel()
 	train := func(more ...string) []string {
-		return append([]string{"train", "--data", "table.csv", "--label", "y", "--features", "512", "--lambda", "1e-4", "--threads", "1", "--quiet"}, more...)
+		return append([]string{"train", "--data", "table.csv", "--label", "y", "--features", "512", "--lambda", "1e-4",
+			"--threads", "1", "--quiet"}, more...)
 	}
 	const all = 256 << 10
 	for name, c := range map[string]struct {
@@ -229,13 +236,15 @@ func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 		kept string
 		args []string
 	}{
-		"model and work":    {all, "disk/.bochner-model", train("--model", "disk/model")},
-		"model alone":       {4 << 10, "work", train("--model", "disk/model", "--work", "work")},
-		"work":              {all, "disk/work", train("--model", "model", "--work", "disk/work")},
-		"work, not a byte":  {0, "", train("--model", "model", "--work", "disk/work")},
-		"predictions":       {64 << 10, "disk/.bochner-predictions", []string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions"}},
-		"predictions alone": {64 << 10, "work", []string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions", "--work", "work"}},
-		"generated":         {64 << 10, "", []string{"generate", "moons", "--rows", "10000", "--out", "disk/moons.csv"}},
+		"model and work":   {all, "disk/.bochner-model", train("--model", "disk/model")},
+		"model alone":      {4 << 10, "work", train("--model", "disk/model", "--work", "work")},
+		"work":             {all, "disk/work", train("--model", "model", "--work", "disk/work")},
+		"work, not a byte": {0, "", train("--model", "model", "--work", "disk/work")},
+		"predictions": {64 << 10, "disk/.bochner-predictions",
+			[]string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions"}},
+		"predictions alone": {64 << 10, "work",
+			[]string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions", "--work", "work"}},
+		"generated": {64 << 10, "", []string{"generate", "moons", "--rows", "10000", "--out", "disk/moons.csv"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -243,7 +252,8 @@ func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 			write(t, dir, "table.csv", replaced(quadrants(60), nil))
 			if c.args[0] == "predict" {
 				write(t, dir, "long.csv", replaced(quadrants(60_000), nil))
-				must(t, dir, slices.Concat([]string{"train", "--data", "table.csv", "--label", "y", "--model", "small"}, smallModel)...)
+				must(t, dir, slices.Concat([]string{"train", "--data", "table.csv", "--label", "y", "--model", "small"},
+					smallModel)...)
 			}
 			if err := os.Mkdir(filepath.Join(dir, "disk"), 0o777); err != nil {
 				t.Fatal(err)
@@ -251,7 +261,9 @@ func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 			before := tree(t, dir)
 			r, left := onSmallDisk(t, dir, c.room, c.args...)
 			isRefusal(t, r, 3, "no space left on the device; free some or name another directory", "disk")
-			if kept := strings.Contains(r.stderr, "the finished part is in "+filepath.Join(dir, c.kept)+": the same command with --resume continues"); kept != (c.kept != "") {
+			if kept := strings.Contains(r.stderr,
+				"the finished part is in "+filepath.Join(dir, c.kept)+
+					": the same command with --resume continues"); kept != (c.kept != "") {
 				t.Errorf("says that it keeps work: %t\n%s", kept, r.stderr)
 			}
 			want := "filler\n"
@@ -264,7 +276,8 @@ func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 			if left != want {
 				t.Errorf("left on the disk: %q, want %q", left, want)
 			}
-			after := slices.DeleteFunc(tree(t, dir), func(s string) bool { return s == "left" || c.kept == "work" && strings.HasPrefix(s, "work") })
+			after := slices.DeleteFunc(tree(t, dir),
+				func(s string) bool { return s == "left" || c.kept == "work" && strings.HasPrefix(s, "work") })
 			if !slices.Equal(before, after) {
 				t.Errorf("files before %q, after %q", before, after)
 			}

@@ -102,7 +102,8 @@ func long() bool { return os.Getenv("BOCHNER_LONG") != "" }
 // build compiles a main package without cgo, and without tables for debuggers, which
 // are half the work of the linker.
 func build(out, pkg string) error {
-	cmd := exec.Command("go", "build", "-ldflags", "-s -w -X github.com/bochner-ml/bochner/transforms.build="+buildName, "-o", out, pkg)
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w -X github.com/bochner-ml/bochner/transforms.build="+buildName,
+		"-o", out, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)

@@ -31,7 +31,8 @@ func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
 	for i := range 60 { // a directory of many files, which takes a while to publish
 		write(t, dir, fmt.Sprintf("data-%02d.csv", i), replaced(quadrants(40), nil))
 	}
-	must(t, dir, slices.Concat([]string{"train", "--data", "data-00.csv", "--label", "y", "--model", "applied"}, smallModel)...)
+	must(t, dir, slices.Concat([]string{"train", "--data", "data-00.csv", "--label", "y", "--model", "applied"},
+		smallModel)...)
 	jobs := map[string][]string{
 		"out":   {"predict", "--model", "applied", "--data", "data-*.csv", "--out", "out"},
 		"model": slices.Concat([]string{"train", "--data", "data-*.csv", "--label", "y", "--model", "model"}, smallModel),
@@ -55,14 +56,16 @@ func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
 				switch code, said := s.cmd.ProcessState.ExitCode(), s.stderr.String(); {
 				case code == 0:
 					won++
-				case code == 3 && (strings.Contains(said, "claim "+out+": in use by another run, process ") || strings.Contains(said, out+": already exists")):
+				case code == 3 && (strings.Contains(said, "claim "+out+": in use by another run, process ") ||
+					strings.Contains(said, out+": already exists")):
 					lost++
 				default:
 					t.Fatalf("%s: exit code %d\n%s", out, code, said)
 				}
 			}
 			c.whole(t, out, c.made(t))
-			if left := slices.DeleteFunc(entries(t, dir), func(n string) bool { return strings.HasPrefix(n, "data-") || n == "applied" }); len(left) > 0 {
+			if left := slices.DeleteFunc(entries(t, dir),
+				func(n string) bool { return strings.HasPrefix(n, "data-") || n == "applied" }); len(left) > 0 {
 				t.Fatalf("%s: left %q", out, left)
 			}
 		}
@@ -79,7 +82,8 @@ func TestAStoppedRunKeepsItsClaim(t *testing.T) {
 	c := predicting(t, choreData(t, someTenths))
 	s := c.freeze(t, "state/*/*.done")
 	r := run(t, c.dir, append(slices.Clone(c.args), "--work", "elsewhere")...)
-	if want := fmt.Sprintf("claim out: in use by another run, process %d on ", s.cmd.Process.Pid); r.code != 3 || !strings.Contains(r.stderr, want) {
+	if want := fmt.Sprintf("claim out: in use by another run, process %d on ", s.cmd.Process.Pid); r.code != 3 ||
+		!strings.Contains(r.stderr, want) {
 		t.Errorf("exit code %d, want 3 and %q\n%s", r.code, want, r.stderr)
 	}
 	if _, err := os.Stat(filepath.Join(c.dir, "elsewhere")); err == nil {

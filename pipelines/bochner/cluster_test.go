@@ -69,7 +69,8 @@ type cluster struct {
 }
 
 var buildBeam = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Dir(binary)+"/", "github.com/apache/beam/sdks/v2/go/container")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Dir(binary)+"/",
+		"github.com/apache/beam/sdks/v2/go/container")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building Beam's boot program: %w\n%s", err, text)
 	}
@@ -99,7 +100,8 @@ func newCluster(t *testing.T) *cluster {
 	}
 	bin := filepath.Dir(binary)
 	boot := filepath.Join(dir, "boot")
-	script := fmt.Sprintf("#!/bin/sh\ncd '%s/worker' && exec '%s/container' --semi_persist_dir='%s/persist' \"$@\"\n", dir, bin, dir)
+	script := fmt.Sprintf("#!/bin/sh\ncd '%s/worker' && exec '%s/container' --semi_persist_dir='%s/persist' \"$@\"\n", dir,
+		bin, dir)
 	if err := os.WriteFile(boot, []byte(script), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -276,5 +278,6 @@ func (p process) peak() int64 {
 
 // workers returns the worker processes of the cluster.
 func (c *cluster) workers() []process {
-	return slices.DeleteFunc(processes(c.group), func(p process) bool { return !strings.Contains(p.args, "--worker=true") })
+	return slices.DeleteFunc(processes(c.group),
+		func(p process) bool { return !strings.Contains(p.args, "--worker=true") })
 }

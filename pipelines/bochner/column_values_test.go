@@ -13,7 +13,8 @@ import (
 func rmseOf(t *testing.T, dir, model, data string) float64 {
 	t.Helper()
 	var report struct{ RMSE float64 }
-	if err := json.Unmarshal([]byte(must(t, dir, "evaluate", "--model", model, "--data", data, "--json")), &report); err != nil {
+	if err := json.Unmarshal([]byte(must(t, dir, "evaluate", "--model", model, "--data", data, "--json")),
+		&report); err != nil {
 		t.Fatal(err)
 	}
 	return report.RMSE
@@ -34,7 +35,8 @@ func TestLargeNumbersThatDifferLittleKeepTheirDigits(t *testing.T) {
 		}
 		name := fmt.Sprintf("size%g", size)
 		write(t, dir, name+".csv", text.String())
-		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--features", "64", "--lambda", "1e-9", "--model", name, "--quiet")
+		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--features", "64", "--lambda", "1e-9", "--model", name,
+			"--quiet")
 		rmse[size] = rmseOf(t, dir, name, name+".csv")
 	}
 	for size, got := range rmse {
@@ -59,11 +61,13 @@ func TestRefusesTargetsThatFloat32CannotHold(t *testing.T) {
 			fmt.Fprintf(&two, "%d.5,%d.25%s,%d\n", i%17, 1+i%17, power, i%13)
 		}
 		write(t, dir, "one.csv", one.String())
-		if r := run(t, dir, "train", "--data", "one.csv", "--label", "y", "--features", "16", "--model", "m"); r.code != 3 || !strings.Contains(r.stderr, want) {
+		if r := run(t, dir, "train", "--data", "one.csv", "--label", "y", "--features", "16", "--model", "m"); r.code != 3 ||
+			!strings.Contains(r.stderr, want) {
 			t.Errorf("%s: exit code %d, %s", power, r.code, r.stderr)
 		}
 		write(t, dir, "two.csv", two.String())
-		if r := run(t, dir, "train", "--data", "two.csv", "--label", "y,z", "--features", "16", "--model", "m"); r.code != 3 || !strings.Contains(r.stderr, "float32") {
+		if r := run(t, dir, "train", "--data", "two.csv", "--label", "y,z", "--features", "16", "--model",
+			"m"); r.code != 3 || !strings.Contains(r.stderr, "float32") {
 			t.Errorf("%s of two targets: exit code %d, %s", power, r.code, r.stderr)
 		}
 	}
@@ -102,7 +106,8 @@ func TestCodesAmongNumbersAreACategory(t *testing.T) {
 		}
 		return fmt.Sprint(30000 + i%40), float64(i % 2)
 	})
-	out := must(t, dir, "train", "--data", "codes.csv", "--label", "y", "--features", "64", "--search", "none", "--model", "m")
+	out := must(t, dir, "train", "--data", "codes.csv", "--label", "y", "--features", "64", "--search", "none",
+		"--model", "m")
 	if want := `c (1992 of 2000 are numbers; others are such as "2A257"): numbers and other texts, read as a category; --numeric`; !strings.Contains(out, want) {
 		t.Errorf("no note %q:\n%s", want, out)
 	}
@@ -112,7 +117,8 @@ func TestCodesAmongNumbersAreACategory(t *testing.T) {
 		}
 		return fmt.Sprint(30000 + i%40), float64(i % 2)
 	})
-	if r := run(t, dir, "train", "--data", "measured.csv", "--label", "y", "--model", "n"); r.code != 3 || !strings.Contains(r.stderr, "--missing") {
+	if r := run(t, dir, "train", "--data", "measured.csv", "--label", "y", "--model", "n"); r.code != 3 ||
+		!strings.Contains(r.stderr, "--missing") {
 		t.Errorf("one fault: exit code %d, %s", r.code, r.stderr)
 	}
 }
@@ -128,7 +134,8 @@ func TestRefusesWordsForMissingWithTheFlagThatReadsThem(t *testing.T) {
 		return fmt.Sprint(i % 97), float64(i % 97)
 	})
 	r := run(t, dir, "train", "--data", "words.csv", "--label", "y", "--model", "m")
-	if want := `--missing '?,n/a,na,nan,null,-,<NA>,None,\N' reads them as missing`; r.code != 3 || !strings.Contains(r.stderr, want) {
+	if want := `--missing '?,n/a,na,nan,null,-,<NA>,None,\N' reads them as missing`; r.code != 3 ||
+		!strings.Contains(r.stderr, want) {
 		t.Fatalf("exit code %d, want %q:\n%s", r.code, want, r.stderr)
 	}
 	out := must(t, dir, "inspect", "--data", "words.csv", "--label", "y", "--missing", `?,n/a,na,nan,null,-,<NA>,None,\N`)
@@ -144,7 +151,8 @@ func TestWholeNumbersWithAFractionAreTheSameLevels(t *testing.T) {
 		columnOf(t, dir, name+".csv", 300, func(i int) (string, float64) {
 			return fmt.Sprintf(format, float64(i%3)), []float64{0, 7, 1}[i%3]
 		})
-		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--categorical", "c", "--features", "64", "--search", "none", "--model", name, "--quiet")
+		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--categorical", "c", "--features", "64", "--search",
+			"none", "--model", name, "--quiet")
 	}
 	for _, model := range []string{"whole", "float", "cents"} {
 		for _, data := range []string{"whole", "float", "cents"} {
@@ -166,12 +174,14 @@ func TestMissingCodesAreNumbers(t *testing.T) {
 	})
 	for _, as := range []string{"--numeric", "--categorical"} {
 		for _, code := range []string{"-999", "-999.0"} {
-			if got := rowOf(must(t, dir, "inspect", "--data", "codes.csv", "--label", "y", "--missing", code, as, "c"), "c"); strings.Fields(got + " - - - -")[3] != "30" {
+			if got := rowOf(must(t, dir, "inspect", "--data", "codes.csv", "--label", "y", "--missing", code, as, "c"),
+				"c"); strings.Fields(got + " - - - -")[3] != "30" {
 				t.Errorf("%s %s: %s", as, code, got)
 			}
 		}
 	}
-	out := must(t, dir, "train", "--data", "codes.csv", "--label", "y", "--missing", "-999", "--categorical", "c", "--features", "64", "--search", "none", "--model", "m")
+	out := must(t, dir, "train", "--data", "codes.csv", "--label", "y", "--missing", "-999", "--categorical", "c",
+		"--features", "64", "--search", "none", "--model", "m")
 	if got := rowOf(out, "fields"); got != "fields 30 missing, filled" {
 		t.Errorf("trained with %q", got)
 	}
@@ -183,23 +193,33 @@ func TestNumbersWithAUnitAreNumbers(t *testing.T) {
 	for unit, format := range map[string]string{"$": "$%d", "€": "€ %d", "%": "%d%%", "£": "-£%d"} {
 		columnOf(t, dir, "a.csv", 200, func(i int) (string, float64) { return fmt.Sprintf(format, i%97), float64(i % 97) })
 		out := must(t, dir, "inspect", "--data", "a.csv", "--label", "y")
-		if got := rowOf(out, "c"); !strings.HasPrefix(got, "c feature number - ") || !strings.Contains(out, "200 of 200 with "+unit) {
+		if got := rowOf(out, "c"); !strings.HasPrefix(got, "c feature number - ") ||
+			!strings.Contains(out, "200 of 200 with "+unit) {
 			t.Errorf("%s: %s", unit, out)
 		}
 	}
-	columnOf(t, dir, "dollars.csv", 200, func(i int) (string, float64) { return fmt.Sprintf("$%d", i%97), float64(i % 97) })
+	columnOf(t, dir, "dollars.csv", 200, func(i int) (string, float64) {
+		return fmt.Sprintf("$%d", i%97),
+			float64(i % 97)
+	})
 	columnOf(t, dir, "plain.csv", 200, func(i int) (string, float64) { return fmt.Sprint(i % 97), float64(i % 97) })
 	columnOf(t, dir, "euros.csv", 200, func(i int) (string, float64) { return fmt.Sprintf("€%d", i%97), float64(i % 97) })
-	columnOf(t, dir, "both.csv", 200, func(i int) (string, float64) { return []string{"€", "$"}[i%2] + fmt.Sprint(i%97), 0 })
+	columnOf(t, dir, "both.csv", 200, func(i int) (string,
+		float64) {
+		return []string{"€", "$"}[i%2] + fmt.Sprint(i%97), 0
+	})
 	must(t, dir, "inspect", "--data", "dollars.csv", "--label", "y", "--write_schema", "s.yaml")
-	must(t, dir, "train", "--data", "dollars.csv", "--label", "y", "--schema", "s.yaml", "--features", "64", "--search", "none", "--model", "m", "--quiet")
+	must(t, dir, "train", "--data", "dollars.csv", "--label", "y", "--schema", "s.yaml", "--features", "64", "--search",
+		"none", "--model", "m", "--quiet")
 	if got, want := rmseOf(t, dir, "m", "plain.csv"), rmseOf(t, dir, "m", "dollars.csv"); got != want {
 		t.Errorf("numbers without the unit have RMSE %g, with it %g", got, want)
 	}
-	if r := run(t, dir, "evaluate", "--model", "m", "--data", "euros.csv"); r.code != 3 || !strings.Contains(r.stderr, `"€0" is not a number`) {
+	if r := run(t, dir, "evaluate", "--model", "m", "--data", "euros.csv"); r.code != 3 ||
+		!strings.Contains(r.stderr, `"€0" is not a number`) {
 		t.Errorf("euros for dollars: exit code %d, %s", r.code, r.stderr)
 	}
-	if out := must(t, dir, "inspect", "--data", "both.csv", "--label", "y"); !strings.Contains(out, "numbers with different units, not read as numbers") {
+	if out := must(t, dir, "inspect", "--data", "both.csv", "--label", "y"); !strings.Contains(out,
+		"numbers with different units, not read as numbers") {
 		t.Errorf("two units: %s", out)
 	}
 }
@@ -217,7 +237,8 @@ func TestWholeNumbersThatAreDatesAreTimes(t *testing.T) {
 			if command == "train" {
 				args = append(args, "--features", "64", "--search", "none", "--model", "m"+fraction)
 			}
-			if out := must(t, dir, args...); !strings.Contains(out, "column c (20240101 to 20241228): whole numbers that are dates as yyyymmdd") {
+			if out := must(t, dir, args...); !strings.Contains(out,
+				"column c (20240101 to 20241228): whole numbers that are dates as yyyymmdd") {
 				t.Errorf("%s has no note: %s", command, out)
 			}
 		}
@@ -251,7 +272,8 @@ func TestNotesTimesWithOtherZonesThanTraining(t *testing.T) {
 		columnOf(t, dir, name+".csv", 96, func(i int) (string, float64) {
 			return fmt.Sprintf("2024-03-%02dT%02d:00:00%s", 1+i/24, i%24, zone), float64(i % 24)
 		})
-		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--features", "64", "--search", "none", "--model", name, "--quiet")
+		must(t, dir, "train", "--data", name+".csv", "--label", "y", "--features", "64", "--search", "none", "--model", name,
+			"--quiet")
 	}
 	for _, model := range []string{"none", "zone"} {
 		for _, data := range []string{"none", "zone"} {
@@ -276,12 +298,14 @@ func TestColumnsWithoutNamesHaveTheNamesOfReports(t *testing.T) {
 	}
 	write(t, dir, "a.csv", text.String())
 	out := must(t, dir, "inspect", "--data", "a.csv", "--label", "c3")
-	for column, want := range map[string]string{"c1": "c1 feature number", "c2": "c2 feature category", "c3": "c3 label number"} {
+	for column, want := range map[string]string{"c1": "c1 feature number", "c2": "c2 feature category",
+		"c3": "c3 label number"} {
 		if got := rowOf(out, column); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q", column, got)
 		}
 	}
-	must(t, dir, "train", "--data", "a.csv", "--label", "c3", "--drop", "c1", "--categorical", "c2", "--features", "64", "--search", "none", "--model", "m", "--quiet")
+	must(t, dir, "train", "--data", "a.csv", "--label", "c3", "--drop", "c1", "--categorical", "c2", "--features", "64",
+		"--search", "none", "--model", "m", "--quiet")
 	if got := rmseOf(t, dir, "m", "a.csv"); !(got < 6) {
 		t.Errorf("RMSE %g", got)
 	}

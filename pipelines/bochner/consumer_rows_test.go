@@ -43,7 +43,8 @@ func strangersPoints(t *testing.T, dir string) (predictions, model string) {
 		}
 		write(t, dir, name, text)
 	}
-	must(t, dir, "train", "--data", "first.csv", "--label", "y", "--features", "64", "--search", "none", "--model", "model", "--quiet")
+	must(t, dir, "train", "--data", "first.csv", "--label", "y", "--features", "64", "--search", "none", "--model",
+		"model", "--quiet")
 	must(t, dir, "train", "--recipe", "model", "--data", "points.csv", "--model", "again", "--quiet")
 	must(t, dir, "predict", "--model", "model", "--data", "points.csv", "--out", "predicted", "--scores", "--quiet")
 	lines, err := csv.NewReader(strings.NewReader(read(t, dir, "predicted", "part-00000.csv"))).ReadAll()
@@ -72,7 +73,8 @@ func strangersDays(t *testing.T, dir, out string) string {
 		t.Errorf("%s: the scores are %v", out, lines)
 	}
 	must(t, dir, "fit", "--sums", filepath.Join(out, "days", "sums", "dt=*"), "--model", out+"-days", "--quiet")
-	must(t, dir, "train", "--recipe", filepath.Join(out, "days", "recipe"), "--data", "points.csv", "--model", out+"-file", "--quiet")
+	must(t, dir, "train", "--recipe", filepath.Join(out, "days", "recipe"), "--data", "points.csv", "--model", out+"-file",
+		"--quiet")
 	if digestOf(t, filepath.Join(dir, out+"-days")) != digestOf(t, filepath.Join(dir, out+"-file")) {
 		t.Errorf("%s: the model of three days is not that of bochner train --recipe", out)
 	}
@@ -92,9 +94,11 @@ func TestAPipelineOfItsOwnPredictsAndTrains(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"direct":   {"--runner=direct"},
 		"loopback": append(slices.Clone(prism), "--environment_type=LOOPBACK"),
-		"workers":  append(slices.Clone(prism), "--environment_type=EXTERNAL", "--environment_config="+c.pool, "--worker_binary="+program),
+		"workers": append(slices.Clone(prism), "--environment_type=EXTERNAL", "--environment_config="+c.pool,
+			"--worker_binary="+program),
 	} {
-		cmd := exec.Command(program, append(flags, filepath.Join(dir, "model"), filepath.Join(dir, "points.csv"), filepath.Join(dir, name))...)
+		cmd := exec.Command(program, append(flags, filepath.Join(dir, "model"), filepath.Join(dir, "points.csv"),
+			filepath.Join(dir, name))...)
 		cmd.Env = append(os.Environ(), "TMPDIR="+c.temp)
 		r := runCommand(t, cmd)
 		if r.code != 0 || strings.Count(r.stdout, "\n") != 1 {

@@ -30,7 +30,8 @@ func inModule(dir, command string, args ...string) (string, error) {
 	}
 	module = regexp.MustCompile(`(?m)^module .*`).ReplaceAll(module, []byte("module example.com/consumer"))
 	module = regexp.MustCompile(`(?ms)^tool \(.*?^\)`).ReplaceAll(module, nil)
-	module = append(module, "\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => "+root+"\n"...)
+	module = append(module, "\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => "+
+		root+"\n"...)
 	for name, text := range map[string][]byte{"go.mod": module, "go.sum": sums} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
 			return "", err
@@ -101,7 +102,8 @@ func use(beam.Scope, ...beam.PCollection) error { return nil }
 var consumers = sync.OnceValues(func() (dir string, err error) {
 	dir = filepath.Join(filepath.Dir(binary), "consumer")
 	put := func(name, text string) {
-		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, name), 0o777), os.WriteFile(filepath.Join(dir, name, "main.go"), []byte(text), 0o666))
+		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, name), 0o777),
+			os.WriteFile(filepath.Join(dir, name, "main.go"), []byte(text), 0o666))
 	}
 	put("together", together)
 	for _, name := range []string{"score", "train", "slices", "pipeline", "rows"} {
@@ -158,7 +160,8 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 		t.Errorf("said %q", said)
 	}
 	// A model is found by its directory or by its URI, and predicts what the command does.
-	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "128", "--lambda", "1e-6", "--calibrate", "platt", "--model", "platt", "--quiet")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "128", "--lambda", "1e-6", "--calibrate",
+		"platt", "--model", "platt", "--quiet")
 	must(t, dir, "predict", "--model", "platt", "--data", "test.csv", "--out", "predicted", "--probabilities", "--quiet")
 	rows := strings.Split(read(t, dir, "test.csv"), "\n")
 	header := strings.Split(rows[0], ",")
@@ -174,10 +177,12 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 			t.Errorf("row %s: %q, and the command predicts %q", rows[i+1], got, want[i+1])
 		}
 	}
-	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), filepath.Join(dir, "none"))); r.code != 1 || !strings.HasSuffix(r.stdout, "none: train a model first\n") {
+	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), filepath.Join(dir, "none"))); r.code != 1 ||
+		!strings.HasSuffix(r.stdout, "none: train a model first\n") {
 		t.Errorf("no model: %q", r.stdout)
 	}
-	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), "gs://bucket/model")); r.code != 1 || !strings.Contains(r.stdout, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
+	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), "gs://bucket/model")); r.code != 1 ||
+		!strings.Contains(r.stdout, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
 		t.Errorf("no scheme: %q", r.stdout)
 	}
 
@@ -191,7 +196,8 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dep := range strings.Fields(deps) {
-		for _, heavy := range []string{"github.com/apache/beam", "cloud.google.com", "google.golang.org", "go.opentelemetry.io", "github.com/spf13", "gonum.org/v1/plot", "net"} {
+		for _, heavy := range []string{"github.com/apache/beam", "cloud.google.com", "google.golang.org",
+			"go.opentelemetry.io", "github.com/spf13", "gonum.org/v1/plot", "net"} {
 			if dep == heavy || strings.HasPrefix(dep, heavy+"/") {
 				t.Errorf("a program that scores has %s", dep)
 			}

@@ -14,13 +14,15 @@ func TestConversionsNameTheFile(t *testing.T) {
 	write(t, dir, "words.csv", "label\nsome text\n")
 	const spaces = "its fields seem to be separated by spaces: write it as CSV first, in Python: pandas."
 	for data, want := range map[string][]string{
-		"cars.json":  {`pandas.read_json("cars.json", lines=False).to_csv("cars.json.csv", index=False)`},
-		"wide.dat":   {`no column "div"`, spaces + `read_fwf("wide.dat").to_csv("wide.dat.csv", index=False)`},
-		"narrow.dat": {`no column "div"`, spaces + `read_csv("narrow.dat", sep=r"\s+").to_csv("narrow.dat.csv", index=False)`},
+		"cars.json": {`pandas.read_json("cars.json", lines=False).to_csv("cars.json.csv", index=False)`},
+		"wide.dat":  {`no column "div"`, spaces + `read_fwf("wide.dat").to_csv("wide.dat.csv", index=False)`},
+		"narrow.dat": {`no column "div"`, spaces +
+			`read_csv("narrow.dat", sep=r"\s+").to_csv("narrow.dat.csv", index=False)`},
 	} {
 		refuse(t, dir, 3, want, "train", "--data", data, "--label", "div", "--model", "m")
 	}
-	if r := run(t, dir, "train", "--data", "words.csv", "--label", "label", "--model", "m"); r.code != 3 || strings.Contains(r.stderr, "separated by spaces") {
+	if r := run(t, dir, "train", "--data", "words.csv", "--label", "label", "--model", "m"); r.code != 3 ||
+		strings.Contains(r.stderr, "separated by spaces") {
 		t.Errorf("a column of texts: exit code %d, %s", r.code, r.stderr)
 	}
 }

@@ -38,7 +38,8 @@ func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 	if !strings.Contains(want["manifest.json"], `"mse"`) {
 		t.Fatalf("no held-out errors in %s", want["manifest.json"])
 	}
-	tiny := variant{name: "tiny shards, 3 lanes", args: []string{"--shard_bytes=200", "--runner", "prism", "--lanes", "3"}, lanes: 3}
+	tiny := variant{name: "tiny shards, 3 lanes", args: []string{"--shard_bytes=200", "--runner", "prism", "--lanes", "3"},
+		lanes: 3}
 	for _, v := range []variant{order, onOneCore, tiny} {
 		same(t, v.name, want, v.train(t, tb, flags...))
 	}
@@ -49,7 +50,8 @@ func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 func TestLearnersInRoundsHoldTheSameCopiesOut(t *testing.T) {
 	tb := repeated()
 	for _, learner := range []string{"sgd", "svm"} {
-		flags := []string{"--features", "32", "--width", "1", "--learner", learner, "--lambda", "1e-3,1e-2", "--rounds", "2", "--partitions", "2", "--calibrate", "platt"}
+		flags := []string{"--features", "32", "--width", "1", "--learner", learner, "--lambda", "1e-3,1e-2", "--rounds", "2",
+			"--partitions", "2", "--calibrate", "platt"}
 		c := cut{files: 3}
 		want := variant{cut: c}.train(t, tb, flags...)
 		for _, v := range []variant{
@@ -84,6 +86,7 @@ func line(t *testing.T, text, word string) string {
 func TestVerifyKnowsWhichCopiesWereHeldOut(t *testing.T) {
 	dir := t.TempDir()
 	data := repeated().write(t, cut{files: 2})
-	must(t, dir, slices.Concat([]string{"train", "--model", "m", "--features", "32", "--learner", "svm", "--lambda", "1e-2", "--folds", "4", "--rounds", "20"}, data)...)
+	must(t, dir, slices.Concat([]string{"train", "--model", "m", "--features", "32", "--learner", "svm", "--lambda",
+		"1e-2", "--folds", "4", "--rounds", "20"}, data)...)
 	must(t, dir, slices.Concat([]string{"verify", "--model", "m"}, data)...)
 }

@@ -101,7 +101,10 @@ func places(t *testing.T) (list []place) {
 	if os.Getenv("BOCHNER_FLINK_FLAGS") == "" {
 		server := newCluster(t)
 		on := func(name string, flags ...string) place {
-			return place{name: name, job: func(dir string, args ...string) *exec.Cmd { return program(dir, append(args, flags...)...) }}
+			return place{name: name, job: func(dir string,
+				args ...string) *exec.Cmd {
+				return program(dir, append(args, flags...)...)
+			}}
 		}
 		list = []place{on("direct")}
 		for _, lanes := range []string{"1", "2", "4"} {
@@ -145,9 +148,11 @@ func TestCostOfJobs(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must(t, dir, "generate", "windmill", "--rows", "1000", "--out", "small.csv")
-	jobs := [][]string{{"1,000 rows, D = 64", "train", "--data", "small.csv", "--label", "y", "--features", "64", "--lambda", "1e-6"}}
+	jobs := [][]string{{"1,000 rows, D = 64", "train", "--data", "small.csv", "--label", "y", "--features", "64",
+		"--lambda", "1e-6"}}
 	if os.Getenv(realdata.Variable) != "" {
-		jobs = append(jobs, append([]string{"MNIST, D = 4,096", "train", "--width", "7", "--lambda", "1e-6"}, plainMNIST(t, dir, "train")...))
+		jobs = append(jobs, append([]string{"MNIST, D = 4,096", "train", "--width", "7", "--lambda", "1e-6"},
+			plainMNIST(t, dir, "train")...))
 	}
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Printf("load %s\n| job | runner | first: wall s | CPU s | then: wall s | bochner, CPU s | runner, CPU s | workers, MB | runner, MB |\n|---|---|---|---|---|---|---|---|---|\n",

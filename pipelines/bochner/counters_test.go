@@ -36,7 +36,8 @@ func predictsWithBadRows(t *testing.T, dir, name string, job func(args ...string
 	for i := range 3 {
 		write(t, dir, fmt.Sprintf("rows-%d.csv", i), head+strings.Repeat(row, 100*(i+1))+strings.Repeat(bad, i))
 	}
-	r := job("predict", "--model", "model", "--data", "rows-*.csv", "--out", "out", "--max_bad_fraction", "0.5", "--json", "--job_name", name)
+	r := job("predict", "--model", "model", "--data", "rows-*.csv", "--out", "out", "--max_bad_fraction", "0.5", "--json",
+		"--job_name", name)
 	if r.code != 0 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}

@@ -35,16 +35,19 @@ func TestACrashHasItsOwnCodeAndSentence(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "data.csv")
 	train := func(more ...string) *exec.Cmd {
-		cmd := program(dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6", "--model", "model"}, more...)...)
+		cmd := program(dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "16", "--lambda",
+			"1e-6", "--model", "model"}, more...)...)
 		cmd.Path = filepath.Join(filepath.Dir(binary), withPrism)
 		cmd.Args[0] = cmd.Path
 		return cmd
 	}
 	r := runCommand(t, train("--runner", "panics"))
-	if r.code != 7 || !strings.HasPrefix(r.stderr, "bochner: internal error: runtime error: index out of range") || strings.Count(r.stderr, "\n") != 1 {
+	if r.code != 7 || !strings.HasPrefix(r.stderr, "bochner: internal error: runtime error: index out of range") ||
+		strings.Count(r.stderr, "\n") != 1 {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
-	if r := runCommand(t, train("--runner", "panics", "--verbose")); r.code != 7 || !strings.Contains(r.stderr, "crash_test.go") {
+	if r := runCommand(t, train("--runner", "panics", "--verbose")); r.code != 7 ||
+		!strings.Contains(r.stderr, "crash_test.go") {
 		t.Errorf("with --verbose: exit code %d\n%s", r.code, r.stderr)
 	}
 	// Nobody can recover from that: the end is a signal, and not the code of flags.
@@ -53,7 +56,8 @@ func TestACrashHasItsOwnCodeAndSentence(t *testing.T) {
 	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGABRT {
 		t.Errorf("ended as %v", cmd.ProcessState)
 	}
-	if r := run(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6", "--model", "model", "--resume"); r.code != 0 {
+	if r := run(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6", "--model",
+		"model", "--resume"); r.code != 0 {
 		t.Errorf("resumed: exit code %d\n%s", r.code, r.stderr)
 	}
 }
@@ -63,7 +67,8 @@ func TestAClosedTerminalInterruptsUnlessIgnored(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "data.csv")
 	o.put(t, dir, "data.csv")
-	c := &chore{dir: dir, args: o.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6", "--model", "model")}
+	c := &chore{dir: dir, args: o.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "16",
+		"--lambda", "1e-6", "--model", "model")}
 	hangUp := func() *started {
 		t.Helper()
 		o.rules(t, gcstest.Rules{Hold: "read data.csv"})

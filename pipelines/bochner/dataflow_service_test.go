@@ -76,7 +76,10 @@ func newCloud(t *testing.T) *cloud {
 		}
 		answer(w, list)
 	})
-	mux.HandleFunc("GET "+jobs+"/{id}", func(w http.ResponseWriter, r *http.Request) { c.withJob(w, r, func(*df.Job) { c.asked++ }) })
+	mux.HandleFunc("GET "+jobs+"/{id}", func(w http.ResponseWriter,
+		r *http.Request) {
+		c.withJob(w, r, func(*df.Job) { c.asked++ })
+	})
 	mux.HandleFunc("PUT "+jobs+"/{id}", func(w http.ResponseWriter, r *http.Request) {
 		var asked df.Job
 		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
@@ -94,7 +97,8 @@ func newCloud(t *testing.T) *cloud {
 		}
 		answer(w, list)
 	})
-	mux.HandleFunc("GET "+jobs+"/{id}/metrics", func(w http.ResponseWriter, r *http.Request) { answer(w, &df.JobMetrics{}) })
+	mux.HandleFunc("GET "+jobs+"/{id}/metrics",
+		func(w http.ResponseWriter, r *http.Request) { answer(w, &df.JobMetrics{}) })
 	c.api = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/token" && r.Header.Get("Authorization") != "Bearer good" {
 			http.Error(w, "no token", http.StatusUnauthorized)
@@ -245,7 +249,8 @@ func (c *cloud) runOn(t *testing.T, workers *cluster) {
 		}
 		defer os.Remove(worker)
 		beam.PipelineOptions.Set("storage_emulator", c.address)
-		if _, err := runnerlib.Execute(context.Background(), p, workers.endpoint, &runnerlib.JobOptions{Name: j.Name, Worker: worker}, false); err != nil {
+		if _, err := runnerlib.Execute(context.Background(), p, workers.endpoint,
+			&runnerlib.JobOptions{Name: j.Name, Worker: worker}, false); err != nil {
 			return "JOB_STATE_FAILED", []string{"Workflow failed.", err.Error()}
 		}
 		return "JOB_STATE_DONE", nil

@@ -41,11 +41,13 @@ func TestTrainingOnDataflow(t *testing.T) {
 	c.runOn(t, workers)
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "900", "--out", "train.csv")
-	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "96", "--lambda", "1e-6", "--model", "model")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "96", "--lambda", "1e-6", "--model",
+		"model")
 	data := c.put("train.csv", read(t, dir, "train.csv"))
 	args := c.flags("--lanes", "6", "--machine_type", "n2-highmem-4", "--disk_size_gb", "30",
 		"--service_account_email", "worker@"+testProject+".iam.gserviceaccount.com", "--use_public_ips=false")
-	r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "96", "--lambda", "1e-6", "--model", "gs://" + testBucket + "/model"}, args...)...)
+	r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "96", "--lambda", "1e-6",
+		"--model", "gs://" + testBucket + "/model"}, args...)...)
 	if r.code != 0 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
@@ -59,7 +61,8 @@ func TestTrainingOnDataflow(t *testing.T) {
 			t.Errorf("left in the bucket: %s", name)
 		}
 	}
-	if len(c.jobs) != 2 || !strings.Contains(r.stderr, c.jobs[0].Name) || !strings.Contains(r.stderr, "console.cloud.google.com") {
+	if len(c.jobs) != 2 || !strings.Contains(r.stderr, c.jobs[0].Name) ||
+		!strings.Contains(r.stderr, "console.cloud.google.com") {
 		t.Errorf("%d jobs for two passes:\n%s", len(c.jobs), r.stderr)
 	}
 	for _, j := range c.jobs {
@@ -82,7 +85,8 @@ func (c *cloud) smallGraph(t *testing.T, j *df.Job) {
 func (c *cloud) checkJob(t *testing.T, j *df.Job) {
 	t.Helper()
 	env := j.Environment
-	if j.ProjectId != testProject || j.Type != "JOB_TYPE_BATCH" || !strings.HasPrefix(j.Name, "bochner-") || len(j.Steps) != 0 {
+	if j.ProjectId != testProject || j.Type != "JOB_TYPE_BATCH" || !strings.HasPrefix(j.Name, "bochner-") ||
+		len(j.Steps) != 0 {
 		t.Errorf("%s of %s: %s with %d steps besides the staged graph", j.Name, j.ProjectId, j.Type, len(j.Steps))
 	}
 	for _, x := range []string{"use_runner_v2", "use_portable_job_submission", "beam_fn_api"} {
@@ -90,7 +94,8 @@ func (c *cloud) checkJob(t *testing.T, j *df.Job) {
 			t.Errorf("experiments %v lack %s", env.Experiments, x)
 		}
 	}
-	if env.ServiceAccountEmail != "worker@"+testProject+".iam.gserviceaccount.com" || env.TempStoragePrefix != "gs://"+testBucket+"/temp" {
+	if env.ServiceAccountEmail != "worker@"+testProject+".iam.gserviceaccount.com" ||
+		env.TempStoragePrefix != "gs://"+testBucket+"/temp" {
 		t.Errorf("account %s, temporary files in %s", env.ServiceAccountEmail, env.TempStoragePrefix)
 	}
 	if len(env.WorkerPools) != 1 {
@@ -105,7 +110,8 @@ func (c *cloud) checkJob(t *testing.T, j *df.Job) {
 	if want := "gcr.io/cloud-dataflow/v1beta3/beam_go_sdk:" + beamVersion(t); w.WorkerHarnessContainerImage != want {
 		t.Errorf("image %s, want %s", w.WorkerHarnessContainerImage, want)
 	}
-	if len(w.Packages) != 1 || w.Packages[0].Name != "worker" || !strings.HasPrefix(w.Packages[0].Location, "gs://"+testBucket+"/staging/") {
+	if len(w.Packages) != 1 || w.Packages[0].Name != "worker" ||
+		!strings.HasPrefix(w.Packages[0].Location, "gs://"+testBucket+"/staging/") {
 		t.Fatalf("packages %+v", w.Packages)
 	}
 	program := sha256.Sum256(c.get(t, w.Packages[0].Location))
@@ -140,7 +146,8 @@ func TestGraphsAreSmall(t *testing.T) {
 	data := c.put("train.csv", read(t, dir, "train.csv"))
 	shard := len(read(t, dir, "train.csv")) / 1000
 	args := c.flags("--lanes", "256", "--shard_bytes", strconv.Itoa(shard))
-	r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "10000", "--model", "gs://" + testBucket + "/model"}, args...)...)
+	r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "10000", "--model",
+		"gs://" + testBucket + "/model"}, args...)...)
 	if r.code != 1 || !strings.Contains(r.stderr, "out of quota") || !strings.Contains(r.stderr, "--resume") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
@@ -178,10 +185,13 @@ func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
 	c.runOn(t, workers)
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "train.csv")
-	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-6", "--model", "model")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-6", "--model",
+		"model")
 	data := c.put("train.csv", read(t, dir, "train.csv"))
-	args := []string{"--job=train", "--data=" + data, "--label=y", "--search=none", "--features=64", "--lambda=1e-6", "--model=gs://" + testBucket + "/model"}
-	r := run(t, dir, append(args, c.flags("--template_location", "gs://"+testBucket+"/staging/job_object", "--worker_machine_type", "n2-highmem-8")...)...)
+	args := []string{"--job=train", "--data=" + data, "--label=y", "--search=none", "--features=64", "--lambda=1e-6",
+		"--model=gs://" + testBucket + "/model"}
+	r := run(t, dir, append(args, c.flags("--template_location", "gs://"+testBucket+"/staging/job_object",
+		"--worker_machine_type", "n2-highmem-8")...)...)
 	if r.code != 0 || len(c.jobs) != 0 || len(c.names("model/")) != 0 {
 		t.Fatalf("exit code %d, %d jobs\n%s", r.code, len(c.jobs), r.stderr)
 	}
@@ -207,7 +217,8 @@ func TestAnInterruptedDriverCancelsItsJob(t *testing.T) {
 	running := make(chan struct{})
 	c.run = func(j *df.Job) (string, []string) { close(running); return "JOB_STATE_RUNNING", nil }
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")
-	cmd := program(t.TempDir(), append([]string{"train", "--data", data, "--label", "y", "--model", "gs://" + testBucket + "/model"}, c.flags()...)...)
+	cmd := program(t.TempDir(), append([]string{"train", "--data", data, "--label", "y", "--model",
+		"gs://" + testBucket + "/model"}, c.flags()...)...)
 	done := make(chan result)
 	go func() { done <- runCommand(t, cmd) }()
 	select {
@@ -240,7 +251,8 @@ func TestACancelledJobIsNoSuccess(t *testing.T) {
 	c := newCloud(t)
 	c.run = func(*df.Job) (string, []string) { return "JOB_STATE_CANCELLED", nil }
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")
-	r := run(t, t.TempDir(), append([]string{"train", "--data", data, "--label", "y", "--model", "gs://" + testBucket + "/model"}, c.flags()...)...)
+	r := run(t, t.TempDir(), append([]string{"train", "--data", data, "--label", "y", "--model",
+		"gs://" + testBucket + "/model"}, c.flags()...)...)
 	if r.code != 1 || !strings.Contains(r.stderr, "was stopped from outside") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}

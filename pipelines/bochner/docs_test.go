@@ -221,7 +221,8 @@ func TestLinksInDocumentsLeadToFiles(t *testing.T) {
 		t.Fatalf("%d decisions: %v", len(decisions), err)
 	}
 	all := slices.Concat(documents(t), decisions, []string{
-		"../../ARCHITECTURE.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md", "../../deploy/README.md", "../../deploy/flink/README.md",
+		"../../ARCHITECTURE.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md", "../../deploy/README.md",
+		"../../deploy/flink/README.md",
 	})
 	for _, name := range all {
 		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {

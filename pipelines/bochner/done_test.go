@@ -27,11 +27,16 @@ func TestADoneJobSaysSo(t *testing.T) {
 		wants []string
 		made  string
 	}{
-		"curve of train":  {[]string{"train", "--learner", "svm", "--model", "m1", "--curve", "/proc/none/c.png"}, false, []string{"/proc/none/c.png", "\nm1 is complete\n"}, "m1"},
-		"curve of align":  {[]string{"align", "--out", "m2", "--chains", "2", "--steps", "2", "--curve", "/proc/none/c.png"}, false, []string{"/proc/none/c.png", "\nm2 is complete\n"}, "m2"},
-		"picture":         {[]string{"embed", "--model", "m3", "--picture", "/proc/none/c.png"}, false, []string{"/proc/none/c.png", "\nm3 is complete\n"}, "m3"},
-		"summary":         {[]string{"train", "--model", "m4"}, true, []string{"print the result: ", "\nthe job itself is done\n"}, "m4"},
-		"summary as JSON": {[]string{"train", "--model", "m5", "--json"}, true, []string{"print the result: ", "\nthe job itself is done\n"}, "m5"},
+		"curve of train": {[]string{"train", "--learner", "svm", "--model", "m1", "--curve", "/proc/none/c.png"}, false,
+			[]string{"/proc/none/c.png", "\nm1 is complete\n"}, "m1"},
+		"curve of align": {[]string{"align", "--out", "m2", "--chains", "2", "--steps", "2", "--curve", "/proc/none/c.png"},
+			false, []string{"/proc/none/c.png", "\nm2 is complete\n"}, "m2"},
+		"picture": {[]string{"embed", "--model", "m3", "--picture", "/proc/none/c.png"}, false,
+			[]string{"/proc/none/c.png", "\nm3 is complete\n"}, "m3"},
+		"summary": {[]string{"train", "--model", "m4"}, true,
+			[]string{"print the result: ", "\nthe job itself is done\n"}, "m4"},
+		"summary as JSON": {[]string{"train", "--model", "m5", "--json"}, true,
+			[]string{"print the result: ", "\nthe job itself is done\n"}, "m5"},
 	} {
 		cmd := program(dir, append(c.args, common...)...)
 		var stderr strings.Builder
@@ -79,7 +84,8 @@ func TestFailedWritesToStandardOutputAreErrors(t *testing.T) {
 	model := []string{"--model", "model", "--data", "table.csv", "--quiet"}
 	predict := append([]string{"predict", "--out", "-"}, model...)
 	for _, args := range [][]string{
-		{"help"}, {"help", "train"}, {"train", "--help"}, {"help", "stream"}, {"version"}, {"version", "--json"}, {"--version"}, {"inspect", "--model", "model"},
+		{"help"}, {"help", "train"}, {"train", "--help"}, {"help", "stream"}, {"version"}, {"version",
+			"--json"}, {"--version"}, {"inspect", "--model", "model"},
 		append([]string{"evaluate"}, model...), append([]string{"evaluate", "--json"}, model...), predict,
 	} {
 		r, w, err := os.Pipe()
@@ -96,8 +102,10 @@ func TestFailedWritesToStandardOutputAreErrors(t *testing.T) {
 			var stderr strings.Builder
 			cmd.Stdout, cmd.Stderr = c.to, &stderr
 			cmd.Run()
-			if said := stderr.String(); cmd.ProcessState.ExitCode() != c.code || !strings.Contains(said, c.want) || c.want == "" && said != "" {
-				t.Errorf("%v to %s: exit code %d, want %d and %q: %s", args, c.to.Name(), cmd.ProcessState.ExitCode(), c.code, c.want, said)
+			if said := stderr.String(); cmd.ProcessState.ExitCode() != c.code || !strings.Contains(said, c.want) ||
+				c.want == "" && said != "" {
+				t.Errorf("%v to %s: exit code %d, want %d and %q: %s", args, c.to.Name(), cmd.ProcessState.ExitCode(), c.code,
+					c.want, said)
 			}
 		}
 		w.Close()

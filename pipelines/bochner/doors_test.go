@@ -73,7 +73,8 @@ func TestNoRunnerListensBeyondThisMachine(t *testing.T) {
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "data.csv")
 	o.put(t, dir, "data.csv")
 	args := func(name string) []string {
-		return o.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6", "--model", bucket+name)
+		return o.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6",
+			"--model", bucket+name)
 	}
 	loopback := func() *exec.Cmd {
 		cmd := c.job(dir, args("loopback")...)

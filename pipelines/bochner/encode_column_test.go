@@ -25,7 +25,8 @@ func TestIdentifiersNextToTargetEncodingAreUsed(t *testing.T) {
 		t.Fatal(text)
 	}
 	write(t, dir, "schema.yaml", strings.Replace(text, kind, kind+"\n    encode: target", 1))
-	r := must(t, dir, "train", "--data", "train.csv", "--schema", "schema.yaml", "--search", "auto", "--features", "64", "--model", "model", "--quiet")
+	r := must(t, dir, "train", "--data", "train.csv", "--schema", "schema.yaml", "--search", "auto", "--features", "64",
+		"--model", "model", "--quiet")
 	if !strings.Contains(r, "they were not searched: categories are encoded by labels") {
 		t.Error(r)
 	}
@@ -62,7 +63,8 @@ func TestSchemasEncodeColumns(t *testing.T) {
 			t.Errorf("%s and %s differ", a, b)
 		}
 	}
-	const city, kind, size = "name: city\n    role: feature", "name: kind\n    role: feature", "name: size\n    role: feature"
+	const city, kind, size = "name: city\n    role: feature", "name: kind\n    role: feature",
+		"name: size\n    role: feature"
 	for _, e := range []string{"count", "target", "onehot"} {
 		edit(e+".yaml", city, "encode: "+e, kind, "encode: "+e)
 		must(t, dir, append(train, "--schema", e+".yaml", "--model", e)...)
@@ -73,7 +75,8 @@ func TestSchemasEncodeColumns(t *testing.T) {
 	}
 	edit("mixed.yaml", city, "encode: target", kind, "encode: count", size, "fill: median")
 	must(t, dir, append(train, "--schema", "mixed.yaml", "--model", "mixed")...)
-	must(t, dir, append(train, "--schema", "mixed.yaml", "--shard_bytes", "500", "--runner", "prism", "--lanes", "2", "--model", "cut")...)
+	must(t, dir, append(train, "--schema", "mixed.yaml", "--shard_bytes", "500", "--runner", "prism", "--lanes", "2",
+		"--model", "cut")...)
 	sameModel(t, dir, "mixed", "cut")
 	must(t, dir, "evaluate", "--model", "mixed", "--data", "train.csv", "--gate", "accuracy>=0.8", "--quiet")
 
@@ -99,7 +102,8 @@ func TestSchemasEncodeColumns(t *testing.T) {
 		"fill: 3":         "has no fill",
 	} {
 		edit("bad.yaml", city, text)
-		if r := run(t, dir, append(train, "--schema", "bad.yaml", "--model", "bad")...); r.code != 3 || !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "bad.yaml:") {
+		if r := run(t, dir, append(train, "--schema", "bad.yaml", "--model", "bad")...); r.code != 3 ||
+			!strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "bad.yaml:") {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}

@@ -29,8 +29,10 @@ func TestAdviceOnGroupsAndTimesNamesOneOfThem(t *testing.T) {
 	write(t, dir, "with.csv", with.String())
 	write(t, dir, "without.csv", without.String())
 	for data, want := range map[string]bool{"with": true, "without": false} {
-		out := must(t, dir, "train", "--data", data+".csv", "--label", "y", "--features", "64", "--search", "auto", "--model", data)
-		if !strings.Contains(out, "--group_column cust holds out whole groups") || strings.Contains(out, "; use either --group_column or --time_split") != want {
+		out := must(t, dir, "train", "--data", data+".csv", "--label", "y", "--features", "64", "--search", "auto",
+			"--model", data)
+		if !strings.Contains(out, "--group_column cust holds out whole groups") ||
+			strings.Contains(out, "; use either --group_column or --time_split") != want {
 			t.Errorf("%s times:\n%s", data, out)
 		}
 	}

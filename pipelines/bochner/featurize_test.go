@@ -63,10 +63,12 @@ func TestFeaturesAreTheSameHoweverTheyAreWritten(t *testing.T) {
 	if len(x) != 500*64 || len(y) != 500 {
 		t.Fatalf("%d features and %d labels of 500 rows", len(x), len(y))
 	}
-	if a := manifestOf(t, filepath.Join(dir, "cut")); len(a.Parts) < 3 || a.Features != 64 || !slices.Equal(a.Classes, []string{"-1", "1"}) {
+	if a := manifestOf(t, filepath.Join(dir, "cut")); len(a.Parts) < 3 || a.Features != 64 ||
+		!slices.Equal(a.Classes, []string{"-1", "1"}) {
 		t.Errorf("the manifest says %+v", a)
 	}
-	if !slices.Equal(arrays[float32](t, filepath.Join(dir, "cut"), 0), x) || !slices.Equal(arrays[int32](t, filepath.Join(dir, "cut"), 1), y) {
+	if !slices.Equal(arrays[float32](t, filepath.Join(dir, "cut"), 0), x) ||
+		!slices.Equal(arrays[int32](t, filepath.Join(dir, "cut"), 1), y) {
 		t.Error("features cut into shards differ")
 	}
 	file := read(t, dir, "st", "part-00000.safetensors")
@@ -107,11 +109,13 @@ func TestFeaturesOfAModelAreThoseItWasTrainedOn(t *testing.T) {
 func TestCodesOfMaxout(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "100", "--out", "train.csv")
-	must(t, dir, "featurize", "--data", "train.csv", "--label", "y", "--kernel", "maxout", "--q", "4", "--features", "128", "--out", "codes", "--out_format", "codes", "--quiet")
+	must(t, dir, "featurize", "--data", "train.csv", "--label", "y", "--kernel", "maxout", "--q", "4", "--features", "128",
+		"--out", "codes", "--out_format", "codes", "--quiet")
 	if v := arrays[uint64](t, filepath.Join(dir, "codes"), 0); len(v) != 100*2*2 {
 		t.Errorf("%d words, want 2 bits for each of 128 units of 100 rows", len(v))
 	}
-	if r := run(t, dir, "featurize", "--data", "train.csv", "--label", "y", "--out", "no", "--out_format", "codes"); r.code != 2 {
+	if r := run(t, dir, "featurize", "--data", "train.csv", "--label", "y", "--out", "no", "--out_format",
+		"codes"); r.code != 2 {
 		t.Errorf("codes of a kernel without: exit code %d, want 2", r.code)
 	}
 }
@@ -119,7 +123,8 @@ func TestCodesOfMaxout(t *testing.T) {
 func TestKernelShowsErrorsThatFall(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "train.csv")
-	must(t, dir, "kernel", "--data", "train.csv", "--label", "y", "--budgets", "64,1024", "--seeds", "4", "--rows", "60", "--draw", "all", "--out", "errors", "--quiet")
+	must(t, dir, "kernel", "--data", "train.csv", "--label", "y", "--budgets", "64,1024", "--seeds", "4", "--rows", "60",
+		"--draw", "all", "--out", "errors", "--quiet")
 	var r struct {
 		Curves []struct {
 			Name   string
@@ -139,7 +144,8 @@ func TestKernelShowsErrorsThatFall(t *testing.T) {
 			t.Errorf("%s: the error falls from %g to %g with 16 times the features, want a quarter or less", c.Name, few, many)
 		}
 	}
-	if got := entries(t, filepath.Join(dir, "errors")); !slices.Equal(got, []string{"errors.json", "errors.png", "errors.svg"}) {
+	if got := entries(t, filepath.Join(dir, "errors")); !slices.Equal(got,
+		[]string{"errors.json", "errors.png", "errors.svg"}) {
 		t.Errorf("the directory holds %v", got)
 	}
 }
@@ -147,7 +153,8 @@ func TestKernelShowsErrorsThatFall(t *testing.T) {
 func TestEveryKernelTrainsAndPredicts(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "checkerboard", "--rows", "600", "--out", "train.csv")
-	write(t, dir, "skeleton.yaml", "columns: 3\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n")
+	write(t, dir, "skeleton.yaml",
+		"columns: 3\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n")
 	for i, flags := range [][]string{
 		{"--kernel", "maxout"}, {"--kernel", "maxout", "--q", "3", "--pool", "50"}, {"--kernel", "linear"},
 		{"--kernel", "skeleton", "--skeleton", "skeleton.yaml"}, {"--draw", "orthogonal"}, {"--draw", "structured"},
@@ -160,7 +167,8 @@ func TestEveryKernelTrainsAndPredicts(t *testing.T) {
 				train = append(train, "--features", "64")
 			}
 			must(t, dir, append(train, "--model", name)...)
-			ways := [][]string{{"--runner", "prism", "--shard_bytes", "4000", "--lanes", "2"}, {"--shard_bytes", "4000", "--threads", "3"}}
+			ways := [][]string{{"--runner", "prism", "--shard_bytes", "4000", "--lanes", "2"},
+				{"--shard_bytes", "4000", "--threads", "3"}}
 			for k, way := range share(ways, i%2, 2) {
 				other := fmt.Sprint(name, "-", k)
 				must(t, dir, slices.Concat(train, []string{"--model", other}, way)...)
@@ -176,8 +184,10 @@ func TestEveryKernelTrainsAndPredicts(t *testing.T) {
 func TestABadSkeletonIsToldByItsNode(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "50", "--out", "train.csv")
-	write(t, dir, "bad.yaml", "columns: 2\nnodes:\n  - {name: a, space: {circle: 2}, columns: [0]}\n  - {name: top, inputs: [a, top], activation: {relu: true}}\n")
-	r := run(t, dir, "train", "--data", "train.csv", "--label", "y", "--kernel", "skeleton", "--skeleton", "bad.yaml", "--model", "m")
+	write(t, dir, "bad.yaml",
+		"columns: 2\nnodes:\n  - {name: a, space: {circle: 2}, columns: [0]}\n  - {name: top, inputs: [a, top], activation: {relu: true}}\n")
+	r := run(t, dir, "train", "--data", "train.csv", "--label", "y", "--kernel", "skeleton", "--skeleton", "bad.yaml",
+		"--model", "m")
 	if r.code != 2 || !strings.Contains(r.stderr, `"top"`) {
 		t.Errorf("exit code %d, %s", r.code, r.stderr)
 	}

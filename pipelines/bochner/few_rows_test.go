@@ -29,7 +29,9 @@ func TestFewRowsMakeTheModelOfTheirSums(t *testing.T) {
 	for i, part := range [][]string{rows[:60], rows[60:61], rows[61:]} {
 		write(t, dir, fmt.Sprintf("cut%d.csv", i), strings.Join(append([]string{head}, part...), "\n")+"\n")
 	}
-	for n, c := range []string{"--label y --drop class,second,weight", "--label class --drop y,second --weight_column weight --class_weight balanced", "--label y,second --drop class --weight_column weight --grid 16"} {
+	for n, c := range []string{"--label y --drop class,second,weight",
+		"--label class --drop y,second --weight_column weight --class_weight balanced",
+		"--label y,second --drop class --weight_column weight --grid 16"} {
 		train := append(strings.Fields("train --search none --features 1024"), strings.Fields(c)...)
 		out := t.TempDir()
 		model := func(name string, args ...string) string {

@@ -149,7 +149,8 @@ func TestFlinkOverObjectStorage(t *testing.T) {
 	server.Fill("data.csv", []byte(read(t, dir, "data.csv")))
 	flags := []string{"--label", "y", "--features", "96", "--lambda", "1e-6,1e-4", "--folds", "3"}
 	must(t, dir, append([]string{"train", "--model", "model", "--data", "data.csv"}, flags...)...)
-	c.succeed(t, dir, append([]string{"train", "--storage_emulator", address, "--model", bucket + "model", "--data", bucket + "data.csv", "--lanes", "2"}, flags...)...)
+	c.succeed(t, dir, append([]string{"train", "--storage_emulator", address, "--model", bucket + "model", "--data",
+		bucket + "data.csv", "--lanes", "2"}, flags...)...)
 	if string(server.Content("model/weights.safetensors")) != read(t, dir, "model", "weights.safetensors") {
 		t.Errorf("other weights; the bucket holds %v", server.Names())
 	}
@@ -166,7 +167,8 @@ func newDisturbed(t *testing.T) *disturbed {
 	t.Helper()
 	d := &disturbed{c: newFlink(t), dir: t.TempDir()}
 	must(t, d.dir, "generate", "windmill", "--rows", "200000", "--out", "data.csv")
-	d.args = []string{"train", "--data", "data.csv", "--label", "y", "--features", "2048", "--lambda", "1e-8,1e-6", "--folds", "3", "--threads", "1", "--shard_bytes", "500000"}
+	d.args = []string{"train", "--data", "data.csv", "--label", "y", "--features", "2048", "--lambda", "1e-8,1e-6",
+		"--folds", "3", "--threads", "1", "--shard_bytes", "500000"}
 	must(t, d.dir, append(d.args, "--model", "want")...)
 	d.args = append(d.args, "--model", "model", "--lanes", "4")
 	return d
@@ -256,10 +258,12 @@ func TestFlinkMNIST(t *testing.T) {
 		args := append(train, "--features", features)
 		must(t, dir, append(args, "--model", "direct"+features)...)
 		c.succeed(t, dir, append(args, "--model", "flink"+features, "--lanes", "3")...)
-		same(t, "MNIST, "+features, files(t, filepath.Join(dir, "direct"+features)), files(t, filepath.Join(dir, "flink"+features)))
+		same(t, "MNIST, "+features, files(t, filepath.Join(dir, "direct"+features)),
+			files(t, filepath.Join(dir, "flink"+features)))
 	}
 	var s scores
-	out := c.succeed(t, dir, append([]string{"evaluate", "--model", "flink1024", "--work", "work", "--json"}, plainMNIST(t, dir, "t10k")...)...)
+	out := c.succeed(t, dir, append([]string{"evaluate", "--model", "flink1024", "--work", "work", "--json"},
+		plainMNIST(t, dir, "t10k")...)...)
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,8 @@ func newFlinkStream(t *testing.T) *flinkStream {
 	t.Helper()
 	s := &flinkStream{c: newFlink(t), dir: t.TempDir()}
 	must(t, s.dir, "generate", "friedman", "--rows", "2000", "--out", "train.csv")
-	must(t, s.dir, "train", "--search", "none", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-3", "--model", "model")
+	must(t, s.dir, "train", "--search", "none", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda",
+		"1e-3", "--model", "model")
 	if err := os.Mkdir(filepath.Join(s.dir, "in"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,8 @@ func (s *flinkStream) add(t *testing.T, n int) {
 	for range n {
 		s.made++
 		must(t, s.dir, "generate", "friedman", "--rows", "500", "--seed", fmt.Sprint(s.made+10), "--out", "next.csv")
-		if err := os.Rename(filepath.Join(s.dir, "next.csv"), filepath.Join(s.dir, "in", fmt.Sprintf("%02d.csv", s.made))); err != nil {
+		if err := os.Rename(filepath.Join(s.dir, "next.csv"),
+			filepath.Join(s.dir, "in", fmt.Sprintf("%02d.csv", s.made))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,7 +82,8 @@ func (s *flinkStream) add(t *testing.T, n int) {
 
 // start starts the driver.
 func (s *flinkStream) start(t *testing.T) {
-	s.driver = program(s.dir, slices.Concat([]string{"predict", "--stream", "--model", "model", "--data", filepath.Join(s.dir, "in", "*.csv"),
+	s.driver = program(s.dir, slices.Concat([]string{"predict", "--stream", "--model", "model", "--data",
+		filepath.Join(s.dir, "in", "*.csv"),
 		"--label", "y", "--out", "out", "--settle", "0s", "--lanes", "2", "--poll", "1s"}, s.c.flags)...)
 	s.done = make(chan result, 1)
 	go func() { s.done <- runCommand(t, s.driver) }()
@@ -127,7 +130,8 @@ func (s *flinkStream) whole(t *testing.T) {
 		batch = append(batch, lines(t, name)...)
 	}
 	if len(batch) != 500*s.made || !slices.Equal(stream, batch) {
-		t.Errorf("%d rows from the stream, %d from the batch of %d files of 500, or other predictions", len(stream), len(batch), s.made)
+		t.Errorf("%d rows from the stream, %d from the batch of %d files of 500, or other predictions", len(stream),
+			len(batch), s.made)
 	}
 	if err := s.driver.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -179,8 +183,10 @@ func TestAStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
 func TestAStreamThatFailsNamesNoResume(t *testing.T) {
 	dir := t.TempDir()
 	forMessages(t, dir)
-	r := run(t, dir, "predict", "--stream", "--model", "model", "--data", "in/*.csv", "--out", "out", "--runner", "flink", "--endpoint", "localhost:1")
-	if r.code != 1 || !strings.Contains(r.stderr, "no job server at --endpoint localhost:1") || strings.Contains(r.stderr, "--resume") {
+	r := run(t, dir, "predict", "--stream", "--model", "model", "--data", "in/*.csv", "--out", "out", "--runner", "flink",
+		"--endpoint", "localhost:1")
+	if r.code != 1 || !strings.Contains(r.stderr, "no job server at --endpoint localhost:1") ||
+		strings.Contains(r.stderr, "--resume") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
 }

@@ -55,7 +55,8 @@ func TestForgettingByIDsIsForgettingTheirRows(t *testing.T) {
 			file("gone", slices.DeleteFunc(slices.Clone(all), func(r userRow) bool { return !named(r) }))
 			file("left", slices.DeleteFunc(slices.Clone(all), named))
 			write(t, dir, "ids", list)
-			must(t, dir, "train", "--search", "none", "--features", "40", "--data", "first."+format, "--label", "y", "--id_column", "user", "--model", "recipe", "--quiet")
+			must(t, dir, "train", "--search", "none", "--features", "40", "--data", "first."+format, "--label", "y",
+				"--id_column", "user", "--model", "recipe", "--quiet")
 			for _, part := range []string{"first", "second"} {
 				must(t, dir, "sum", "--recipe", "recipe", "--data", part+"."+format, "--out", "sums/"+part, "--quiet")
 			}
@@ -63,7 +64,8 @@ func TestForgettingByIDsIsForgettingTheirRows(t *testing.T) {
 			must(t, dir, "train", "--recipe", "recipe", "--data", "left."+format, "--model", "never", "--quiet")
 			forget := func(out string, flags ...string) result {
 				t.Helper()
-				r := run(t, dir, append([]string{"forget", "--model", "both", "--sums", "sums/*", "--out", out, "--certificate", out + ".json", "--save_sums", out + "-sums"}, flags...)...)
+				r := run(t, dir, append([]string{"forget", "--model", "both", "--sums", "sums/*", "--out", out, "--certificate",
+					out + ".json", "--save_sums", out + "-sums"}, flags...)...)
 				if r.code != 0 {
 					t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 				}
@@ -82,7 +84,8 @@ func TestForgettingByIDsIsForgettingTheirRows(t *testing.T) {
 			}
 			for _, name := range []string{"by-ids/lineage.json", "by-ids-sums/manifest.json"} {
 				other := strings.Replace(name, "ids", "data", 1)
-				if n := strings.Count(read(t, dir, name), "second."+format); n == 0 || n != strings.Count(read(t, dir, other), "second."+format) {
+				if n := strings.Count(read(t, dir, name), "second."+format); n == 0 ||
+					n != strings.Count(read(t, dir, other), "second."+format) {
 					t.Errorf("%s names the files otherwise than %s", name, other)
 				}
 			}
@@ -120,7 +123,8 @@ func TestForgettingByIDsPassesOverOtherRows(t *testing.T) {
 	write(t, dir, "all.csv", text)
 	write(t, dir, "gone.csv", "user,a,b,y\n"+strings.SplitAfter(text, "\n")[5])
 	aside := []string{"--data", "all.csv", "--max_bad_fraction", "0.1", "--quiet"}
-	must(t, dir, append(aside, "--numeric", "a", "--label", "y", "--drop", "user", "--job", "train", "--search", "none", "--features", "40", "--model", "m")...)
+	must(t, dir, append(aside, "--numeric", "a", "--label", "y", "--drop", "user", "--job", "train", "--search", "none",
+		"--features", "40", "--model", "m")...)
 	must(t, dir, append(aside, "--job", "sum", "--recipe", "m", "--out", "sums")...)
 	forget := []string{"forget", "--model", "m", "--sums", "sums", "--quiet"}
 	must(t, dir, append(forget, "--data", "gone.csv", "--out", "by-data")...)
@@ -137,7 +141,8 @@ func TestForgettingByIDsPassesOverOtherRows(t *testing.T) {
 		}
 	}
 	write(t, dir, "left.csv", left)
-	must(t, dir, "train", "--recipe", "m", "--data", "left.csv", "--max_bad_fraction", "0.1", "--model", "never", "--quiet")
+	must(t, dir, "train", "--recipe", "m", "--data", "left.csv", "--max_bad_fraction", "0.1", "--model", "never",
+		"--quiet")
 	for _, name := range []string{"manifest.json", "weights.safetensors"} { // and not the list of rows set aside
 		if read(t, dir, "by-ids", name) != read(t, dir, "never", name) {
 			t.Errorf("%s differs from that of the other rows", name)
@@ -161,14 +166,19 @@ func TestForgettingByIDsPassesOverOtherRows(t *testing.T) {
 		code  int
 		want  []string
 	}{
-		{"ids without a row", []string{"--data", "all.csv", "--id_column", "user", "--ids", "unknown"}, 3, []string{`8 ids of the list: no row of the data that can be used has "4", "900", "901", "v", "w", …`}},
-		{"an empty list", []string{"--data", "all.csv", "--id_column", "user", "--ids", "none"}, 3, []string{"list of ids none: has no ids"}},
-		{"an empty line", []string{"--data", "all.csv", "--id_column", "user", "--ids", "gap"}, 3, []string{"list of ids gap: line 2 is empty"}},
-		{"a long line", []string{"--data", "all.csv", "--id_column", "user", "--ids", "long"}, 3, []string{"line 1 has more than 4096 bytes"}},
+		{"ids without a row", []string{"--data", "all.csv", "--id_column", "user", "--ids", "unknown"}, 3,
+			[]string{`8 ids of the list: no row of the data that can be used has "4", "900", "901", "v", "w", …`}},
+		{"an empty list", []string{"--data", "all.csv", "--id_column", "user", "--ids", "none"}, 3,
+			[]string{"list of ids none: has no ids"}},
+		{"an empty line", []string{"--data", "all.csv", "--id_column", "user", "--ids", "gap"}, 3,
+			[]string{"list of ids gap: line 2 is empty"}},
+		{"a long line", []string{"--data", "all.csv", "--id_column", "user", "--ids", "long"}, 3,
+			[]string{"line 1 has more than 4096 bytes"}},
 		{"no column of ids", []string{"--data", "all.csv", "--ids", "ids"}, 2, []string{"--id_column"}},
 		{"no such column", []string{"--data", "all.csv", "--id_column", "customer", "--ids", "ids"}, 3, []string{"customer"}},
 		{"no such list", []string{"--data", "all.csv", "--id_column", "user", "--ids", "nowhere"}, 3, []string{"nowhere"}},
-		{"two of standard input", []string{"--data", "-", "--id_column", "user", "--ids", "-"}, 2, []string{"cannot both be standard input"}},
+		{"two of standard input", []string{"--data", "-", "--id_column", "user", "--ids", "-"}, 2,
+			[]string{"cannot both be standard input"}},
 	} {
 		cmd := program(dir, append(append(slices.Clone(forget), "--out", "not-made"), c.flags...)...)
 		cmd.Stdin = strings.NewReader(text)
@@ -182,7 +192,8 @@ func TestForgettingByIDsPassesOverOtherRows(t *testing.T) {
 			}
 		}
 	}
-	if r := run(t, dir, "verify", "--model", "m", "--data", "all.csv", "--ids", "ids"); r.code != 2 || !strings.Contains(r.stderr, "--certificate") {
+	if r := run(t, dir, "verify", "--model", "m", "--data", "all.csv", "--ids", "ids"); r.code != 2 ||
+		!strings.Contains(r.stderr, "--certificate") {
 		t.Errorf("verify with ids and no certificate: exit code %d\n%s", r.code, r.stderr)
 	}
 }

@@ -76,10 +76,12 @@ func (t *tableOf) values(c *fieldOf, field string) []float64 {
 var (
 	timeOfDay = `([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?(?: ?([AaPp])[Mm])?`
 	dates     = map[string]*regexp.Regexp{
-		"iso":     regexp.MustCompile(`^(?P<y>[0-9]{4})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})(?:[ T]` + timeOfDay + `)?(Z|[+-][0-9]{2}:?[0-9]{2})?$`),
-		"d.m.y":   regexp.MustCompile(`^(?P<d>[0-9]+)\.(?P<m>[0-9]+)\.(?P<y>[0-9]+)(?: ` + timeOfDay + `)?()$`),
-		"mon d y": regexp.MustCompile(`^(?P<b>[A-Za-z]+)[-/., ]+(?P<d>[0-9]+)[-/., ]+(?P<y>[0-9]+)(?: ` + timeOfDay + `)?()$`),
-		"h:m":     regexp.MustCompile(`^(?P<y>)(?P<m>)(?P<d>)` + timeOfDay + `()$`),
+		"iso": regexp.MustCompile(`^(?P<y>[0-9]{4})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})(?:[ T]` + timeOfDay +
+			`)?(Z|[+-][0-9]{2}:?[0-9]{2})?$`),
+		"d.m.y": regexp.MustCompile(`^(?P<d>[0-9]+)\.(?P<m>[0-9]+)\.(?P<y>[0-9]+)(?: ` + timeOfDay + `)?()$`),
+		"mon d y": regexp.MustCompile(`^(?P<b>[A-Za-z]+)[-/., ]+(?P<d>[0-9]+)[-/., ]+(?P<y>[0-9]+)(?: ` + timeOfDay +
+			`)?()$`),
+		"h:m": regexp.MustCompile(`^(?P<y>)(?P<m>)(?P<d>)` + timeOfDay + `()$`),
 	}
 )
 

@@ -160,7 +160,10 @@ func (k *kindOf) features(x []float64) []float64 {
 	for j := range w {
 		w[j] = k.frequency(j)
 	}
-	return k.waves(x, n, "fourier/offset", func(j, i int) float64 { return float64(float32(w[j][i] * (1 / (2 * math.Pi * r.Width)))) })
+	return k.waves(x, n, "fourier/offset", func(j,
+		i int) float64 {
+		return float64(float32(w[j][i] * (1 / (2 * math.Pi * r.Width))))
+	})
 }
 
 func orOne(v float32) float32 {
@@ -500,7 +503,8 @@ func xxh64(seed uint64, data []byte) uint64 {
 				acc[i] = round(acc[i], bytesOf.LittleEndian.Uint64(data[8*i:]))
 			}
 		}
-		h = bits.RotateLeft64(acc[0], 1) + bits.RotateLeft64(acc[1], 7) + bits.RotateLeft64(acc[2], 12) + bits.RotateLeft64(acc[3], 18)
+		h = bits.RotateLeft64(acc[0], 1) + bits.RotateLeft64(acc[1], 7) + bits.RotateLeft64(acc[2], 12) +
+			bits.RotateLeft64(acc[3], 18)
 		for _, a := range acc {
 			h = (h^round(0, a))*p1 + p4
 		}

@@ -199,13 +199,15 @@ func (g *graphOf) draw(seed uint64, j int, hybrid bool) (p productOf) {
 		case d > 0 && sp.Categorical > 0:
 			got[v] = append(got[v], int(s.below(uint64(sp.Categorical))))
 		case d > 0 && sp.Gaussian > 0:
-			p.factors = append(p.factors, factorOf{v, vector(d, func([]float64) float64 { return 1 / (2 * math.Pi * sp.Gaussian) }), true})
+			p.factors = append(p.factors, factorOf{v,
+				vector(d, func([]float64) float64 { return 1 / (2 * math.Pi * sp.Gaussian) }), true})
 		case d > 0 && sp.Sphere == "pairs":
 			got[v] = append(got[v], int(s.below(uint64(2*d))))
 		case d > 0 && sp.Sphere == "coordinates":
 			got[v] = append(got[v], int(s.below(uint64(d))))
 		case d > 0:
-			p.factors = append(p.factors, factorOf{v, vector(d, func(z []float64) float64 { return math.Sqrt(float64(d)) / norm(z) }), false})
+			p.factors = append(p.factors, factorOf{v,
+				vector(d, func(z []float64) float64 { return math.Sqrt(float64(d)) / norm(z) }), false})
 		case hybrid && !slices.ContainsFunc(n.in, func(u int) bool { return !isInput(u) }):
 			size := 0
 			for _, u := range n.in {

@@ -7,7 +7,8 @@ import (
 
 // give passes the arrays of the model's files on to a part of the recipe.
 func (k *kindOf) give(to *kindOf) {
-	to.Recipe.frequencies, to.Recipe.frequencyShare, to.Recipe.metric = k.Recipe.frequencies, k.Recipe.frequencyShare, k.Recipe.metric
+	to.Recipe.frequencies, to.Recipe.frequencyShare, to.Recipe.metric = k.Recipe.frequencies, k.Recipe.frequencyShare,
+		k.Recipe.metric
 }
 
 // floats32 reads numbers from the bytes that base64 stands for.

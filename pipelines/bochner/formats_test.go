@@ -82,12 +82,14 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 				lambda, args = "1e-12", slices.Delete(args, 1, 2)
 			}
 			model, predicted := fmt.Sprint("model", i), fmt.Sprint("predicted", i)
-			train := []string{"train", "--data", args[0] + ".csv", "--label", "y", "--lambda", lambda, "--model", model, "--quiet"}
+			train := []string{"train", "--data", args[0] + ".csv", "--label", "y", "--lambda", lambda, "--model", model,
+				"--quiet"}
 			if !slices.Contains(args, "linear") {
 				train = append(train, "--features", "96")
 			}
 			must(t, dir, append(train, args[1:]...)...)
-			predict := []string{"predict", "--data", args[0] + ".csv", "--model", model, "--out", predicted, "--quiet", "--scores"}
+			predict := []string{"predict", "--data", args[0] + ".csv", "--model", model, "--out", predicted, "--quiet",
+				"--scores"}
 			if args[0] == "places" && !strings.Contains(read(t, dir, model, "manifest.json"), `"bins.levels"`) {
 				t.Fatal("the model has no levels")
 			}
@@ -157,7 +159,8 @@ func TestTheFoldRuleOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "1000", "--out", "data.csv")
-	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-4,1e-2", "--folds", "4", "--seed", "5", "--model", "model", "--quiet")
+	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-4,1e-2", "--folds",
+		"4", "--seed", "5", "--model", "model", "--quiet")
 	m := readOutsider(t, dir+"/model")
 	seed, err := strconv.ParseUint(m.Seed, 10, 64)
 	if err != nil {
@@ -183,7 +186,8 @@ func TestTheFoldRuleOfTheDocuments(t *testing.T) {
 
 func TestTheReaderOfTheDocumentsUsesNothingOfThisModule(t *testing.T) {
 	for _, name := range []string{
-		"formats_reader_test.go", "formats_fields_test.go", "formats_skeleton_test.go", "formats_steps_test.go", "formats_test.go",
+		"formats_reader_test.go", "formats_fields_test.go", "formats_skeleton_test.go", "formats_steps_test.go",
+		"formats_test.go",
 	} {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 		if err != nil {
@@ -206,7 +210,8 @@ func TestAnotherProgramReadsTypedTables(t *testing.T) {
 		{"red", " red", "Red", `"blue, dark"`, "1", "1.0", "01", "+1", "2.00", "", "e\u0301", "\u00e9", "red\u00a0"},
 		{"yes", "NO", "Yes", "no", ""},
 		{
-			"2024-02-29", "1969-12-31T18:30:15.25Z", "2023-03-05T01:45+05:30", "2023-03-05 23:10:59-0800", "nan", "2022-07-04 12:00",
+			"2024-02-29", "1969-12-31T18:30:15.25Z", "2023-03-05T01:45+05:30", "2023-03-05 23:10:59-0800", "nan",
+			"2022-07-04 12:00",
 			"2021-11-30T00:00:01", "2020-01-01",
 		},
 		{"29.2.24", "1.12.69 07:30", "03.04.2021"},
@@ -235,7 +240,8 @@ func TestAnotherProgramReadsTypedTables(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			model, predicted := fmt.Sprint("model", i), fmt.Sprint("predicted", i)
 			must(t, dir, append([]string{
-				"train", "--data", "typed.csv", "--task", "regression", "--lambda", "1e-3", "--features", "96", "--model", model, "--quiet",
+				"train", "--data", "typed.csv", "--task", "regression", "--lambda", "1e-3", "--features", "96", "--model", model,
+				"--quiet",
 			}, strings.Fields(flags)...)...)
 			must(t, dir, "predict", "--data", "typed.csv", "--model", model, "--out", predicted, "--quiet", "--scores")
 			m := readOutsider(t, dir+"/"+model)
@@ -332,7 +338,8 @@ nodes:
 				args = append(args, "--hybrid")
 			}
 			must(t, dir, append([]string{
-				"train", "--kernel", "skeleton", "--skeleton", file, "--features", "300", "--lambda", "1e-3", "--model", model, "--quiet",
+				"train", "--kernel", "skeleton", "--skeleton", file, "--features", "300", "--lambda", "1e-3", "--model", model,
+				"--quiet",
 			}, args...)...)
 			must(t, dir, "predict", "--data", args[1], "--model", model, "--out", predicted, "--quiet", "--scores")
 			var data [][]float64

@@ -37,7 +37,8 @@ type objects struct{ address string }
 // newObjects starts a server that ends with the test, which has gs:// mean it too.
 func newObjects(t *testing.T, flags ...string) *objects {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(filepath.Dir(binary), objectsServer), append([]string{"-listen", "127.0.0.1:0"}, flags...)...)
+	cmd := exec.Command(filepath.Join(filepath.Dir(binary), objectsServer),
+		append([]string{"-listen", "127.0.0.1:0"}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -168,9 +169,12 @@ func (s *objects) everything(t *testing.T, flags ...string) (seen map[string]int
 		}
 		on("generate", "moons", "--rows", "3000", "--out", at+"train.csv")
 		on("generate", "moons", "--rows", "2000", "--seed", "2", "--out", at+"test.csv")
-		on(append([]string{"train", "--config", config, "--data", at + "tr*.csv", "--label", "y", "--model", at + "model", smallShards}, flags...)...)
-		on(append([]string{"predict", "--model", at + "model", "--data", at + "test.csv", "--out", at + "predictions", smallShards}, flags...)...)
-		return on(append([]string{"evaluate", "--model", at + "model", "--data", at + "test.csv", "--json", "--quiet"}, flags...)...)
+		on(append([]string{"train", "--config", config, "--data", at + "tr*.csv", "--label", "y", "--model", at + "model",
+			smallShards}, flags...)...)
+		on(append([]string{"predict", "--model", at + "model", "--data", at + "test.csv", "--out", at + "predictions",
+			smallShards}, flags...)...)
+		return on(append([]string{"evaluate", "--model", at + "model", "--data", at + "test.csv", "--json", "--quiet"},
+			flags...)...)
 	}
 	s.put(t, dir, "flags.yaml")
 	want, got := job("", config), job(bucket, bucket+"flags.yaml")
@@ -186,7 +190,8 @@ func (s *objects) everything(t *testing.T, flags ...string) (seen map[string]int
 	}
 	seen = s.rules(t, gcstest.Rules{})
 	for _, name := range s.names(t, "") {
-		if top, _, _ := strings.Cut(name, "/"); !slices.Contains([]string{"train.csv", "test.csv", "model", "predictions", "flags.yaml"}, top) {
+		if top, _, _ := strings.Cut(name, "/"); !slices.Contains([]string{"train.csv", "test.csv", "model", "predictions",
+			"flags.yaml"}, top) {
 			t.Errorf("left in the bucket: %s", name)
 		}
 	}
@@ -230,11 +235,14 @@ func TestMNISTInABucket(t *testing.T) {
 	flags := []string{"--width", "7", "--lambda", "1e-6", "--features", "1024", "--quiet"}
 	must(t, dir, slices.Concat([]string{"train", "--model", "model"}, files4(data+"/", "train"), flags)...)
 	begun := time.Now()
-	must(t, dir, s.flags(slices.Concat([]string{"train", "--model", bucket + "model"}, files4(bucket, "train"), flags)...)...)
+	must(t, dir, s.flags(slices.Concat([]string{"train", "--model", bucket + "model"}, files4(bucket, "train"),
+		flags)...)...)
 	t.Logf("trained in %v", time.Since(begun))
 	same(t, "model", files(t, filepath.Join(dir, "model")), s.files(t, "model"))
-	must(t, dir, s.flags(append([]string{"predict", "--model", bucket + "model", "--out", bucket + "out"}, files4(bucket, "t10k")...)...)...)
-	must(t, dir, s.flags(append([]string{"evaluate", "--model", bucket + "model", "--gate", "accuracy>=0.942"}, files4(bucket, "t10k")...)...)...)
+	must(t, dir, s.flags(append([]string{"predict", "--model", bucket + "model", "--out", bucket + "out"},
+		files4(bucket, "t10k")...)...)...)
+	must(t, dir, s.flags(append([]string{"evaluate", "--model", bucket + "model", "--gate", "accuracy>=0.942"},
+		files4(bucket, "t10k")...)...)...)
 }
 
 func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
@@ -242,7 +250,8 @@ func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, s.flags("generate", "moons", "--rows", "300", "--out", bucket+"data.csv")...)
 	train := func(data, model string, more ...string) []string {
-		return s.flags(append([]string{"train", "--data", data, "--label", "y", "--features", "32", "--lambda", "1e-4", "--model", model, "--quiet"}, more...)...)
+		return s.flags(append([]string{"train", "--data", data, "--label", "y", "--features", "32", "--lambda", "1e-4",
+			"--model", model, "--quiet"}, more...)...)
 	}
 	must(t, dir, train(bucket+"data.csv", bucket+"model")...)
 	for _, c := range []struct {
@@ -250,28 +259,37 @@ func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
 		want string
 		args []string
 	}{
-		{3, "list gs://bucket/none.csv: there is no such file (404); check its name, and that of the bucket bucket", train(bucket+"none.csv", bucket+"m")},
+		{3, "list gs://bucket/none.csv: there is no such file (404); check its name, and that of the bucket bucket",
+			train(bucket+"none.csv", bucket+"m")},
 		{3, "list gs://bucket/none-*: no file matches the pattern", train(bucket+"none-*", bucket+"m")},
 		{5, "there is no bucket elsewhere (404); check its name", train("gs://elsewhere/*", bucket+"m")},
 		{5, "there is no bucket elsewhere (404); check its name", train(bucket+"data.csv", "gs://elsewhere/m")},
-		{3, "list gs://denied/data.csv: access denied (403: tester@example.com does not have access to the Google Cloud Storage bucket); " +
-			"check the name of the bucket denied, and that your account has the right storage.objects.get there", train("gs://denied/data.csv", bucket+"m")},
+		{3,
+			"list gs://denied/data.csv: access denied (403: tester@example.com does not have access to the Google Cloud Storage bucket); " +
+				"check the name of the bucket denied, and that your account has the right storage.objects.get there",
+			train("gs://denied/data.csv", bucket+"m")},
 		{3, "has the right storage.objects.", train(bucket+"data.csv", "gs://denied/m")},
 		{3, "access denied (403", s.flags("evaluate", "--model", "gs://denied/m", "--data", bucket+"data.csv")},
 		{3, "access denied (403", s.flags("train", "--config", "gs://denied/flags.yaml")},
-		{2, "--config: open gs://bucket/none.yaml: there is no such file (404)", s.flags("train", "--config", bucket+"none.yaml")},
-		{3, "open gs://bucket/none.yaml: there is no such file (404)", train(bucket+"data.csv", bucket+"m", "--schema", bucket+"none.yaml")},
-		{6, "gs://bucket/none: the directory does not exist", s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
+		{2, "--config: open gs://bucket/none.yaml: there is no such file (404)",
+			s.flags("train", "--config", bucket+"none.yaml")},
+		{3, "open gs://bucket/none.yaml: there is no such file (404)",
+			train(bucket+"data.csv", bucket+"m", "--schema", bucket+"none.yaml")},
+		{6, "gs://bucket/none: the directory does not exist",
+			s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
 		{3, "gs://bucket/model: already exists; remove it or name another", train(bucket+"data.csv", bucket+"model")},
 		{3, "unknown scheme s3://; have paths of the local disk, gs://", train("s3://bucket/data.csv", bucket+"m")},
-		{5, "no Google credentials found; run gcloud auth application-default login", []string{"inspect", "--data", bucket + "data.csv"}},
+		{5, "no Google credentials found; run gcloud auth application-default login",
+			[]string{"inspect", "--data", bucket + "data.csv"}},
 	} {
 		cmd := program(dir, c.args...)
-		cmd.Env = append(os.Environ(), "HOME="+dir, "NO_GCE_CHECK=true", "GOOGLE_APPLICATION_CREDENTIALS=", "STORAGE_EMULATOR_HOST=")
+		cmd.Env = append(os.Environ(), "HOME="+dir, "NO_GCE_CHECK=true", "GOOGLE_APPLICATION_CREDENTIALS=",
+			"STORAGE_EMULATOR_HOST=")
 		r := runCommand(t, cmd)
 		said := strings.TrimSuffix(r.stderr, "the same command with --resume continues from the finished part\n")
 		said = strings.TrimSuffix(said, "see bochner train --help\n")
-		if r.code != c.code || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "bochner: ") {
+		if r.code != c.code || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 ||
+			!strings.HasPrefix(said, "bochner: ") {
 			t.Errorf("%q: exit code %d, want %d and %q\n%s", c.args, r.code, c.code, c.want, r.stderr)
 		}
 	}
@@ -293,7 +311,8 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 	results := make([]result, 16)
 	for i := range results {
 		wg.Go(func() {
-			results[i] = run(t, dir, s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "32", "--lambda", "1e-4",
+			results[i] = run(t, dir, s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "32",
+				"--lambda", "1e-4",
 				"--seed", fmt.Sprint(i+1), "--model", bucket+"model", "--work", fmt.Sprint(bucket, "work-", i), "--quiet")...)
 		})
 	}
@@ -306,15 +325,18 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 			if winners := slices.IndexFunc(results[i+1:], func(r result) bool { return r.code == 0 }); winners >= 0 {
 				t.Errorf("runs %d and %d made the model", i, i+1+winners)
 			}
-		case r.code != 3 || !strings.Contains(r.stderr, "gs://bucket/model: already exists") && !strings.Contains(r.stderr, "gs://bucket/model: in use by another run"):
+		case r.code != 3 || !strings.Contains(r.stderr, "gs://bucket/model: already exists") &&
+			!strings.Contains(r.stderr, "gs://bucket/model: in use by another run"):
 			t.Errorf("run %d: exit code %d\n%s", i, r.code, r.stderr)
 		}
 	}
 	said := must(t, dir, s.flags("inspect", "--model", bucket+"model")...)
-	if won == 0 || !regexp.MustCompile(fmt.Sprintf(`"Seed": ?%d\b`, won)).MatchString(said) && !strings.Contains(s.files(t, "model")["manifest.json"], fmt.Sprintf(`"seed": "%d"`, won)) {
+	if won == 0 || !regexp.MustCompile(fmt.Sprintf(`"Seed": ?%d\b`, won)).MatchString(said) &&
+		!strings.Contains(s.files(t, "model")["manifest.json"], fmt.Sprintf(`"seed": "%d"`, won)) {
 		t.Errorf("run %d won; the model is\n%s", won, said)
 	}
-	if d := cmp.Diff([]string{"data.csv", "model/lineage.json", "model/manifest.json", "model/profile.json", "model/weights.safetensors"}, s.names(t, "")); d != "" {
+	if d := cmp.Diff([]string{"data.csv", "model/lineage.json", "model/manifest.json", "model/profile.json",
+		"model/weights.safetensors"}, s.names(t, "")); d != "" {
 		t.Error(d)
 	}
 }
@@ -339,7 +361,8 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 	s := newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, s.flags("generate", "moons", "--rows", "2000", "--out", bucket+"data.csv")...)
-	args := s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "256", "--lambda", "1e-8,1e-4", "--folds", "3", "--model", bucket+"model")
+	args := s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "256", "--lambda", "1e-8,1e-4",
+		"--folds", "3", "--model", bucket+"model")
 	must(t, dir, args...)
 	want := s.files(t, "model")
 	remove := func() {
@@ -367,7 +390,8 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 			t.Errorf("killed at %s: a model without manifest is taken for one: exit code %d\n%s", sign, r.code, r.stderr)
 		}
 		r := run(t, dir, append(slices.Clone(args), "--resume")...)
-		if exists := r.code == 3 && strings.Contains(r.stderr, "already exists"); r.code != 0 && !(exists && sign == "model/manifest.json") {
+		if exists := r.code == 3 && strings.Contains(r.stderr, "already exists"); r.code != 0 &&
+			!(exists && sign == "model/manifest.json") {
 			t.Fatalf("killed at %s: --resume ends with code %d\n%s", sign, r.code, r.stderr)
 		}
 		same(t, "resumed after "+sign, want, s.files(t, "model"))
@@ -379,7 +403,8 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 }
 
 func TestReplacingDataDuringARunIsAnError(t *testing.T) {
-	inRounds := []string{"--learner", "svm", "--lambda", "1e-6", "--rounds", "15", "--gap", "1e-12", "--keep_bytes", "0"} // reads in every round
+	inRounds := []string{"--learner", "svm", "--lambda", "1e-6", "--rounds", "15", "--gap", "1e-12", "--keep_bytes",
+		"0"} // reads in every round
 	for name, test := range map[string]struct {
 		remote bool
 		flags  []string
@@ -403,7 +428,9 @@ func TestReplacingDataDuringARunIsAnError(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &chore{dir: dir, out: "model", args: s.flags(append([]string{"train", "--data", data, "--label", "y", "--features", "64", "--shard_bytes=5000", "--model", model}, test.flags...)...)}
+			c := &chore{dir: dir, out: "model",
+				args: s.flags(append([]string{"train", "--data", data, "--label", "y", "--features", "64", "--shard_bytes=5000",
+					"--model", model}, test.flags...)...)}
 			var run *started
 			if test.remote { // the storage holds a result back, and then the data
 				s.rules(t, gcstest.Rules{Hold: "write .bochner-model/" + test.begun})
@@ -422,7 +449,8 @@ func TestReplacingDataDuringARunIsAnError(t *testing.T) {
 			}
 			s.rules(t, gcstest.Rules{})
 			run.signal(syscall.SIGCONT)
-			if code := run.cmd.ProcessState.ExitCode(); code != 3 || strings.Count(run.stderr.String(), data+": the file has changed since it was listed") != 1 {
+			if code := run.cmd.ProcessState.ExitCode(); code != 3 ||
+				strings.Count(run.stderr.String(), data+": the file has changed since it was listed") != 1 {
 				t.Errorf("exit code %d\n%s", code, run.stderr.String())
 			}
 			if got := append(s.names(t, ""), entries(t, dir)...); !slices.Equal(got, []string{"data.csv"}) {
@@ -453,7 +481,8 @@ func TestARunGoesOnAfterTheStorageHasFailed(t *testing.T) {
 	s := newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, s.flags("generate", "moons", "--rows", "2000", "--out", bucket+"data.csv")...)
-	args := s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "64", "--lambda", "1e-4", "--model", bucket+"model")
+	args := s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "64", "--lambda", "1e-4",
+		"--model", bucket+"model")
 	must(t, dir, args...)
 	want := s.files(t, "model")
 	if err := storage.Remove(t.Context(), bucket+"model"); err != nil {
@@ -466,7 +495,8 @@ func TestARunGoesOnAfterTheStorageHasFailed(t *testing.T) {
 	}
 	s.rules(t, gcstest.Rules{Share: 1, Kinds: []string{"read"}, Ways: []string{gcstest.Busy}})
 	<-interrupted.ended
-	if code := interrupted.cmd.ProcessState.ExitCode(); code != 5 || !strings.Contains(interrupted.stderr.String(), "--resume continues") {
+	if code := interrupted.cmd.ProcessState.ExitCode(); code != 5 ||
+		!strings.Contains(interrupted.stderr.String(), "--resume continues") {
 		t.Errorf("exit code %d\n%s", code, interrupted.stderr.String())
 	}
 	s.rules(t, gcstest.Rules{})

@@ -48,10 +48,14 @@ var goldens = []struct{ name, data, command string }{
 	{"svm", "moons", "train --search none --learner svm --lambda 1e-3 --rounds 5"},
 	{"svm regression", "friedman", "train --search none --learner svm --lambda 1e-3 --rounds 5 --partitions 3"},
 	{"sgd", "moons", "train --search none --learner sgd --lambda 1e-4 --rounds 4"},
-	{"sgd augmented", "images", "train --search none --learner sgd --scale crop:10,255 --augment crop,flip --lambda 1e-3 --rounds 3 --rate 0.5"},
-	{"adagrad huber", "friedman", "train --search none --learner sgd --method adagrad --loss huber --lambda 1e-4 --rounds 3"},
-	{"learned", "windmill", "train --search none --kernel learned --chains 12 --steps 4 --take 3 --lambda 1e-4 --learner ridge"},
-	{"harmonic", "checkerboard", "train --search none --kernel harmonic --harmonics 60 --scale none --chains 12 --steps 3 --take 3 --lambda 1e-4"},
+	{"sgd augmented", "images",
+		"train --search none --learner sgd --scale crop:10,255 --augment crop,flip --lambda 1e-3 --rounds 3 --rate 0.5"},
+	{"adagrad huber", "friedman",
+		"train --search none --learner sgd --method adagrad --loss huber --lambda 1e-4 --rounds 3"},
+	{"learned", "windmill",
+		"train --search none --kernel learned --chains 12 --steps 4 --take 3 --lambda 1e-4 --learner ridge"},
+	{"harmonic", "checkerboard",
+		"train --search none --kernel harmonic --harmonics 60 --scale none --chains 12 --steps 3 --take 3 --lambda 1e-4"},
 	{"embedding", "friedman", "embed --components 3"},
 	{"lkrf", "windmill", "align --kernel learned --align lkrf"},
 	{"searched", "moons", "train --search auto"},
@@ -163,5 +167,6 @@ func writeGoldenImages(t *testing.T, dir string) {
 	write(t, dir, "images.idx", images.String())
 	write(t, dir, "labels.idx", labels.String())
 	write(t, dir, "libsvm.txt", text.String())
-	write(t, dir, "skeleton.yaml", "image: {height: 12, width: 12, channels: 1}\nspace: {circle: 2}\nlayers:\n  - {conv: 3, stride: 2, activation: {exponential: 1}}\n  - {full: true, activation: {relu: true}}\n")
+	write(t, dir, "skeleton.yaml",
+		"image: {height: 12, width: 12, channels: 1}\nspace: {circle: 2}\nlayers:\n  - {conv: 3, stride: 2, activation: {exponential: 1}}\n  - {full: true, activation: {relu: true}}\n")
 }

@@ -159,11 +159,13 @@ func share[T any](list []T, i, n int) []T {
 var mixtures = []variant{
 	{
 		name: "prism over 7 shuffled files in plain Go", cut: cut{files: 7, shuffled: true},
-		env: []string{"BOCHNER_CPU=go", "GOMAXPROCS=2"}, args: []string{"--runner", "prism", "--lanes", "4", "--threads", "1"}, lanes: 4,
+		env: []string{"BOCHNER_CPU=go", "GOMAXPROCS=2"}, args: []string{"--runner", "prism", "--lanes", "4", "--threads",
+			"1"}, lanes: 4,
 	},
 	{
 		name: "3 compressed files over 2 lanes", cut: cut{files: 3, gzip: true},
-		env: []string{"GOMAXPROCS=1", "BOCHNER_CPU=avx2"}, args: []string{"--runner", "prism", "--lanes", "2", "--threads", "2"}, lanes: 2,
+		env: []string{"GOMAXPROCS=1", "BOCHNER_CPU=avx2"}, args: []string{"--runner", "prism", "--lanes", "2", "--threads",
+			"2"}, lanes: 2,
 	},
 }
 
@@ -311,7 +313,8 @@ func TestCutsInsideQuotedFieldsChangeNothing(t *testing.T) {
 		{name: "small shards", args: []string{smallShards}},
 		// The file is read whole once the cuts have shown: that is one lane's work.
 		{name: "prism", args: []string{smallShards, "--runner", "prism", "--lanes", "4"}, lanes: 1},
-		{name: "7 files, other order", cut: cut{files: 7, shuffled: true}, args: []string{"--shard_bytes=1000", "--runner", "prism", "--lanes", "4"}, lanes: 4},
+		{name: "7 files, other order", cut: cut{files: 7, shuffled: true},
+			args: []string{"--shard_bytes=1000", "--runner", "prism", "--lanes", "4"}, lanes: 4},
 		{name: "gzip", cut: cut{gzip: true}, args: []string{smallShards}},
 	} {
 		same(t, v.name, want, v.train(t, tb, flags...))
@@ -323,7 +326,8 @@ func TestCutsInsideQuotedFieldsChangeNothing(t *testing.T) {
 func (v variant) predict(t *testing.T, model string, tb table, flags ...string) (lines []string, parts int) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	cmd := program(t.TempDir(), slices.Concat([]string{"predict", "--model", model, "--out", out}, tb.write(t, v.cut)[:2], flags, v.args)...)
+	cmd := program(t.TempDir(), slices.Concat([]string{"predict", "--model", model, "--out", out}, tb.write(t, v.cut)[:2],
+		flags, v.args)...)
 	cmd.Env = append(os.Environ(), v.env...)
 	if r := runCommand(t, cmd); r.code != 0 {
 		t.Fatalf("%s: exit code %d\n%s", v.name, r.code, r.stderr)

@@ -50,7 +50,8 @@ func training(t *testing.T, dir string, args ...string) *chore {
 // predicting is a job that writes a file for each of the shards.
 func predicting(t *testing.T, dir string, args ...string) *chore {
 	if _, err := os.Stat(filepath.Join(dir, "applied")); err != nil {
-		must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "1024", "--lambda", "1e-6", "--model", "applied")
+		must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "1024", "--lambda", "1e-6", "--model",
+			"applied")
 	}
 	return undisturbed(t, &chore{dir: dir, out: "out", args: append([]string{
 		"predict", "--data", "data.csv", "--model", "applied", "--scores", shardOfRows, "--out", "out",
@@ -171,7 +172,8 @@ func (c *chore) resume(t *testing.T, when string) string {
 		t.Fatalf("%s: --resume ends with code %d\n%s", when, r.code, r.stderr)
 	}
 	c.whole(t, when+", resumed", c.made(t))
-	if got := slices.DeleteFunc(entries(t, c.dir), func(n string) bool { return n == "data.csv" || n == "applied" }); len(got) > 0 {
+	if got := slices.DeleteFunc(entries(t, c.dir),
+		func(n string) bool { return n == "data.csv" || n == "applied" }); len(got) > 0 {
 		t.Errorf("%s: the resumed run has left %v", when, got)
 	}
 	return r.stderr
@@ -206,7 +208,8 @@ func (c *chore) survives(t *testing.T, few, all int) {
 			found++
 		}
 	}
-	t.Logf("%v undisturbed; %d of %d runs killed, %d took up state; %v for all", c.took, killed, tries, found, time.Since(begun))
+	t.Logf("%v undisturbed; %d of %d runs killed, %d took up state; %v for all", c.took, killed, tries, found,
+		time.Since(begun))
 	if killed < n {
 		t.Errorf("only %d of %d runs were killed", killed, tries)
 	}
@@ -302,7 +305,8 @@ func TestARunKilledAfterPublishingIsFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		must(t, dir, c.args...)
-		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 || !strings.Contains(r.stderr, "already exists") {
+		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 ||
+			!strings.Contains(r.stderr, "already exists") {
 			t.Errorf("%s is there and no state: exit code %d\n%s", c.out, r.code, r.stderr)
 		}
 		if err := os.Rename(aside, work); err != nil {
@@ -314,7 +318,8 @@ func TestARunKilledAfterPublishingIsFinished(t *testing.T) {
 		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
 		os.Mkdir(filepath.Join(dir, c.out), 0o777)
 		write(t, filepath.Join(dir, c.out), "precious", "")
-		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 || !strings.Contains(r.stderr, "already exists") || !strings.Contains(r.stderr, "the finished part is in ") {
+		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 ||
+			!strings.Contains(r.stderr, "already exists") || !strings.Contains(r.stderr, "the finished part is in ") {
 			t.Errorf("something else is at %s: exit code %d\n%s", c.out, r.code, r.stderr)
 		}
 		if got := entries(t, filepath.Join(dir, c.out)); !slices.Equal(got, []string{"precious"}) {
@@ -338,7 +343,8 @@ func TestStateOfOtherFlagsOrDataIsNotTakenUp(t *testing.T) {
 		}
 		return said.stderr
 	}
-	for _, flags := range [][]string{{"--seed", "2"}, {"--lambda", "1e-7"}, {"--scale", "minmax"}, {"--task", "regression"}} {
+	for _, flags := range [][]string{{"--seed", "2"}, {"--lambda", "1e-7"}, {"--scale", "minmax"},
+		{"--task", "regression"}} {
 		must(t, dir, append(slices.Clone(c.args), flags...)...)
 		want := c.made(t)
 		c.kill(t, "state/sum-*.jsonl")
@@ -368,7 +374,8 @@ func TestTwoRunsCannotWorkOnOneModel(t *testing.T) {
 	c := training(t, choreData(t, someTenths))
 	s := c.freeze(t, "state/pass-*")
 	for _, more := range []string{"--quiet", "--resume"} {
-		if r := run(t, c.dir, append(slices.Clone(c.args), more)...); r.code != 3 || !strings.Contains(r.stderr, "in use by another run") {
+		if r := run(t, c.dir, append(slices.Clone(c.args), more)...); r.code != 3 ||
+			!strings.Contains(r.stderr, "in use by another run") {
 			t.Errorf("a second run: exit code %d\n%s", r.code, r.stderr)
 		}
 	}
@@ -412,7 +419,8 @@ func TestAnInterruptedRunEndsSoonAndSaysHowToGoOn(t *testing.T) {
 		s.signal(syscall.SIGCONT)
 		server.Faults.Before(nil)
 		close(free)
-		if code := s.cmd.ProcessState.ExitCode(); code != 130 || !strings.HasSuffix(s.stderr.String(), "bochner: stopped; the same command with --resume continues from here\n") {
+		if code := s.cmd.ProcessState.ExitCode(); code != 130 ||
+			!strings.HasSuffix(s.stderr.String(), "bochner: stopped; the same command with --resume continues from here\n") {
 			t.Errorf("%s, %v: exit code %d\n%s", c.out, c.signal, code, s.stderr.String())
 		}
 		c.resume(t, "interrupted")

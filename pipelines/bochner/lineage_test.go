@@ -25,7 +25,9 @@ func TestModelsHaveLineages(t *testing.T) {
 	}
 	lines := strings.SplitAfter(text, "\n")
 	gone := lines[0] + strings.Join(lines[5:9], "")
-	for name, content := range map[string]string{"a.csv": text, "b.csv": lines[0] + strings.Join(lines[101:], ""), "elsewhere/a.csv": text, "gone.csv": gone, "cut/1.csv": strings.Join(lines[:101], ""), "cut/2.csv": lines[0] + strings.Join(lines[101:], "")} {
+	for name, content := range map[string]string{"a.csv": text, "b.csv": lines[0] + strings.Join(lines[101:], ""),
+		"elsewhere/a.csv": text, "gone.csv": gone, "cut/1.csv": strings.Join(lines[:101], ""), "cut/2.csv": lines[0] +
+			strings.Join(lines[101:], "")} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +36,8 @@ func TestModelsHaveLineages(t *testing.T) {
 	lineage := func(model string) (l registry.Lineage) {
 		t.Helper()
 		text := read(t, dir, model, registry.LineageFile)
-		if err := json.Unmarshal([]byte(text), &l); err != nil || strings.Contains(text, dir) || strings.Contains(read(t, dir, model, "manifest.json"), registry.LineageFile) {
+		if err := json.Unmarshal([]byte(text), &l); err != nil || strings.Contains(text, dir) ||
+			strings.Contains(read(t, dir, model, "manifest.json"), registry.LineageFile) {
 			t.Errorf("%s: %v %s", model, err, text)
 		}
 		return l
@@ -49,10 +52,12 @@ func TestModelsHaveLineages(t *testing.T) {
 	if a, b := read(t, dir, "m1", registry.LineageFile), read(t, dir, "m2", registry.LineageFile); a != b {
 		t.Errorf("equal files elsewhere: %s\n%s", a, b)
 	}
-	if l := lineage("m3"); digestOf(t, filepath.Join(dir, "m3")) != digestOf(t, filepath.Join(dir, "m1")) || len(l.Parts) != 1 || len(l.Parts[0].Files) != 2 || l.Recipe != "" {
+	if l := lineage("m3"); digestOf(t, filepath.Join(dir, "m3")) != digestOf(t, filepath.Join(dir, "m1")) ||
+		len(l.Parts) != 1 || len(l.Parts[0].Files) != 2 || l.Recipe != "" {
 		t.Errorf("files that are cut elsewhere: %+v", l)
 	}
-	if l := lineage("m1"); l.Program == "" || l.Parts[0].Files[0].Name != "a.csv" || !strings.HasPrefix(l.Parts[0].Files[0].Version, "sha256:") {
+	if l := lineage("m1"); l.Program == "" || l.Parts[0].Files[0].Name != "a.csv" ||
+		!strings.HasPrefix(l.Parts[0].Files[0].Version, "sha256:") {
 		t.Errorf("%+v", l)
 	}
 	train("again", "--recipe", "m1", "--data", "b.csv")
@@ -65,14 +70,16 @@ func TestModelsHaveLineages(t *testing.T) {
 	if again.Recipe != "m1" || again.RecipeSHA256 == "" || again.Parts[0].Files[0].Name != "b.csv" {
 		t.Errorf("by a recipe: %+v", again)
 	}
-	if fitted.RecipeSHA256 != again.RecipeSHA256 || len(fitted.Parts) != 2 || fitted.Parts[1].Sums != "sums/2" || fitted.Parts[1].Files[0].Name != "2.csv" || len(fitted.Forgotten) > 0 {
+	if fitted.RecipeSHA256 != again.RecipeSHA256 || len(fitted.Parts) != 2 || fitted.Parts[1].Sums != "sums/2" ||
+		fitted.Parts[1].Files[0].Name != "2.csv" || len(fitted.Forgotten) > 0 {
 		t.Errorf("fitted to sums: %+v", fitted)
 	}
 	if less.Recipe != "fitted" || len(less.Parts) != 2 || len(less.Forgotten) != 1 {
 		t.Errorf("without rows: %+v", less)
 	}
 	inspected(t, dir, "again", "made of   b.csv\n", "recipe    that of m1\n")
-	inspected(t, dir, "less", "made of   2 parts of the data with 2 files: 1, 2\n", "forgotten 1 set of rows, whose sums were subtracted\n", "recipe    that of fitted\n")
+	inspected(t, dir, "less", "made of   2 parts of the data with 2 files: 1, 2\n",
+		"forgotten 1 set of rows, whose sums were subtracted\n", "recipe    that of fitted\n")
 }
 
 func inspected(t *testing.T, dir, model string, words ...string) {
@@ -89,8 +96,10 @@ func inspected(t *testing.T, dir, model string, words ...string) {
 func TestLineagesNameParents(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "200", "--noise", "0.2", "--out", "a.csv")
-	must(t, dir, "align", "--data", "a.csv", "--label", "y", "--features", "8", "--align", "lkrf", "--out", "features", "--quiet")
-	train := []string{"train", "--data", "a.csv", "--label", "y", "--kernel", "learned", "--frequencies", "features", "--learner", "sgd", "--lambda", "1e-3", "--rounds", "2", "--quiet"}
+	must(t, dir, "align", "--data", "a.csv", "--label", "y", "--features", "8", "--align", "lkrf", "--out", "features",
+		"--quiet")
+	train := []string{"train", "--data", "a.csv", "--label", "y", "--kernel", "learned", "--frequencies", "features",
+		"--learner", "sgd", "--lambda", "1e-3", "--rounds", "2", "--quiet"}
 	must(t, dir, append(train, "--model", "m1")...)
 	must(t, dir, append(train, "--model", "m2", "--init", "./m1/")...)
 	digest := func(file string) string { return models.SumFile("", []byte(read(t, dir, file))).SHA256 }

@@ -21,7 +21,8 @@ func TestManyFilesTakeLittleMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, peak := runMeasured(t, program(dir, "train", "--quiet", "--data", "*.csv", "--label", "y", "--search", "none", "--kernel", "gaussian",
+		r, peak := runMeasured(t, program(dir, "train", "--quiet", "--data", "*.csv", "--label", "y", "--search", "none",
+			"--kernel", "gaussian",
 			"--features", "16", "--lambda", "1e-3", "--model", filepath.Join(dir, "model")))
 		if r.code != 0 {
 			t.Fatalf("exit code %d: %s", r.code, r.stderr)

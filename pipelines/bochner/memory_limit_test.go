@@ -16,8 +16,10 @@ func TestATrainingBeyondItsAddressSpaceEndsWithASentence(t *testing.T) {
 	must(t, dir, "generate", "moons", "--rows", "200", "--out", "data.csv")
 	refused := false
 	for limit := 1_500_000; limit <= 4_000_000; limit += 100_000 { // kB
-		cmd := program(dir, "train", "--data", "data.csv", "--label", "y", "--features", "8192", "--lambda", "1e-6", "--model", "model")
-		cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$0" "$@"`, limit), cmd.Path}, cmd.Args[1:]...)
+		cmd := program(dir, "train", "--data", "data.csv", "--label", "y", "--features", "8192", "--lambda", "1e-6",
+			"--model", "model")
+		cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$0" "$@"`, limit), cmd.Path},
+			cmd.Args[1:]...)
 		var err error
 		if cmd.Path, err = exec.LookPath("sh"); err != nil {
 			t.Fatal(err)

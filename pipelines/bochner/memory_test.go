@@ -122,37 +122,39 @@ var memoryData = map[string]func(io.Writer){
 // parts, and 14 remain.
 var memoryMore = []string{
 	"a search", "sparse, folds", "many classes, folds", "wide, structured", "svm of many classes", "features found",
-	"a path", "many probabilities", "wide, as it is", "far columns", "many rows, packed", "numbers", "sgd of many classes", "sgd that keeps none",
+	"a path", "many probabilities", "wide, as it is", "far columns", "many rows, packed", "numbers", "sgd of many classes",
+	"sgd that keeps none",
 }
 
 // memoryCases are trainings by name: the file, and flags.
 var memoryCases = map[string][2]string{
-	"many features":        {"two.csv", "--features 3072 --lambda 1e-3"},
-	"a search":             {"number.csv", "--search auto --features 2048"},
-	"a small search":       {"names.csv", "--search auto --features 256"}, // with levels, which others do not have but may
-	"stripes":              {"two.csv", "--features 2048 --lambda 1e-3 --folds 5 --worker_bytes 150000000"},
-	"folds":                {"two.csv", "--features 1536 --lambda 1e-3 --folds 5"},
-	"a path":               {"two.csv", "--features 2048 --lambda 1e-4,1e-2 --folds 3"},
-	"probabilities":        {"two.csv", "--features 2048 --lambda 1e-3 --calibrate platt"},
-	"numbers":              {"number.csv", "--features 2560 --lambda 1e-3"},
-	"many classes":         {"thousand.csv", "--features 1536 --lambda 1e-3"},
-	"many probabilities":   {"deep.csv", "--features 256 --lambda 1e-3 --calibrate isotonic --folds 2"},
-	"many classes, folds":  {"thousand.csv", "--features 768 --lambda 1e-3 --folds 3"},
-	"wide":                 {"wide.csv", "--features 1024 --lambda 1e-3"},
-	"wide, structured":     {"wide.csv", "--features 1024 --lambda 1e-3 --draw structured"},
-	"wide, as it is":       {"wide.csv", "--kernel linear --learner sgd --rounds 2 --lambda 1e-3"},
-	"maxout":               {"wide.csv", "--kernel maxout --features 512 --lambda 1e-3"},
-	"sparse":               {"sparse.svm", "--features 512 --lambda 1e-3"},
-	"sparse, folds":        {"sparse.svm", "--features 256 --lambda 1e-3 --folds 5"},
-	"far columns":          {"far.svm", "--features 8 --lambda 1e-3"},
-	"types to find":        {"texts.csv", "--features 64 --lambda 1e-3"},
-	"many rows":            {"many.csv", "--features 256 --lambda 1e-3"},
-	"many rows, packed":    {"many.csv.gz", "--features 256 --lambda 1e-3"},
-	"svm":                  {"two.csv", "--features 4096 --learner svm --lambda 1e-3 --rounds 2"},
-	"svm of many classes":  {"hundred.csv", "--features 1024 --learner svm --lambda 1e-3 --rounds 1"},
-	"sgd":                  {"two.csv", "--features 8192 --learner sgd --lambda 1e-3 --rounds 2"},
-	"sgd of many classes":  {"hundred.csv", "--features 2048 --learner sgd --lambda 1e-3 --rounds 1 --rate 0.1"},
-	"sgd that keeps none":  {"hundred.csv", "--features 4096 --learner sgd --lambda 1e-3 --rounds 1 --keep_bytes 0 --rate 0.1"},
+	"many features":       {"two.csv", "--features 3072 --lambda 1e-3"},
+	"a search":            {"number.csv", "--search auto --features 2048"},
+	"a small search":      {"names.csv", "--search auto --features 256"}, // with levels, which others do not have but may
+	"stripes":             {"two.csv", "--features 2048 --lambda 1e-3 --folds 5 --worker_bytes 150000000"},
+	"folds":               {"two.csv", "--features 1536 --lambda 1e-3 --folds 5"},
+	"a path":              {"two.csv", "--features 2048 --lambda 1e-4,1e-2 --folds 3"},
+	"probabilities":       {"two.csv", "--features 2048 --lambda 1e-3 --calibrate platt"},
+	"numbers":             {"number.csv", "--features 2560 --lambda 1e-3"},
+	"many classes":        {"thousand.csv", "--features 1536 --lambda 1e-3"},
+	"many probabilities":  {"deep.csv", "--features 256 --lambda 1e-3 --calibrate isotonic --folds 2"},
+	"many classes, folds": {"thousand.csv", "--features 768 --lambda 1e-3 --folds 3"},
+	"wide":                {"wide.csv", "--features 1024 --lambda 1e-3"},
+	"wide, structured":    {"wide.csv", "--features 1024 --lambda 1e-3 --draw structured"},
+	"wide, as it is":      {"wide.csv", "--kernel linear --learner sgd --rounds 2 --lambda 1e-3"},
+	"maxout":              {"wide.csv", "--kernel maxout --features 512 --lambda 1e-3"},
+	"sparse":              {"sparse.svm", "--features 512 --lambda 1e-3"},
+	"sparse, folds":       {"sparse.svm", "--features 256 --lambda 1e-3 --folds 5"},
+	"far columns":         {"far.svm", "--features 8 --lambda 1e-3"},
+	"types to find":       {"texts.csv", "--features 64 --lambda 1e-3"},
+	"many rows":           {"many.csv", "--features 256 --lambda 1e-3"},
+	"many rows, packed":   {"many.csv.gz", "--features 256 --lambda 1e-3"},
+	"svm":                 {"two.csv", "--features 4096 --learner svm --lambda 1e-3 --rounds 2"},
+	"svm of many classes": {"hundred.csv", "--features 1024 --learner svm --lambda 1e-3 --rounds 1"},
+	"sgd":                 {"two.csv", "--features 8192 --learner sgd --lambda 1e-3 --rounds 2"},
+	"sgd of many classes": {"hundred.csv", "--features 2048 --learner sgd --lambda 1e-3 --rounds 1 --rate 0.1"},
+	"sgd that keeps none": {"hundred.csv",
+		"--features 4096 --learner sgd --lambda 1e-3 --rounds 1 --keep_bytes 0 --rate 0.1"},
 	"features found":       {"two.csv", "--kernel learned --align lkrf --features 2048 --lambda 1e-3"},
 	"features found, game": {"two.csv", "--kernel learned --features 1024 --chains 50 --steps 5 --take 256 --lambda 1e-3"},
 }
@@ -223,7 +225,8 @@ func boundsPeak(t *testing.T, plan int64, run func(try int) *exec.Cmd) {
 	}
 	slices.Sort(peaks)
 	middle, most := peaks[len(peaks)/2], slices.Max(peaks)
-	t.Logf("plan %d MB, %d runs, peak %d MB, in the middle %d MB, ratio %.2f", plan/1e6, len(peaks), most/1e6, middle/1e6, float64(plan)/float64(most))
+	t.Logf("plan %d MB, %d runs, peak %d MB, in the middle %d MB, ratio %.2f", plan/1e6, len(peaks), most/1e6, middle/1e6,
+		float64(plan)/float64(most))
 	if middle > limit || 3*most < 2*plan {
 		t.Errorf("plan %d MB, peak %d MB, in the middle %d MB; want a peak of at least two thirds of the plan, and at most %d MB in the middle",
 			plan/1e6, most/1e6, middle/1e6, limit/1e6)
@@ -256,9 +259,11 @@ func TestThePlanBoundsEmbedding(t *testing.T) {
 	memoryTable(f, 3000, 4, 0)
 	f.Close()
 	args := []string{"embed", "--data", "d.csv", "--features", "2048", "--components", "3"}
-	for _, labels := range [][]string{nil, {"--label", "y"}} { // the labels are a column of numbers as others are, or nothing
+	for _, labels := range [][]string{nil, {"--label",
+		"y"}} { // the labels are a column of numbers as others are, or nothing
 		args := slices.Concat(args, labels)
-		if said := must(t, dir, append(args, "--plan")...); !strings.Contains(said, "2048 features, 3 components\n") || strings.Contains(said, "output") {
+		if said := must(t, dir, append(args, "--plan")...); !strings.Contains(said, "2048 features, 3 components\n") ||
+			strings.Contains(said, "output") {
 			t.Errorf("the plan says\n%s", said)
 		}
 		var plan struct {
@@ -292,7 +297,8 @@ func TestThePlanBoundsFit(t *testing.T) {
 		f.Close()
 		rows += 3000 + i
 	}
-	must(t, dir, "train", "--data", "*.csv", "--label", "y", "--features", "2048", "--folds", "3", "--lambda", "1e-4,1e-2", "--model", "m", "--quiet")
+	must(t, dir, "train", "--data", "*.csv", "--label", "y", "--features", "2048", "--folds", "3", "--lambda", "1e-4,1e-2",
+		"--model", "m", "--quiet")
 	for i := range 3 {
 		must(t, dir, "sum", "--recipe", "m", "--data", fmt.Sprintf("%d.csv", i), "--out", fmt.Sprint("sums/", i), "--quiet")
 	}
@@ -300,7 +306,8 @@ func TestThePlanBoundsFit(t *testing.T) {
 		Peak int64 `json:"bytes_peak"`
 		Rows int
 	}
-	if err := json.Unmarshal([]byte(must(t, dir, "fit", "--sums", "sums/*", "--model", "fitted", "--plan", "--json")), &plan); err != nil {
+	if err := json.Unmarshal([]byte(must(t, dir, "fit", "--sums", "sums/*", "--model", "fitted", "--plan", "--json")),
+		&plan); err != nil {
 		t.Fatal(err)
 	}
 	if plan.Rows != rows {

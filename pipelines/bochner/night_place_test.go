@@ -27,9 +27,11 @@ func TestANightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "disk"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	r, _ := onSmallDisk(t, dir, 256<<10, "retrain", "--models", "disk/models", "--data", "data/dt=YYYY-MM-DD/*.csv", "--day", "2026-11-02",
+	r, _ := onSmallDisk(t, dir, 256<<10, "retrain", "--models", "disk/models", "--data", "data/dt=YYYY-MM-DD/*.csv",
+		"--day", "2026-11-02",
 		"--label", "y", "--features", "512", "--lambda", "1e-4", "--search", "none", "--threads", "1", "--quiet")
-	if r.code != 3 || !strings.Contains(r.stderr, "no space left on the device") || !strings.Contains(r.stderr, ": the same command continues from there") ||
+	if r.code != 3 || !strings.Contains(r.stderr, "no space left on the device") ||
+		!strings.Contains(r.stderr, ": the same command continues from there") ||
 		strings.Contains(r.stderr, "--resume") || strings.Contains(r.stderr, "--work") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
@@ -42,7 +44,8 @@ func TestMissingRightsAtABucketAreRefusals(t *testing.T) {
 	const bucket = "gs://bucket/"
 	must(t, dir, s.flags("generate", "moons", "--rows", "300", "--out", bucket+"data.csv")...)
 	train := func(model string) []string {
-		return s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "32", "--lambda", "1e-4", "--model", bucket+model, "--quiet")
+		return s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "32", "--lambda", "1e-4",
+			"--model", bucket+model, "--quiet")
 	}
 	for _, kind := range []string{"list", "read", "write", "stat"} {
 		for way, code := range map[string]int{gcstest.Forbidden: 3, gcstest.Limited: 5} {
@@ -53,7 +56,8 @@ func TestMissingRightsAtABucketAreRefusals(t *testing.T) {
 		}
 	}
 	s.rules(t, gcstest.Rules{Share: 1, Kinds: []string{"delete"}, Ways: []string{gcstest.Forbidden}})
-	if r := run(t, dir, train("model")...); r.code != 3 || !strings.Contains(r.stderr, "has the right storage.objects.delete there") {
+	if r := run(t, dir, train("model")...); r.code != 3 ||
+		!strings.Contains(r.stderr, "has the right storage.objects.delete there") {
 		t.Errorf("without the right to delete: exit code %d\n%s", r.code, r.stderr)
 	}
 }
@@ -67,7 +71,8 @@ func TestWorkDirectoriesArePrivateAndOutputsAreNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The disk of the model is full, so that the work stays.
-	r, _ := onSmallDisk(t, dir, 4<<10, "train", "--data", "table.csv", "--label", "y", "--features", "512", "--lambda", "1e-4", "--model", "disk/model", "--work", "work", "--quiet")
+	r, _ := onSmallDisk(t, dir, 4<<10, "train", "--data", "table.csv", "--label", "y", "--features", "512", "--lambda",
+		"1e-4", "--model", "disk/model", "--work", "work", "--quiet")
 	if r.code != 3 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}

@@ -27,9 +27,12 @@ func TestEmptyFilesAreRefusedAloneAndCountedAmongOthers(t *testing.T) {
 			}
 			train := append([]string{"train", "--label", "y", "--id_column", "user"}, smallModel...)
 			train = slices.Clip(train)
-			jobs := [][]string{append(train, "--model", "other"), {"inspect", "--label", "y"}, {"predict", "--model", "model", "--out", "p"}, {"evaluate", "--model", "model"},
-				{"featurize", "--model", "model", "--out", "f"}, {"sum", "--recipe", "model", "--out", "s"}, {"kernel", "--drop", "user,y"}}
-			says(t, dir, []string{"240; 2 of 3 files without rows\n"}, append(train, "--model", "model", "--data", "*."+format)...)
+			jobs := [][]string{append(train, "--model", "other"), {"inspect", "--label", "y"},
+				{"predict", "--model", "model", "--out", "p"}, {"evaluate", "--model", "model"},
+				{"featurize", "--model", "model", "--out", "f"}, {"sum", "--recipe", "model", "--out", "s"}, {"kernel", "--drop",
+					"user,y"}}
+			says(t, dir, []string{"240; 2 of 3 files without rows\n"},
+				append(train, "--model", "model", "--data", "*."+format)...)
 			for _, job := range jobs {
 				r := run(t, dir, append(job, "--data", "a."+format)...)
 				if r.code != 3 || !strings.Contains(r.stderr, why) || strings.Contains(r.stderr, "state") {
@@ -45,7 +48,8 @@ func TestEmptyFilesAreRefusedAloneAndCountedAmongOthers(t *testing.T) {
 				}
 			}
 			r := run(t, dir, "inspect", "--data", "a."+format, "--data", "z."+format)
-			if want := "no rows"; r.code != 3 || !strings.Contains(r.stderr, want) || format != "jsonl" && !strings.Contains(r.stderr, "neither do the other files, 2 in all") {
+			if want := "no rows"; r.code != 3 || !strings.Contains(r.stderr, want) || format != "jsonl" &&
+				!strings.Contains(r.stderr, "neither do the other files, 2 in all") {
 				t.Errorf("%d, %s", r.code, r.stderr)
 			}
 		})

@@ -98,11 +98,13 @@ func TestPredictionsAsParquet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
-	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"}, smallModel...)...)
+	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"},
+		smallModel...)...)
 	rows := typedRows(300, 2)
 	rows[7] = "short,1" // cannot be read
 	write(t, dir, "new.csv", typedTable(typedHeader, rows))
-	predict := []string{"predict", "--model", "model", "--data", "new.csv", "--scores", "--lines", "--max_bad_fraction", "0.1"}
+	predict := []string{"predict", "--model", "model", "--data", "new.csv", "--scores", "--lines",
+		"--max_bad_fraction", "0.1"}
 	must(t, dir, append(predict, "--out", "csv")...)
 	must(t, dir, append(predict, "--out", "parquet", "--out_format", "parquet")...)
 	got, schema := parquetParts(t, filepath.Join(dir, "parquet"))
@@ -110,13 +112,15 @@ func TestPredictionsAsParquet(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || len(got) != 301 {
 		t.Errorf("%d rows differ from CSV: %s", len(got), d)
 	}
-	for _, column := range []string{"optional binary id (STRING)", "required int64 line", "optional binary prediction (STRING)", "optional float score_yes"} {
+	for _, column := range []string{"optional binary id (STRING)", "required int64 line",
+		"optional binary prediction (STRING)", "optional float score_yes"} {
 		if !strings.Contains(schema, column) {
 			t.Errorf("no column %q in %s", column, schema)
 		}
 	}
 	// The rows and the bytes of files do not depend on the runner, or on threads.
-	cut := []string{"predict", "--model", "model", "--data", "new.csv", "--max_bad_fraction", "0.1", "--out_format", "parquet", "--shard_bytes", "3000"}
+	cut := []string{"predict", "--model", "model", "--data", "new.csv", "--max_bad_fraction", "0.1", "--out_format",
+		"parquet", "--shard_bytes", "3000"}
 	must(t, dir, append(cut, "--out", "parts", "--threads", "1")...)
 	must(t, dir, append(cut, "--out", "prism", "--runner", "prism", "--lanes", "3")...)
 	parts := entries(t, filepath.Join(dir, "parts"))
@@ -143,8 +147,10 @@ func TestClassesThatAreNumbersAreNumbersInParquet(t *testing.T) {
 	for label, column := range map[string]string{"3,5": "int64 prediction", "-0.5,0.5": "double prediction"} {
 		low, high, _ := strings.Cut(label, ",")
 		name := "train" + low + ".csv"
-		write(t, dir, name, strings.NewReplacer(",a\n", ","+low+"\n", ",b\n", ","+high+"\n").Replace(read(t, dir, "train.csv")))
-		must(t, dir, "train", "--data", name, "--label", "y", "--task", "classification", "--features", "32", "--model", "model"+low)
+		write(t, dir, name, strings.NewReplacer(",a\n", ","+low+"\n", ",b\n",
+			","+high+"\n").Replace(read(t, dir, "train.csv")))
+		must(t, dir, "train", "--data", name, "--label", "y", "--task", "classification", "--features", "32", "--model",
+			"model"+low)
 		must(t, dir, "predict", "--model", "model"+low, "--data", name, "--out", "out"+low, "--out_format", "parquet")
 		got, schema := parquetParts(t, filepath.Join(dir, "out"+low))
 		if !strings.Contains(schema, column) || len(got) != 101 || got[1][0] != low && got[1][0] != high {
@@ -162,16 +168,19 @@ func TestFeaturesAsParquetTrainTheSameModel(t *testing.T) {
 		must(t, dir, append(featurize, "--out", format, "--out_format", format)...)
 	}
 	got, schema := parquetParts(t, filepath.Join(dir, "parquet"))
-	if want := csvParts(t, filepath.Join(dir, "csv")); !cmp.Equal(want, got) || !strings.Contains(schema, "binary label (STRING)") {
+	if want := csvParts(t, filepath.Join(dir, "csv")); !cmp.Equal(want, got) ||
+		!strings.Contains(schema, "binary label (STRING)") {
 		t.Errorf("%s; schema %s", cmp.Diff(want, got), schema)
 	}
 	for _, format := range []string{"csv", "parquet"} {
-		must(t, dir, "train", "--data", filepath.Join(format, "part-00000."+format), "--label", "label", "--features", "16", "--model", "of-"+format)
+		must(t, dir, "train", "--data", filepath.Join(format, "part-00000."+format), "--label", "label", "--features", "16",
+			"--model", "of-"+format)
 	}
 	if read(t, dir, "of-csv", "weights.safetensors") != read(t, dir, "of-parquet", "weights.safetensors") {
 		t.Error("features as CSV and as Parquet give different weights")
 	}
-	if got := read(t, dir, "jsonl", "part-00000.jsonl"); !strings.HasPrefix(got, `{"features":[`) || !strings.Contains(got, `],"labels":"`) {
+	if got := read(t, dir, "jsonl", "part-00000.jsonl"); !strings.HasPrefix(got, `{"features":[`) ||
+		!strings.Contains(got, `],"labels":"`) {
 		t.Errorf("%.200s", got)
 	}
 }
@@ -181,7 +190,8 @@ func TestIdentifiersKeepTheirSpacesAndNulls(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", "id,a,b,y\n"+numbered(60, "k%d,1,2,p")+numbered(60, "m%d,3,1,q"))
-	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--id_column", "id", "--features", "32", "--lambda", "1e-3", "--search", "none", "--model", "model", "--quiet")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--id_column", "id", "--features", "32", "--lambda",
+		"1e-3", "--search", "none", "--model", "model", "--quiet")
 	type row struct {
 		ID *string `parquet:"id,optional" json:"id"`
 		A  float64 `parquet:"a"`
@@ -215,7 +225,8 @@ func TestIdentifiersKeepTheirSpacesAndNulls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for data, want := range map[string][]*string{"new.csv": texts, "new.jsonl": append(slices.Clone(texts), nil, nil), "new.parquet": append(slices.Clone(texts), nil)} {
+	for data, want := range map[string][]*string{"new.csv": texts, "new.jsonl": append(slices.Clone(texts), nil, nil),
+		"new.parquet": append(slices.Clone(texts), nil)} {
 		predict := []string{"predict", "--model", "model", "--data", data, "--quiet", "--out_format"}
 		got := []*string{}
 		for line := range strings.Lines(must(t, dir, append(predict, "jsonl", "--out", "-")...)) {
@@ -262,7 +273,8 @@ func TestAFeatureThatIsAlsoTheIdentifierStaysAFeature(t *testing.T) {
 	write(t, dir, "train.csv", "city,a,y\n"+train.String())
 	write(t, dir, "new.csv", "city,a\n"+csv.String())
 	write(t, dir, "new.jsonl", lines.String())
-	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--search", "none", "--model", "model", "--quiet")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--search",
+		"none", "--model", "model", "--quiet")
 	for _, data := range []string{"new.csv", "new.jsonl"} {
 		predict := []string{"predict", "--model", "model", "--data", data, "--quiet", "--out", "-"}
 		want := strings.Split(must(t, dir, predict...), "\n")

@@ -49,7 +49,9 @@ func TestColumnsOfPathsAreColumnsOfTheTable(t *testing.T) {
 			dir := t.TempDir()
 			hive(t, dir, format)
 			all := "h/*/*/part." + format
-			for _, c := range [][]string{{"--label", "y"}, {"--label", "b", "--group_column", "y", "--drop", "k", "--folds", "2"}, {"--label", "b", "--id_column", "k", "--task", "regression"}} {
+			for _, c := range [][]string{{"--label", "y"},
+				{"--label", "b", "--group_column", "y", "--drop", "k", "--folds", "2"}, {"--label", "b", "--id_column", "k",
+					"--task", "regression"}} {
 				for data, model := range map[string]string{all: "hive", "flat.csv": "flat"} {
 					args := trainOn(data, c...)
 					args[4] = model + c[1] + fmt.Sprint(len(c))
@@ -66,7 +68,8 @@ func TestColumnsOfPathsAreColumnsOfTheTable(t *testing.T) {
 			if hive, flat := scores(all), scores("flat.csv"); hive != flat {
 				t.Errorf("scores %s, want %s", hive, flat)
 			}
-			says(t, dir, []string{"k       feature  category  75       3 levels", "y       label    category"}, "inspect", "--data", all, "--label", "y")
+			says(t, dir, []string{"k       feature  category  75       3 levels", "y       label    category"}, "inspect",
+				"--data", all, "--label", "y")
 			// A model takes from a path what it needs, also of a single file.
 			one := "h/y=in/k=u/part." + format
 			for _, model := range []string{"hivey2", "flaty2"} {
@@ -97,13 +100,16 @@ func TestFileColumnsWinOverPathColumns(t *testing.T) {
 		write(t, dir, at+"/part.csv", header+linesOf(30, row))
 	}
 	// The first file has a column k of its own, the second one has it in its path.
-	says(t, dir, []string{"rows      60 of 2 numbers", "       k    0    4"}, "inspect", "--data", "a/*/*.csv", "--label", "y")
+	says(t, dir, []string{"rows      60 of 2 numbers", "       k    0    4"}, "inspect", "--data", "a/*/*.csv",
+		"--label", "y")
 	// What is the same in all paths is no column, unless an option names it.
 	says(t, dir, []string{"rows      30 of 2 numbers"}, "inspect", "--data", "day/*/*.csv", "--label", "y")
 	says(t, dir, []string{"rows      30 of 2 numbers"}, "inspect", "--data", "day/*/*.csv", "--label", "y", "--drop", "dt")
 	// Positions are those of the file.
-	says(t, dir, []string{"rows      300 of 1 number and 2 categories", "b       label    number"}, "inspect", "--data", "h/*/*/*.csv", "--label", "-1")
+	says(t, dir, []string{"rows      300 of 1 number and 2 categories", "b       label    number"}, "inspect", "--data",
+		"h/*/*/*.csv", "--label", "-1")
 	write(t, dir, "bare/k=1/part.csv", linesOf(30, func(j int) string { return fmt.Sprintf("%d.5,%d", j*37%101, j%2) }))
 	write(t, dir, "bare/k=2/part.csv", linesOf(30, func(j int) string { return fmt.Sprintf("%d.5,%d", j*41%101, j%2) }))
-	says(t, dir, []string{"the paths have values of k, which are not read because the files have no header"}, "inspect", "--data", "bare/*/*.csv", "--label", "-1")
+	says(t, dir, []string{"the paths have values of k, which are not read because the files have no header"}, "inspect",
+		"--data", "bare/*/*.csv", "--label", "-1")
 }

@@ -82,8 +82,10 @@ func TestFilesOfAnotherUserAreReported(t *testing.T) {
 	}
 	write(t, work, "bochner-work", "")
 	unremovable(t, filepath.Join(work, "state", "parts-of-root"))
-	r := runCommand(t, asNobody(t, program(dir, slices.DeleteFunc(s.args, func(a string) bool { return a == "--quiet" })...)))
-	if r.code != 0 || !strings.Contains(r.stderr, "cannot remove the work directory "+work) || !strings.Contains(r.stderr, "rm -r "+work) {
+	r := runCommand(t, asNobody(t, program(dir,
+		slices.DeleteFunc(s.args, func(a string) bool { return a == "--quiet" })...)))
+	if r.code != 0 || !strings.Contains(r.stderr, "cannot remove the work directory "+work) ||
+		!strings.Contains(r.stderr, "rm -r "+work) {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "model")); err != nil {

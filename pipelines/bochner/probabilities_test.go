@@ -40,7 +40,8 @@ func TestACalibratedModelIsTheSameByteForByte(t *testing.T) {
 	}{
 		"ridge, a path": {[]string{"--lambda", "1e-6,1e-3", "--calibrate", "isotonic"}, append(share(ways, 0, 4), onOneCore)},
 		"ridge":         {[]string{"--lambda", "1e-4", "--calibrate", "platt"}, append(share(ways, 2, 4), onOneCore)},
-		"svm":           {[]string{"--learner", "svm", "--rounds", "3", "--lambda", "1e-3", "--calibrate", "platt"}, append(share(steady(), 1, 5), steadyOnOneCore)},
+		"svm": {[]string{"--learner", "svm", "--rounds", "3", "--lambda", "1e-3", "--calibrate", "platt"},
+			append(share(steady(), 1, 5), steadyOnOneCore)},
 	}
 	for name, learner := range learners {
 		t.Run(name, func(t *testing.T) {
@@ -66,12 +67,14 @@ func TestACalibratedModelIsTheSameByteForByte(t *testing.T) {
 func TestCalibrationIsReproducible(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "900", "--out", "train.csv")
-	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-5", "--calibrate", "platt", "--model", "model")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-5", "--calibrate",
+		"platt", "--model", "model")
 	tb := generated(t, "moons", 700)
 	evaluate := func(v variant) (string, string) {
 		t.Helper()
 		picture := filepath.Join(t.TempDir(), "r.svg")
-		cmd := program(dir, slices.Concat([]string{"evaluate", "--model", "model", "--json", "--reliability", picture}, tb.write(t, v.cut)[:2], v.args)...)
+		cmd := program(dir, slices.Concat([]string{"evaluate", "--model", "model", "--json", "--reliability", picture},
+			tb.write(t, v.cut)[:2], v.args)...)
 		cmd.Env = append(os.Environ(), v.env...)
 		r := runCommand(t, cmd)
 		if r.code != 0 {
@@ -84,7 +87,8 @@ func TestCalibrationIsReproducible(t *testing.T) {
 	if err := json.Unmarshal([]byte(want), &found); err != nil {
 		t.Fatal(err)
 	}
-	if p := found.Probabilities; p == nil || p.Rows != 700 || len(p.Bins) != 10 || !(p.LogLoss > 0) || !(p.Brier > 0) || !(p.ECE > 0) {
+	if p := found.Probabilities; p == nil || p.Rows != 700 || len(p.Bins) != 10 || !(p.LogLoss > 0) || !(p.Brier > 0) ||
+		!(p.ECE > 0) {
 		t.Fatalf("%s", want)
 	}
 	for _, v := range slices.Concat(variants, []variant{order}, mixtures) {
@@ -130,8 +134,10 @@ func TestProbabilitiesAddUpToOne(t *testing.T) {
 			dir := t.TempDir()
 			data := tb.write(t, cut{})
 			must(t, dir, slices.Concat([]string{"train", "--model", "model", "--features", "32"}, data, flags)...)
-			must(t, dir, slices.Concat([]string{"predict", "--model", "model", "--scores", "--probabilities", "--out", "c"}, data)...)
-			must(t, dir, slices.Concat([]string{"predict", "--model", "model", "--probabilities", "--out", "j", "--out_format", "jsonl"}, data)...)
+			must(t, dir, slices.Concat([]string{"predict", "--model", "model", "--scores", "--probabilities", "--out", "c"},
+				data)...)
+			must(t, dir, slices.Concat([]string{"predict", "--model", "model", "--probabilities", "--out", "j", "--out_format",
+				"jsonl"}, data)...)
 			records, err := csv.NewReader(strings.NewReader(read(t, dir, "c", "part-00000.csv"))).ReadAll()
 			if err != nil || len(records) != len(tb.rows)+1 {
 				t.Fatalf("%d records: %v", len(records), err)
@@ -181,13 +187,21 @@ func TestProbabilitiesThatThereAreNoneOfAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"predict", "--model", "moons", "--data", "moons.csv", "--probabilities", "--out", "p"}, "--probabilities: the model moons has no probabilities; " + how},
-		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.png"}, "--reliability: the model moons has no probabilities; " + how},
-		{[]string{"predict", "--model", "friedman", "--data", "friedman.csv", "--probabilities", "--out", "p"}, "--probabilities: the model friedman is for regression; only classification has probabilities"},
-		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.gif"}, "r.gif: the name of a plot must end in .png or .svg"},
-		{[]string{"train", "--data", "friedman.csv", "--label", "y", "--calibrate", "platt", "--model", "m"}, "--calibrate platt is for classification; the labels are numbers (see --task)"},
-		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "plat", "--model", "m"}, `--calibrate must be none, platt or isotonic (have "plat") (did you mean "platt"?)`},
-		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "platt", "--folds", "1", "--lambda", "1", "--model", "m"}, "--calibrate platt: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out"},
+		{[]string{"predict", "--model", "moons", "--data", "moons.csv", "--probabilities", "--out", "p"},
+			"--probabilities: the model moons has no probabilities; " + how},
+		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.png"},
+			"--reliability: the model moons has no probabilities; " + how},
+		{[]string{"predict", "--model", "friedman", "--data", "friedman.csv", "--probabilities", "--out", "p"},
+			"--probabilities: the model friedman is for regression; only classification has probabilities"},
+		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.gif"},
+			"r.gif: the name of a plot must end in .png or .svg"},
+		{[]string{"train", "--data", "friedman.csv", "--label", "y", "--calibrate", "platt", "--model", "m"},
+			"--calibrate platt is for classification; the labels are numbers (see --task)"},
+		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "plat", "--model", "m"},
+			`--calibrate must be none, platt or isotonic (have "plat") (did you mean "platt"?)`},
+		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "platt", "--folds", "1", "--lambda", "1",
+			"--model", "m"},
+			"--calibrate platt: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out"},
 	} {
 		r := run(t, dir, test.args...)
 		if first, _, _ := strings.Cut(r.stderr, "\n"); r.code != 2 || !strings.HasSuffix(first, test.want) {
@@ -218,7 +232,8 @@ func TestAdultProbabilities(t *testing.T) {
 	data := realdata.Path(t, "libsvm")
 	dir := t.TempDir()
 	for method, most := range map[string]float64{"platt": 0.031, "isotonic": 0.015} {
-		must(t, dir, "train", "--data", filepath.Join(data, "a9a.gz"), "--features", "1024", "--lambda", "1e-5", "--calibrate", method, "--model", method, "--quiet")
+		must(t, dir, "train", "--data", filepath.Join(data, "a9a.gz"), "--features", "1024", "--lambda", "1e-5",
+			"--calibrate", method, "--model", method, "--quiet")
 		var r reliability
 		out := must(t, dir, "evaluate", "--model", method, "--data", filepath.Join(data, "a9a.t.gz"), "--json", "--quiet")
 		if err := json.Unmarshal([]byte(out), &r); err != nil {

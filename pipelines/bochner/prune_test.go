@@ -24,7 +24,8 @@ func pruned(t *testing.T, at, dir string, on func(args ...string) result, left f
 		return r.stdout
 	}
 	day := func(i int) string { return fmt.Sprintf("%ssums/dt=2026-11-1%d", at, i) }
-	do("train", "--search", "none", "--data", filepath.Join(dir, "0.csv"), "--label", "l", "--features", "20", "--lambda", "1e-4", "--model", at+"models/recipe", "--quiet")
+	do("train", "--search", "none", "--data", filepath.Join(dir, "0.csv"), "--label", "l", "--features", "20", "--lambda",
+		"1e-4", "--model", at+"models/recipe", "--quiet")
 	for i := range 6 {
 		do("sum", "--recipe", at+"models/recipe", "--data", fmt.Sprintf("%s/%d.csv", dir, i), "--out", day(i), "--quiet")
 	}
@@ -41,13 +42,15 @@ func pruned(t *testing.T, at, dir string, on func(args ...string) result, left f
 			t.Errorf("%s: %s, want %s", when, got, want)
 		}
 	}
-	if r := on("prune", "--sums", at+"sums/*", "--keep", "2d", "--models", at+"models"); r.code != 3 || !strings.Contains(r.stderr, "no champion") {
+	if r := on("prune", "--sums", at+"sums/*", "--keep", "2d", "--models", at+"models"); r.code != 3 ||
+		!strings.Contains(r.stderr, "no champion") {
 		t.Errorf("without a champion: exit code %d: %s", r.code, r.stderr)
 	}
 	const all = "10 11 12 13 14 15 total"
 	do("models", "promote", "--models", at+"models", "--model", "a")
 	do("models", "promote", "--models", at+"models", "--model", "c")
-	if said := prune("--models", at+"models", "--model", at+"models/b", "--plan"); !strings.Contains(said, "would be removed: 1 directory") || !strings.Contains(said, "dt=2026-11-13") {
+	if said := prune("--models", at+"models", "--model", at+"models/b", "--plan"); !strings.Contains(said,
+		"would be removed: 1 directory") || !strings.Contains(said, "dt=2026-11-13") {
 		t.Error(said)
 	}
 	is("a plan", all)
@@ -59,7 +62,8 @@ func pruned(t *testing.T, at, dir string, on func(args ...string) result, left f
 	}
 	is("b is not named", "10 12 14 15 total")
 	// Without its lineage nothing tells what a model needs.
-	do("train", "--search", "none", "--data", filepath.Join(dir, "1.csv"), "--label", "l", "--features", "20", "--lambda", "1e-4", "--model", at+"models/later", "--quiet")
+	do("train", "--search", "none", "--data", filepath.Join(dir, "1.csv"), "--label", "l", "--features", "20", "--lambda",
+		"1e-4", "--model", at+"models/later", "--quiet")
 	do("models", "promote", "--models", at+"models", "--model", "later")
 	prune("--models", at+"models")
 	is("c is the previous champion", "10 14 15 total")
@@ -84,7 +88,8 @@ func TestOldSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 		return slices.Compact(names)
 	}
 	t.Run("disk", func(t *testing.T) {
-		pruned(t, dir+"/", dir, func(args ...string) result { return run(t, dir, args...) }, func() []string { return short(entries(t, filepath.Join(dir, "sums"))) })
+		pruned(t, dir+"/", dir, func(args ...string) result { return run(t, dir, args...) },
+			func() []string { return short(entries(t, filepath.Join(dir, "sums"))) })
 		// What is left of a directory whose removal was stopped is removed.
 		half := filepath.Join(dir, "sums/dt=2026-11-09")
 		if err := os.CopyFS(half, os.DirFS(filepath.Join(dir, "sums/dt=2026-11-10"))); err != nil {
@@ -94,7 +99,8 @@ func TestOldSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		must(t, dir, "prune", "--sums", "sums/*", "--keep", "2d", "--models", "models")
-		if got := short(entries(t, filepath.Join(dir, "sums"))); slices.Contains(got, "dt=2026-11-09") || slices.Contains(got, "09") {
+		if got := short(entries(t, filepath.Join(dir, "sums"))); slices.Contains(got, "dt=2026-11-09") ||
+			slices.Contains(got, "09") {
 			t.Errorf("left: %v", got)
 		}
 		if err := os.Remove(filepath.Join(dir, "models/later/lineage.json")); err != nil {
@@ -111,18 +117,20 @@ func TestOldSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 			{"--sums sums/* --models models", 2, "--keep"},
 			{"--keep 2d --models models", 2, "--sums"},
 		} {
-			if r := run(t, dir, append([]string{"prune"}, strings.Fields(c.flags)...)...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
+			if r := run(t, dir, append([]string{"prune"}, strings.Fields(c.flags)...)...); r.code != c.code ||
+				!strings.Contains(r.stderr, c.want) {
 				t.Errorf("%s: exit code %d: %s", c.flags, r.code, r.stderr)
 			}
 		}
 	})
 	t.Run("bucket", func(t *testing.T) {
 		s := newObjects(t, "-faults", "0.1")
-		pruned(t, bucket, dir, func(args ...string) result { return run(t, dir, s.flags(args...)...) }, func() (days []string) {
-			for _, name := range s.names(t, "sums/") {
-				days = append(days, strings.Split(name, "/")[0])
-			}
-			return short(days)
-		})
+		pruned(t, bucket, dir, func(args ...string) result { return run(t, dir, s.flags(args...)...) },
+			func() (days []string) {
+				for _, name := range s.names(t, "sums/") {
+					days = append(days, strings.Split(name, "/")[0])
+				}
+				return short(days)
+			})
 	})
 }

@@ -25,7 +25,8 @@ import (
 func forMessages(t *testing.T, dir string) (row string) {
 	t.Helper()
 	must(t, dir, "generate", "friedman", "--rows", "200", "--out", "train.csv")
-	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-3", "--model", "model")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-3", "--model",
+		"model")
 	line := strings.Split(read(t, dir, "train.csv"), "\n")[1]
 	return line[:strings.LastIndexByte(line, ',')] + "\n"
 }
@@ -170,16 +171,19 @@ func TestLargeMessagesArePredicted(t *testing.T) {
 	bad := server.Send("rows", strings.Repeat("x", most))
 	server.Topic("said")
 	acknowledged := func() bool { return server.Message(id).Acks > 0 && server.Message(bad).Acks > 0 }
-	streamUntil(t, dir, "the acknowledgement of both", acknowledged, "--data", good, "--out", "pubsub://projects/"+pubsubtest.Project+"/topics/said", "--dead_letters", "dead")
+	streamUntil(t, dir, "the acknowledgement of both", acknowledged, "--data", good, "--out",
+		"pubsub://projects/"+pubsubtest.Project+"/topics/said", "--dead_letters", "dead")
 	said := server.In("said")
-	if len(said) != 1 || strings.Count(string(said[0].Data), "\n") != n+1 || said[0].Attributes["bochner_message_id"] != id {
+	if len(said) != 1 || strings.Count(string(said[0].Data), "\n") != n+1 ||
+		said[0].Attributes["bochner_message_id"] != id {
 		t.Errorf("%d messages with predictions; want one of %d lines", len(said), n+1)
 	}
 	var letter struct {
 		Error   string
 		Message struct{ Data []byte }
 	}
-	if err := json.Unmarshal([]byte(read(t, dir, "dead", bad+".file.json")), &letter); err != nil || len(letter.Message.Data) != most || letter.Error == "" {
+	if err := json.Unmarshal([]byte(read(t, dir, "dead", bad+".file.json")), &letter); err != nil ||
+		len(letter.Message.Data) != most || letter.Error == "" {
 		t.Errorf("a dead letter with %d bytes, want %d: %s, %v", len(letter.Message.Data), most, letter.Error, err)
 	}
 	if got := entries(t, filepath.Join(dir, "dead")); len(got) != 1 {
@@ -208,7 +212,8 @@ func TestAMessageThatIsGivenBackIsDoneOnce(t *testing.T) {
 		}
 		return true
 	}
-	r := streamUntil(t, dir, "the acknowledgement of all messages", all, "--data", source, "--out", said, "--dead_letters", dead, "--files_per_round", "10")
+	r := streamUntil(t, dir, "the acknowledgement of all messages", all, "--data", source, "--out", said, "--dead_letters",
+		dead, "--files_per_round", "10")
 	if !strings.Contains(r.stdout, `"retried":1`) {
 		t.Errorf("no message was tried again: %s", r.stdout)
 	}
@@ -221,7 +226,8 @@ func TestAMessageThatIsGivenBackIsDoneOnce(t *testing.T) {
 		}
 	}
 	letters := server.In("dead")
-	if len(letters) != 1 || string(letters[0].Data) != "hello" || letters[0].Attributes["bochner_message_id"] != bad || letters[0].Attributes["user"] != "u" {
+	if len(letters) != 1 || string(letters[0].Data) != "hello" || letters[0].Attributes["bochner_message_id"] != bad ||
+		letters[0].Attributes["user"] != "u" {
 		t.Errorf("%d dead letters, want one of message %s: %v", len(letters), bad, letters)
 	}
 	if n := len(server.In("said")); n != len(good) {
@@ -253,11 +259,13 @@ func TestAStreamOfMessagesOnDataflow(t *testing.T) {
 		c.put("model/"+name, text)
 	}
 	source := server.Subscription("rows")
-	for what, out := range map[string]string{"files": "gs://" + testBucket + "/out", "topic": "pubsub://projects/" + testProject + "/topics/said"} {
+	for what, out := range map[string]string{"files": "gs://" + testBucket + "/out",
+		"topic": "pubsub://projects/" + testProject + "/topics/said"} {
 		var job *df.Job
 		c.run = func(j *df.Job) (string, []string) { job = j; return "JOB_STATE_CANCELLED", nil }
 		args := []string{"predict", "--stream", "--model", "gs://" + testBucket + "/model", "--data", source, "--out", out,
-			"--dead_letters", "pubsub://projects/" + testProject + "/topics/dead", "--id_attribute", "key", "--time_attribute", "at"}
+			"--dead_letters", "pubsub://projects/" + testProject +
+				"/topics/dead", "--id_attribute", "key", "--time_attribute", "at"}
 		r := run(t, dir, append(args, c.flags()...)...)
 		if job == nil {
 			t.Fatalf("%s: exit code %d\n%s", what, r.code, r.stderr)
@@ -283,7 +291,8 @@ func TestAStreamOfMessagesOnDataflow(t *testing.T) {
 				topics = append(topics, write.Topic)
 			}
 		}
-		if "pubsub://"+read.Subscription != source || read.IdAttribute != "key" || read.TimestampAttribute != "at" || !read.WithAttributes {
+		if "pubsub://"+read.Subscription != source || read.IdAttribute != "key" || read.TimestampAttribute != "at" ||
+			!read.WithAttributes {
 			t.Errorf("%s: reads %v", what, &read)
 		}
 		want := map[string]int{"files": 1, "topic": 2}[what]

@@ -35,7 +35,8 @@ func TestTrainingAndPredictionAgreeOnTheHeader(t *testing.T) {
 	years := func(i int) string { return fmt.Sprintf("%.3f,%.3f", float64(i*37%101)/50-1, float64(i*53%97)/48-1) }
 	write(t, dir, "texts.csv", linesOf(40, texts))
 	write(t, dir, "new.csv", "p,b,x,never seen\n"+linesOf(9, texts))
-	write(t, dir, "years.csv", "2022,2023,2024\n"+linesOf(40, func(i int) string { return years(i) + fmt.Sprintf(",%.3f", float64(i)/40) }))
+	write(t, dir, "years.csv", "2022,2023,2024\n"+linesOf(40,
+		func(i int) string { return years(i) + fmt.Sprintf(",%.3f", float64(i)/40) }))
 	write(t, dir, "years-new.csv", "2022,2023\n"+linesOf(10, years))
 	write(t, dir, "years-only.csv", linesOf(10, years))
 	says(t, dir, []string{"rows      40\n"}, trainOn("texts.csv", "--label", "1", "--task", "classification")...)
@@ -44,7 +45,8 @@ func TestTrainingAndPredictionAgreeOnTheHeader(t *testing.T) {
 	}
 	args := trainOn("years.csv", "--label", "-1")
 	args[4] = "years"
-	says(t, dir, []string{"rows      40\n", "note: years.csv: the first line is read as the names of the columns", "--header no"}, args...)
+	says(t, dir, []string{"rows      40\n", "note: years.csv: the first line is read as the names of the columns",
+		"--header no"}, args...)
 	for _, data := range []string{"years-new.csv", "years-only.csv"} {
 		says(t, dir, []string{"rows         10\n"}, "predict", "--model", "years", "--data", data, "--out", data+".out")
 	}
@@ -59,7 +61,8 @@ func TestRepeatedHeadersAreSkippedAndCounted(t *testing.T) {
 	write(t, dir, "joined.csv", "\ufeff"+one+"\ufeff"+rows[0]+"\n"+two)
 	write(t, dir, "once.csv", one+two)
 	says(t, dir, []string{"rows      60; 1 repeated header skipped\n"}, trainOn("joined.csv", "--label", "y")...)
-	says(t, dir, []string{"rows         60; 1 repeated header skipped\n", "n-th prediction is not for the n-th line"}, "predict", "--model", "model", "--data", "joined.csv", "--out", "p")
+	says(t, dir, []string{"rows         60; 1 repeated header skipped\n", "n-th prediction is not for the n-th line"},
+		"predict", "--model", "model", "--data", "joined.csv", "--out", "p")
 	says(t, dir, []string{"rows         60\n"}, "predict", "--model", "model", "--data", "once.csv", "--out", "q")
 	if read(t, dir, "p", "part-00000.csv") != read(t, dir, "q", "part-00000.csv") {
 		t.Error("predictions differ")
@@ -85,7 +88,8 @@ func TestQuotedFieldsThatHoldRowsAreNamed(t *testing.T) {
 	write(t, dir, "before.csv", table(-1, -1, ""))
 	const said = "; stray.csv:42: a quoted field runs to line 82, and 39 of its lines look like rows; if its quotes are stray, remove them"
 	for _, size := range []string{"150", "400", "100000"} {
-		says(t, dir, []string{"rows      200 of", said}, "inspect", "--data", "before.csv", "--data", "stray.csv", "--label", "y", "--shard_bytes", size)
+		says(t, dir, []string{"rows      200 of", said}, "inspect", "--data", "before.csv", "--data", "stray.csv", "--label",
+			"y", "--shard_bytes", size)
 	}
 	says(t, dir, []string{"rows      200" + said}, trainOn("stray.csv", "--data", "before.csv", "--label", "y")...)
 	says(t, dir, []string{"rows         80" + said}, "predict", "--model", "model", "--data", "stray.csv", "--out", "p")
@@ -93,7 +97,8 @@ func TestQuotedFieldsThatHoldRowsAreNamed(t *testing.T) {
 
 	prose := "\"one, two\nthree\nfour, five, six\nseven\neight, nine\nten\neleven, twelve, thirteen\n14\",7,0\n"
 	write(t, dir, "prose.csv", table(60, 62, prose))
-	if r := run(t, dir, "inspect", "--data", "prose.csv", "--label", "y"); r.code != 0 || strings.Contains(r.stdout+r.stderr, "quoted field") {
+	if r := run(t, dir, "inspect", "--data", "prose.csv", "--label", "y"); r.code != 0 ||
+		strings.Contains(r.stdout+r.stderr, "quoted field") {
 		t.Errorf("exit code %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 }
@@ -113,7 +118,8 @@ func TestTextsThatLookTheSameAreNoted(t *testing.T) {
 	}
 	says(t, dir, notes, "inspect", "--data", "drinks.csv", "--label", "y")
 	says(t, dir, notes, trainOn("drinks.csv", "--label", "y")...)
-	if r := run(t, dir, "inspect", "--data", "drinks.csv", "--label", "y", "--label_case", "lower"); !strings.Contains(r.stdout, `"tea", "tea\u00a0"; write each in one way`+"\n") {
+	if r := run(t, dir, "inspect", "--data", "drinks.csv", "--label", "y", "--label_case",
+		"lower"); !strings.Contains(r.stdout, `"tea", "tea\u00a0"; write each in one way`+"\n") {
 		t.Errorf("labels in lower case do not differ in case: %s", r.stdout)
 	}
 }
@@ -137,8 +143,10 @@ func TestTheEncodingOfTrainingMatchesPredictions(t *testing.T) {
 	}
 	says(t, dir, []string{"rows      60\n"}, append(args, "--encoding", "latin1")...)
 	a := must(t, dir, "predict", "--model", "model", "--data", "latin1.csv", "--out", "-")
-	if b := must(t, dir, "predict", "--model", "model", "--data", "utf8.csv", "--encoding", "utf-8", "--out", "-"); a != b || strings.Count(a, "\n") < 60 {
+	if b := must(t, dir, "predict", "--model", "model", "--data", "utf8.csv", "--encoding", "utf-8", "--out",
+		"-"); a != b || strings.Count(a, "\n") < 60 {
 		t.Errorf("predictions differ:\n%.300s\n%.300s", a, b)
 	}
-	says(t, dir, []string{"utf8.csv: is read as Latin-1, though all its text is UTF-8"}, "predict", "--model", "model", "--data", "utf8.csv", "--out", "o")
+	says(t, dir, []string{"utf8.csv: is read as Latin-1, though all its text is UTF-8"}, "predict", "--model", "model",
+		"--data", "utf8.csv", "--out", "o")
 }

@@ -60,7 +60,8 @@ func TestMNIST(t *testing.T) {
 			s, model := trainAndScore(t, append(flags, files("train")...), append(files("t10k"), "--runner", runner))
 			t.Logf("%s features, %s: error %.2f%%", c.features, runner, 100*s.Classes.Error)
 			if s.Classes.Rows != 10000 || s.Classes.Error > c.most {
-				t.Errorf("%s features, %s: error %g on %d rows, want at most %g on 10000", c.features, runner, s.Classes.Error, s.Classes.Rows, c.most)
+				t.Errorf("%s features, %s: error %g on %d rows, want at most %g on 10000", c.features, runner, s.Classes.Error,
+					s.Classes.Rows, c.most)
 			}
 			weights := read(t, model, "weights.safetensors")
 			if first == "" {
@@ -82,7 +83,8 @@ func TestMNISTInRounds(t *testing.T) {
 		most  float64
 	}{
 		{"svm, D = 1,024", []string{"--features", "1024", "--learner", "svm", "--C", "10"}, 0.042},
-		{"softmax, D = 4,096", []string{"--features", "4096", "--learner", "sgd", "--rounds", "5", "--partitions", "2", "--lambda", "1e-7"}, 0.036},
+		{"softmax, D = 4,096", []string{"--features", "4096", "--learner", "sgd", "--rounds", "5", "--partitions", "2",
+			"--lambda", "1e-7"}, 0.036},
 	} {
 		s, model := trainAndScore(t, append(append(c.flags, "--width", "7"), files("train")...), files("t10k"))
 		t.Logf("%s: error %.2f%%", c.name, 100*s.Classes.Error)
@@ -97,7 +99,8 @@ func TestMNISTInRounds(t *testing.T) {
 
 func TestAdult(t *testing.T) {
 	data := realdata.Path(t, "libsvm")
-	s, _ := trainAndScore(t, []string{"--data", filepath.Join(data, "a9a.gz"), "--features", "2048"}, []string{"--data", filepath.Join(data, "a9a.t.gz")})
+	s, _ := trainAndScore(t, []string{"--data", filepath.Join(data, "a9a.gz"), "--features", "2048"},
+		[]string{"--data", filepath.Join(data, "a9a.t.gz")})
 	t.Logf("a9a: accuracy %.4f", s.Classes.Accuracy)
 	if s.Classes.Rows != 16281 || s.Classes.Accuracy < 0.848 {
 		t.Errorf("accuracy %g on %d rows, want at least 0.848 on 16281", s.Classes.Accuracy, s.Classes.Rows)

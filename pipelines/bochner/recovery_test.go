@@ -65,7 +65,8 @@ func TestAKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
 		must(t, dir, "generate", "windmill", "--rows", strconv.Itoa(rows), "--seed", strconv.Itoa(i+1), "--out", name)
 		server.Fill("data/"+name, []byte(read(t, dir, name)))
 	}
-	args := []string{"train", "--search", "none", "--kernel", "gaussian", "--label", "y", "--features", "64", "--lambda", "1e-6", "--folds", "3"}
+	args := []string{"train", "--search", "none", "--kernel", "gaussian", "--label", "y", "--features", "64", "--lambda",
+		"1e-6", "--folds", "3"}
 	args = append(args, "--data", bucket+"data/*.csv", "--storage_emulator", address, "--lanes", strconv.Itoa(lanes))
 	undisturbed := &watched{reads: map[string]int{}, most: 1 << 30}
 	server.Faults.Before(undisturbed.before)

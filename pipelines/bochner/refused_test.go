@@ -46,7 +46,8 @@ func isRefusal(t *testing.T, r result, code int, words ...string) {
 		}
 	}
 	for _, noise := range []string{
-		"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t", "csvio: ", "dataset: ", "idxio: ", "jsonlio: ", "models: models", "pipelines: ", "storage: ",
+		"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t", "csvio: ", "dataset: ", "idxio: ",
+		"jsonlio: ", "models: models", "pipelines: ", "storage: ",
 	} {
 		if strings.Contains(r.stderr, noise) {
 			wrong("the message has %q in it", noise)

@@ -100,7 +100,8 @@ func (r *restless) begin() {
 	var err error
 	r.out, err = os.Create(r.path("lines"))
 	r.must(err)
-	r.stream = exec.Command(binary, "predict", "--stream", "--json", "--model", r.path("models@champion"), "--data", r.path("current/*.csv"), "--out", r.path("out"),
+	r.stream = exec.Command(binary, "predict", "--stream", "--json", "--model", r.path("models@champion"), "--data",
+		r.path("current/*.csv"), "--out", r.path("out"),
 		"--model_digest", "--poll", "2ms", "--settle", "10ms", "--reload", "20ms", "--files_per_round", "8")
 	r.stream.Stdout, r.stream.Stderr = r.out, r.log
 	r.must(r.stream.Start())
@@ -119,7 +120,8 @@ func (r *restless) end(s syscall.Signal) int {
 // promote makes the other model champion: what is predicted again would show.
 func (r *restless) promote() {
 	r.model = 1 - r.model
-	out, err := exec.Command(binary, "models", "promote", "--models", r.path("models"), "--model", fmt.Sprint("m", r.model)).CombinedOutput()
+	out, err := exec.Command(binary, "models", "promote", "--models", r.path("models"), "--model",
+		fmt.Sprint("m", r.model)).CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("%v: %s", err, out)
 	}
@@ -184,8 +186,18 @@ var actions = map[string]func(r *restless) bool{
 	"a link to itself": func(r *restless) bool {
 		return r.waits(func(name string) error { return os.Symlink(filepath.Base(name), name) })
 	},
-	"a link outside": func(r *restless) bool { return r.waits(func(name string) error { return os.Symlink(r.secret, name) }) },
-	"a pipe":         func(r *restless) bool { return r.waits(func(name string) error { return syscall.Mkfifo(name, 0o666) }) },
+	"a link outside": func(r *restless) bool {
+		return r.waits(func(name string) error {
+			return os.Symlink(r.secret,
+				name)
+		})
+	},
+	"a pipe": func(r *restless) bool {
+		return r.waits(func(name string) error {
+			return syscall.Mkfifo(name,
+				0o666)
+		})
+	},
 	"a socket": func(r *restless) bool {
 		return r.waits(func(name string) error { return syscall.Mknod(name, syscall.S_IFSOCK|0o666, 0) })
 	},
@@ -250,7 +262,10 @@ func (r *restless) waits(make func(name string) error) bool {
 	name := r.name()
 	r.wait[name] = true
 	r.must(make(r.path("in", name)))
-	r.until("the note on "+name, func() bool { return strings.Contains(r.said(), "waiting for "+r.path("current", name)+": ") })
+	r.until("the note on "+name, func() bool {
+		return strings.Contains(r.said(),
+			"waiting for "+r.path("current", name)+": ")
+	})
 	return true
 }
 
@@ -318,7 +333,8 @@ func TestAStreamOfRestlessFilesPredictsEachRowOnce(t *testing.T) {
 		lasts = 0
 	}
 	r := &restless{
-		t: t, dir: t.TempDir(), rand: rand.New(rand.NewPCG(1, 2)), model: 1, rows: map[string][]string{}, due: map[string]bool{}, aside: map[string]bool{},
+		t: t, dir: t.TempDir(), rand: rand.New(rand.NewPCG(1,
+			2)), model: 1, rows: map[string][]string{}, due: map[string]bool{}, aside: map[string]bool{},
 		wait: map[string]bool{}, whole: map[string]os.FileInfo{}, acts: map[string]int{}, grown: map[string]bool{},
 	}
 	var train bytes.Buffer
@@ -327,10 +343,12 @@ func TestAStreamOfRestlessFilesPredictsEachRowOnce(t *testing.T) {
 		fmt.Fprintf(&train, "t%d,%d,%d,%c\n", i, i%7, i%5, 'p'+i%2)
 	}
 	r.secret = r.path("secret.csv")
-	r.must(os.MkdirAll(r.path("in/.aside"), 0o777), os.Symlink("in", r.path("current")), os.WriteFile(r.path("train.csv"), train.Bytes(), 0o666),
+	r.must(os.MkdirAll(r.path("in/.aside"), 0o777), os.Symlink("in", r.path("current")),
+		os.WriteFile(r.path("train.csv"), train.Bytes(), 0o666),
 		os.WriteFile(r.secret, []byte("id,a,b\nsecret,1,2\n"), 0o666))
 	for m := range 2 {
-		out, err := exec.Command(binary, "train", "--data", r.path("train.csv"), "--label", "y", "--id_column", "id", "--model", r.path("models", fmt.Sprint("m", m)),
+		out, err := exec.Command(binary, "train", "--data", r.path("train.csv"), "--label", "y", "--id_column", "id",
+			"--model", r.path("models", fmt.Sprint("m", m)),
 			"--search", "none", "--features", "16", "--seed", fmt.Sprint(m), "--quiet").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -33,8 +33,10 @@ func TestBadDaysStopNoNight(t *testing.T) {
 			}
 			night := func(day, code int, want ...string) string {
 				t.Helper()
-				r := run(t, dir, append([]string{"retrain", "--models", "models", "--data", "data/dt=YYYY-MM-DD/*.csv", "--label", "y", "--learner", learner, "--search", "none",
-					"--features", "16", "--max_drift", "0.3", "--paired_gate", "not worse by 90% at 50%", "--day", fmt.Sprintf("2026-11-0%d", day)}, rounds...)...)
+				r := run(t, dir, append([]string{"retrain", "--models", "models", "--data", "data/dt=YYYY-MM-DD/*.csv", "--label",
+					"y", "--learner", learner, "--search", "none",
+					"--features", "16", "--max_drift", "0.3", "--paired_gate", "not worse by 90% at 50%", "--day",
+					fmt.Sprintf("2026-11-0%d", day)}, rounds...)...)
 				for _, w := range want {
 					if r.code != code || !strings.Contains(r.stdout, w) {
 						t.Fatalf("day %d: exit code %d, want %d and %q\n%s%s", day, r.code, code, w, r.stdout, r.stderr)
@@ -47,7 +49,8 @@ func TestBadDaysStopNoNight(t *testing.T) {
 			put(3, "PK\x03\x04 a b c")
 			put(4, otherUnits(4))
 			put(5, good(5))
-			bad := []string{"refused    2026-11-02: has the same 91 rows as 2026-11-01", "refused    2026-11-03: ", "refused    2026-11-04: drift "}
+			bad := []string{"refused    2026-11-02: has the same 91 rows as 2026-11-01", "refused    2026-11-03: ",
+				"refused    2026-11-04: drift "}
 			report := night(5, 0, append(bad, "trained on 1 partition, 2026-11-01")...)
 			put(6, otherUnits(6))
 			night(6, 8, append(bad, "the data of 2026-11-06 is refused: drift ")...)
@@ -56,7 +59,8 @@ func TestBadDaysStopNoNight(t *testing.T) {
 				t.Fatal(err)
 			}
 			put(7, good(7))
-			night(7, 0, append(bad, "the champion "+champion+" is lost", "refused    2026-11-06: drift ", "trained on 2 partitions, 2026-11-01 to 2026-11-05")...)
+			night(7, 0, append(bad, "the champion "+champion+" is lost", "refused    2026-11-06: drift ",
+				"trained on 2 partitions, 2026-11-01 to 2026-11-05")...)
 			put(8, good(8))
 			night(8, 0, append(bad, "judged by  2026-11-08", "trained on 3 partitions, 2026-11-01 to 2026-11-07")...)
 		})

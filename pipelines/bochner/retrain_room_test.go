@@ -36,8 +36,10 @@ func TestRetrainingLeavesRoomForLaterTargets(t *testing.T) {
 	} {
 		var last result
 		for day := 2; day <= 4; day++ {
-			last = run(t, dir, append([]string{"retrain", "--models", c.models, "--data", "data/dt=YYYY-MM-DD/*.csv", "--label", "y", "--task", "regression",
-				"--search", "none", "--features", "16", "--paired_gate", "not worse by 1000% at 90%", "--day", fmt.Sprintf("2026-11-0%d", day)}, c.flags...)...)
+			last = run(t, dir, append([]string{"retrain", "--models", c.models, "--data", "data/dt=YYYY-MM-DD/*.csv", "--label",
+				"y", "--task", "regression",
+				"--search", "none", "--features", "16", "--paired_gate", "not worse by 1000% at 90%", "--day",
+				fmt.Sprintf("2026-11-0%d", day)}, c.flags...)...)
 			if day == 2 && last.code != 0 {
 				t.Fatalf("%s: the first day: exit code %d\n%s%s", c.models, last.code, last.stdout, last.stderr)
 			}

@@ -18,12 +18,15 @@ import (
 // their number.
 func learners() map[string][]string {
 	return map[string][]string{
-		"svm hinge":         {"--learner", "svm", "--rounds", "4", "--lambda", "1e-3", "--partitions", "4"},
-		"svm squared hinge": {"--learner", "svm", "--loss", "squared_hinge", "--rounds", "4", "--lambda", "1e-3", "--class_weight", "balanced", "--partitions", "2"},
-		"svm, 1 partition":  {"--learner", "svm", "--rounds", "2", "--lambda", "1e-3"},
-		"sgd softmax":       {"--learner", "sgd", "--rounds", "3", "--lambda", "1e-4", "--folds", "5", "--partitions", "8"},
-		"sgd falling rate":  {"--learner", "sgd", "--method", "sgd", "--loss", "hinge", "--rounds", "3", "--lambda", "0", "--batch", "7", "--partitions", "8"},
-		"svm logistic path": {"--learner", "svm", "--loss", "logistic", "--rounds", "3", "--lambda", "1e-2,1e-3", "--partitions", "3"},
+		"svm hinge": {"--learner", "svm", "--rounds", "4", "--lambda", "1e-3", "--partitions", "4"},
+		"svm squared hinge": {"--learner", "svm", "--loss", "squared_hinge", "--rounds", "4", "--lambda", "1e-3",
+			"--class_weight", "balanced", "--partitions", "2"},
+		"svm, 1 partition": {"--learner", "svm", "--rounds", "2", "--lambda", "1e-3"},
+		"sgd softmax":      {"--learner", "sgd", "--rounds", "3", "--lambda", "1e-4", "--folds", "5", "--partitions", "8"},
+		"sgd falling rate": {"--learner", "sgd", "--method", "sgd", "--loss", "hinge", "--rounds", "3", "--lambda", "0",
+			"--batch", "7", "--partitions", "8"},
+		"svm logistic path": {"--learner", "svm", "--loss", "logistic", "--rounds", "3", "--lambda", "1e-2,1e-3",
+			"--partitions", "3"},
 	}
 }
 
@@ -86,7 +89,8 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.T) {
 	t.Parallel()
 	tb := generated(t, "moons", 300)
-	flags := []string{"--features", "64", "--solver", "cg", "--lambda", "1e-1,1e-2", "--preconditioner", "20", "--search", "none"}
+	flags := []string{"--features", "64", "--solver", "cg", "--lambda", "1e-1,1e-2", "--preconditioner", "20", "--search",
+		"none"}
 	want := variant{}.train(t, tb, flags...)
 	if want["curve.json"] == "" {
 		t.Fatal("no curve of the rounds")
@@ -104,7 +108,8 @@ func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.
 	}
 	for _, v := range []variant{mixtures[0],
 		{name: "1 partition on one core", env: []string{"GOMAXPROCS=1"}, args: []string{"--partitions", "1"}},
-		{name: "5 partitions, many rounds in a job, 3 readers", args: []string{"--partitions", "5", "--rounds_per_job", "9", "--runner", "prism", "--lanes", "3", smallShards}}} {
+		{name: "5 partitions, many rounds in a job, 3 readers",
+			args: []string{"--partitions", "5", "--rounds_per_job", "9", "--runner", "prism", "--lanes", "3", smallShards}}} {
 		v.lanes = 0
 		got := v.train(t, tb, flags...)
 		if slices.Contains(v.args, "--partitions") { // which the manifest has
@@ -121,7 +126,8 @@ func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.
 func TestConjugateGradientsLearnFromAllRows(t *testing.T) {
 	t.Parallel()
 	tb := generated(t, "moons", 300)
-	flags := []string{"--features", "64", "--solver", "cg", "--lambda", "1e-2", "--preconditioner", "20", "--search", "none"}
+	flags := []string{"--features", "64", "--solver", "cg", "--lambda", "1e-2", "--preconditioner", "20", "--search",
+		"none"}
 	for _, folds := range []string{"1", "5"} {
 		got := variant{}.train(t, tb, append(flags, "--folds", folds)...)
 		var manifest struct {
@@ -147,7 +153,8 @@ func TestManyFeaturesAreFittedByConjugateGradients(t *testing.T) {
 		{"503 over", []string{"--features", "32768"}},
 		{"2 over", []string{"--features", "30000"}},
 	} {
-		r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--plan", "--search", "none", "--lambda", "1e-3", "--model", "m"}, test.flags...)...)
+		r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--plan", "--search", "none", "--lambda",
+			"1e-3", "--model", "m"}, test.flags...)...)
 		if r.code != 0 || !strings.Contains(r.stdout, "passes    "+test.passes) {
 			t.Errorf("%v: exit code %d, want %s\n%s%s", test.flags, r.code, test.passes, r.stdout, r.stderr)
 		}
@@ -157,10 +164,12 @@ func TestManyFeaturesAreFittedByConjugateGradients(t *testing.T) {
 func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
 	t.Parallel()
 	for _, learner := range [][]string{
-		{"--learner", "svm", "--lambda", "1e-4", "--rounds", "10", "--gap", "1e-12", "--partitions", "8"}, {"--solver", "cg", "--lambda", "1e-2,1e-3", "--rounds", "8"},
+		{"--learner", "svm", "--lambda", "1e-4", "--rounds", "10", "--gap", "1e-12", "--partitions", "8"}, {"--solver", "cg",
+			"--lambda", "1e-2,1e-3", "--rounds", "8"},
 	} {
 		undisturbed(t, &chore{dir: choreData(t, someTenths), out: "model", args: append([]string{
-			"train", "--data", "data.csv", "--label", "y", "--features", "512", "--model", "model", "--threads", "1"}, learner...),
+			"train", "--data", "data.csv", "--label", "y", "--features", "512", "--model", "model", "--threads", "1"},
+			learner...),
 		}).survives(t, 2, 20)
 	}
 }
@@ -168,7 +177,8 @@ func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
 func TestTheGapMatchesTheCurve(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "data.csv")
-	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "64", "--learner", "svm", "--lambda", "1e-2", "--gap", "1e-6", "--model", "m")
+	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "64", "--learner", "svm", "--lambda", "1e-2",
+		"--gap", "1e-6", "--model", "m")
 	var m struct {
 		Learner struct {
 			Course struct {
@@ -224,7 +234,8 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--learner", "svm", "--init", "other"}, "--init other: the model has different features", 2},
 		{[]string{"--learner", "svm", "--init", "nothing"}, "nothing", 6},
 		{[]string{"--solver", "cgg"}, "--solver must be auto, gram or cg", 2},
-		{[]string{"--solver", "cg", "--learner", "sgd"}, "--solver cannot be used with --learner sgd; it is an option of ridge", 2},
+		{[]string{"--solver", "cg", "--learner", "sgd"},
+			"--solver cannot be used with --learner sgd; it is an option of ridge", 2},
 		{[]string{"--solver", "cg", "--grid", "8"}, "--grid cannot be used with --solver cg; it is an option of ridge", 2},
 		{[]string{"--solver", "cg", "--patience", "2"}, "--patience cannot be used with cg, which stops at --tolerance", 2},
 		{[]string{"--solver", "cg", "--lambda", "0"}, "--lambda must be above 0 for cg", 2},
@@ -235,7 +246,8 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--solver", "cg", "--worth", "0.01"}, "exact sums", 2},
 		{[]string{"--tolerance", "0.1"}, "--tolerance is for iterative learners (cg); ridge is fitted in one pass", 2},
 	} {
-		r := run(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "64", "--model", "m"}, test.args...)...)
+		r := run(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "64", "--model", "m"},
+			test.args...)...)
 		if r.code != test.code || !strings.Contains(r.stderr, test.want) {
 			t.Errorf("%v: exit code %d, want %d and %q:\n%s", test.args, r.code, test.code, test.want, r.stderr)
 		}
@@ -290,7 +302,8 @@ func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
 	train := func(args ...string) map[string]string {
 		t.Helper()
 		must(t, dir, append([]string{
-			"train", "--data", "pictures.bin", "--format", "cifar10", "--scale", "crop:24,255", "--features", "64", "--width", "20",
+			"train", "--data", "pictures.bin", "--format", "cifar10", "--scale", "crop:24,255", "--features", "64",
+			"--width", "20",
 			"--learner", "sgd", "--rounds", "3", "--lambda", "1e-4", "--folds", "5", "--model", "m",
 		}, args...)...)
 		defer os.RemoveAll(filepath.Join(dir, "m"))
@@ -302,20 +315,24 @@ func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
 		t.Error("the same weights without changes of the pictures")
 	}
 	for _, args := range [][]string{
-		{"--runner", "prism", "--lanes", "3", "--rounds_per_job", "2"}, {"--keep_bytes", "0", "--threads", "1"}, {"--threads", "3"},
+		{"--runner", "prism", "--lanes", "3", "--rounds_per_job", "2"}, {"--keep_bytes", "0", "--threads",
+			"1"}, {"--threads", "3"},
 	} {
 		same(t, strings.Join(args, " "), want, train(append(args, changes)...))
 	}
 	for _, test := range []struct{ flag, want string }{
 		{"--augment=shear", `unknown word "shear"`}, {"--augment=flip:1", "want flip and crop alone"},
-		{"--augment=brightness:2", "want an amount above 0"}, {"--augment=brightness", "an amount from 0 to 1 after the others"},
+		{"--augment=brightness:2", "want an amount above 0"}, {"--augment=brightness",
+			"an amount from 0 to 1 after the others"},
 	} {
-		r := run(t, dir, "train", "--data", "pictures.bin", "--format", "cifar10", "--learner", "sgd", "--model", "m", test.flag)
+		r := run(t, dir, "train", "--data", "pictures.bin", "--format", "cifar10", "--learner", "sgd", "--model", "m",
+			test.flag)
 		if r.code != 2 || !strings.Contains(r.stderr, test.want) {
 			t.Errorf("%s: exit code %d, want 2 and %q:\n%s", test.flag, r.code, test.want, r.stderr)
 		}
 	}
-	r := run(t, dir, "train", "--data", "pictures.bin", "--format", "cifar10", "--learner", "sgd", "--model", "m", "--augment", "crop")
+	r := run(t, dir, "train", "--data", "pictures.bin", "--format", "cifar10", "--learner", "sgd", "--model", "m",
+		"--augment", "crop")
 	if r.code != 2 || !strings.Contains(r.stderr, "--scale, which must begin with one") {
 		t.Errorf("a crop of no size: exit code %d\n%s", r.code, r.stderr)
 	}
@@ -325,8 +342,10 @@ func TestVerifyCatchesATamperedModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "900", "--out", "data.csv")
 	data := []string{"--data", "data.csv", "--label", "y"}
-	must(t, dir, append([]string{"train", "--features", "64", "--learner", "svm", "--lambda", "1e-3", "--rounds", "20", "--model", "m"}, data...)...)
-	must(t, dir, append([]string{"train", "--features", "64", "--learner", "svm", "--loss", "squared_hinge", "--lambda", "1e-2,1e-3", "--rounds", "5", "--model", "path"}, data...)...)
+	must(t, dir, append([]string{"train", "--features", "64", "--learner", "svm", "--lambda", "1e-3", "--rounds", "20",
+		"--model", "m"}, data...)...)
+	must(t, dir, append([]string{"train", "--features", "64", "--learner", "svm", "--loss", "squared_hinge", "--lambda",
+		"1e-2,1e-3", "--rounds", "5", "--model", "path"}, data...)...)
 	verify := func(model string, args ...string) result {
 		t.Helper()
 		return run(t, dir, append([]string{"verify", "--model", model}, append(data, args...)...)...)
@@ -347,12 +366,14 @@ func TestVerifyCatchesATamperedModel(t *testing.T) {
 	}
 	forge(t, filepath.Join(dir, "m"))
 	r := verify("m")
-	if r.code != 4 || !strings.Contains(r.stderr, "the certificate does not hold") || !strings.Contains(r.stderr, "the objective is") {
+	if r.code != 4 || !strings.Contains(r.stderr, "the certificate does not hold") ||
+		!strings.Contains(r.stderr, "the objective is") {
 		t.Errorf("a changed weight: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 
 	must(t, dir, "generate", "moons", "--rows", "900", "--seed", "2", "--out", "other.csv")
-	if r := run(t, dir, "verify", "--model", "path", "--data", "other.csv", "--label", "y"); r.code != 3 || !strings.Contains(r.stderr, "these are not the rows") {
+	if r := run(t, dir, "verify", "--model", "path", "--data", "other.csv", "--label", "y"); r.code != 3 ||
+		!strings.Contains(r.stderr, "these are not the rows") {
 		t.Errorf("other rows: exit code %d\n%s", r.code, r.stderr)
 	}
 	must(t, dir, append([]string{"train", "--features", "64", "--lambda", "1e-3", "--model", "ridge"}, data...)...)

@@ -52,7 +52,8 @@ func tables[T any](t *testing.T, rows []T, header string, fields func(T) []strin
 	w := csv.NewWriter(&text)
 	w.Write(strings.Split(header, ","))
 	j := json.NewEncoder(&objects)
-	p := parquet.NewGenericWriter[T](&groups, parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(2), parquet.PageBufferSize(400))
+	p := parquet.NewGenericWriter[T](&groups, parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(2),
+		parquet.PageBufferSize(400))
 	a, err := ocf.NewWriter(&container, avro.MustParse(schema), ocf.WithCodec(ocf.SnappyCodec()), ocf.WithBlockCount(37))
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +79,8 @@ func tables[T any](t *testing.T, rows []T, header string, fields func(T) []strin
 	z := gzip.NewWriter(&packed)
 	z.Write(text.Bytes())
 	check(z.Close())
-	files["csv"], files["csv.gz"], files["jsonl"], files["parquet"], files["avro"] = text.String(), packed.String(), objects.String(), groups.String(), container.String()
+	files["csv"], files["csv.gz"], files["jsonl"], files["parquet"], files["avro"] = text.String(), packed.String(),
+		objects.String(), groups.String(), container.String()
 	return files
 }
 
@@ -109,7 +111,8 @@ func typedFiles(t *testing.T, n int) map[string]string {
 	rnd := rand.New(rand.NewPCG(14, 3))
 	var rows []typedRow
 	for i := range n {
-		r := typedRow{Key: fmt.Sprintf("row %d, \"%c\"", i, rune('α'+i%20)), Count: rnd.Int64N(7), Truth: rnd.IntN(2) > 0, Day: day(18000 + rnd.IntN(900)), Weight: float64(1 + rnd.IntN(3)), Y: "no"}
+		r := typedRow{Key: fmt.Sprintf("row %d, \"%c\"", i, rune('α'+i%20)), Count: rnd.Int64N(7), Truth: rnd.IntN(2) > 0,
+			Day: day(18000 + rnd.IntN(900)), Weight: float64(1 + rnd.IntN(3)), Y: "no"}
 		if rnd.IntN(5) > 0 {
 			v := rnd.NormFloat64() / 3
 			r.Number = &v
@@ -131,7 +134,8 @@ func typedFiles(t *testing.T, n int) map[string]string {
 		if r.Colour != nil {
 			colour = *r.Colour
 		}
-		return []string{r.Key, missing, fmt.Sprint(r.Count), colour, fmt.Sprint(r.Truth), r.Day.String(), decimalOf(r.Weight), r.Y}
+		return []string{r.Key, missing, fmt.Sprint(r.Count), colour, fmt.Sprint(r.Truth), r.Day.String(),
+			decimalOf(r.Weight), r.Y}
 	}, `{"type": "record", "name": "row", "fields": [{"name": "key", "type": "string"}, {"name": "number", "type": ["null", "double"]},
 			{"name": "count", "type": "long"}, {"name": "colour", "type": ["null", "string"]}, {"name": "truth", "type": "boolean"},
 			{"name": "day", "type": {"type": "int", "logicalType": "date"}}, {"name": "weight", "type": "double"}, {"name": "y", "type": "string"}]}`)
@@ -154,14 +158,16 @@ func longFiles(t *testing.T, n int) map[string]string {
 	var rows []longRow
 	for i := range int64(n) {
 		shop := rnd.Int64N(5)
-		r := longRow{4_539_000_000_000_000 + i, float64(1_000_000_000_000_000 * (shop + 1)), 1<<53 - 20 + rnd.Int64N(40), rnd.NormFloat64(), 1_234_567_890_123_456_781}
+		r := longRow{4_539_000_000_000_000 + i, float64(1_000_000_000_000_000 * (shop + 1)), 1<<53 - 20 + rnd.Int64N(40),
+			rnd.NormFloat64(), 1_234_567_890_123_456_781}
 		if r.A+float64(shop) > 2 {
 			r.Y += 8
 		}
 		rows = append(rows, r)
 	}
 	return tables(t, rows, "card,shop,owner,a,y", func(r longRow) []string {
-		return []string{fmt.Sprint(r.Card), strconv.FormatFloat(r.Shop, 'f', -1, 64), fmt.Sprint(r.Owner), decimalOf(r.A), fmt.Sprint(r.Y)}
+		return []string{fmt.Sprint(r.Card), strconv.FormatFloat(r.Shop, 'f', -1, 64), fmt.Sprint(r.Owner), decimalOf(r.A),
+			fmt.Sprint(r.Y)}
 	}, `{"type": "record", "name": "row", "fields": [{"name": "card", "type": "long"}, {"name": "shop", "type": "double"}, {"name": "owner", "type": "long"},
 		{"name": "a", "type": "double"}, {"name": "y", "type": "long"}]}`)
 }
@@ -173,10 +179,12 @@ func TestLongIDsAreDigitsInAnyFormat(t *testing.T) {
 	write(t, dir, "ids", "4539000000000007\n4539000000000011\n")
 	for format, content := range longFiles(t, 200) {
 		write(t, dir, "data."+format, content)
-		must(t, dir, append([]string{"train", "--data", "data." + format, "--label", "y", "--features", "32", "--model", format, "--quiet"}, longRoles[:4]...)...)
+		must(t, dir, append([]string{"train", "--data", "data." + format, "--label", "y", "--features", "32", "--model",
+			format, "--quiet"}, longRoles[:4]...)...)
 		must(t, dir, "sum", "--recipe", format, "--data", "data."+format, "--out", "s-"+format, "--quiet")
 		must(t, dir, "fit", "--sums", "s-"+format, "--model", "f-"+format, "--quiet")
-		r := run(t, dir, "forget", "--model", "f-"+format, "--sums", "s-"+format, "--data", "data."+format, "--ids", "ids", "--out", "g-"+format)
+		r := run(t, dir, "forget", "--model", "f-"+format, "--sums", "s-"+format, "--data", "data."+format, "--ids", "ids",
+			"--out", "g-"+format)
 		if r.code != 0 || !strings.Contains(r.stdout, "forgotten 2 rows of 2 ids") {
 			t.Errorf("%s: exit code %d\n%s%s", format, r.code, r.stdout, r.stderr)
 		}
@@ -191,14 +199,16 @@ func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 		name  string
 		files map[string]string
 		flags []string
-	}{{"plain", plainFiles(t, 400), nil}, {"typed", typedFiles(t, 400), typedRoles}, {"long", longFiles(t, 400), longRoles}} {
+	}{{"plain", plainFiles(t, 400), nil}, {"typed", typedFiles(t, 400), typedRoles}, {"long", longFiles(t, 400),
+		longRoles}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			var want string
 			for _, format := range []string{"csv", "csv.gz", "jsonl", "parquet", "avro"} {
 				write(t, dir, "data."+format, c.files[format])
-				must(t, dir, append([]string{"train", "--data", "data." + format, "--label", "y", "--features", "32", "--lambda", "1e-3,1e-5",
+				must(t, dir, append([]string{"train", "--data", "data." + format, "--label", "y", "--features", "32", "--lambda",
+					"1e-3,1e-5",
 					"--model", format, "--quiet", "--shard_bytes", "3000"}, c.flags...)...)
 				if a, b := read(t, dir, format, "weights.safetensors"), read(t, dir, "csv", "weights.safetensors"); a != b {
 					t.Errorf("%s: the weights differ from those of CSV", format)
@@ -211,7 +221,8 @@ func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 					t.Errorf("%s: the manifest differs from that of CSV: %.3000s", format, diff)
 				}
 				// Any model reads any format.
-				must(t, dir, "predict", "--model", "csv", "--data", "data."+format, "--out", "out-"+format, "--quiet", "--shard_bytes", "1000000")
+				must(t, dir, "predict", "--model", "csv", "--data", "data."+format, "--out", "out-"+format, "--quiet",
+					"--shard_bytes", "1000000")
 				if a, b := read(t, dir, "out-"+format, "part-00000.csv"), read(t, dir, "out-csv", "part-00000.csv"); a != b {
 					t.Errorf("%s: the predictions differ from those for CSV", format)
 				}

@@ -59,7 +59,8 @@ func (s *schema) check(root *schema, at string, v any) error {
 	list, isList := v.([]any)
 	object, isObject := v.(map[string]any)
 	_, isBool := v.(bool)
-	fits := map[string]bool{"": true, "string": isText, "number": isNumber, "integer": isNumber && number == float64(int64(number)), "array": isList, "object": isObject, "boolean": isBool}
+	fits := map[string]bool{"": true, "string": isText, "number": isNumber, "integer": isNumber &&
+		number == float64(int64(number)), "array": isList, "object": isObject, "boolean": isBool}
 	switch {
 	case !fits[s.Type]:
 		return fail("%v, want %s", v, s.Type)

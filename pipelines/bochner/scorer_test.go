@@ -47,11 +47,13 @@ func TestAProgramPredictsLikeTheCommand(t *testing.T) {
 		{"moons", "train", "--learner sgd --loss logistic --lambda 1e-4 --rounds 3"},
 		{"friedman", "train", "--learner sgd --loss huber --lambda 1e-4 --rounds 3"},
 		{"windmill", "train", "--kernel learned --chains 8 --steps 3 --take 3 --lambda 1e-4"},
-		{"checkerboard", "train", "--kernel harmonic --harmonics 30 --scale none --chains 8 --steps 3 --take 3 --lambda 1e-4"},
+		{"checkerboard", "train",
+			"--kernel harmonic --harmonics 30 --scale none --chains 8 --steps 3 --take 3 --lambda 1e-4"},
 		{"friedman", "embed", "--components 3"},
 	} {
 		name, out := fmt.Sprint("model", i), fmt.Sprint("predicted", i)
-		args := append([]string{c.command, "--data", c.data + ".csv", "--label", "y", "--model", name, "--quiet"}, strings.Fields(c.flags)...)
+		args := append([]string{c.command, "--data", c.data + ".csv", "--label", "y", "--model", name, "--quiet"},
+			strings.Fields(c.flags)...)
 		if !strings.Contains(c.flags, "linear") {
 			args = append(args, "--features", "48")
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 // shards cuts even small files, so that rows set aside lie in many shards.
-var shards = [][]string{nil, {"--shard_bytes", "500"}, {"--shard_bytes", "500", "--runner", "prism", "--lanes", "3"}, {"--shard_bytes", "37"}}
+var shards = [][]string{nil, {"--shard_bytes", "500"}, {"--shard_bytes", "500", "--runner", "prism", "--lanes", "3"},
+	{"--shard_bytes", "37"}}
 
 // spoiled returns a table of n rows with bad rows of many kinds between them, and
 // blank lines and rows of two lines, so that numbers of lines and of rows part;
@@ -86,7 +87,8 @@ func TestRowsSetAsideAreCountedAndListed(t *testing.T) {
 	must(t, dir, append([]string{"train", "--data", "clean.csv", "--label", "y", "--model", "clean"}, smallModel...)...)
 	for i, cut := range shards {
 		model := fmt.Sprint("model-", i)
-		args := slices.Concat([]string{"train", "--data", "bad.csv", "--label", "y", "--model", model, "--max_bad_fraction", "0.5"}, smallModel, cut)
+		args := slices.Concat([]string{"train", "--data", "bad.csv", "--label", "y", "--model", model, "--max_bad_fraction",
+			"0.5"}, smallModel, cut)
 		if i%2 == 0 {
 			args = append(args, "--json")
 		}
@@ -127,7 +129,8 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 		} {
 			// Rows without a label are set aside whatever the limit.
 			first := "bad.csv:5: has 2 fields, want 3"
-			number := fmt.Sprintf("%d of %d rows are unusable, more than --max_bad_fraction 0.01 allows; this is the first", bad-unlabelled, n+bad)
+			number := fmt.Sprintf("%d of %d rows are unusable, more than --max_bad_fraction 0.01 allows; this is the first",
+				bad-unlabelled, n+bad)
 			refuse(t, dir, 3, []string{first, number}, slices.Concat(args, []string{"--max_bad_fraction", "0.01"}, cut)...)
 			refuse(t, dir, 3, []string{first, mend}, slices.Concat(args, cut)...)
 		}
@@ -138,9 +141,12 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 	write(t, dir, "two.csv", replaced(rows, map[int]string{50: "1,2", 60: "1,2"}))
 	args := []string{"inspect", "--label", "y", "--max_bad_fraction", "0.01", "--data"}
 	must(t, dir, append(args, "one.csv")...)
-	refuse(t, dir, 3, []string{"two.csv:50: has 2 fields, want 3", "2 of 100 rows are unusable"}, append(args, "two.csv")...)
+	refuse(t, dir, 3, []string{"two.csv:50: has 2 fields, want 3", "2 of 100 rows are unusable"},
+		append(args, "two.csv")...)
 	write(t, dir, "all.csv", "x1,x2,y\n1\n2\n")
-	refuse(t, dir, 3, []string{"all.csv: has no usable rows: all 2 cannot be read, the first is all.csv:2: has 1 field, want 3"}, "inspect", "--label", "y", "--max_bad_fraction", "1", "--data", "all.csv")
+	refuse(t, dir, 3,
+		[]string{"all.csv: has no usable rows: all 2 cannot be read, the first is all.csv:2: has 1 field, want 3"}, "inspect",
+		"--label", "y", "--max_bad_fraction", "1", "--data", "all.csv")
 }
 
 func TestEveryRowHasALineOfPredictions(t *testing.T) {
@@ -172,7 +178,8 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 		}
 		for i, cut := range shards {
 			out := fmt.Sprintf("%s-%d", format, i)
-			printed := must(t, dir, slices.Concat([]string{"predict", "--model", "model", "--data", "bad.csv", "--out", out, "--out_format", format, "--max_bad_fraction", "0.5", "--json"}, cut)...)
+			printed := must(t, dir, slices.Concat([]string{"predict", "--model", "model", "--data", "bad.csv", "--out", out,
+				"--out_format", format, "--max_bad_fraction", "0.5", "--json"}, cut)...)
 			if d := cmp.Diff(want, predicted(t, filepath.Join(dir, out))); d != "" {
 				t.Errorf("%s, %v: %s", format, cut, d)
 			}
@@ -241,7 +248,8 @@ func TestRowsSetAsideOfOtherFormatsHaveTheirPlace(t *testing.T) {
 	} {
 		for i, cut := range shards {
 			model := fmt.Sprint(c.name, i)
-			must(t, dir, slices.Concat([]string{"train", "--model", model, "--max_bad_fraction", "0.5"}, c.data, smallModel, cut)...)
+			must(t, dir, slices.Concat([]string{"train", "--model", model, "--max_bad_fraction", "0.5"}, c.data, smallModel,
+				cut)...)
 			if d := cmp.Diff(c.want, read(t, dir, model, "set_aside.jsonl")); d != "" {
 				t.Errorf("%s, %v: %s", c.name, cut, d)
 			}
@@ -258,7 +266,8 @@ func TestTargetsThatAreNoNumbersCanBeSetAside(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("0.%d,0.%d", i*37%101, i*53%97))
 	}
 	write(t, dir, "data.csv", replaced(lines, map[int]string{9: "0.3,high", 30: "0.3,1e39", 80: "0.3,NaN"}))
-	must(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--task", "regression", "--max_bad_fraction", "0.1", "--model", "model"}, smallModel...)...)
+	must(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--task", "regression",
+		"--max_bad_fraction", "0.1", "--model", "model"}, smallModel...)...)
 	want := `{"file":"data.csv","line":9,"reason":"the label \"high\" is not a number"}
 {"file":"data.csv","line":30,"reason":"the label \"1e39\" is too large for float32 (largest is 3.4e38)"}
 {"file":"data.csv","line":80,"reason":"has no label"}
@@ -267,7 +276,8 @@ func TestTargetsThatAreNoNumbersCanBeSetAside(t *testing.T) {
 		t.Error(d)
 	}
 	out := must(t, dir, "evaluate", "--model", "model", "--data", "data.csv", "--max_bad_fraction", "0.1")
-	for _, line := range []string{"100 read = 97 used + 3 set aside (1 without label)\n", `data.csv:9: the label "high" is not a number` + "\n"} {
+	for _, line := range []string{"100 read = 97 used + 3 set aside (1 without label)\n",
+		`data.csv:9: the label "high" is not a number` + "\n"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%q is not in the summary\n%s", line, out)
 		}

@@ -23,10 +23,12 @@ func TestTheCommandChoosesTheNumberOfFeatures(t *testing.T) {
 		fmt.Fprintf(&b, "%g,%g,%g\n", x, z, x+0.3*z+0.5*rng.NormFloat64()+1e-3*math.Sin(x))
 	}
 	write(t, dir, "data.csv", b.String())
-	flags := []string{"train", "--data", "data.csv", "--label", "y", "--search", "none", "--lambda", "1e-4,1e-2", "--quiet"}
+	flags := []string{"train", "--data", "data.csv", "--label", "y", "--search", "none", "--lambda", "1e-4,1e-2",
+		"--quiet"}
 	given := append(flags, "--features", "512", "--model", "given")
 	must(t, dir, given...)
-	for name, size := range map[string][]string{"worth": {"--worth", "0.1%"}, "time": {"--time", "1ns"}, "both": {"--worth", "0.01", "--time", "10m", "--features", "2048"}} {
+	for name, size := range map[string][]string{"worth": {"--worth", "0.1%"}, "time": {"--time", "1ns"},
+		"both": {"--worth", "0.01", "--time", "10m", "--features", "2048"}} {
 		var out struct {
 			Size struct {
 				Features int
@@ -47,10 +49,12 @@ func TestTheCommandChoosesTheNumberOfFeatures(t *testing.T) {
 			}
 		}
 	}
-	if plan := must(t, dir, append(flags, "--worth", "0.1%", "--plan")...); !strings.Contains(plan, "16384 features") && !strings.Contains(plan, "16,384 features") {
+	if plan := must(t, dir, append(flags, "--worth", "0.1%", "--plan")...); !strings.Contains(plan, "16384 features") &&
+		!strings.Contains(plan, "16,384 features") {
 		t.Errorf("the plan is not of the largest size:\n%s", plan)
 	}
-	if r := run(t, dir, append(flags, "--worth", "few", "--model", "x")...); r.code != 2 || !strings.Contains(r.stderr, "worth") {
+	if r := run(t, dir, append(flags, "--worth", "few", "--model", "x")...); r.code != 2 ||
+		!strings.Contains(r.stderr, "worth") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 }

@@ -31,7 +31,8 @@ func TestPredictionsToStandardOutput(t *testing.T) {
 	t.Parallel()
 	dir, tmp := t.TempDir(), t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
-	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"}, smallModel...)...)
+	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"},
+		smallModel...)...)
 	rows := typedRows(3000, 2)
 	rows[2500] = "bad,1"
 	write(t, dir, "new.csv", typedTable(typedHeader, rows))
@@ -52,18 +53,21 @@ func TestPredictionsToStandardOutput(t *testing.T) {
 		must(t, dir, slices.Concat(predict[:5], allow, []string{"--scores", "--out", format, "--shard_bytes", "20000"})...)
 		want := joined(t, filepath.Join(dir, format), ext)
 		before = append(before, format)
-		for _, cut := range [][]string{nil, {"--shard_bytes", "20000"}, {"--shard_bytes", "20000", "--runner", "prism", "--lanes", "3"}} {
+		for _, cut := range [][]string{nil, {"--shard_bytes", "20000"},
+			{"--shard_bytes", "20000", "--runner", "prism", "--lanes", "3"}} {
 			var out bytes.Buffer
 			code, said := runIn(&out, slices.Concat(predict, allow, cut)...)
 			if code != 0 || out.String() != want || len(want) < 50_000 {
 				t.Errorf("%s, %v: exit code %d; %d bytes, want %d\n%s", format, cut, code, out.Len(), len(want), said)
 			}
-			if !strings.Contains(said, "3,000 read = 2,999 used + 1 set aside") || !strings.Contains(said, "new.csv:2502: has 2 fields, want 7") {
+			if !strings.Contains(said, "3,000 read = 2,999 used + 1 set aside") ||
+				!strings.Contains(said, "new.csv:2502: has 2 fields, want 7") {
 				t.Errorf("the summary is %s", said)
 			}
 		}
 	}
-	if code, said := runIn(io.Discard, append(predict, "--max_bad_fraction", "0.1", "--quiet")...); code != 0 || said != "" {
+	if code, said := runIn(io.Discard, append(predict, "--max_bad_fraction", "0.1", "--quiet")...); code != 0 ||
+		said != "" {
 		t.Errorf("--quiet: exit code %d, says %q", code, said)
 	}
 	// A row that cannot be read, and no predictions at all.
@@ -91,7 +95,8 @@ func TestPredictionsToStandardOutput(t *testing.T) {
 	}{
 		{[]string{"--out_format", "parquet"}, "--out - writes csv or jsonl, not parquet; give a directory with --out"},
 		{[]string{"--out_format", "xml"}, "--out_format must be csv, jsonl or parquet"},
-		{[]string{"--runner", "flink", "--endpoint", "localhost:1"}, "--out - writes to the standard output of this process, which the workers of --runner flink do not share"},
+		{[]string{"--runner", "flink", "--endpoint", "localhost:1"},
+			"--out - writes to the standard output of this process, which the workers of --runner flink do not share"},
 	} {
 		if code, said := runIn(io.Discard, append(predict, c.args...)...); code != 2 || !strings.Contains(said, c.want) {
 			t.Errorf("%v: exit code %d, %s", c.args, code, said)
@@ -103,10 +108,12 @@ func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(strings.Replace(typedHeader, "id,", "line,", 1), typedRows(200, 1)))
-	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "line", "--data", "train.csv", "--model", "model"}, smallModel...)...)
+	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "line", "--data", "train.csv", "--model",
+		"model"}, smallModel...)...)
 	must(t, dir, "predict", "--model", "model", "--data", "train.csv", "--out", "out")
 	r := run(t, dir, "predict", "--model", "model", "--data", "train.csv", "--out", "lines", "--lines")
-	if r.code != 3 || !strings.Contains(r.stderr, `the copied column "line" has the name of another column of the predictions`) {
+	if r.code != 3 || !strings.Contains(r.stderr,
+		`the copied column "line" has the name of another column of the predictions`) {
 		t.Errorf("exit code %d, %s", r.code, r.stderr)
 	}
 }
@@ -130,11 +137,13 @@ func TestDataOnStandardInput(t *testing.T) {
 	}
 	sameModel(t, dir, "model", "piped")
 	must(t, dir, "predict", "--model", "model", "--data", "data.csv", "--out", "predictions")
-	if r := piped(text, "predict", "--model", "model", "--data", "-", "--out", "-"); r.code != 0 || r.stdout != read(t, dir, "predictions", "part-00000.csv") {
+	if r := piped(text, "predict", "--model", "model", "--data", "-", "--out", "-"); r.code != 0 ||
+		r.stdout != read(t, dir, "predictions", "part-00000.csv") {
 		t.Errorf("exit code %d: %s\n%s", r.code, r.stderr, r.stdout)
 	}
 	bad := text + "r9,old,osaka,true,2024-02-03,constant,no\n"
-	if r := piped(bad, "predict", "--model", "model", "--data", "-", "--out", "-"); r.code != 3 || r.stdout != "" || !strings.Contains(r.stderr, `standard input:202:2: column "age": "old" is not a number`) {
+	if r := piped(bad, "predict", "--model", "model", "--data", "-", "--out", "-"); r.code != 3 || r.stdout != "" ||
+		!strings.Contains(r.stderr, `standard input:202:2: column "age": "old" is not a number`) {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 	if left := tree(t, tmp); len(left) > 0 {

@@ -21,14 +21,17 @@ func TestStepsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{-1, 0.5, 2}}, {Index: 0, Cuts: features.Floats{0, 1}}}
+	columns := []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{-1, 0.5, 2}},
+		{Index: 0, Cuts: features.Floats{0, 1}}}
 	gaussian := fourier.Gaussian{In: 3, Out: 10, Width: 2, Seed: 4}
 	recipe := features.Chain{Steps: []features.Recipe{
-		preprocess.NormalScores{Columns: []preprocess.Knots{{At: features.Floats{-2, 0, 1}, Scores: features.Floats{-1.5, 0, 2}}, {}, {At: features.Floats{1}, Scores: features.Floats{0.5}}}},
+		preprocess.NormalScores{Columns: []preprocess.Knots{{At: features.Floats{-2, 0, 1},
+			Scores: features.Floats{-1.5, 0, 2}}, {}, {At: features.Floats{1}, Scores: features.Floats{0.5}}}},
 		preprocess.Clip{At: []float32{1.25, 0, 3}},
 		preprocess.Join{Parts: []features.Recipe{
 			features.Chain{Steps: []features.Recipe{full, preprocess.DiagonalMetric{A: features.Floats{1, 2, 0.5}}, gaussian}},
-			preprocess.Bins{In: 3, Weight: 0.3, Columns: append(columns, preprocess.BinColumn{Index: 1, Cuts: features.Floats{1}})},
+			preprocess.Bins{In: 3, Weight: 0.3, Columns: append(columns,
+				preprocess.BinColumn{Index: 1, Cuts: features.Floats{1}})},
 			preprocess.Bins{In: 3, Weight: 0.5, Hats: true, Columns: columns},
 		}},
 	}}

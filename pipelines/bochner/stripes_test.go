@@ -30,7 +30,8 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 	t.Helper()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "moons.csv")
 	must(t, dir, "generate", "moons", "--rows", "250", "--seed", "2", "--out", "more.csv")
-	train := []string{"train", "--data", "moons.csv", "--label", "y", "--search", "none", "--features", "1000", "--lambda", "1e-3,1e-5", "--folds", "3", "--model"}
+	train := []string{"train", "--data", "moons.csv", "--label", "y", "--search", "none", "--features", "1000", "--lambda",
+		"1e-3,1e-5", "--folds", "3", "--model"}
 	for _, c := range []struct {
 		name  string
 		args  []string
@@ -40,7 +41,8 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 		{"few rows", append(slices.Clone(train[:len(train)-1]), "--features", "1024", "--model"), 86_500_000},
 		{"train --recipe", []string{"train", "--recipe", "one/train", "--data", "more.csv", "--model"}, 90_000_000},
 		{"sum", []string{"sum", "--recipe", "one/train", "--data", "more.csv", "--out"}, 90_000_000},
-		{"embed", []string{"embed", "--data", "moons.csv", "--label", "y", "--features", "1000", "--components", "2", "--model"}, 84_000_000},
+		{"embed", []string{"embed", "--data", "moons.csv", "--label", "y", "--features", "1000", "--components", "2",
+			"--model"}, 84_000_000},
 	} {
 		one, some := filepath.Join("one", c.name), filepath.Join("some", c.name) // the manifest of sums has the name
 		must(t, dir, append(slices.Clone(c.args), one, smallShards)...)
@@ -68,7 +70,8 @@ func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "900", "--out", "moons.csv")
-	train := []string{"train", "--data", "moons.csv", "--label", "y", "--search", "none", "--features", "1024", "--folds", "3"}
+	train := []string{"train", "--data", "moons.csv", "--label", "y", "--search", "none", "--features", "1024",
+		"--folds", "3"}
 	for _, c := range []struct {
 		name        string
 		args        []string
@@ -77,8 +80,10 @@ func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
 		says, other string
 	}{
 		{"carried", train, "--model", 90_000_000, " of features, stored in ", "sums of"},
-		{"sum", []string{"sum", "--recipe", "one/carried", "--data", "moons.csv"}, "--out", 97_000_000, "3 sums of 5.7 MB in each of 1 lane, added up in ", "of features, "},
-		{"train --recipe", []string{"train", "--recipe", "one/carried", "--data", "moons.csv"}, "--model", 97_000_000, ", added up in ", "of features, "},
+		{"sum", []string{"sum", "--recipe", "one/carried", "--data", "moons.csv"}, "--out", 97_000_000,
+			"3 sums of 5.7 MB in each of 1 lane, added up in ", "of features, "},
+		{"train --recipe", []string{"train", "--recipe", "one/carried", "--data", "moons.csv"}, "--model", 97_000_000,
+			", added up in ", "of features, "},
 	} {
 		one, some := filepath.Join("one", c.name), filepath.Join("some", c.name)
 		must(t, dir, append(slices.Clone(c.args), c.out, one)...)
@@ -92,7 +97,8 @@ func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
 		}
 	}
 	r := run(t, dir, append(slices.Clone(train), "--model", "beyond", "--worker_bytes", "65000000")...)
-	if want := "--worker_bytes 65000000 cannot be kept: a worker needs at least "; r.code != 0 || !strings.Contains(r.stderr, want) {
+	if want := "--worker_bytes 65000000 cannot be kept: a worker needs at least "; r.code != 0 ||
+		!strings.Contains(r.stderr, want) {
 		t.Errorf("exit code %d, want %q\n%s", r.code, want, r.stderr)
 	}
 }
@@ -112,17 +118,20 @@ func TestAResumedTrainingMayHaveOtherStripes(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	c := training(t, choreData(t, "3000"), "--features", "1000", "--lanes", "1")
 	plain := slices.Clone(c.args)
-	if said := run(t, choreData(t, "3000"), append(slices.Clone(plain), "--worker_bytes", "100000000")...).stderr; stripesOf(said) != 5 {
+	if said := run(t, choreData(t, "3000"),
+		append(slices.Clone(plain), "--worker_bytes", "100000000")...).stderr; stripesOf(said) != 5 {
 		t.Errorf("5 stripes fit in 100 MB, says the plan, and the training:\n%s", said)
 	}
 	for bytes, stripes := range map[string]int{"110000000": 3, "1000000000": 1} {
-		for _, phase := range []struct{ file, found string }{{"state/parts/part*", ""}, {"state/sum-*.jsonl", "found the sums of all rows"}} {
+		for _, phase := range []struct{ file, found string }{{"state/parts/part*", ""},
+			{"state/sum-*.jsonl", "found the sums of all rows"}} {
 			c.args = append(slices.Clone(plain), "--worker_bytes", "100000000")
 			c.kill(t, phase.file)
 			c.args[len(c.args)-1] = bytes
 			said := c.resume(t, "killed at "+phase.file)
 			if !strings.Contains(said, phase.found) || stripesOf(said) != stripes {
-				t.Errorf("killed at %s, the resumed run does not say %q and %d stripes:\n%s", phase.file, phase.found, stripes, said)
+				t.Errorf("killed at %s, the resumed run does not say %q and %d stripes:\n%s", phase.file, phase.found,
+					stripes, said)
 			}
 		}
 	}

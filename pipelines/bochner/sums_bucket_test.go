@@ -34,18 +34,23 @@ func sumJobs(t *testing.T, at string, on func(args ...string) result, flags ...s
 	for i := range 4 {
 		do("generate", "moons", "--rows", "150", "--seed", fmt.Sprint(i+1), "--out", at+"data/"+day(i)+"/part.csv")
 	}
-	job("train", "--search", "none", "--data", at+"data/"+day(0)+"/*", "--label", "y", "--features", "32", "--lambda", "1e-6,1e-4", "--folds", "3", "--model", at+"recipe", smallShards)
+	job("train", "--search", "none", "--data", at+"data/"+day(0)+"/*", "--label", "y", "--features", "32", "--lambda",
+		"1e-6,1e-4", "--folds", "3", "--model", at+"recipe", smallShards)
 	for i := range 3 {
 		job("sum", "--recipe", at+"recipe", "--data", at+"data/"+day(i)+"/*", "--out", at+"sums/"+day(i), smallShards)
 	}
 	job("fit", "--sums", at+"sums/dt=*", "--save_sums", at+"total", "--model", at+"fitted", "--max_drift", "0.5")
-	job("train", "--recipe", at+"recipe", "--data", at+"data/"+day(0)+"/*", "--data", at+"data/"+day(1)+"/*", "--model", at+"again", smallShards)
+	job("train", "--recipe", at+"recipe", "--data", at+"data/"+day(0)+"/*", "--data", at+"data/"+day(1)+"/*", "--model",
+		at+"again", smallShards)
 	job("fit", "--sums", at+"total", "--without", at+"sums/"+day(2), "--model", at+"without")
-	job("forget", "--model", at+"fitted", "--sums", at+"sums/dt=*", "--data", "gone.csv", "--out", at+"less", "--certificate", at+"proof.json")
+	job("forget", "--model", at+"fitted", "--sums", at+"sums/dt=*", "--data", "gone.csv", "--out", at+"less",
+		"--certificate", at+"proof.json")
 	job("verify", "--certificate", at+"proof.json", "--model", at+"less", "--sums", at+"total", "--data", "gone.csv")
 	for i := 1; i < 4; i++ {
-		job("retrain", "--models", at+"models", "--data", at+"data/dt=YYYY-MM-DD/*.csv", "--day", day(i)[3:], "--label", "y", "--search", "none",
-			"--features", "32", "--lambda", "1e-4", "--max_drift", "0.5", "--gate", "accuracy>=0.5", "--paired_gate", "not worse by 50% at 50%")
+		job("retrain", "--models", at+"models", "--data", at+"data/dt=YYYY-MM-DD/*.csv", "--day", day(i)[3:], "--label", "y",
+			"--search", "none",
+			"--features", "32", "--lambda", "1e-4", "--max_drift", "0.5", "--gate", "accuracy>=0.5", "--paired_gate",
+			"not worse by 50% at 50%")
 	}
 	manifests = map[string]string{}
 	for _, name := range []string{"recipe", "fitted", "again", "without", "less", "models@champion", "models@previous"} {
@@ -97,7 +102,8 @@ func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 			s.rules(t, gcstest.Rules{})
 			for _, name := range s.names(t, "") {
 				if top, _, _ := strings.Cut(name, "/"); strings.Contains(name, ".bochner-") ||
-					!slices.Contains([]string{"data", "recipe", "sums", "total", "fitted", "again", "without", "less", "proof.json", "models", "models-sums"}, top) {
+					!slices.Contains([]string{"data", "recipe", "sums", "total", "fitted", "again", "without", "less", "proof.json",
+						"models", "models-sums"}, top) {
 					t.Errorf("left in the bucket: %s", name)
 				}
 			}
@@ -120,11 +126,14 @@ func TestANightInABucketThatIsKilledContinues(t *testing.T) {
 		}
 	}
 	night := func(models string, day int) []string {
-		return []string{"retrain", "--models", bucket + models, "--data", bucket + "data/dt=YYYY-MM-DD/*.csv", "--day", fmt.Sprintf("2026-11-1%d", day), "--label", "y", "--search", "none",
-			"--features", "32", "--lambda", "1e-4", "--paired_gate", "not worse by 50% at 50%", "--quiet", "--storage_emulator", address}
+		return []string{"retrain", "--models", bucket + models, "--data", bucket + "data/dt=YYYY-MM-DD/*.csv", "--day",
+			fmt.Sprintf("2026-11-1%d", day), "--label", "y", "--search", "none",
+			"--features", "32", "--lambda", "1e-4", "--paired_gate", "not worse by 50% at 50%", "--quiet", "--storage_emulator",
+			address}
 	}
 	champion := func(models string) string {
-		return inspectedSum(t, must(t, dir, "inspect", "--model", bucket+models+"@champion", "--json", "--storage_emulator", address))
+		return inspectedSum(t, must(t, dir, "inspect", "--model", bucket+models+"@champion", "--json", "--storage_emulator",
+			address))
 	}
 	changes := func(call func()) {
 		server.Faults.Before(func(kind, _ string) {

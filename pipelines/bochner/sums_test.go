@@ -58,14 +58,16 @@ var sumsCases = []sumsCase{
 	{"grid 8, one lambda", "x,y,l", pointRow, "train --features 60 --grid 8 --lambda 1e-5"},
 	{"linear", "x,y,l", pointRow, "train --kernel linear"},
 	{"regression with C", "x,y,l", productRow, "train --features 400 --C 10 --folds 3"},
-	{"weights of rows and classes", "x,y,w,l", weighedRow, "train --features 60 --weight_column w --class_weight balanced --C 100"},
+	{"weights of rows and classes", "x,y,w,l", weighedRow,
+		"train --features 60 --weight_column w --class_weight balanced --C 100"},
 	{"copies with weights", "x,y,w,l", repeatedRow, "train --features 60 --weight_column w"},
 	{"types", "x,c,l", colourRow, "train --features 60"},
 	{"target statistics, copies", "x,c,l", func(r *rand.Rand) string {
 		return fmt.Sprintf("%d,%s,%s", r.IntN(2), []string{"red", "green"}[r.IntN(2)], letter(r))
 	}, "train --features 60 --categorical x,c --encode target"},
 	{"several targets", "x,y,p,l", targetsRow, "train --features 60 --label p,l"},
-	{"learned features", "x,y,l", pointRow, "train --kernel learned --features 40 --chains 8 --steps 3 --take 2 --learner ridge"},
+	{"learned features", "x,y,l", pointRow,
+		"train --kernel learned --features 40 --chains 8 --steps 3 --take 2 --learner ridge"},
 	{"groups", "x,y,g,l", func(r *rand.Rand) string {
 		x, y := points(r)
 		return fmt.Sprintf("%.4f,%.4f,g%d,%s", x, y, r.IntN(40), letter(r))
@@ -117,7 +119,8 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 				t.Error("training by the recipe on its own rows gives other weights")
 			}
 			for _, part := range []string{"a", "b", "c"} {
-				must(t, dir, "sum", "--recipe", "recipe", "--data", part+".csv", "--out", "sums/"+part, smallShards, "--threads", "1", "--quiet")
+				must(t, dir, "sum", "--recipe", "recipe", "--data", part+".csv", "--out", "sums/"+part, smallShards, "--threads",
+					"1", "--quiet")
 			}
 			if fit("m2", "--sums", "sums/*", "--save_sums", "total") != whole {
 				t.Error("adding sums")
@@ -129,7 +132,8 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			if fit("m5", "--sums", "total", "--without", "sums/b") != rest {
 				t.Error("subtracting a part")
 			}
-			must(t, dir, "forget", "--model", "m2", "--sums", "total", "--data", "gone.csv", "--out", "m6", "--certificate", "proof.json", "--save_sums", "less", "--quiet")
+			must(t, dir, "forget", "--model", "m2", "--sums", "total", "--data", "gone.csv", "--out", "m6", "--certificate",
+				"proof.json", "--save_sums", "less", "--quiet")
 			left := again("left", "m7")
 			if digestOf(t, filepath.Join(dir, "m6")) != left {
 				t.Error("forgetting rows")
@@ -143,14 +147,16 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			}
 			slices.Reverse(rows[9:])
 			file("left", rows[9:], rows[:3])
-			must(t, dir, append(readers, "--job", "sum", "--recipe", "recipe", "--data", "left.csv", "--out", "left-sums", smallShards, "--quiet")...)
+			must(t, dir, append(readers, "--job", "sum", "--recipe", "recipe", "--data", "left.csv", "--out", "left-sums",
+				smallShards, "--quiet")...)
 			if read(t, dir, "less", "contents.bin") != read(t, dir, "left-sums", "contents.bin") {
 				t.Error("sums without the forgotten rows list others than the sums of the rows that are left")
 			}
 			if !strings.Contains(c.name, "copies") { // of which others are left
 				for _, data := range []string{"gone.csv", "changed.csv"} { // its second row was not trained on
 					file("changed", rows[20:21], []string{strings.Replace(rows[21], ".", ".9", 1)})
-					r := run(t, dir, "forget", "--model", "m6", "--sums", "less", "--data", data, "--out", "m9", "--save_sums", "again", "--certificate", "again.json", "--quiet")
+					r := run(t, dir, "forget", "--model", "m6", "--sums", "less", "--data", data, "--out", "m9", "--save_sums",
+						"again", "--certificate", "again.json", "--quiet")
 					place := map[string]string{"gone.csv": "gone.csv:2: ", "changed.csv": "changed.csv:3: "}[data]
 					if r.code != 3 || !strings.Contains(r.stderr, place+"the row is not in the sums") {
 						t.Errorf("forgetting %s: exit code %d\n%s", data, r.code, r.stderr)
@@ -160,7 +166,8 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 					t.Errorf("forgetting that was refused left %s", made)
 				}
 			}
-			verify := []string{"verify", "--certificate", "proof.json", "--model", "m6", "--sums", "total", "--data", "gone.csv", "--quiet"}
+			verify := []string{"verify", "--certificate", "proof.json", "--model", "m6", "--sums", "total", "--data", "gone.csv",
+				"--quiet"}
 			must(t, dir, verify...)
 			if i > 0 {
 				return
@@ -221,12 +228,15 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	if got := read(t, dir, "last", "manifest.json"); !strings.Contains(got, `"used": 160`) {
 		t.Errorf("--last 31d took other parts: %s", got)
 	}
-	must(t, dir, "forget", "--model", "last", "--sums", "s/dt=2026-01-02,s/dt=2026-02-01", "--data", "new.csv", "--out", "less", "--certificate", "proof.json", "--quiet")
-	must(t, dir, "fit", "--sums", "s/*", "--last", "31d", "--select", "mse", "--calibrate", "none", "--model", "mse", "--quiet")
+	must(t, dir, "forget", "--model", "last", "--sums", "s/dt=2026-01-02,s/dt=2026-02-01", "--data", "new.csv", "--out",
+		"less", "--certificate", "proof.json", "--quiet")
+	must(t, dir, "fit", "--sums", "s/*", "--last", "31d", "--select", "mse", "--calibrate", "none", "--model", "mse",
+		"--quiet")
 	if read(t, dir, "mse", "manifest.json") != read(t, dir, "last", "manifest.json") {
 		t.Error("--select mse is not what sums choose by")
 	}
-	if said := must(t, dir, "fit", "--sums", "s/*", "--plan"); !strings.Contains(said, "3 directories") || !strings.Contains(said, "rows      360") || !strings.Contains(said, "60 features") {
+	if said := must(t, dir, "fit", "--sums", "s/*", "--plan"); !strings.Contains(said, "3 directories") ||
+		!strings.Contains(said, "rows      360") || !strings.Contains(said, "60 features") {
 		t.Error(said)
 	}
 	damaged := filepath.Join(dir, "damaged")
@@ -277,8 +287,10 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"sum --recipe two --data two.csv --label l --out x", 2, "the recipe has 2 (p, l)"},
 		{"train --recipe m --data a.csv --model x --features 10", 2, "--features cannot be used"},
 		{"forget --model grown --sums s/* --data new.csv --label l --out x2 --last 5d", 3, "was trained on"},
-		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3, "a.csv:2: the row is not in the sums"},
-		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data never.csv --out x --save_sums y", 3, "never.csv:2: the row is not in the sums"},
+		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3,
+			"a.csv:2: the row is not in the sums"},
+		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data never.csv --out x --save_sums y", 3,
+			"never.csv:2: the row is not in the sums"},
 		{"forget --model rounds --sums s/* --data a.csv --out x", 2, "iterative learner"},
 		{"forget --model unlisted-model --sums unlisted --data b.csv --out x", 3, "unlisted does not list its rows"},
 		{"forget --model unlisted-model --sums mislisted --data b.csv --out x", 6, "mislisted: contents.bin is damaged"},
@@ -286,7 +298,8 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"forget --model last --sums o --data new.csv --out x", 3, "another recipe"},
 		{"verify --certificate proof.json --model less --sums o --data new.csv", 3, "another recipe"},
 	} {
-		if r := run(t, dir, append(strings.Fields(c.command), "--quiet")...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
+		if r := run(t, dir, append(strings.Fields(c.command), "--quiet")...); r.code != c.code ||
+			!strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: exit code %d, want %d with %q\n%s", c.command, r.code, c.code, c.want, r.stderr)
 		}
 	}
@@ -304,7 +317,8 @@ func unlist(t *testing.T, name string) {
 		t.Fatalf("no list of rows in %s", text)
 	}
 	body := text[:from] + text[to:tail]
-	write(t, filepath.Dir(name), filepath.Base(name), fmt.Sprintf("%s  \"sha256\": \"%x\"\n}\n", body, sha256.Sum256([]byte(body))))
+	write(t, filepath.Dir(name), filepath.Base(name),
+		fmt.Sprintf("%s  \"sha256\": \"%x\"\n}\n", body, sha256.Sum256([]byte(body))))
 }
 
 // A part that has moved is named when it is summed, and refused beyond a bound: by a column when it
@@ -323,7 +337,8 @@ func TestPartsThatHaveMovedAreRefused(t *testing.T) {
 		}
 		write(t, dir, c.name+".csv", text)
 	}
-	must(t, dir, "train", "--search", "none", "--data", "recipe.csv", "--label", "l", "--features", "60", "--lambda", "1e-4", "--model", "m", "--quiet")
+	must(t, dir, "train", "--search", "none", "--data", "recipe.csv", "--label", "l", "--features", "60", "--lambda",
+		"1e-4", "--model", "m", "--quiet")
 	for _, name := range []string{"a", "b", "scaled", "unrelated"} {
 		said := must(t, dir, "sum", "--recipe", "m", "--data", name+".csv", "--out", "s/"+name, "--quiet")
 		if named := strings.Contains(said, "drift     x: "); named != (name == "scaled") {
@@ -339,11 +354,13 @@ func TestPartsThatHaveMovedAreRefused(t *testing.T) {
 		{"sum --recipe m --data scaled.csv --out s/scaled --max_drift 0.2", 4, "gate not passed: x: "},
 		{"sum --recipe m --data a.csv --out t --max_drift 2", 2, "between 0 and 1"},
 		{"fit --sums s/a,s/b,s/scaled --model t --max_drift 0.2", 4, "gate not passed: s/scaled: x: "},
-		{"fit --sums s/a,s/b,s/unrelated --model t --max_drift 0.05", 4, "gate not passed: s/unrelated: in the features of the model its rows are "},
+		{"fit --sums s/a,s/b,s/unrelated --model t --max_drift 0.05", 4,
+			"gate not passed: s/unrelated: in the features of the model its rows are "},
 		{"sum --recipe m --data b.csv --out u --max_drift 0.2", 0, ""},
 		{"fit --sums s/a,s/b --model u2 --max_drift 0.05", 0, ""},
 	} {
-		if r := run(t, dir, append(strings.Fields(c.command), "--quiet")...); r.code != c.code || !strings.Contains(r.stderr, c.want) || strings.Contains(r.stderr, "s/a") {
+		if r := run(t, dir, append(strings.Fields(c.command), "--quiet")...); r.code != c.code ||
+			!strings.Contains(r.stderr, c.want) || strings.Contains(r.stderr, "s/a") {
 			t.Errorf("%s: exit code %d, want %d with %q\n%s", c.command, r.code, c.code, c.want, r.stderr)
 		}
 	}

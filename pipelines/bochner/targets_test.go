@@ -75,12 +75,14 @@ func TestSeveralTargetsGiveOneModelHoweverTheyAreRead(t *testing.T) {
 	var want string
 	for i, way := range []string{
 		"--data data.csv --shard_bytes 2000",
-		"--data data.csv.gz", "--data data.jsonl --label=y,z", "--data data.parquet --shard_bytes 900", "--data data.avro --shard_bytes 900",
+		"--data data.csv.gz", "--data data.jsonl --label=y,z", "--data data.parquet --shard_bytes 900",
+		"--data data.avro --shard_bytes 900",
 		"--data part0.csv --data part1.csv --lanes 3 --runner prism --shard_bytes 3000",
 		"--data data.jsonl --threads 1 --shard_bytes 2500",
 	} {
 		model := fmt.Sprint("model", i)
-		must(t, dir, append([]string{"train", "--label", "y,z", "--columns", "a,b", "--features", "32", "--model", model, "--quiet"}, strings.Fields(way)...)...)
+		must(t, dir, append([]string{"train", "--label", "y,z", "--columns", "a,b", "--features", "32", "--model", model,
+			"--quiet"}, strings.Fields(way)...)...)
 		got := withoutFormat(t, read(t, dir, model, "manifest.json"))
 		var m map[string]any
 		if err := json.Unmarshal([]byte(got), &m); err != nil {
@@ -110,7 +112,8 @@ func TestSeveralTargetsArePredictedAsEachAlone(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "data.csv", targetFiles(t, targetRows(300, 0))["csv"])
 	for name, label := range map[string]string{"both": "y,z", "y": "y", "z": "z"} {
-		must(t, dir, "train", "--data", "data.csv", "--label", label, "--columns", "a,b", "--features", "64", "--lambda", "1e-5", "--model", name, "--quiet")
+		must(t, dir, "train", "--data", "data.csv", "--label", label, "--columns", "a,b", "--features", "64", "--lambda",
+			"1e-5", "--model", name, "--quiet")
 		must(t, dir, "predict", "--data", "data.csv", "--model", name, "--out", "predicted-"+name, "--quiet")
 	}
 	both := csvTable(t, dir, "predicted-both", "part-00000.csv")
@@ -125,7 +128,8 @@ func TestSeveralTargetsArePredictedAsEachAlone(t *testing.T) {
 			}
 		}
 	}
-	line, _, _ := strings.Cut(must(t, dir, "predict", "--data", "data.csv", "--model", "both", "--out", "-", "--out_format", "jsonl", "--quiet"), "\n")
+	line, _, _ := strings.Cut(must(t, dir, "predict", "--data", "data.csv", "--model", "both", "--out", "-",
+		"--out_format", "jsonl", "--quiet"), "\n")
 	if want := fmt.Sprintf(`{"prediction_y":%s,"prediction_z":%s}`, both[1][0], both[1][1]); line != want {
 		t.Errorf("JSON %s, want %s", line, want)
 	}
@@ -142,7 +146,8 @@ func TestSeveralTargetsArePredictedAsEachAlone(t *testing.T) {
 		By      []scores `json:"by_target"`
 		Mean    float64  `json:"mean_r2"`
 	}) {
-		if err := json.Unmarshal([]byte(must(t, dir, "evaluate", "--data", "data.csv", "--model", model, "--json", "--quiet")), &r); err != nil {
+		if err := json.Unmarshal([]byte(must(t, dir, "evaluate", "--data", "data.csv", "--model", model, "--json",
+			"--quiet")), &r); err != nil {
 			t.Fatal(err)
 		}
 		return r
@@ -159,7 +164,9 @@ func TestSeveralTargetsArePredictedAsEachAlone(t *testing.T) {
 	if all.Targets != nil || math.Abs(all.Mean-mean) > 1e-12 {
 		t.Errorf("targets %v, mean R² %g, want %g", all.Targets, all.Mean, mean)
 	}
-	if out := must(t, dir, "evaluate", "--data", "data.csv", "--model", "both", "--slices", "b", "--quiet"); !strings.Contains(out, "mean R²") || !strings.Contains(out, "\ny by b, ") || !strings.Contains(out, "\nz by b, ") {
+	if out := must(t, dir, "evaluate", "--data", "data.csv", "--model", "both", "--slices", "b",
+		"--quiet"); !strings.Contains(out, "mean R²") || !strings.Contains(out, "\ny by b, ") ||
+		!strings.Contains(out, "\nz by b, ") {
 		t.Errorf("%.2000s", out)
 	}
 	y, z := all.By[0]["rmse"].(float64), all.By[1]["rmse"].(float64)
@@ -187,8 +194,10 @@ func TestOneLabelJobsRefuseSeveral(t *testing.T) {
 	write(t, dir, "data.csv", targetFiles(t, targetRows(100, 0))["csv"])
 	write(t, dir, "same.csv", "a,y,y\n1,2,3\n4,5,7\n")
 	write(t, dir, "flat.csv", "a,b,y,z\n1,2,0.5,7\n2,3,1.5,7\n")
-	must(t, dir, "train", "--data", "data.csv", "--label", "y,z", "--features", "16", "--lambda", "1e-3", "--model", "both", "--quiet")
-	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--columns", "a,b", "--features", "16", "--lambda", "1e-3", "--model", "one", "--quiet")
+	must(t, dir, "train", "--data", "data.csv", "--label", "y,z", "--features", "16", "--lambda", "1e-3", "--model",
+		"both", "--quiet")
+	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--columns", "a,b", "--features", "16", "--lambda", "1e-3",
+		"--model", "one", "--quiet")
 	for args, want := range map[string]string{
 		"train --model m --data data.csv --label y,z --learner svm":         "learner svm takes one; learner ridge takes several",
 		"train --model m --data data.csv --label y,z --learner sgd --plan":  "learner sgd takes one",
@@ -204,12 +213,14 @@ func TestOneLabelJobsRefuseSeveral(t *testing.T) {
 		"evaluate --model one --data data.csv --label y,z":                  "the model one takes one label",
 		"compare --champion both --challenger one --data data.csv":          "predicts",
 	} {
-		if r := run(t, dir, append(strings.Fields(args), "--quiet")...); r.code != 2 && r.code != 3 || !strings.Contains(r.stderr, want) {
+		if r := run(t, dir, append(strings.Fields(args), "--quiet")...); r.code != 2 && r.code != 3 ||
+			!strings.Contains(r.stderr, want) {
 			t.Errorf("%s: exit code %d, %s; want %q", args, r.code, r.stderr, want)
 		}
 	}
 	// Columns are named in any order; the model has its own.
-	if a, b := must(t, dir, "evaluate", "--model", "both", "--data", "data.csv", "--quiet"), must(t, dir, "evaluate", "--model", "both", "--data", "data.csv", "--label", "z,y", "--quiet"); a != b {
+	if a, b := must(t, dir, "evaluate", "--model", "both", "--data", "data.csv", "--quiet"), must(t, dir, "evaluate",
+		"--model", "both", "--data", "data.csv", "--label", "z,y", "--quiet"); a != b {
 		t.Errorf("with the labels named in another order: %s, want %s", b, a)
 	}
 	if out := must(t, dir, "inspect", "--model", "both"); !strings.Contains(out, "targets   y, z") {
@@ -217,12 +228,14 @@ func TestOneLabelJobsRefuseSeveral(t *testing.T) {
 	}
 	// A schema file may say that several columns are labels.
 	must(t, dir, "inspect", "--data", "data.csv", "--label", "y,z", "--write_schema", "schema.yaml", "--quiet")
-	must(t, dir, "train", "--data", "data.csv", "--schema", "schema.yaml", "--features", "16", "--lambda", "1e-3", "--model", "again", "--quiet")
+	must(t, dir, "train", "--data", "data.csv", "--schema", "schema.yaml", "--features", "16", "--lambda", "1e-3",
+		"--model", "again", "--quiet")
 	if a, b := read(t, dir, "again", "weights.safetensors"), read(t, dir, "both", "weights.safetensors"); a != b {
 		t.Error("the schema file gives other weights")
 	}
 	// Labels of features are an array with a column for each.
-	must(t, dir, "featurize", "--data", "data.csv", "--label", "y,z", "--features", "16", "--out", "f", "--out_format", "csv", "--quiet")
+	must(t, dir, "featurize", "--data", "data.csv", "--label", "y,z", "--features", "16", "--out", "f", "--out_format",
+		"csv", "--quiet")
 	parts, _ := filepath.Glob(filepath.Join(dir, "f", "part-*.csv"))
 	if len(parts) != 1 || !strings.Contains(read(t, parts[0]), ",label_y,label_z\n") {
 		t.Errorf("%v", parts)

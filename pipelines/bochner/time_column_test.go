@@ -21,11 +21,13 @@ func TestTimesOfRows(t *testing.T) {
 	if read(t, dir, "without", "weights.safetensors") != read(t, dir, "model", "weights.safetensors") {
 		t.Error("the time changes the weights")
 	}
-	out := must(t, dir, "inspect", "--data", "train.csv", "--label", "y", "--id_column", "id", "--time_column", "since", "--write_schema", "schema.yaml")
+	out := must(t, dir, "inspect", "--data", "train.csv", "--label", "y", "--id_column", "id", "--time_column", "since",
+		"--write_schema", "schema.yaml")
 	if !strings.Contains(out, "iso, 2024-01-") {
 		t.Errorf("inspect lacks the first time:\n%s", out)
 	}
-	must(t, dir, slices.Concat([]string{"train", "--data", "train.csv", "--schema", "schema.yaml"}, fixedModel, []string{"--model", "again"})...)
+	must(t, dir, slices.Concat([]string{"train", "--data", "train.csv", "--schema", "schema.yaml"}, fixedModel,
+		[]string{"--model", "again"})...)
 	sameModel(t, dir, "model", "again")
 	if out = must(t, dir, "inspect", "--model", "model"); !strings.Contains(out, "columns   id id, time since (iso)") {
 		t.Errorf("inspect lacks the roles:\n%s", out)
@@ -44,7 +46,8 @@ func TestTimesOfRows(t *testing.T) {
 	must(t, dir, "predict", "--model", "model", "--data", "few.csv", "--out", "few")
 
 	r := run(t, dir, append(train, "--time_column", "city", "--model", "wrong")...)
-	if want := `("city"): texts such as "`; r.code != 3 || !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "have no known layout of times") {
+	if want := `("city"): texts such as "`; r.code != 3 || !strings.Contains(r.stderr, want) ||
+		!strings.Contains(r.stderr, "have no known layout of times") {
 		t.Errorf("a category as the time: %+v", r)
 	}
 	must(t, dir, append(train, "--time_column", "age", "--model", "numbers")...) // numbers may be times
@@ -55,7 +58,8 @@ func TestSlicesByMonths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(300, 1)))
-	must(t, dir, append([]string{"train", "--data", "train.csv", "--label", "y", "--drop", "id", "--model", "model"}, fixedModel...)...)
+	must(t, dir, append([]string{"train", "--data", "train.csv", "--label", "y", "--drop", "id", "--model", "model"},
+		fixedModel...)...)
 	out := must(t, dir, "evaluate", "--model", "model", "--data", "train.csv", "--slices", "since,3")
 	if !strings.Contains(out, "by since, 12 values") || !strings.Contains(out, "2024-12") {
 		t.Errorf("no months:\n%s", out)

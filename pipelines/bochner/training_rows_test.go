@@ -94,17 +94,21 @@ func TestFilesOfTheTrainingAreRecognisedAmongOthers(t *testing.T) {
 		write(t, dir, name, plainFiles(t, n+len(name))["csv"])
 	}
 	write(t, dir, "copy.csv", read(t, dir, "b.csv"))
-	must(t, dir, "train", "--data", "a.csv", "--data", "b.csv", "--label", "y", "--features", "32", "--lambda", "1e-4", "--model", "model", "--quiet")
+	must(t, dir, "train", "--data", "a.csv", "--data", "b.csv", "--label", "y", "--features", "32", "--lambda", "1e-4",
+		"--model", "model", "--quiet")
 	must(t, dir, "train", "--recipe", "model", "--data", "b.csv", "--label", "y", "--model", "later", "--quiet")
 	for _, model := range []string{"model", "later"} {
-		if out := must(t, dir, "evaluate", "--model", model, "--data", "copy.csv", "--data", "new.csv", "--quiet"); !strings.Contains(out, "note: 155 of 362 rows were in the training data") {
+		if out := must(t, dir, "evaluate", "--model", model, "--data", "copy.csv", "--data", "new.csv",
+			"--quiet"); !strings.Contains(out, "note: 155 of 362 rows were in the training data") {
 			t.Errorf("%s: %s", model, out)
 		}
-		r := run(t, dir, "compare", "--champion", model, "--challenger", model, "--data", "copy.csv", "--data", "new.csv", "--quiet")
+		r := run(t, dir, "compare", "--champion", model, "--challenger", model, "--data", "copy.csv", "--data", "new.csv",
+			"--quiet")
 		if r.code != 3 || !strings.Contains(r.stderr, "155 of 362 rows are of files that "+model+" was trained on") {
 			t.Errorf("%s: exit code %d\n%s", model, r.code, r.stderr)
 		}
-		if out := must(t, dir, "evaluate", "--model", model, "--data", "new.csv", "--quiet"); strings.Contains(out, "training data") {
+		if out := must(t, dir, "evaluate", "--model", model, "--data", "new.csv", "--quiet"); strings.Contains(out,
+			"training data") {
 			t.Errorf("%s: %s", model, out)
 		}
 	}

@@ -28,11 +28,14 @@ func typedJobs(t *testing.T, at, format string, on func(args ...string) result) 
 		return strings.ReplaceAll(r.stdout, at, "")
 	}
 	data, model := at+"data."+format, at+"model-"+format
-	do(append([]string{"train", "--data", data, "--label", "y", "--model", model, "--search", "none", "--features", "32", "--lambda", "1e-3,1e-5",
+	do(append([]string{"train", "--data", data, "--label", "y", "--model", model, "--search", "none", "--features", "32",
+		"--lambda", "1e-3,1e-5",
 		"--encode", "target", "--class_weight", "balanced"}, typedRoles...)...)
-	made := map[string]string{"scores": do("evaluate", "--model", model, "--data", data, "--slices", "colour,day", "--json", "--work", at+"work-"+format)}
+	made := map[string]string{"scores": do("evaluate", "--model", model, "--data", data, "--slices", "colour,day",
+		"--json", "--work", at+"work-"+format)}
 	do("predict", "--model", model, "--data", data, "--out", at+"out-"+format)
-	for _, name := range []string{model + "/manifest.json", model + "/weights.safetensors", at + "out-" + format + "/part-00000.csv"} {
+	for _, name := range []string{model + "/manifest.json", model + "/weights.safetensors",
+		at + "out-" + format + "/part-00000.csv"} {
 		text, err := storage.ReadFile(t.Context(), name, 1<<30)
 		if err != nil {
 			t.Fatal(err)
@@ -57,15 +60,22 @@ func TestTypedTablesAreTheSameInEveryPlace(t *testing.T) {
 		}
 		server.Fill("data."+format, []byte(files[format]))
 		want := typedJobs(t, here+"/", format, func(args ...string) result { return run(t, here, args...) })
-		if !strings.Contains(want["scores"], "dark green") || !strings.Contains(want["model-"+format+"/manifest.json"], `"column": "weight"`) {
+		if !strings.Contains(want["scores"], "dark green") ||
+			!strings.Contains(want["model-"+format+"/manifest.json"], `"column": "weight"`) {
 			t.Fatalf("%s: no slices or no weights: %s", format, want["scores"])
 		}
 		for name, place := range map[string]struct {
 			at string
 			on func(args ...string) result
 		}{
-			"bucket":  {bucket, func(args ...string) result { return run(t, there, append(args, "--storage_emulator", address)...) }},
-			"workers": {there + "/", func(args ...string) result { return runCommand(t, c.job(there, append(args, "--lanes", "2")...)) }},
+			"bucket": {bucket, func(args ...string) result {
+				return run(t, there,
+					append(args, "--storage_emulator", address)...)
+			}},
+			"workers": {there + "/", func(args ...string) result {
+				return runCommand(t,
+					c.job(there, append(args, "--lanes", "2")...))
+			}},
 		} {
 			if name == "workers" && format != "parquet" && !long() { // takes seconds for each pass
 				continue
@@ -83,7 +93,8 @@ func TestTypedTablesAreTheSameInEveryPlace(t *testing.T) {
 				}
 			})
 		}
-		if left := slices.DeleteFunc(entries(t, there), func(name string) bool { return filepath.Ext(name) == "" }); len(left) != 1 {
+		if left := slices.DeleteFunc(entries(t, there),
+			func(name string) bool { return filepath.Ext(name) == "" }); len(left) != 1 {
 			t.Errorf("left behind: %v", left)
 		}
 	}

@@ -28,7 +28,8 @@ func motley(n int) (header string, records []string) {
 		records = append(records, strings.Join([]string{
 			fmt.Sprintf("user-%d", i), height, fmt.Sprint(k % 97), text, []string{"yes", "No", ""}[k%3],
 			fmt.Sprintf("%d.%d.2024", 1+k%28, 1+k%12), fmt.Sprintf("%05d", k%90), []string{"", "NULL"}[k%2], "k",
-			[]string{"1", "2", "n1"}[k%3], city, []string{"once", ""}[k%2], fmt.Sprintf("\"%d,5\"", k%13), fmt.Sprint(1_700_000_000 + k), []string{"0", "1", "2.5"}[k%3], label,
+			[]string{"1", "2", "n1"}[k%3], city, []string{"once", ""}[k%2], fmt.Sprintf("\"%d,5\"",
+				k%13), fmt.Sprint(1_700_000_000 + k), []string{"0", "1", "2.5"}[k%3], label,
 		}, ","))
 	}
 	return header, records
@@ -66,7 +67,8 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 		`when         feature  time`, `d.m.y, 1.1.2024 to 28.12.2024`,
 		`city         feature  category  100 (nan)`, `Zürich (100)`,
 		`once         feature  category  300`, `1 level: once (300)`,
-		`y            label    boolean`, `w            weight   number`, `stamp        feature  number    -                                1700000000 to 1700000599, median 1700000299`,
+		`y            label    boolean`, `w            weight   number`,
+		`stamp        feature  number    -                                1700000000 to 1700000599, median 1700000299`,
 	} {
 		squeezed := strings.Join(strings.Fields(said), " ")
 		if !strings.Contains(squeezed, strings.Join(strings.Fields(line), " ")) {
@@ -74,7 +76,8 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 		}
 	}
 	// New rows may have levels and missing values that training did not see.
-	write(t, dir, "new.csv", strings.TrimPrefix(header, "\ufeff")+"\nu,,,new,?,1.1.1999,1,1,1,3,Oslo,twice,1,,1,\n"+records[0]+"\n")
+	write(t, dir, "new.csv", strings.TrimPrefix(header, "\ufeff")+"\nu,,,new,?,1.1.1999,1,1,1,3,Oslo,twice,1,,1,\n"+
+		records[0]+"\n")
 	must(t, dir, "predict", "--model", "model", "--data", "new.csv", "--out", "out")
 	if lines := strings.Count(read(t, dir, "out", "part-00000.csv"), "\n"); lines != 3 {
 		t.Errorf("%d lines of predictions, want a header and 2 rows, one of which has weight 0", lines)
@@ -101,10 +104,12 @@ func TestModelsOfTypedTablesDependOnTheRowsAlone(t *testing.T) {
 		f.Close()
 	}
 	must(t, dir, "train", "--data", "one.csv", "--label", "y", "--model", "one", "--features", "64", "--quiet")
-	must(t, dir, "train", "--data", "part-*", "--label", "y", "--model", "parts", "--features", "64", "--threads", "3", "--quiet")
+	must(t, dir, "train", "--data", "part-*", "--label", "y", "--model", "parts", "--features", "64", "--threads", "3",
+		"--quiet")
 	// The types of a file are those that were found, and so is the model.
 	must(t, dir, "inspect", "--data", "one.csv", "--label", "y", "--write_schema", "schema.yaml", "--quiet")
-	must(t, dir, "train", "--data", "part-*", "--schema", "schema.yaml", "--model", "schema", "--features", "64", "--quiet")
+	must(t, dir, "train", "--data", "part-*", "--schema", "schema.yaml", "--model", "schema", "--features", "64",
+		"--quiet")
 	want := read(t, dir, "one", "weights.safetensors")
 	for _, other := range []string{"parts", "schema"} {
 		if read(t, dir, other, "weights.safetensors") != want {
@@ -137,18 +142,21 @@ func TestEditedSchemaFilesChangeTypes(t *testing.T) {
 	write(t, dir, "t.csv", "a,b,c,y\n"+strings.Repeat("1,x,2,0\n2,y,1,1\n3,x,5,1\n1,z,4,0\n", 20))
 	must(t, dir, "inspect", "--data", "t.csv", "--label", "y", "--write_schema", "s.yaml", "--quiet")
 	text := read(t, dir, "s.yaml")
-	text = strings.Replace(text, "name: a\n    role: feature\n    type: number", "name: a\n    role: feature\n    type: category", 1)
+	text = strings.Replace(text, "name: a\n    role: feature\n    type: number",
+		"name: a\n    role: feature\n    type: category", 1)
 	text = strings.Replace(text, "      - z", "#      - z", 1)
 	text = strings.Replace(text, "name: c\n    role: feature", "name: c\n    role: ignore", 1)
 	write(t, dir, "s.yaml", text)
 	said := must(t, dir, "inspect", "--data", "t.csv", "--schema", "s.yaml", "--quiet")
-	for _, want := range []string{"a feature category - 3 levels: 1 (40), 2 (20), 3 (20)", "b feature category - 2 levels: x (40), y (20); other texts 20", "y label"} {
+	for _, want := range []string{"a feature category - 3 levels: 1 (40), 2 (20), 3 (20)",
+		"b feature category - 2 levels: x (40), y (20); other texts 20", "y label"} {
 		if !strings.Contains(strings.Join(strings.Fields(said), " "), want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
 	must(t, dir, trainOn("t.csv", "--schema", "s.yaml")...)
-	if said := must(t, dir, "inspect", "--model", "model"); !strings.Contains(said, "2 categories of 5 levels") || !strings.Contains(said, "3 levels: 1, 2, 3") {
+	if said := must(t, dir, "inspect", "--model", "model"); !strings.Contains(said, "2 categories of 5 levels") ||
+		!strings.Contains(said, "3 levels: 1, 2, 3") {
 		t.Errorf("the model has other types:\n%s", said)
 	}
 }
@@ -170,33 +178,45 @@ func TestMistakesAboutColumnsAreNamed(t *testing.T) {
 		"a faulty date": {"d,x,y\n" + strings.Repeat("1.2.2024,1,a\n3.4.2024,2,b\n", 200) + "31.2.2024,1,a\n", "", 3,
 			[]string{`data.csv:402:1: column "d": "31.2.2024" is not a time of layout d.m.y`}, []string{"--label", "y"}},
 		"ids alone": {"id,y\n" + numbered(60, "u%d,a"), "", 3,
-			[]string{"data.csv: none of the 2 columns can be used as a feature", "id (60 in 60 rows): nearly as many different texts as rows; not used; --categorical"}, []string{"--label", "y"}},
+			[]string{"data.csv: none of the 2 columns can be used as a feature",
+				"id (60 in 60 rows): nearly as many different texts as rows; not used; --categorical"}, []string{"--label", "y"}},
 		"constants alone": {"x,z,y\n" + strings.Repeat("1,k,a\n1,k,b\n", 30), "", 3,
 			[]string{"data.csv: none of the 3 columns can be used as a feature; columns x, z: the same value in all rows; not used; --categorical keeps it for later rows with other values"}, []string{"--label", "y"}},
 		"weights of 0": {"x,w,y\n" + numbered(60, "%d.5,0,a"), "", 3,
-			[]string{"data.csv: has no usable rows: all 60 have the weight 0, so they do not count; give some a weight above 0"}, []string{"--label", "y", "--weight_column", "w"}},
+			[]string{"data.csv: has no usable rows: all 60 have the weight 0, so they do not count; give some a weight above 0"},
+			[]string{"--label", "y", "--weight_column", "w"}},
 		"weights of 0 for one of two classes": {"x,w,y\n" + strings.Repeat("1.5,0,a\n2.5,1,b\n", 30), "", 3,
 			[]string{`data.csv: all 30 rows have the label "b"; classification needs at least two classes; add files with other labels`, "rows: 60 read = 30 used + 30 set aside (30 of weight 0)"}, []string{"--label", "y", "--weight_column", "w"}},
 		"labels missing": {"x,y\n" + numbered(60, "%d.5,NA"), "", 3,
-			[]string{`data.csv: has no usable rows: all 60 lack the label, column "y"; name another column with --label`}, []string{"--label", "y"}},
+			[]string{`data.csv: has no usable rows: all 60 lack the label, column "y"; name another column with --label`},
+			[]string{"--label", "y"}},
 		"several labels, one of them missing in each row": {"x,y,z\n" + strings.Repeat("1.5,2,\n2.5,,3\n", 30), "", 3,
 			[]string{`all 60 lack one of the labels y, z; leave out the label that is missing`}, []string{"--label", "y,z"}},
 		"schema with a mistake": {table, strings.Replace(file, "role: label", "role: lable", 1), 3,
 			[]string{`s.yaml:7: unknown role "lable" (did you mean label?)`}, []string{"--schema", "s.yaml"}},
-		"schema with two weights": {table, strings.NewReplacer("x1\n    type: number", "x1\n    role: weight", "role: label", "role: weight").Replace(file), 3,
+		"schema with two weights": {table, strings.NewReplacer("x1\n    type: number", "x1\n    role: weight", "role: label",
+			"role: weight").Replace(file), 3,
 			[]string{`s.yaml:8: columns 1 and 3 both have the role weight`}, []string{"--schema", "s.yaml"}},
-		"schema with a column that is not there": {table, file + "  - name: z\n    type: number\n  - name: q\n    role: ignore\n", 3,
+		"schema with a column that is not there": {table,
+			file + "  - name: z\n    type: number\n  - name: q\n    role: ignore\n", 3,
 			[]string{`data.csv: `, `no column "z"`, "have x1, x2, y"}, []string{"--schema", "s.yaml"}},
 		"schema without a column": {table, "columns:\n  - name: x1\n    type: number\n  - name: y\n    role: label\n", 3,
 			[]string{`s.yaml: column "x2" of data.csv is not a feature in it`}, []string{"--schema", "s.yaml"}},
-		"schema with a type that cannot be": {table, strings.Replace(file, "x2\n    type: number", "x2\n    type: time", 1), 3,
-			[]string{`s.yaml: column 2 ("x2"): texts such as`, "have no known layout of times; known are iso"}, []string{"--schema", "s.yaml"}},
-		"no schema file":         {table, "", 3, []string{"s.yaml"}, []string{"--schema", "s.yaml"}},
-		"schema and other flags": {table, file, 2, []string{"--schema s.yaml says which columns there are"}, []string{"--schema", "s.yaml", "--numeric", "x1"}},
-		"a decimal separator":    {table, "", 2, []string{"the fraction of a number begins with a point or a comma"}, []string{"--label", "y", "--decimal", ";"}},
-		"too few levels":         {table, "", 2, []string{"--max_levels must be between 0 and"}, []string{"--label", "y", "--max_levels", "-1"}},
-		"unknown column":         {table, "", 2, []string{`numeric: no column "x3"`, "have x1, x2, y"}, []string{"--label", "y", "--numeric", "x3"}},
-		"types of LIBSVM":        {"1 1:0.5\n-1 1:2\n", "", 2, []string{"libsvm, which has no columns with types"}, []string{"--numeric", "1"}},
+		"schema with a type that cannot be": {table,
+			strings.Replace(file, "x2\n    type: number", "x2\n    type: time", 1), 3,
+			[]string{`s.yaml: column 2 ("x2"): texts such as`,
+				"have no known layout of times; known are iso"}, []string{"--schema", "s.yaml"}},
+		"no schema file": {table, "", 3, []string{"s.yaml"}, []string{"--schema", "s.yaml"}},
+		"schema and other flags": {table, file, 2, []string{"--schema s.yaml says which columns there are"},
+			[]string{"--schema", "s.yaml", "--numeric", "x1"}},
+		"a decimal separator": {table, "", 2, []string{"the fraction of a number begins with a point or a comma"},
+			[]string{"--label", "y", "--decimal", ";"}},
+		"too few levels": {table, "", 2, []string{"--max_levels must be between 0 and"},
+			[]string{"--label", "y", "--max_levels", "-1"}},
+		"unknown column": {table, "", 2, []string{`numeric: no column "x3"`, "have x1, x2, y"},
+			[]string{"--label", "y", "--numeric", "x3"}},
+		"types of LIBSVM": {"1 1:0.5\n-1 1:2\n", "", 2, []string{"libsvm, which has no columns with types"},
+			[]string{"--numeric", "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +231,8 @@ func TestMistakesAboutColumnsAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "data.csv", table)
 	write(t, dir, "s.yaml", "")
-	refuse(t, dir, 3, []string{"s.yaml", "exists"}, "inspect", "--data", "data.csv", "--label", "y", "--write_schema", "s.yaml")
+	refuse(t, dir, 3, []string{"s.yaml", "exists"}, "inspect", "--data", "data.csv", "--label", "y", "--write_schema",
+		"s.yaml")
 }
 
 // numbered returns n lines of a format.

@@ -40,7 +40,8 @@ func typedRows(n int, seed uint64) []string {
 		if r.IntN(15) == 0 {
 			town = ""
 		}
-		rows = append(rows, fmt.Sprintf("r%d,%s,%s,%t,2024-%02d-%02d,constant,%s", i, written, town, member, month, day, label))
+		rows = append(rows, fmt.Sprintf("r%d,%s,%s,%t,2024-%02d-%02d,constant,%s", i, written, town, member, month, day,
+			label))
 	}
 	return rows
 }
@@ -58,7 +59,8 @@ func TestTypedTablesGiveTheSameModel(t *testing.T) {
 	write(t, dir, "all.csv", typedTable(typedHeader, rows))
 	args := append([]string{"train", "--label", "y", "--id_column", "id"}, smallModel...)
 	out := must(t, dir, append(args, "--data", "all.csv", "--model", "model")...)
-	for _, want := range []string{"1 number, 1 boolean, 1 time and 1 category of 5 levels", "missing, filled", "column note"} {
+	for _, want := range []string{"1 number, 1 boolean, 1 time and 1 category of 5 levels", "missing, filled",
+		"column note"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, out)
 		}
@@ -69,7 +71,8 @@ func TestTypedTablesGiveTheSameModel(t *testing.T) {
 	write(t, dir, "part1.csv", typedTable(typedHeader, rows[:137]))
 	write(t, dir, "part2.csv", typedTable(typedHeader, rows[137:]))
 	write(t, dir, "all.csv.gz", gzipped(typedTable(typedHeader, rows), 1))
-	write(t, dir, "semicolons.csv", strings.ReplaceAll(strings.ReplaceAll(typedTable(typedHeader, rows), ",", ";"), "Paris; 5e", "Paris, 5e"))
+	write(t, dir, "semicolons.csv", strings.ReplaceAll(strings.ReplaceAll(typedTable(typedHeader, rows), ",", ";"),
+		"Paris; 5e", "Paris, 5e"))
 	for i, c := range [][]string{
 		{"--data", "shuffled.csv"},
 		{"--data", "part2.csv", "--data", "part1.csv"},
@@ -94,7 +97,8 @@ func TestPredictionsOfTypedTables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
-	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"}, smallModel...)...)
+	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"},
+		smallModel...)...)
 	rows := typedRows(60, 2)
 	rows[3] = "r3,31.5,Atlantis,false,2024-02-03,constant,no" // a level that training did not have
 	rows[4] = `"r,4",,,,,,yes`                                // nothing at all
@@ -151,12 +155,15 @@ func TestFaultsOfTypedTablesAreSaid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
-	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"}, smallModel...)...)
+	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"},
+		smallModel...)...)
 	for name, c := range map[string]struct{ row, want string }{
-		"a number":  {"r1,old,osaka,true,2024-02-03,constant,no", `bad.csv:2:2: column "age": "old" is not a number`},
-		"a boolean": {"r1,31,osaka,perhaps,2024-02-03,constant,no", `bad.csv:2:4: column "member": "perhaps" is neither true nor false`},
-		"a time":    {"r1,31,osaka,true,yesterday,constant,no", `bad.csv:2:5: column "since": "yesterday" is not a time of layout iso`},
-		"a field":   {"r1,31,osaka,true", `bad.csv:2: has 4 fields, want 7`},
+		"a number": {"r1,old,osaka,true,2024-02-03,constant,no", `bad.csv:2:2: column "age": "old" is not a number`},
+		"a boolean": {"r1,31,osaka,perhaps,2024-02-03,constant,no",
+			`bad.csv:2:4: column "member": "perhaps" is neither true nor false`},
+		"a time": {"r1,31,osaka,true,yesterday,constant,no",
+			`bad.csv:2:5: column "since": "yesterday" is not a time of layout iso`},
+		"a field": {"r1,31,osaka,true", `bad.csv:2: has 4 fields, want 7`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, dir, "bad.csv", typedTable(typedHeader, []string{c.row}))
@@ -195,8 +202,10 @@ func TestPlainModelsFillMissingValues(t *testing.T) {
 	write(t, dir, "holes.csv", "a,b\nNA,3\n2,\n?,null\n")
 	must(t, dir, "predict", "--model", "model", "--data", "whole.csv", "--out", "whole")
 	out := must(t, dir, "predict", "--model", "model", "--data", "holes.csv", "--out", "holes")
-	if want, got := read(t, dir, "whole", "part-00000.csv"), read(t, dir, "holes", "part-00000.csv"); got != want || !strings.Contains(out, "4 missing, filled") {
+	if want, got := read(t, dir, "whole", "part-00000.csv"), read(t, dir, "holes", "part-00000.csv"); got != want ||
+		!strings.Contains(out, "4 missing, filled") {
 		t.Errorf("%s\npredictions %s\nwant %s", out, got, want)
 	}
-	refuse(t, dir, 3, []string{`holes.csv:2:1: column "a": "NA" is not a number`}, "predict", "--model", "raw", "--data", "holes.csv", "--out", "other")
+	refuse(t, dir, 3, []string{`holes.csv:2:1: column "a": "NA" is not a number`}, "predict", "--model", "raw", "--data",
+		"holes.csv", "--out", "other")
 }

@@ -40,7 +40,8 @@ func TestFieldsOfRowsSetAsideAreNotCounted(t *testing.T) {
 		t.Errorf("evaluate counts fields of rows without label: %s", got)
 	}
 	want := "fields 100 missing, filled; 100 of categories with a text that is not one of the levels, read as other"
-	if got := rowOf(must(t, dir, "predict", "--model", "full", "--data", "holes.csv", "--out", "p"), "fields"); got != want {
+	if got := rowOf(must(t, dir, "predict", "--model", "full", "--data", "holes.csv", "--out", "p"),
+		"fields"); got != want {
 		t.Errorf("predictions use all rows, but: %q", got)
 	}
 }
@@ -50,7 +51,8 @@ func TestManyRowsWithoutLabelAreNoted(t *testing.T) {
 	dir := t.TempDir()
 	csv, _ := unlabeledRows(200)
 	write(t, dir, "many.csv", csv)
-	write(t, dir, "few.csv", csv[:strings.Index(csv, ",b,")]+strings.ReplaceAll(csv, ",b,\n", "1,b,2\n")[len("x,k,y\n"):]+"1,b,\n")
+	write(t, dir, "few.csv", csv[:strings.Index(csv, ",b,")]+strings.ReplaceAll(csv, ",b,\n", "1,b,2\n")[len("x,k,y\n"):]+
+		"1,b,\n")
 	const note = "100 of 200 rows have no label and are set aside"
 	for _, job := range [][]string{{"inspect"}, {"train", "--features", "64", "--search", "none", "--model", "m"}} {
 		if out := must(t, dir, append(job, "--data", "many.csv", "--label", "y")...); !strings.Contains(out, note) {

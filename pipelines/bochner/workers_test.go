@@ -80,8 +80,9 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 
 	// One after the other on one server: nothing of a job may reach the next.
 	trainings := map[string][]string{
-		"classes":  append(moons, "--features", "96", "--kernel", "laplace", "--scale", "minmax"),
-		"numbers":  append(numbers, "--features", "64", "--task", "regression", "--seed", "3", "--lambda", "1e-4", "--scale", "unit"),
+		"classes": append(moons, "--features", "96", "--kernel", "laplace", "--scale", "minmax"),
+		"numbers": append(numbers, "--features", "64", "--task", "regression", "--seed", "3", "--lambda", "1e-4", "--scale",
+			"unit"),
 		"searched": append(generated(t, "rotated", 600).write(t, cut{files: 2}), "--features", "64", "--search", "auto"),
 	}
 	for _, name := range []string{"classes", "numbers", "searched"} {
@@ -105,7 +106,8 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 	t.Run("bad row", func(t *testing.T) {
 		tb := generated(t, "moons", 300)
 		tb.rows[200] = "1,x,1\n"
-		c.fails(t, dir, 3, "part-1.txt:102:2: ", append([]string{"train", "--model", "none"}, tb.write(t, cut{files: 2})...), func() {})
+		c.fails(t, dir, 3, "part-1.txt:102:2: ", append([]string{"train", "--model", "none"}, tb.write(t, cut{files: 2})...),
+			func() {})
 	})
 	t.Run("no place to write", func(t *testing.T) {
 		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume"}, trainings["classes"]...)
@@ -123,12 +125,16 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.Remove(stale)
-		r := runCommand(t, c.job(dir, append([]string{"train", "--model", "none", "--worker_binary", stale}, trainings["classes"]...)...))
-		if r.code != 3 || !strings.Contains(r.stderr, buildName) || !strings.Contains(r.stderr, another) || strings.Count(r.stderr, "\n") > 2 {
+		r := runCommand(t, c.job(dir, append([]string{"train", "--model", "none", "--worker_binary", stale},
+			trainings["classes"]...)...))
+		if r.code != 3 || !strings.Contains(r.stderr, buildName) || !strings.Contains(r.stderr, another) ||
+			strings.Count(r.stderr, "\n") > 2 {
 			t.Errorf("exit code %d\n%s", r.code, r.stderr)
 		}
 	})
-	if got := entries(t, dir); !slices.Equal(got, []string{"classes", "classes of workers", "direct", "loopback", "numbers", "numbers of workers", "predicted", "searched", "searched of workers"}) {
+	if got := entries(t, dir); !slices.Equal(got,
+		[]string{"classes", "classes of workers", "direct", "loopback", "numbers", "numbers of workers", "predicted",
+			"searched", "searched of workers"}) {
 		t.Errorf("left behind: %v", got)
 	}
 	if left := c.copies(); len(left) > 0 {
@@ -163,7 +169,8 @@ func TestAJobGoesOnAfterItsWorkerWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "windmill", "--rows", "2000", "--out", "data.csv")
 	o.put(t, dir, "data.csv")
-	args := o.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "64", "--lambda", "1e-8,1e-6", "--folds", "3")
+	args := o.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "64", "--lambda", "1e-8,1e-6",
+		"--folds", "3")
 	must(t, dir, append(args, "--model", bucket+"want")...)
 	args = append(args, "--model", bucket+"model")
 
@@ -181,7 +188,8 @@ func TestAJobGoesOnAfterItsWorkerWasKilled(t *testing.T) {
 	}
 	r := <-done
 	o.rules(t, gcstest.Rules{})
-	if r.code != 1 || !strings.Contains(r.stderr, "a worker ended during the job") || !strings.Contains(r.stderr, "--resume") {
+	if r.code != 1 || !strings.Contains(r.stderr, "a worker ended during the job") ||
+		!strings.Contains(r.stderr, "--resume") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
 	if o.there(t, "model/**") || !o.there(t, ".bochner-model/state/profile-*") {

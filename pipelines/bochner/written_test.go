@@ -26,7 +26,8 @@ func TestLabelsAndWeightsUseTheNumberFormatOfColumns(t *testing.T) {
 	write(t, dir, "commas.csv", commas)
 	write(t, dir, "half.csv", half)
 	written := []string{"--decimal", ",", "--thousands", "."}
-	must(t, dir, append([]string{"inspect", "--data", "commas.csv", "--label", "y", "--weight_column", "w", "--write_schema", "schema.yaml", "--quiet"}, written...)...)
+	must(t, dir, append([]string{"inspect", "--data", "commas.csv", "--label", "y", "--weight_column", "w",
+		"--write_schema", "schema.yaml", "--quiet"}, written...)...)
 	train := func(data, model string, flags ...string) string {
 		if flags[0] != "--recipe" {
 			flags = append([]string{"--features", "64", "--search", "none", "--lambda", "1e-4"}, flags...)
@@ -42,7 +43,8 @@ func TestLabelsAndWeightsUseTheNumberFormatOfColumns(t *testing.T) {
 	if train("commas.csv", "schema", "--schema", "schema.yaml") != want {
 		t.Error("the weights by a schema are not those of the table with points")
 	}
-	if train("commas.csv", "two", append(written, "--label", "y,z")...) != train("points.csv", "two-points", "--label", "y,z") {
+	if train("commas.csv", "two", append(written, "--label", "y,z")...) != train("points.csv", "two-points", "--label",
+		"y,z") {
 		t.Error("the weights of two targets are not those of the table with points")
 	}
 	// The recipe of a model knows the column of weights, also if a schema file named it.
@@ -50,12 +52,15 @@ func TestLabelsAndWeightsUseTheNumberFormatOfColumns(t *testing.T) {
 		t.Error("the weights by a recipe are not those of the table with points")
 	}
 	scores := scoresOf(must(t, dir, "evaluate", "--data", "points.csv", "--model", "points", "--quiet"))
-	for _, c := range [][]string{{"commas.csv", "commas"}, {"points.csv", "points"}, {"commas.csv", "schema", "--label_strip", "'"}} {
-		if got := scoresOf(must(t, dir, append([]string{"evaluate", "--quiet", "--data", c[0], "--model", c[1]}, c[2:]...)...)); got != scores || !strings.Contains(got, `column "w"`) {
+	for _, c := range [][]string{{"commas.csv", "commas"}, {"points.csv", "points"},
+		{"commas.csv", "schema", "--label_strip", "'"}} {
+		if got := scoresOf(must(t, dir, append([]string{"evaluate", "--quiet", "--data", c[0], "--model", c[1]},
+			c[2:]...)...)); got != scores || !strings.Contains(got, `column "w"`) {
 			t.Errorf("%q: %s, want %s", c, got, scores)
 		}
 	}
-	r := run(t, dir, append([]string{"train", "--data", "half.csv", "--model", "half", "--features", "16", "--task", "regression", "--quiet"}, append(written, label...)...)...)
+	r := run(t, dir, append([]string{"train", "--data", "half.csv", "--model", "half", "--features", "16", "--task",
+		"regression", "--quiet"}, append(written, label...)...)...)
 	if want := `half.csv:2: "900.25" is not a number: fractions begin with ',', thousands are separated by '.'`; r.code != 3 || !strings.Contains(r.stderr, want) {
 		t.Errorf("exit code %d, %s, want %s", r.code, r.stderr, want)
 	}
@@ -91,7 +96,8 @@ func TestNumbersInOtherFormsNeedTheFlagOfTheNote(t *testing.T) {
 		if c.bad == "" {
 			continue
 		}
-		write(t, dir, name+".csv", "x;y\n"+linesOf(40, row)+c.bad+";1,5\n"+linesOf(20, func(int) string { return c.bad + ";1,5" }))
+		write(t, dir, name+".csv", "x;y\n"+linesOf(40, row)+c.bad+";1,5\n"+linesOf(20,
+			func(int) string { return c.bad + ";1,5" }))
 		r := run(t, dir, args...)
 		want := fmt.Sprintf(`%s.csv:42:1: column "x": "%s" is not a number: fractions begin with ',', thousands are separated by %q in groups of three digits`, name, c.bad, c.thousands[0])
 		if r.code != 3 || !strings.Contains(r.stderr, want) {

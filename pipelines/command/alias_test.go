@@ -18,7 +18,8 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 	must(t, "generate", "moons", "--rows", "300", "--out", data)
 	must(t, "generate", "moons", "--rows", "80", "--seed", "2", "--out", rows)
 	must(t, "generate", "moons", "--rows", "50", "--seed", "3", "--out", in("test.csv"))
-	features := []string{"--data", data, "--label", "y", "--search", "none", "--features", "32", "--lambda", "1e-4", "--width", "1", "--scale", "none", "--quiet"}
+	features := []string{"--data", data, "--label", "y", "--search", "none", "--features", "32", "--lambda", "1e-4",
+		"--width", "1", "--scale", "none", "--quiet"}
 	must(t, append([]string{"train", "--model", in("first")}, features...)...)
 	for _, f := range []string{data, rows} {
 		must(t, "sum", "--recipe", in("first"), "--data", f, "--out", in("sums/"+filepath.Base(f)), "--quiet")
@@ -27,7 +28,8 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 	rounds := append([]string{"--learner", "svm", "--rounds", "2"}, features...)
 	must(t, append([]string{"train", "--model", in("svms/svm")}, rounds...)...)
 	// The certificate is of the model without the rows.
-	must(t, "forget", "--model", in("models/sums"), "--sums", in("sums/*"), "--data", rows, "--out", in("less/model"), "--certificate", in("proof.json"), "--quiet")
+	must(t, "forget", "--model", in("models/sums"), "--sums", in("sums/*"), "--data", rows, "--out", in("less/model"),
+		"--certificate", in("proof.json"), "--quiet")
 	for _, m := range []string{"models/sums", "svms/svm", "less/model"} {
 		must(t, "models", "promote", "--models", in(filepath.Dir(m)), "--model", filepath.Base(m))
 	}
@@ -62,13 +64,15 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 			code -= 3
 		}
 		place := map[string]string{sums: "models/sums", svm: "svms/svm", less: "less/model"}[c.alias]
-		if code != 0 || command == "models" && !strings.Contains(stderr, "sums is champion") || command != "models" && !strings.Contains(stderr, in(place)) {
+		if code != 0 || command == "models" && !strings.Contains(stderr, "sums is champion") || command != "models" &&
+			!strings.Contains(stderr, in(place)) {
 			t.Errorf("%s %s: exit code %d\n%s", c.flag, c.alias, code, stderr)
 		}
 		tried[c.flag] = true
 	}
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
-		names := strings.Contains(f.Usage, "Directory of a model") || strings.Contains(f.Usage, "Directory of the model") || strings.Contains(f.Usage, "DIR@champion")
+		names := strings.Contains(f.Usage, "Directory of a model") || strings.Contains(f.Usage, "Directory of the model") ||
+			strings.Contains(f.Usage, "DIR@champion")
 		key := cmd.Name() + " --" + f.Name
 		if !names || strings.Contains(f.Usage, "to create") || tried[key] || key == "retrain --init" { // as of train
 			return

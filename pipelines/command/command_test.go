@@ -68,7 +68,8 @@ func TestEveryFlagIsDescribedInASentence(t *testing.T) {
 func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
 	var want []string
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
-		if cmd.Name() != "kernel" && (f.Name == "model" || f.Name == "out") && cmd.Flags().Lookup("work") != nil && strings.Contains(f.Usage, "must not exist") {
+		if cmd.Name() != "kernel" && (f.Name == "model" || f.Name == "out") && cmd.Flags().Lookup("work") != nil &&
+			strings.Contains(f.Usage, "must not exist") {
 			want = append(want, cmd.Name())
 		}
 	})
@@ -121,10 +122,12 @@ func TestHelpOfEveryCommand(t *testing.T) {
 				}
 				continue
 			}
-			if !strings.Contains(out, wrap(cmd.Long, "", unknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
+			if !strings.Contains(out, wrap(cmd.Long, "", unknownWidth)) || !strings.Contains(out, "Examples:") ||
+				!strings.Contains(out, "--json") {
 				t.Errorf("%v:\n%s", args, out)
 			}
-			if strings.Contains(out, "--job_endpoint") || strings.Contains(out, "--endpoint string") || strings.Contains(out, "test.v") {
+			if strings.Contains(out, "--job_endpoint") || strings.Contains(out, "--endpoint string") ||
+				strings.Contains(out, "test.v") {
 				t.Errorf("%v: shows flags of Beam or of go test", args)
 			}
 		}
@@ -172,7 +175,8 @@ func TestTheJobMayBeAFlag(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.args, got, c.want)
 		}
 	}
-	for args, want := range map[string]bool{"--worker": true, "--worker=true": true, "-worker": true, "--worker=false": false, "--worker_binary=x": false, "worker": false} {
+	for args, want := range map[string]bool{"--worker": true, "--worker=true": true, "-worker": true,
+		"--worker=false": false, "--worker_binary=x": false, "worker": false} {
 		if onWorker([]string{"--id=1", args}) != want {
 			t.Errorf("%s: on a worker is not %v", args, want)
 		}
@@ -182,7 +186,8 @@ func TestTheJobMayBeAFlag(t *testing.T) {
 // trainArgs are those of a small training in dir.
 func trainArgs(dir, model string, more ...string) []string {
 	return append([]string{
-		"--data", filepath.Join(dir, "train.csv"), "--label", "y", "--features", "64", "--search", "none", "--quiet", "--model", filepath.Join(dir, model),
+		"--data", filepath.Join(dir, "train.csv"), "--label", "y", "--features", "64", "--search", "none", "--quiet",
+		"--model", filepath.Join(dir, model),
 	}, more...)
 }
 
@@ -198,8 +203,10 @@ func readFile(t *testing.T, name ...string) string {
 func TestWaysToSayTheSameGiveTheSameModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "generate", "moons", "--rows", "300", "--out", filepath.Join(dir, "train.csv"))
-	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5,1e-3", "--seed", "7", "--scale", "standard,2")...)...)
-	must(t, append([]string{"--job=train"}, trainArgs(dir, "b", "--lambda=1e-5,1e-3", "--seed=7", "--scale=standard,2")...)...)
+	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5,1e-3", "--seed", "7", "--scale",
+		"standard,2")...)...)
+	must(t, append([]string{"--job=train"},
+		trainArgs(dir, "b", "--lambda=1e-5,1e-3", "--seed=7", "--scale=standard,2")...)...)
 	config := filepath.Join(dir, "c.yaml")
 	text := "search: none\nlambda: [1e-5, 1e-3]\nseed: 7\nscale:\n  - standard\n  - 2\nfeatures: 9999\nheader: yes\nquiet: true\ndata:\n  - " + filepath.Join(dir, "train.csv") + "\n"
 	if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
@@ -220,7 +227,8 @@ func TestWaysToSayTheSameGiveTheSameModel(t *testing.T) {
 		}
 		Features int
 	}
-	if err := json.Unmarshal([]byte(must(t, "inspect", "--model", filepath.Join(dir, "c"), "--json")), &report); err != nil {
+	if err := json.Unmarshal([]byte(must(t, "inspect", "--model", filepath.Join(dir, "c"), "--json")),
+		&report); err != nil {
 		t.Fatal(err)
 	}
 	if report.Features != 64 || len(report.Learner.Table) != 2 || report.Learner.Table[1].Lambda != 1e-3 {
@@ -262,7 +270,8 @@ func TestConfigRefusals(t *testing.T) {
 			}
 		}
 	}
-	if code, _, stderr := execute("train", "--config", filepath.Join(dir, "none"), "--data", "x"); code != 2 || !strings.Contains(stderr, "--config") {
+	if code, _, stderr := execute("train", "--config", filepath.Join(dir, "none"), "--data", "x"); code != 2 ||
+		!strings.Contains(stderr, "--config") {
 		t.Errorf("%d: %s", code, stderr)
 	}
 }
@@ -309,14 +318,16 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 		{[]string{"train", "--data", data}, "--model"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--lambda", "x"}, "--lambda"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--learner", "svn"}, "unknown learner"},
-		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--kernel", "guassian"}, `did you mean "gaussian"`},
+		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--kernel", "guassian"},
+			`did you mean "gaussian"`},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--runner", "spark"}, "unknown runner"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--dim", "-3"}, "dim must be"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--header", "perhaps"}, "must be auto, yes or no"},
 		{[]string{"train", "--strict=maybe"}, `--strict: "maybe" is neither true nor false`},
 		{[]string{"train", "--max_bad_fraction", "x"}, `--max_bad_fraction: "x" is not a number`},
 		{[]string{"train", "--threads", "two"}, `--threads: "two" is not a whole number`},
-		{[]string{"train", "--worker_bytes", "8 gigs"}, `--worker_bytes: "8 gigs" is not a number of bytes such as 8000000000, 8GB or 512MiB`},
+		{[]string{"train", "--worker_bytes", "8 gigs"},
+			`--worker_bytes: "8 gigs" is not a number of bytes such as 8000000000, 8GB or 512MiB`},
 		{[]string{"train", "--learner", "sgd", "--keep_bytes", "9XB"}, `--keep_bytes: "9XB" is not a number of bytes`},
 		{[]string{"inspect"}, "--data, --model or both"},
 		{[]string{"inspect", "--data", data, "--model", "m", "--drop", "x"}, "--drop cannot be used with --model"},

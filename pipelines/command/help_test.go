@@ -80,7 +80,8 @@ func TestEveryTextIsOfACommand(t *testing.T) {
 }
 
 func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
-	for columns, want := range map[string]int{"": unknownWidth, "100": 100, "60": 60, "10": narrowest, "1000": widest, "x": unknownWidth} {
+	for columns, want := range map[string]int{"": unknownWidth, "100": 100, "60": 60, "10": narrowest, "1000": widest,
+		"x": unknownWidth} {
 		t.Setenv("COLUMNS", columns)
 		_, flags, found := strings.Cut(must(t, "train", "--help_all"), "\nModel and output:")
 		if !found {
@@ -97,7 +98,8 @@ func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
 			t.Errorf("COLUMNS=%s: the longest line has %d characters, want %d or a little less", columns, longest, want)
 		}
 	}
-	if got, want := wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
+	if got, want := wrap("one two three\nfour\n\n  code as it is\nfive", "> ",
+		11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -185,8 +187,10 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 func TestNamesOfScikitLearnGiveTheSameModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "generate", "moons", "--rows", "300", "--out", filepath.Join(dir, "train.csv"))
-	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5", "--kernel", "gaussian", "--calibrate", "platt")...)...)
-	must(t, append([]string{"train"}, trainArgs(dir, "b", "--lambda", "1e-5", "--kernel", "rbf", "--calibrate", "sigmoid")...)...)
+	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5", "--kernel", "gaussian", "--calibrate",
+		"platt")...)...)
+	must(t, append([]string{"train"}, trainArgs(dir, "b", "--lambda", "1e-5", "--kernel", "rbf", "--calibrate",
+		"sigmoid")...)...)
 	if readFile(t, dir, "a", "manifest.json") != readFile(t, dir, "b", "manifest.json") {
 		t.Error("rbf and gaussian give different models")
 	}
@@ -221,7 +225,8 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	var one description
-	if err := json.Unmarshal([]byte(must(t, "help", "train", "--json")), &one); err != nil || one.Name != "train" || len(one.Flags) < 50 {
+	if err := json.Unmarshal([]byte(must(t, "help", "train", "--json")), &one); err != nil || one.Name != "train" ||
+		len(one.Flags) < 50 {
 		t.Errorf("%s: %d flags: %v", one.Name, len(one.Flags), err)
 	}
 }
@@ -234,7 +239,8 @@ func TestVersionTellsTheBuild(t *testing.T) {
 	if v != engine.Build() || v.Version == "" || v.Go == "" || v.CPU == "" {
 		t.Errorf("%+v", v)
 	}
-	if out, want := must(t, "version"), fmt.Sprintf("bochner %s", v.Version); !strings.HasPrefix(out, want) || !strings.Contains(out, v.CPU) {
+	if out, want := must(t, "version"), fmt.Sprintf("bochner %s", v.Version); !strings.HasPrefix(out, want) ||
+		!strings.Contains(out, v.CPU) {
 		t.Errorf("%q, want %q", out, want)
 	}
 }

@@ -16,7 +16,8 @@ func TestModelsAreReadByAlias(t *testing.T) {
 	train, all := filepath.Join(dir, "train.csv"), filepath.Join(dir, "models")
 	must(t, "generate", "moons", "--rows", "300", "--out", train)
 	for _, day := range []string{"2026-01-05", "2026-01-06"} {
-		args := []string{"--data", train, "--label", "y", "--features", "32", "--lambda", "1e-4", "--search", "none", "--model", filepath.Join(all, day), "--quiet"}
+		args := []string{"--data", train, "--label", "y", "--features", "32", "--lambda", "1e-4", "--search", "none",
+			"--model", filepath.Join(all, day), "--quiet"}
 		if day == "2026-01-06" {
 			args = append(args, "--seed", "7")
 		}
@@ -49,7 +50,8 @@ func TestModelsAreReadByAlias(t *testing.T) {
 	if text := must(t, "inspect", "--model", champion); !strings.HasPrefix(text, "model     "+is+", intact") {
 		t.Error(text)
 	}
-	if text := must(t, "evaluate", "--model", champion, "--data", train, "--quiet"); !strings.HasPrefix(text, "model "+is+"\n") {
+	if text := must(t, "evaluate", "--model", champion, "--data", train, "--quiet"); !strings.HasPrefix(text,
+		"model "+is+"\n") {
 		t.Error(text)
 	}
 
@@ -59,15 +61,18 @@ func TestModelsAreReadByAlias(t *testing.T) {
 	}
 	must(t, "models", "rollback", "--models", all, "--why", "complaints", "--by", "ann")
 	var h registry.Events
-	if err := json.Unmarshal([]byte(must(t, "models", "history", "--models", all, "--json", "--events", "2")), &h); err != nil {
+	if err := json.Unmarshal([]byte(must(t, "models", "history", "--models", all, "--json", "--events", "2")),
+		&h); err != nil {
 		t.Fatal(err)
 	}
-	if e := h.Events; len(e) != 2 || e[0].By != "ann" || e[0].Why != "complaints" || e[0].To != "2026-01-05" || e[0].Action != registry.RolledBack ||
+	if e := h.Events; len(e) != 2 || e[0].By != "ann" || e[0].Why != "complaints" || e[0].To != "2026-01-05" ||
+		e[0].Action != registry.RolledBack ||
 		e[1].Command != "bochner models promote --models="+all+" --model="+is+" --expect=2026-01-05" {
 		t.Errorf("%+v", e)
 	}
 	for want, args := range map[string][]string{
-		"no directory of models": {"list"}, "no model: name one": {"promote", "--models", all}, `unknown action "demote"`: {"demote"},
+		"no directory of models": {"list"}, "no model: name one": {"promote", "--models",
+			all}, `unknown action "demote"`: {"demote"},
 	} {
 		if code, _, stderr := execute(append([]string{"models"}, args...)...); code != 2 || !strings.Contains(stderr, want) {
 			t.Errorf("%v: code %d: %s", args, code, stderr)

@@ -38,7 +38,8 @@ const mostOwn = 2
 // writeCLI writes docs/cli.md: all commands with all their flags, in Markdown.
 func writeCLI(w io.Writer) {
 	root := newRoot()
-	fmt.Fprintf(w, "# Commands\n\nThis page is generated from the program. `bochner help COMMAND` prints the same.\n\n%s\n\n| | |\n|---|---|\n", paragraphs(root.Long))
+	fmt.Fprintf(w,
+		"# Commands\n\nThis page is generated from the program. `bochner help COMMAND` prints the same.\n\n%s\n\n| | |\n|---|---|\n", paragraphs(root.Long))
 	uses := map[string]int{} // commands that have a row of a table
 	var shared [][]string    // rows by title
 	for _, cmd := range root.Commands() {
@@ -87,7 +88,8 @@ func allFlags(cmd *cobra.Command) []flagGroup {
 
 // flagRow describes a flag as a row of a table.
 func flagRow(f *pflag.Flag) string {
-	return fmt.Sprintf("| `%s` | %s |\n", strings.TrimSpace("--"+f.Name+" "+placeholder(f)), strings.ReplaceAll(flagHelp(f), "|", `\|`))
+	return fmt.Sprintf("| `%s` | %s |\n", strings.TrimSpace("--"+f.Name+" "+placeholder(f)),
+		strings.ReplaceAll(flagHelp(f), "|", `\|`))
 }
 
 func writeReference(w io.Writer, cmd *cobra.Command, uses map[string]int) {

@@ -54,14 +54,16 @@ func (f *keepFn) ProcessElement(x beam.X) {
 
 // typedRow is a row with a number, a category, a boolean and a time, some of them missing.
 func typedRow(r *rand.Rand, i int) string {
-	age, city, label := fmt.Sprintf("%.2f", 20+50*r.Float64()), []string{"Kraków", `"Paris, 5e"`, "osaka", ""}[r.IntN(4)], "no"
+	age, city, label := fmt.Sprintf("%.2f", 20+50*r.Float64()), []string{"Kraków", `"Paris, 5e"`, "osaka",
+		""}[r.IntN(4)], "no"
 	if r.IntN(12) == 0 {
 		age = []string{"", "NA", "?"}[r.IntN(3)]
 	}
 	if city == "osaka" || r.IntN(4) == 0 {
 		label = "yes"
 	}
-	return fmt.Sprintf("r%d,%s,%s,%t,2024-%02d-%02d,constant,%s", i, age, city, r.IntN(2) == 0, 1+r.IntN(12), 1+r.IntN(28), label)
+	return fmt.Sprintf("r%d,%s,%s,%t,2024-%02d-%02d,constant,%s", i, age, city, r.IntN(2) == 0, 1+r.IntN(12),
+		1+r.IntN(28), label)
 }
 
 // person is a typedRow.
@@ -101,7 +103,8 @@ func tableRows(t *testing.T, text string) (all []rows.Row) {
 }
 
 // predictedRows applies the transform.
-func predictedRows(t *testing.T, runner string, all beam.PCollection, p *beam.Pipeline, s beam.Scope, model string) map[string]any {
+func predictedRows(t *testing.T, runner string, all beam.PCollection, p *beam.Pipeline, s beam.Scope,
+	model string) map[string]any {
 	t.Helper()
 	name := t.Name() + runner
 	predictions, rejected := rows.Predict(s, rows.Model{Name: model}, all)
@@ -137,11 +140,21 @@ func TestRowsOfAPipelineMatchRowsOfFiles(t *testing.T) {
 		rejected                 int
 		people                   bool
 	}{
-		{"types and probabilities", table("id,age,city,member,since,note,y", 400, func(i int) string { return typedRow(r, i) }), "x,31,osaka,perhaps,2024-01-01,n,yes\nx,31,osaka,true,yesterday,n,yes\n", "train --label y --drop id,note --calibrate platt --search none --features 64", 2, true},
-		{"numbers", table("a,b,y", 300, func(int) string { a := number(); return a + "," + number() + "," + a[:2] }), "x,1,1\n,1,1\n1,1e39,1\n1e38,1e38,1\n", "train --label y --task regression --search none --features 64 --lambda 1e-4 --scale none", 3, false},
-		{"missing numbers", table("a,b,y", 300, func(int) string { return number() + "," + number() + ",1" }), ",1,1\nNA,,1\n", "embed --drop y --components 3 --features 32", 0, false},
-		{"large numbers", table("a,b,y", 300, func(i int) string { return fmt.Sprintf("17%08d.%d,%s,c%d", 1000*i, i, number(), i%3) }), "1.7e9,x,c1\n", "train --label y --search none --features 64", 1, false},
-		{"two targets", table("a,b,y,z", 300, func(int) string { return number() + "," + number() + "," + number() + "," + number() }), "a,1,1,1\n", "train --label y,z --search none --features 64", 1, false},
+		{"types and probabilities", table("id,age,city,member,since,note,y", 400,
+			func(i int) string { return typedRow(r, i) }),
+			"x,31,osaka,perhaps,2024-01-01,n,yes\nx,31,osaka,true,yesterday,n,yes\n",
+			"train --label y --drop id,note --calibrate platt --search none --features 64", 2, true},
+		{"numbers", table("a,b,y", 300, func(int) string { a := number(); return a + "," + number() + "," + a[:2] }),
+			"x,1,1\n,1,1\n1,1e39,1\n1e38,1e38,1\n",
+			"train --label y --task regression --search none --features 64 --lambda 1e-4 --scale none", 3, false},
+		{"missing numbers", table("a,b,y", 300, func(int) string { return number() + "," + number() + ",1" }),
+			",1,1\nNA,,1\n", "embed --drop y --components 3 --features 32", 0, false},
+		{"large numbers",
+			table("a,b,y", 300, func(i int) string { return fmt.Sprintf("17%08d.%d,%s,c%d", 1000*i, i, number(), i%3) }),
+			"1.7e9,x,c1\n", "train --label y --search none --features 64", 1, false},
+		{"two targets",
+			table("a,b,y,z", 300, func(int) string { return number() + "," + number() + "," + number() + "," + number() }),
+			"a,1,1,1\n", "train --label y,z --search none --features 64", 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -153,7 +166,8 @@ func TestRowsOfAPipelineMatchRowsOfFiles(t *testing.T) {
 			}
 			model := in("model")
 			must(t, append(strings.Fields(c.command), "--data", in("train.csv"), "--model", model, "--quiet")...)
-			args := []string{"predict", "--model", model, "--data", in("new.csv"), "--out", in("out"), "--scores", "--max_bad_fraction", "0.9", "--quiet"}
+			args := []string{"predict", "--model", model, "--data", in("new.csv"), "--out", in("out"), "--scores",
+				"--max_bad_fraction", "0.9", "--quiet"}
 			if strings.Contains(c.command, "calibrate") {
 				args = append(args, "--probabilities")
 			}
@@ -190,7 +204,8 @@ func TestRowsOfAPipelineMatchRowsOfFiles(t *testing.T) {
 
 // writtenRows writes results, by the number of the row, as the command writes predictions. It returns
 // the file and how many rows are rejected.
-func writtenRows(t *testing.T, m *models.Model, probabilities bool, n int, got map[string]any) (text string, rejected int) {
+func writtenRows(t *testing.T, m *models.Model, probabilities bool, n int, got map[string]any) (text string,
+	rejected int) {
 	t.Helper()
 	columns := (&scores.Predict{Scores: true, Probabilities: probabilities}).Columns(m)
 	k := m.Linear.K

@@ -91,7 +91,8 @@ func TestScoresOfWindowsMatchEvaluate(t *testing.T) {
 			for runner := range prismtest.Runners {
 				p, s := beam.NewPipelineWithRoot()
 				all := append(tableRows(t, text["all"]), rows.Row{Key: "10", Texts: map[string]string{"x": "1", "l": ""}})
-				windows := beam.WindowInto(s, window.NewFixedWindows(500*time.Second), beam.ParDo(s, atItsTime, beam.CreateList(s, all)))
+				windows := beam.WindowInto(s, window.NewFixedWindows(500*time.Second),
+					beam.ParDo(s, atItsTime, beam.CreateList(s, all)))
 				scores, rejected := rows.Scores(s, rows.Model{Name: in("model")}, windows)
 				beam.ParDo0(s, &keepFn{t.Name() + runner}, beam.ParDo(s, scoreRow, scores))
 				beam.ParDo0(s, &keepFn{t.Name() + runner}, rejected)

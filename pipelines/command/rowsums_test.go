@@ -76,15 +76,23 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 		command      string
 		bad          string // a row that is set aside
 	}{
-		{"classes", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) }, "train --features 60 --search none", "1,x,a"},
-		{"regression", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%.5f", point(r), r.NormFloat64()) }, "train --features 60 --search none --folds 3 --task regression", "1,1,"},
-		{"weights", "x,y,w,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%d,%s", point(r), r.IntN(4), letter(r)) }, "train --features 60 --search none --weight_column w --class_weight balanced --lambda 1e-4", "1,1,-1,a"},
-		{"copies", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%d,%d,%s", r.IntN(4), r.IntN(5), letter(r)) }, "train --features 60 --search none", "1,1,NA"},
+		{"classes", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) },
+			"train --features 60 --search none", "1,x,a"},
+		{"regression", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%.5f", point(r), r.NormFloat64()) },
+			"train --features 60 --search none --folds 3 --task regression", "1,1,"},
+		{"weights", "x,y,w,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%d,%s", point(r), r.IntN(4), letter(r)) },
+			"train --features 60 --search none --weight_column w --class_weight balanced --lambda 1e-4", "1,1,-1,a"},
+		{"copies", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%d,%d,%s", r.IntN(4), r.IntN(5), letter(r)) },
+			"train --features 60 --search none", "1,1,NA"},
 		{"types", "x,c,l", func(r *rand.Rand) string {
 			return fmt.Sprintf("%.4f,%s,%s", r.NormFloat64(), []string{"red", "green", "blue", ""}[r.IntN(4)], letter(r))
 		}, "train --features 60 --search none", "x,red,a"},
-		{"several targets", "x,y,p,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%.5f,%.3f", point(r), r.Float64(), 1000*r.Float64()) }, "train --features 60 --search none --label p,l --target_room 1", "1,1,0.5,"},
-		{"embedding", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) }, "embed --features 60 --components 3", "1,,a"},
+		{"several targets", "x,y,p,l", func(r *rand.Rand) string {
+			return fmt.Sprintf("%s,%.5f,%.3f", point(r), r.Float64(),
+				1000*r.Float64())
+		}, "train --features 60 --search none --label p,l --target_room 1", "1,1,0.5,"},
+		{"embedding", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) },
+			"embed --features 60 --components 3", "1,,a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -108,8 +116,10 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 				command = append(command, "--label", "l")
 			}
 			must(t, append(command, "--data", in("first.csv"), "--model", in("recipe"), "--quiet")...)
-			must(t, "train", "--recipe", in("recipe"), "--data", in("later.csv"), "--model", in("want"), "--max_bad_fraction", "0.1", "--quiet")
-			must(t, "sum", "--recipe", in("recipe"), "--data", in("later.csv"), "--out", in("sum"), "--max_bad_fraction", "0.1", "--quiet")
+			must(t, "train", "--recipe", in("recipe"), "--data", in("later.csv"), "--model", in("want"), "--max_bad_fraction",
+				"0.1", "--quiet")
+			must(t, "sum", "--recipe", in("recipe"), "--data", in("later.csv"), "--out", in("sum"), "--max_bad_fraction", "0.1",
+				"--quiet")
 			recipe, err := rows.ReadRecipe(t.Context(), in("recipe"))
 			if err != nil {
 				t.Fatal(err)
@@ -160,7 +170,8 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if c := parts[0].Contents; c == nil || c.Size != 8*parts[0].Rows.Used || parts[1].Contents == nil || *c != *parts[1].Contents {
+					if c := parts[0].Contents; c == nil || c.Size != 8*parts[0].Rows.Used || parts[1].Contents == nil ||
+						*c != *parts[1].Contents {
 						t.Errorf("%s: other rows are listed than in the sums of the file: %+v", name, parts[1].Contents)
 					}
 					if parts[0].Sums != parts[1].Sums || parts[0].Rows != parts[1].Rows {
@@ -194,7 +205,8 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 						t.Fatal(err)
 					}
 					forget := []string{"forget", "--data", in("gone.csv"), "--quiet"}
-					must(t, append(forget, "--model", in("model-"+name), "--sums", places, "--out", in("less"), "--save_sums", in("less-sums"))...)
+					must(t, append(forget, "--model", in("model-"+name), "--sums", places, "--out", in("less"), "--save_sums",
+						in("less-sums"))...)
 					code, _, said := execute(append(forget, "--model", in("less"), "--sums", in("less-sums"), "--out", in("again"))...)
 					if code != 3 || !strings.Contains(said, ": the row is not in the sums") {
 						t.Errorf("%s: rows of the pipeline are forgotten again: exit code %d\n%s", name, code, said)
@@ -225,7 +237,8 @@ func TestSumsAndModelsThatExistAreLeftAsTheyAre(t *testing.T) {
 	if err := os.WriteFile(in("rows.csv"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	must(t, "train", "--data", in("rows.csv"), "--label", "l", "--features", "20", "--search", "none", "--model", in("recipe"), "--quiet")
+	must(t, "train", "--data", in("rows.csv"), "--label", "l", "--features", "20", "--search", "none", "--model",
+		in("recipe"), "--quiet")
 	recipe, err := rows.ReadRecipe(t.Context(), in("recipe"))
 	if err != nil {
 		t.Fatal(err)
@@ -285,10 +298,12 @@ func TestTargetsBeyondTheirGridsAreRejected(t *testing.T) {
 	kept.Lock()
 	defer kept.Unlock()
 	got := fmt.Sprint(len(kept.of[t.Name()]), kept.of[t.Name()]["beyond"], kept.of[t.Name()]["without"])
-	if !strings.Contains(got, `the label 6 in column "l" is beyond the grid`) || !strings.Contains(got, `no label (column "l")`) || !strings.HasPrefix(got, "2") {
+	if !strings.Contains(got, `the label 6 in column "l" is beyond the grid`) ||
+		!strings.Contains(got, `no label (column "l")`) || !strings.HasPrefix(got, "2") {
 		t.Error(got)
 	}
-	if part, err := sums.ReadPart(t.Context(), filepath.Join(dir, "sums")); err != nil || part.Rows.Used != 1 || part.Rows.SetAside != 2 {
+	if part, err := sums.ReadPart(t.Context(), filepath.Join(dir, "sums")); err != nil || part.Rows.Used != 1 ||
+		part.Rows.SetAside != 2 {
 		t.Errorf("%+v, %v", part, err)
 	}
 }
@@ -318,7 +333,8 @@ func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
 	if err := os.WriteFile(in("rows.csv"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	must(t, "train", "--data", in("rows.csv"), "--label", "l", "--features", "20", "--search", "none", "--model", in("recipe"), "--quiet")
+	must(t, "train", "--data", in("rows.csv"), "--label", "l", "--features", "20", "--search", "none", "--model",
+		in("recipe"), "--quiet")
 	must(t, "train", "--recipe", in("recipe"), "--data", in("rows.csv"), "--model", in("want"), "--quiet")
 	recipe, err := rows.ReadRecipe(t.Context(), in("recipe"))
 	if err != nil {
@@ -341,7 +357,8 @@ func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, s := beam.NewPipelineWithRoot()
-	all := beam.WindowInto(s, window.NewFixedWindows(10*time.Second), beam.ParDo(s, numbered, teststream.Create(s, config)),
+	all := beam.WindowInto(s, window.NewFixedWindows(10*time.Second),
+		beam.ParDo(s, numbered, teststream.Create(s, config)),
 		beam.Trigger(trigger.AfterEndOfWindow().LateFiring(trigger.Repeat(trigger.AfterCount(1)))),
 		beam.AllowedLateness(time.Hour), beam.PanesDiscard())
 	stored := rows.Store(s, recipe, in("sums"), rows.Sum(s, recipe, all))

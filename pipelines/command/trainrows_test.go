@@ -50,7 +50,8 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 	text := []string{"X,city,y,kind"}
 	for i := range 900 {
 		y := float64(r.IntN(100)) / 8
-		v := visit{Key: fmt.Sprint(i), X: float64(r.IntN(10000)) / 64, City: []string{"Oslo", "Rome", ""}[r.IntN(3)], Y: &y, Day: int64(i % 3)}
+		v := visit{Key: fmt.Sprint(i), X: float64(r.IntN(10000)) / 64, City: []string{"Oslo", "Rome", ""}[r.IntN(3)], Y: &y,
+			Day: int64(i % 3)}
 		v.Kind = map[bool]string{true: "far", false: "near"}[v.X+y > 80]
 		line := fmt.Sprintf("%g,%s,%g,%s", v.X, v.City, y, v.Kind)
 		if i%50 == 0 {
@@ -68,7 +69,8 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 		if name != "without windows" {
 			all = beam.WindowInto(s, window.NewFixedWindows(24*time.Hour), all)
 		}
-		_, rejected := pipelines.TrainRows(s, pipelines.RowsOptions{Dir: in(name), Sample: 300, Features: 40, Lambda: []float64{1e-3, 1e-5}}, all)
+		_, rejected := pipelines.TrainRows(s, pipelines.RowsOptions{Dir: in(name), Sample: 300, Features: 40,
+			Lambda: []float64{1e-3, 1e-5}}, all)
 		beam.ParDo0(s, &keepFn{t.Name() + name}, rejected)
 		if e, err := vet.Evaluate(t.Context(), p); err != nil || e.RequiresRegistrations() {
 			t.Errorf("%s: %v, something is not registered", name, err)
@@ -91,7 +93,8 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 		kept.Unlock()
 		if recipe := directory(t, in(name, "recipe")); first == nil {
 			first = recipe
-			must(t, "train", "--recipe", in(name, "recipe"), "--data", in("all.csv"), "--model", in("want"), "--max_bad_fraction", "0.1", "--quiet")
+			must(t, "train", "--recipe", in(name, "recipe"), "--data", in("all.csv"), "--model", in("want"),
+				"--max_bad_fraction", "0.1", "--quiet")
 			if d := cmp.Diff(directory(t, in("want")), first); d == "" {
 				t.Error("the model of the sample is that of all rows")
 			}

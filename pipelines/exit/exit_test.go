@@ -58,7 +58,8 @@ func TestExitCodes(t *testing.T) {
 
 // A file that may not be read says nothing about its rows: a retraining must not leave it out as bad data.
 func TestMissingRightsAreNotBadData(t *testing.T) {
-	denied := &storage.Error{Op: "open", Name: "f", Err: &storage.Reason{Text: "403", Kind: fs.ErrPermission, Answer: true}}
+	denied := &storage.Error{Op: "open", Name: "f",
+		Err: &storage.Reason{Text: "403", Kind: fs.ErrPermission, Answer: true}}
 	for _, err := range []error{denied, transforms.FindFault(transforms.NewFault(transforms.DataFault, denied))} {
 		if !Writing(err) || Code(err) != CodeData {
 			t.Errorf("%v: of a place %t, code %d", err, Writing(err), Code(err))

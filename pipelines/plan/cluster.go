@@ -325,7 +325,8 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 		report.Counted(p.Jobs, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, fold,
 		report.Minutes(c.Fold),
 		store, solve, report.Minutes(c.Solve))
-	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, sums %.0f G products/s,\n"+
-		"          a lane stores %.0f MB/s, and a pipeline starts in %.0f s\n",
+	fmt.Fprintf(w,
+		"          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, sums %.0f G products/s,\n"+
+			"          a lane stores %.0f MB/s, and a pipeline starts in %.0f s\n",
 		c.Rates.Read/1e6, c.Rates.Map/1e9, c.Rates.Solve/1e9, c.Rates.Gram/1e9, c.Rates.Store/1e6, c.Rates.Start)
 }

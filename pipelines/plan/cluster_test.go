@@ -20,14 +20,20 @@ import (
 // aPlan is one of n rows of d numbers in CSV on Dataflow, in gigabytes of memory.
 func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 	return &Plan{
-		PlanData: PlanData{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n, Columns: d}, PlanModel: PlanModel{Outputs: 1, Features: features, Folds: 5, Lambdas: 8}, PlanWork: PlanWork{Passes: 2, Learner: "ridge", Jobs: 2, Lanes: 8}, estimate: estimate{sumsHeld: 5},
-		Memory: spec.Memory{Worker: int64(worker * (1 << 30)), Solve: int64(solve * (1 << 30))}, planNotes: planNotes{machines: true},
+		PlanData: PlanData{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n,
+			Columns: d}, PlanModel: PlanModel{Outputs: 1, Features: features, Folds: 5, Lambdas: 8},
+		PlanWork: PlanWork{Passes: 2, Learner: "ridge", Jobs: 2, Lanes: 8}, estimate: estimate{sumsHeld: 5},
+		Memory: spec.Memory{Worker: int64(worker * (1 << 30)),
+			Solve: int64(solve * (1 << 30))}, planNotes: planNotes{machines: true},
 	}
 }
 
 // cluster plans machines for p, whose memory follows from nothing else.
 func (p *Plan) cluster(e engine.Engine) *Cluster {
-	return solution{shards: p.Shards, needs: func(engine.Engine) (spec.Memory, work) { return p.Memory, p.work(p.Memory, nil, false) }}.cheapest(e)
+	return solution{shards: p.Shards, needs: func(engine.Engine) (spec.Memory, work) {
+		return p.Memory,
+			p.work(p.Memory, nil, false)
+	}}.cheapest(e)
 }
 
 // The machines have the memory for what runs on them, and there are enough.
@@ -52,7 +58,8 @@ func TestPlannedMachinesAreLargeEnough(t *testing.T) {
 			t.Errorf("%d lanes of %d bytes, %d to solve: %d of %s (%d lanes each, %d threads), want %d of %s",
 				c.Lanes, test.plan.Worker, test.plan.Solve, c.Workers, c.Machine, c.Threads, c.Algebra, test.workers, test.machine)
 		}
-		if int64(c.Threads)*test.plan.Worker > c.Memory || c.Machine != "" && test.plan.Solve > c.Memory || c.Workers*c.Threads < c.Lanes && c.Machine != "" {
+		if int64(c.Threads)*test.plan.Worker > c.Memory || c.Machine != "" && test.plan.Solve > c.Memory ||
+			c.Workers*c.Threads < c.Lanes && c.Machine != "" {
 			t.Errorf("%d bytes: %+v", test.plan.Worker, c)
 		}
 		if n := engine.VCPUs(c.Machine); n != c.CPUs {
@@ -74,11 +81,13 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	near("read", c.Read, 2*900e9/40e6/16)
 	near("map and sums", c.Fold, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
 	near("solve", c.Solve, 2*ridge.Work(ridge.Shape{Dim: 4096, Outputs: 1}, 1e9, 5, 8, false)/4)
-	if double := p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 32, Threads: 1}); double.Fold != c.Fold/2 || double.Read != c.Read/2 || double.Solve != c.Solve {
+	if double := p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 32, Threads: 1}); double.Fold != c.Fold/2 ||
+		double.Read != c.Read/2 || double.Solve != c.Solve {
 		t.Errorf("16 lanes %+v\n32 lanes %+v", c, double)
 	}
 	// A billion rows get as many lanes as are of use.
-	if free := p.cluster(engine.Engine{Runner: engine.Dataflow}); free.Lanes*free.Algebra <= 64 || free.Lanes > maxPlanLanes || free.Read+free.Fold > 2*planSeconds {
+	if free := p.cluster(engine.Engine{Runner: engine.Dataflow}); free.Lanes*free.Algebra <= 64 ||
+		free.Lanes > maxPlanLanes || free.Read+free.Fold > 2*planSeconds {
 		t.Errorf("%+v", free)
 	}
 	p.Rows = 0
@@ -96,7 +105,8 @@ func TestPlansForClustersListFlags(t *testing.T) {
 	o.Job.Engine.Runner = engine.Dataflow // neither project nor bucket: it is a plan
 	got := jobtest.Text(t, plan(t, o))
 	for _, words := range []string{
-		"1 file of csv", "in 1 shard\n", "of 2 numbers", "in each of 1 lane,", "1 worker n2-standard-4", "1 lane on each", "--lanes 1 --machine_type n2-standard-4 --num_workers 1 --number_of_worker_harness_threads 1 --disk_size_gb 30",
+		"1 file of csv", "in 1 shard\n", "of 2 numbers", "in each of 1 lane,", "1 worker n2-standard-4", "1 lane on each",
+		"--lanes 1 --machine_type n2-standard-4 --num_workers 1 --number_of_worker_harness_threads 1 --disk_size_gb 30",
 		"time      about 12 min", "if a CPU reads 40 MB/s",
 	} {
 		if !strings.Contains(got, words) {
@@ -104,7 +114,8 @@ func TestPlansForClustersListFlags(t *testing.T) {
 		}
 	}
 	o.Job.Engine.Runner = "universal"
-	if got := jobtest.Text(t, plan(t, o)); !strings.Contains(got, "flags     --lanes 1\n") || !strings.Contains(got, "starts in 10 s") {
+	if got := jobtest.Text(t, plan(t, o)); !strings.Contains(got, "flags     --lanes 1\n") ||
+		!strings.Contains(got, "starts in 10 s") {
 		t.Error(got)
 	}
 	for n, want := range map[int]string{0: "0 files", 1: "1 file", 2: "2 files"} {
@@ -124,7 +135,8 @@ func large(o training.Options, features int) (*Plan, solution) {
 	o = o.WithDefaults()
 	p := aPlan(1e9, 100, features, 0, 0)
 	p.Outputs = 2
-	f := spec.Facts{Rows: p.Rows, RowFacts: spec.RowFacts{Dim: p.Columns, Scaled: p.Columns, Values: 100}, Features: p.Features, Outputs: 2}
+	f := spec.Facts{Rows: p.Rows, RowFacts: spec.RowFacts{Dim: p.Columns, Scaled: p.Columns, Values: 100},
+		Features: p.Features, Outputs: 2}
 	return p, solution{shards: p.Shards, needs: func(e engine.Engine) (spec.Memory, work) {
 		m := o.Memory(f, e, e.Lanes)
 		return m, p.work(m, nil, false)
@@ -147,7 +159,8 @@ func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 			t.Errorf("what is advised has another plan:\n%+v\n%+v", c, same)
 		}
 		for _, bytes := range []int64{8e9, 30e9} {
-			if one := s.cheapest(engine.Engine{Runner: engine.Dataflow, Threads: 1, WorkerBytes: bytes}); one.Machine != "" && one.cost() < 0.99*c.cost() {
+			if one := s.cheapest(engine.Engine{Runner: engine.Dataflow, Threads: 1, WorkerBytes: bytes}); one.Machine != "" &&
+				one.cost() < 0.99*c.cost() {
 				t.Errorf("%d features are cheaper with %d bytes in each lane:\n%+v\n%+v", features, bytes, one, c)
 			}
 		}
@@ -157,7 +170,8 @@ func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 // Lanes of which few fit have several threads, so that no CPU is idle.
 func TestLanesOfMuchMemoryHaveThreads(t *testing.T) {
 	p := aPlan(1e9, 100, 60_000, 60, 60)
-	c, one := p.cluster(engine.Engine{Runner: engine.Dataflow}), p.cluster(engine.Engine{Runner: engine.Dataflow, Threads: 1})
+	c, one := p.cluster(engine.Engine{Runner: engine.Dataflow}), p.cluster(engine.Engine{Runner: engine.Dataflow,
+		Threads: 1})
 	if c.Threads*c.Algebra < c.CPUs || c.cost() > one.cost()/4 {
 		t.Errorf("%+v\nis not a quarter of the cost of lanes with a thread each\n%+v", c, one)
 	}
@@ -206,13 +220,15 @@ func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	if _, c := of("svm", 400); math.Abs(c.Fold-shared.Fold-steps) > 1e-6*steps {
 		t.Errorf("steps take %g s, want %g", c.Fold-shared.Fold, steps)
 	}
-	if one.Parts != 1 || many.Parts != 400 || alone.Lanes != 1 || shared.Lanes != 400 || math.Abs(alone.Fold-400*shared.Fold) > 1e-6*alone.Fold {
+	if one.Parts != 1 || many.Parts != 400 || alone.Lanes != 1 || shared.Lanes != 400 ||
+		math.Abs(alone.Fold-400*shared.Fold) > 1e-6*alone.Fold {
 		t.Errorf("%d and %d partitions:\n%+v\n%+v", one.Parts, many.Parts, alone, shared)
 	}
 	if shared.Start >= 3600 {
 		t.Errorf("100 rounds wait %g s for machines", shared.Start)
 	}
-	if got := jobtest.Text(t, many); !strings.Contains(got, "1 fold, 400 partitions\n") || !strings.Contains(got, "map and learn") {
+	if got := jobtest.Text(t, many); !strings.Contains(got, "1 fold, 400 partitions\n") ||
+		!strings.Contains(got, "map and learn") {
 		t.Error(got)
 	}
 }

@@ -92,7 +92,8 @@ func (p *FitPlan) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "          %s\n", p.beyond)
 	}
 	fmt.Fprintf(&b, "disk      %s at most in files of the work directory\n", report.Bytes(p.Stored))
-	fmt.Fprintf(&b, "time      about %.1f s to add, %.1f s to solve, if each of %s adds %.0f MB/s and solves with %.0f Gflop/s\n",
+	fmt.Fprintf(&b,
+		"time      about %.1f s to add, %.1f s to solve, if each of %s adds %.0f MB/s and solves with %.0f Gflop/s\n",
 		p.Add, p.Solve, report.Counted(p.Threads, "thread"), p.Rates.Read/1e6, p.Rates.Solve/1e9)
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -19,7 +19,8 @@ import (
 func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 	text := "a,b,c,y\n"
 	for i := range 300 {
-		text += fmt.Sprintf("%d.5,%d.25,%s,%s\n", i*i%97, i*7%31, []string{"red", "green", "blue"}[i*i%3], []string{"in", "out"}[i*i%97/50])
+		text += fmt.Sprintf("%d.5,%d.25,%s,%s\n", i*i%97, i*7%31, []string{"red", "green", "blue"}[i*i%3],
+			[]string{"in", "out"}[i*i%97/50])
 	}
 	name := jobtest.Write(t, t.TempDir(), "d.csv", text)
 	for _, c := range []struct {
@@ -30,13 +31,19 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 	}{
 		{"folds", 64, func(*training.Options) {}, "5 sums of "},
 		{"one lambda", 64, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
-		{"probabilities", 64, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" }, "2 sums of "},
+		{"probabilities", 64, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
+			"2 sums of "},
 		{"labels in encodings", 64, func(o *training.Options) { o.Encode.Encode = preprocess.Means }, "2 sums of "},
-		{"a search", 64, func(o *training.Options) { o.Search, o.Data.Drop = tuning.AutoSearch, []string{"c"} }, "2 sums of "},
+		{"a search", 64, func(o *training.Options) { o.Search, o.Data.Drop = tuning.AutoSearch, []string{"c"} },
+			"2 sums of "},
 		{"few rows", 1024, func(*training.Options) {}, " of features, "},
 		{"few rows, one lambda", 1024, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
-		{"few rows, a search", 2048, func(o *training.Options) { o.Search, o.Data.Drop = tuning.AutoSearch, []string{"c"} }, " of features, "},
-		{"few rows and probabilities", 1024, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" }, "2 sums of "},
+		{"few rows, a search", 2048, func(o *training.Options) { o.Search, o.Data.Drop = tuning.AutoSearch, []string{"c"} },
+			" of features, "},
+		{"few rows and probabilities", 1024, func(o *training.Options) {
+			o.Lambda.Path, o.Calibrate = []float64{1e-3},
+				"platt"
+		}, "2 sums of "},
 	} {
 		o := training.Options{Search: tuning.NoSearch, Spec: prepare.Spec{
 			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},

@@ -21,13 +21,15 @@ func TestThePlannedSumsAreOfThePlansLanes(t *testing.T) {
 	o.Data.Data, o.Data.Label = []string{name}, "y"
 	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Lanes = 1000, engine.Dataflow, 3
 	// Of few rows, the rows are stored in place of sums: whatever the lanes, each once.
-	if p := plan(t, o); p.Carried != 500*(2*4096+16) || p.Stored != 3*p.Carried || !strings.Contains(jobtest.Text(t, p), "rows      12.3 MB at most in files") {
+	if p := plan(t, o); p.Carried != 500*(2*4096+16) || p.Stored != 3*p.Carried ||
+		!strings.Contains(jobtest.Text(t, p), "rows      12.3 MB at most in files") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
 	}
 	o.Kernel = &fourier.GaussianOptions{Features: 256}
 	three := plan(t, o)
 	o.Job.Engine.Lanes = 6
-	if six := plan(t, o); three.Cluster.Lanes != 3 || six.Cluster.Lanes != 6 || six.Stored != 2*three.Stored || three.Stored == 0 {
+	if six := plan(t, o); three.Cluster.Lanes != 3 || six.Cluster.Lanes != 6 || six.Stored != 2*three.Stored ||
+		three.Stored == 0 {
 		t.Errorf("%+v\n%+v", three, six)
 	}
 	o.Job.Engine.Lanes = 0
@@ -51,7 +53,8 @@ func TestPlansReckonWithTheDataThemselves(t *testing.T) {
 	if p.Columns != 4000 || p.Outputs != 150 || !p.Whole || p.Seen != 300 {
 		t.Errorf("%+v", p)
 	}
-	if got := jobtest.Text(t, p); !strings.Contains(got, "300, of 4000 numbers, 150 classes") || strings.Contains(got, "previewed") || !strings.Contains(got, "at most ") {
+	if got := jobtest.Text(t, p); !strings.Contains(got, "300, of 4000 numbers, 150 classes") ||
+		strings.Contains(got, "previewed") || !strings.Contains(got, "at most ") {
 		t.Error(got)
 	}
 	p.Whole = false

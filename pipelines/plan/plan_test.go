@@ -45,7 +45,8 @@ func planned(t *testing.T, lines int, features int) *Plan {
 
 func TestPlansMatchTraining(t *testing.T) {
 	p := planned(t, 2000, 512)
-	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != "csv" || p.Passes != 3 || p.Lanes != 1 {
+	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != "csv" ||
+		p.Passes != 3 || p.Lanes != 1 {
 		t.Errorf("%+v", p)
 	}
 	if p.Lambdas != len(ridge.AutoLambda()) || p.Folds != 5 || p.Features != 512 {
@@ -58,7 +59,8 @@ func TestPlansMatchTraining(t *testing.T) {
 	if least := int64(512 * 512 * 8); p.Solve < least || p.Solve > 8*least {
 		t.Errorf("to solve takes %d bytes", p.Solve)
 	}
-	for _, word := range []string{"2,000, of 2 numbers, 2 classes", "3 over the data", "512 features", "8 values", "5 folds"} {
+	for _, word := range []string{"2,000, of 2 numbers, 2 classes", "3 over the data", "512 features", "8 values",
+		"5 folds"} {
 		if !strings.Contains(jobtest.Text(t, p), word) {
 			t.Errorf("%q is not in\n%s", word, jobtest.Text(t, p))
 		}
@@ -68,13 +70,15 @@ func TestPlansMatchTraining(t *testing.T) {
 // A search reads the rows once more, and its memory is in the plan.
 func TestPlansListTheSearch(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 9000, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 64}}}
+	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+		Kernel: &fourier.GaussianOptions{Features: 64}}}
 	o.Lambda.Path = []float64{1e-3}
 	none := plan(t, o)
 	o.Search = tuning.AutoSearch
 	with := plan(t, o)
 	// The sum and the system of 2,048 features.
-	if least := int64(2048 * 2048 * 8); with.Peak < none.Peak+least || with.Passes != none.Passes+1 || with.Searched != 9000 || none.Searched != 0 {
+	if least := int64(2048 * 2048 * 8); with.Peak < none.Peak+least || with.Passes != none.Passes+1 ||
+		with.Searched != 9000 || none.Searched != 0 {
 		t.Errorf("%+v, without a search %+v", with, none)
 	}
 	if want := "of features that a search finds, on at most 9,000 rows"; !strings.Contains(jobtest.Text(t, with), want) {
@@ -84,21 +88,25 @@ func TestPlansListTheSearch(t *testing.T) {
 	if set := plan(t, o); set.Searched != 0 || set.Unsearched != "" || set.Peak != none.Peak {
 		t.Errorf("with a width %+v, without a search %+v", set, none)
 	}
-	few := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: tuning.AutoSearch}
-	if p := plan(t, few); p.Searched != 0 || !strings.Contains(jobtest.Text(t, p), "features that are not searched: there are fewer than 40 rows") {
+	few := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(),
+		"few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: tuning.AutoSearch}
+	if p := plan(t, few); p.Searched != 0 ||
+		!strings.Contains(jobtest.Text(t, p), "features that are not searched: there are fewer than 40 rows") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
 	}
 }
 
 func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 512}}}
+	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+		Kernel: &fourier.GaussianOptions{Features: 512}}}
 	o.Lambda.Path = []float64{1e-3}
 	without := plan(t, o)
 	o.Calibrate = "platt"
 	with := plan(t, o)
 	one := ridge.Shape{Dim: 512, Outputs: 2}.Bytes()
-	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve != without.Solve || with.Stored != 2*without.Stored {
+	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve != without.Solve ||
+		with.Stored != 2*without.Stored {
 		t.Errorf("%+v, without %+v", with, without)
 	}
 	if !strings.Contains(jobtest.Text(t, with), "3 over the data: one to profile it, one to train, one to calibrate") {
@@ -111,7 +119,8 @@ func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 200, 1), ""))
 	o := training.Options{
-		Spec:    prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &learned.Options{Features: 50}},
+		Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+			Kernel: &learned.Options{Features: 50}},
 		Lambda:  training.LambdaOptions{Path: []float64{1e-4}},
 		Learned: tuning.GameOptions{Take: 10, Chains: 100, Steps: 5, Sample: 150},
 	}
@@ -172,7 +181,8 @@ func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 
 func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
 	o := training.Options{Spec: prepare.Spec{
-		Data:   dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")}, Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
+		Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")},
+			Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
 		Kernel: &fourier.GaussianOptions{Features: 64},
 	}}
 	if p := plan(t, o); p.Worker > 1<<30 {
@@ -188,12 +198,16 @@ func TestPlansRefuseLikeTraining(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", "a,y\n1,2\n")
 	_, err := Training(jobtest.Ctx, training.Options{Model: "m"})
 	jobtest.WantError(t, "no data", err, exit.CodeUsage, "--data")
-	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}}}})
+	_, err = Training(jobtest.Ctx, training.Options{Model: "m",
+		Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}}}})
 	jobtest.WantError(t, "no label", err, exit.CodeUsage, "--label")
-	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 1 << 20}}})
+	_, err = Training(jobtest.Ctx, training.Options{Model: "m",
+		Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+			Kernel: &fourier.GaussianOptions{Features: 1 << 20}}})
 	jobtest.WantError(t, "too many features", err, exit.CodeUsage, "features")
 	named := jobtest.Write(t, t.TempDir(), "d.csv", identified)
-	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{named}, Label: "name"}}})
+	_, err = Training(jobtest.Ctx, training.Options{Model: "m",
+		Spec: prepare.Spec{Data: dataset.Options{Data: []string{named}, Label: "name"}}})
 	jobtest.WantError(t, "identifiers as labels", err, exit.CodeData, "each of the 200 rows has a label of its own")
 }
 
@@ -208,7 +222,9 @@ var identified = func() string {
 
 // What is left when columns are dropped may be plain numbers.
 func TestPlansOfTablesWithIdentifiers(t *testing.T) {
-	p := plan(t, training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d.csv", identified)}, Label: "y"}}})
+	p := plan(t,
+		training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d.csv",
+			identified)}, Label: "y"}}})
 	if p.Rows != 200 || p.Columns != 2 || !p.Exact {
 		t.Errorf("%+v", p)
 	}
@@ -217,7 +233,8 @@ func TestPlansOfTablesWithIdentifiers(t *testing.T) {
 func TestPlansOnRealFiles(t *testing.T) {
 	dir := realdata.Path(t, "mnist")
 	p := plan(t, training.Options{Spec: prepare.Spec{Data: dataset.Options{
-		Data: []string{dir + "/train-images*"}, Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{dir + "/train-labels*"}}},
+		Data:    []string{dir + "/train-images*"},
+		Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{dir + "/train-labels*"}}},
 	}}})
 	if p.Rows != 60_000 || !p.Exact || p.Columns != 784 || p.Format != "idx" {
 		t.Errorf("%+v", p)

@@ -41,7 +41,10 @@ type cluster struct {
 	deleted                int
 }
 
-func (*cluster) About() engine.About                        { return engine.About{Name: "simulated", Lanes: 8, Spread: true} }
+func (*cluster) About() engine.About {
+	return engine.About{Name: "simulated", Lanes: 8,
+		Spread: true}
+}
 func (*cluster) Validate(engine.Engine) error               { return nil }
 func (*cluster) Ready(context.Context, engine.Engine) error { return nil }
 
@@ -100,8 +103,10 @@ var simulations = []struct {
 }{
 	{"ridge", "", 64, nil, iterative.Running{}, nil},
 	{"ridge, one lambda", "", 64, []float64{1e-3}, iterative.Running{}, nil},
-	{"ridge, probabilities", "", 64, []float64{1e-3}, iterative.Running{}, func(o *training.Options) { o.Calibrate = "platt" }},
-	{"ridge, stripes", "", 256, []float64{1e-2, 1e-3}, iterative.Running{}, func(o *training.Options) { o.Job.Engine.WorkerBytes = job.ProgramBytes + job.SlackBytes + 4<<20 }},
+	{"ridge, probabilities", "", 64, []float64{1e-3}, iterative.Running{},
+		func(o *training.Options) { o.Calibrate = "platt" }},
+	{"ridge, stripes", "", 256, []float64{1e-2, 1e-3}, iterative.Running{},
+		func(o *training.Options) { o.Job.Engine.WorkerBytes = job.ProgramBytes + job.SlackBytes + 4<<20 }},
 	{"ridge, few rows", "", 1024, []float64{1e-2, 1e-3}, iterative.Running{}, nil},
 	{"sgd", "sgd", 64, []float64{1e-3}, iterative.Running{}, nil},
 	{"sgd, rounds in one job", "sgd", 64, []float64{1e-3}, iterative.Running{PerJob: 3}, nil},
@@ -183,9 +188,11 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 				is, lanes := *p.Cluster, solution{shards: cmp.Or(p.Parts, files)}
 				is.share(lanes, did, readers, true)
 				near("CPU hours", p.Cluster.Hours, is.seconds()/3600*float64(is.Workers*is.CPUs))
-				near("seconds after starts", p.Cluster.seconds()-p.Cluster.Start, is.seconds()-is.Start) // starts are most of the time of small data
+				near("seconds after starts", p.Cluster.seconds()-p.Cluster.Start,
+					is.seconds()-is.Start) // starts are most of the time of small data
 			}
-			if n := simulated.partials(); p.Parts != n || p.Parts > 0 && (p.Parts != cmp.Or(c.rounds.Partitions, readers) || p.Parts != r.Log.Partitions) {
+			if n := simulated.partials(); p.Parts != n || p.Parts > 0 &&
+				(p.Parts != cmp.Or(c.rounds.Partitions, readers) || p.Parts != r.Log.Partitions) {
 				t.Errorf("%s: the plan has %d partitions, the job %d", name, p.Parts, n)
 			}
 			if (p.Stripes > 1) != (c.name == "ridge, stripes") || (p.Carried > 0) != (c.name == "ridge, few rows") {

@@ -21,11 +21,13 @@ func TestAPlanSaysThatLevelsNeedTooManyFrequencies(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
 	of := func(draw fourier.Draw, features int) *Plan {
 		return plan(t, training.Options{Spec: prepare.Spec{
-			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features, Draw: draw, Form: fourier.Offset},
+			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features,
+				Draw: draw, Form: fourier.Offset},
 		}})
 	}
 	p := of(fourier.Iid, 120_000) // × 2,400 levels × 4 bytes
-	for _, word := range []string{"would be refused", "--draw structured", "--max_levels", "--encode count or target", "one for each level"} {
+	for _, word := range []string{"would be refused", "--draw structured", "--max_levels", "--encode count or target",
+		"one for each level"} {
 		if !strings.Contains(p.Refused, word) || !strings.Contains(jobtest.Text(t, p), p.Refused) {
 			t.Errorf("%q is not in %q of\n%s", word, p.Refused, jobtest.Text(t, p))
 		}

@@ -86,7 +86,8 @@ func (r Registry) record(ctx context.Context, event []byte) error {
 	}
 	there, err := r.readEvent(ctx, e.Number)
 	if err == nil && there.ID != e.ID {
-		err = fmt.Errorf("registry: %s: has the event %s, want %s: the history of %s was changed by hand or copied", name, there.ID, e.ID, r.Dir)
+		err = fmt.Errorf("registry: %s: has the event %s, want %s: the history of %s was changed by hand or copied", name,
+			there.ID, e.ID, r.Dir)
 	}
 	return err
 }

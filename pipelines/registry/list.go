@@ -138,7 +138,8 @@ func (h *Events) WriteTo(w io.Writer) (int64, error) {
 			if e.From != e.To {
 				champion = cmp.Or(e.From, "none") + " → " + e.To
 			}
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Number, e.when(), e.Action, e.Model, champion, e.gates(), e.By, e.Why)
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Number, e.when(), e.Action, e.Model, champion, e.gates(),
+				e.By, e.Why)
 		}
 		tw.Flush()
 	}

@@ -45,7 +45,8 @@ func TestLostAliasesMatchTheHistory(t *testing.T) {
 	for where, dir := range places(t) {
 		r, whole := sevenEvents(t, dir)
 		file := storage.Join(dir, models.AliasFile)
-		for damage, left := range map[string][]byte{"missing": nil, "empty": {}, "cut": whole[:len(whole)/2], "of no event": []byte(`{"format":1}`)} {
+		for damage, left := range map[string][]byte{"missing": nil, "empty": {}, "cut": whole[:len(whole)/2],
+			"of no event": []byte(`{"format":1}`)} {
 			if err := storage.Remove(ctx, file); err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +59,8 @@ func TestLostAliasesMatchTheHistory(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, %s: %v", where, damage, err)
 			}
-			if data, err := s.Encode(); err != nil || string(data) != string(whole) || !strings.Contains(s.Rebuilt, "the last of the 7 events") {
+			if data, err := s.Encode(); err != nil || string(data) != string(whole) ||
+				!strings.Contains(s.Rebuilt, "the last of the 7 events") {
 				t.Errorf("%s, %s: %v, %q\n%s\nwant\n%s", where, damage, err, s.Rebuilt, data, whole)
 			}
 			if place, err := models.ResolveAlias(ctx, dir+"@champion"); err != nil || place != r.Place("b") {
@@ -121,7 +123,8 @@ func TestAliasesAreNotGuessedFromAHistoryWithAGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.State(ctx)
-	if exit.Code(err) != exit.CodeModel || !strings.Contains(err.Error(), "00000004.json: no such event; restore one of the two") {
+	if exit.Code(err) != exit.CodeModel || !strings.Contains(err.Error(),
+		"00000004.json: no such event; restore one of the two") {
 		t.Errorf("a gap: code %d, %v", exit.Code(err), err)
 	}
 }

@@ -163,7 +163,8 @@ func (r Registry) Refuse(ctx context.Context, champion string, n Note) (*Event, 
 const changes = 20
 
 // change replaces the aliases with what edit makes of them, and records the event.
-func (r Registry) change(ctx context.Context, action Action, model string, n Note, edit func(*models.Aliases) error) (*Event, error) {
+func (r Registry) change(ctx context.Context, action Action, model string, n Note,
+	edit func(*models.Aliases) error) (*Event, error) {
 	if err := models.ValidAlias(model); err != nil {
 		return nil, exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
@@ -171,7 +172,9 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 	if err != nil {
 		return nil, err
 	}
-	e := &Event{ID: rand.Text(), Action: action, Subject: Subject{Model: model, Manifest: m.SHA256, Gates: n.Gates, Why: n.Why}, Day: n.Day, Command: n.Command, By: n.By}
+	e := &Event{ID: rand.Text(), Action: action,
+		Subject: Subject{Model: model, Manifest: m.SHA256, Gates: n.Gates,
+			Why: n.Why}, Day: n.Day, Command: n.Command, By: n.By}
 	if e.By == "" {
 		e.By = who()
 	}

@@ -35,7 +35,8 @@ func files(t testing.TB, seed uint64) []storage.File {
 	f, err := models.Encode(&models.Model{
 		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
 		Manifest: &models.Manifest{
-			Program: "test", Task: models.Classification, Recipe: recipe, Seed: seed, Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
+			Program: "test", Task: models.Classification, Recipe: recipe, Seed: seed, Learner: models.Learner{Kind: "ridge",
+				Lambda: 1e-6, Folds: 1},
 			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
 		},
 	})
@@ -137,7 +138,8 @@ func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, story)
 	}
 	events, err := r.History(ctx, 9)
-	if last := events[8]; err != nil || len(events) != 9 || last.Why != "no better" || last.From != "a" || last.To != "a" || last.Manifest == "" || last.By == "" || len(last.Gates) != 1 {
+	if last := events[8]; err != nil || len(events) != 9 || last.Why != "no better" || last.From != "a" ||
+		last.To != "a" || last.Manifest == "" || last.By == "" || len(last.Gates) != 1 {
 		t.Errorf("%v %+v", err, events)
 	}
 }
@@ -148,7 +150,8 @@ func TestModelsAreNamedByPathAndAlias(t *testing.T) {
 	if _, err := r.Promote(ctx, "a", Note{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"a": "a", "b": "b", dir + "/models/b": "b", dir + "/models/b/": "b", "champion": "a"} {
+	for name, want := range map[string]string{"a": "a", "b": "b", dir + "/models/b": "b", dir + "/models/b/": "b",
+		"champion": "a"} {
 		if got, err := r.Name(ctx, name); err != nil || got != want {
 			t.Errorf("%s is %q, %v", name, got, err)
 		}
@@ -161,13 +164,15 @@ func TestModelsAreNamedByPathAndAlias(t *testing.T) {
 	if m, err := models.LoadURI(ctx, dir+"/models@champion"); err != nil || m.Manifest.Seed != 0 {
 		t.Errorf("%v", err)
 	}
-	if _, err := models.LoadURI(ctx, dir+"/models@previous"); !errors.Is(err, models.ErrBadModel) || !strings.Contains(err.Error(), "no model of "+dir+"/models is previous") {
+	if _, err := models.LoadURI(ctx, dir+"/models@previous"); !errors.Is(err, models.ErrBadModel) ||
+		!strings.Contains(err.Error(), "no model of "+dir+"/models is previous") {
 		t.Errorf("%v", err)
 	}
 	if err := storage.Remove(ctx, dir+"/models/a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.LoadURI(ctx, dir+"/models@champion"); !errors.Is(err, models.ErrBadModel) || !strings.Contains(err.Error(), "champion is the model a, which no longer exists") {
+	if _, err := models.LoadURI(ctx, dir+"/models@champion"); !errors.Is(err, models.ErrBadModel) ||
+		!strings.Contains(err.Error(), "champion is the model a, which no longer exists") {
 		t.Errorf("%v", err)
 	}
 	l, err := r.List(ctx)
@@ -193,7 +198,8 @@ func race(t *testing.T, dir string) {
 			switch {
 			case err == nil:
 				won <- name
-			case !errors.As(err, &lost) || exit.Code(err) != exit.CodeData || !strings.Contains(err.Error(), "another process changed it"):
+			case !errors.As(err, &lost) || exit.Code(err) != exit.CodeData ||
+				!strings.Contains(err.Error(), "another process changed it"):
 				t.Error(err)
 			}
 			for range 3 {
@@ -290,7 +296,8 @@ func TestAPromotionIsWholeOrAbsent(t *testing.T) {
 			default:
 				t.Errorf("%s: %s; %s", when, state, story)
 			}
-			if _, err := r.Promote(ctx, "c", Note{}); err != nil || !strings.HasPrefix(r.state(t), "c ") || !strings.HasSuffix(r.story(t), " promote c") {
+			if _, err := r.Promote(ctx, "c", Note{}); err != nil || !strings.HasPrefix(r.state(t), "c ") ||
+				!strings.HasSuffix(r.story(t), " promote c") {
 				t.Errorf("%s; and then: %v, %s; %s", when, err, r.state(t), r.story(t))
 			}
 			if names, _ := storage.Names(ctx, "/models"); len(names) != 5 {
@@ -346,7 +353,8 @@ func TestLineageIsNextToTheManifest(t *testing.T) {
 	if l, err := ReadLineage(ctx, r.Place("a")); l != nil || err != nil {
 		t.Error(l, err)
 	}
-	want := &Lineage{Program: "v1", Origins: Origins{Recipe: "a"}, Parts: []Part{{Name: "dt=1", Files: []File{{Name: "x.csv", Bytes: 3, Version: "7"}}}}}
+	want := &Lineage{Program: "v1", Origins: Origins{Recipe: "a"},
+		Parts: []Part{{Name: "dt=1", Files: []File{{Name: "x.csv", Bytes: 3, Version: "7"}}}}}
 	if err := r.WriteLineage(ctx, "a", want); err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,8 @@ func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, ro
 	}
 	p := &Pass{
 		Pass: transforms.Pass{
-			Data: *d, Mode: dataset.FailFast, Seed: 3, Target: &transforms.Labeling{Classes: &schema.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
+			Data: *d, Mode: dataset.FailFast, Seed: 3,
+			Target: &transforms.Labeling{Classes: &schema.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
 		},
 		Learner: Learner{Kind: "witness", Options: json.RawMessage(learner)}, Recipe: recipe,
 		Assignments: d.Assign(d.Shards(shardBytes), partitions), Rows: rowsThere, Folds: 4,
@@ -161,7 +162,8 @@ func lastState(t *testing.T, pass, runner string, n, job int, lanes, threads int
 	t.Helper()
 	for first := 0; first < n; first += job {
 		p, s := beam.NewPipelineWithRoot()
-		Rounds(s, transforms.Scan{Pass: pass, Lanes: lanes, Threads: threads, Spread: lanes > 2}, first, min(job, n-first), keep)
+		Rounds(s, transforms.Scan{Pass: pass, Lanes: lanes, Threads: threads, Spread: lanes > 2}, first,
+			min(job, n-first), keep)
 		if _, err := prismtest.Runners[runner](context.Background(), p); err != nil {
 			t.Fatal(err)
 		}
@@ -190,12 +192,14 @@ func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
 				{"prism", 3, 4, 1, 0},
 				{"prism", 1, 2, 2, 1 << 30},
 			} {
-				if got := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), test.runner, 3, test.job, test.lanes, test.threads, test.keep); got != want {
+				if got := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), test.runner, 3, test.job, test.lanes,
+					test.threads, test.keep); got != want {
 					t.Errorf("%d files, %d partitions: another state with %+v", files, partitions, test)
 				}
 			}
 		}
-		if a, b := lastState(t, learnPass(t, dir, 2, 9000, "{}"), "direct", 1, 1, 1, 1, 0), lastState(t, learnPass(t, dir, 3, 9000, "{}"), "direct", 1, 1, 1, 1, 0); a == b {
+		if a, b := lastState(t, learnPass(t, dir, 2, 9000, "{}"), "direct", 1, 1, 1, 1, 0), lastState(t,
+			learnPass(t, dir, 3, 9000, "{}"), "direct", 1, 1, 1, 1, 0); a == b {
 			t.Error("2 and 3 partitions give the same state: the test sees nothing")
 		}
 	}
@@ -206,7 +210,8 @@ func TestARoundThatMissesRowsFails(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: pass, Lanes: 2, Threads: 2}, 0, 1, 0)
 	_, err := beam.Run(context.Background(), "direct", p)
-	if err := transforms.FindFault(err); err == nil || !strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
+	if err := transforms.FindFault(err); err == nil ||
+		!strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
 		t.Errorf("error %v", err)
 	}
 	if there, err := storage.Exists(context.Background(), StateFile(pass, 1)); there || err != nil {
@@ -231,7 +236,8 @@ func TestARoundRefusesACutInsideQuotes(t *testing.T) {
 			p, s := beam.NewPipelineWithRoot()
 			Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, 0)
 			_, err := beam.Run(context.Background(), "direct", p)
-			if err = transforms.FindFault(err); (err != nil) != torn || torn && !strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
+			if err = transforms.FindFault(err); (err != nil) != torn || torn &&
+				!strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
 				t.Errorf("cut at %d, %d partitions: error %v", cut, partitions, err)
 			}
 		}
@@ -339,7 +345,8 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p, err := transforms.Load[Pass](ctx, transforms.NewWorker(t.TempDir()), assignedPass(t, dir, int64(len(text)+1)/2, 1, 200, "{}"))
+	p, err := transforms.Load[Pass](ctx, transforms.NewWorker(t.TempDir()),
+		assignedPass(t, dir, int64(len(text)+1)/2, 1, 200, "{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +365,8 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	graph, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: uri, Lanes: 1, Threads: 2}, 0, 1, 0)
 	_, err = beam.Run(ctx, "direct", graph)
-	if err = transforms.FindFault(err); err == nil || !strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
+	if err = transforms.FindFault(err); err == nil ||
+		!strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
 		t.Errorf("error %v", err)
 	}
 }

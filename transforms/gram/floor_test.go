@@ -19,7 +19,8 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	const n, d = 600, 3
 	m, err := preprocess.Join{Parts: []features.Recipe{
 		fourier.Gaussian{In: d, Out: 1024, Width: 1, Seed: 1},
-		preprocess.Bins{In: d, Hats: true, Weight: 0.03, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0, 0.25, 0.5, 0.75, 1}}}},
+		preprocess.Bins{In: d, Hats: true, Weight: 0.03,
+			Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0, 0.25, 0.5, 0.75, 1}}}},
 	}}.New()
 	if err != nil {
 		t.Fatal(err)
@@ -44,13 +45,17 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 		sums[f].Add(z, y, target, nil, 1)
 	}
 	for _, path := range [][]float64{{1e-6, 3e-6, 1e-5, 3e-5}, {1e-11, 1e-10, 1e-9, 1e-8}} {
-		p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: target}}, Fold: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Judge: ridge.JudgeFirst}, Choice: Choice{Lambda: path, Again: true}, Steps: features.ByteSteps}}
-		_, _, _, report, err := solveRidge(p, nil, shape, g, 1, func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }, nil)
+		p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: target}},
+			Fold: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Judge: ridge.JudgeFirst},
+				Choice: Choice{Lambda: path, Again: true}, Steps: features.ByteSteps}}
+		_, _, _, report, err := solveRidge(p, nil, shape, g, 1,
+			func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want := path[0] < 1e-6; report.Coarse != want {
-			t.Errorf("a path from %g on leads to %g, which is too coarse: %v, want %v", path[0], report.Lambda, report.Coarse, want)
+			t.Errorf("a path from %g on leads to %g, which is too coarse: %v, want %v", path[0], report.Lambda,
+				report.Coarse, want)
 		}
 	}
 }

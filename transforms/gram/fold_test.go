@@ -55,7 +55,9 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 			t.Fatal(err)
 		}
 	}
-	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{dir + "/*"}, Label: "-1", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Absent}}})
+	d, err := dataset.Open(context.Background(),
+		dataset.Options{Data: []string{dir + "/*"}, Label: "-1",
+			Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Absent}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +66,10 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 		t.Fatal(err)
 	}
 	p := &Pass{
-		Pass: transforms.Pass{Data: *d, Mode: dataset.FailFast, Seed: 11, Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
-		Fold: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 4}, Steps: 127, Choice: Choice{Lambda: []float64{1e-3, 1e-2}}},
+		Pass: transforms.Pass{Data: *d, Mode: dataset.FailFast, Seed: 11,
+			Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
+		Fold: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 4}, Steps: 127,
+			Choice: Choice{Lambda: []float64{1e-3, 1e-2}}},
 	}
 	if regression {
 		p.Target, p.Fold.Outputs = &transforms.Labeling{Grid: linear.Grids{{Low: -2, High: 2}}}, 1
@@ -84,7 +88,8 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"), Trials: at("trials")}
+	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
+		Trials: at("trials")}
 	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := Sums(s, sc, st)
@@ -122,7 +127,8 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 		want, st := fold(t, passOf(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
 		fit, weights := readFile(t, st.Fit), readFile(t, st.Weights)
 		shuffled := append([]string(nil), lines...)
-		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
+			func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		for _, c := range []struct {
 			name   string
 			lines  []string
@@ -138,11 +144,13 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 			{"prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 3, Threads: 2}},
 			{"spread", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
 			{"spread on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
-			{"split on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 2, Threads: 1, Spread: true, Split: true, Checkpoint: -1}},
+			{"split on prism", lines, 3, 9_000, "prism",
+				transforms.Scan{Lanes: 2, Threads: 1, Spread: true, Split: true, Checkpoint: -1}},
 			{"stripes of folds", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 2, Threads: 1, Stripes: 3}},
 			{"stripes in folds", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 1, Threads: 2, Stripes: 12}},
 			{"stripes on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 2, Threads: 1, Stripes: 8}},
-			{"stripes that are spread", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 2, Threads: 1, Stripes: 4, Spread: true, Split: true, Checkpoint: -1}},
+			{"stripes that are spread", lines, 3, 9_000, "prism",
+				transforms.Scan{Lanes: 2, Threads: 1, Stripes: 4, Spread: true, Split: true, Checkpoint: -1}},
 			{"order", shuffled, 2, 5_000, "prism", transforms.Scan{Lanes: 2, Threads: 1}},
 		} {
 			got, st := fold(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)
@@ -273,7 +281,8 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 			t.Fatalf("a part that is added twice: %g at %d, want twice %g", sum[i], i, v)
 		}
 	}
-	if err := addAll(ctx, st.Dir, runs[:1], 2, func(int) []float64 { return whole[:1] }); err == nil || !strings.Contains(err.Error(), "--resume") {
+	if err := addAll(ctx, st.Dir, runs[:1], 2, func(int) []float64 { return whole[:1] }); err == nil ||
+		!strings.Contains(err.Error(), "--resume") {
 		t.Errorf("a part of another length: %v", err)
 	}
 	name := filepath.Join(st.Dir, runs[0].File)

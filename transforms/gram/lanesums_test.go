@@ -76,7 +76,8 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 		if err := json.Unmarshal(line, &st); err != nil {
 			t.Error(err)
 		}
-		if err := st.each(ctx, filepath.Dir(uri), func(key int, part []byte) error { r.parts[key] = string(part); return nil }); err != nil {
+		if err := st.each(ctx, filepath.Dir(uri),
+			func(key int, part []byte) error { r.parts[key] = string(part); return nil }); err != nil {
 			t.Error(err)
 		}
 		r.lines = append(r.lines, line)

@@ -17,7 +17,8 @@ import (
 // attempt runs the only lane of a pass, in which each shard takes that long, until it ends or is lost,
 // if lost is not 0. It returns how long each shard took that it completed, and the time in the last
 // one that it did not.
-func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Duration) (took []time.Duration, rest time.Duration) {
+func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Duration) (took []time.Duration,
+	rest time.Duration) {
 	b.Helper()
 	ctx := context.Background()
 	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Lanes: 1, Threads: 1, Checkpoint: checkpoint}}

@@ -39,7 +39,8 @@ func TestPartsComeBackAsTheyWere(t *testing.T) {
 }
 
 func TestDamagedPartsAreErrors(t *testing.T) {
-	for _, data := range [][]byte{nil, {0}, {3, 1, 2}, {16}, {9, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {4, 1}, {4, 1, 2, 3, 4, 5}, {8, 1, 2, 3, 4}} {
+	for _, data := range [][]byte{nil, {0}, {3, 1, 2}, {16}, {9, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {4, 1}, {4, 1, 2, 3, 4, 5},
+		{8, 1, 2, 3, 4}} {
 		if p, err := DecodePart(data); err == nil {
 			t.Errorf("% x: %v", data, p)
 		}

@@ -48,7 +48,8 @@ func TestPrismSplitsALane(t *testing.T) {
 		for attempt := 0; attempt < 200 && !split; attempt++ {
 			h := &holding{FS: disk.Now(), split: make(chan struct{}), most: 3 * time.Second}
 			restore := disk.Swap(h)
-			got, st := fold(t, passOf(t, lines, 1, false), 9_000, "prism", transforms.Scan{Lanes: 1, Threads: 1, Stripes: stripes, Split: true, Checkpoint: -1})
+			got, st := fold(t, passOf(t, lines, 1, false), 9_000, "prism",
+				transforms.Scan{Lanes: 1, Threads: 1, Stripes: stripes, Split: true, Checkpoint: -1})
 			restore()
 			if !bytes.Equal(got, want) {
 				t.Errorf("%d stripes: other sums", stripes)

@@ -27,7 +27,8 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 	p := pass()
 	index, st := fold(t, p, 9_000, "direct", transforms.Scan{Lanes: 1, Threads: 1})
 	want := readState(t, st.Reports)
-	if n := bytes.Count(want, []byte("\n")); n < 5 || n != len(p.Shards) || !bytes.Contains(want, []byte("contents")) || !bytes.Contains(want, []byte("nonsense")) {
+	if n := bytes.Count(want, []byte("\n")); n < 5 || n != len(p.Shards) || !bytes.Contains(want, []byte("contents")) ||
+		!bytes.Contains(want, []byte("nonsense")) {
 		t.Fatalf("%d lines of %d shards", n, len(p.Shards))
 	}
 	for _, stripes := range []int{2, 4, 12} {
@@ -65,7 +66,8 @@ func TestStripesMustAgreeOnTheRows(t *testing.T) {
 			t.Errorf("%s: %v", joined[0], err)
 		}
 	}
-	if _, err := joinReports([][]byte{of(3, ""), of(4, "")}); err == nil || !strings.Contains(err.Error(), "3 rows for one stripe of the sums and 4 for another") {
+	if _, err := joinReports([][]byte{of(3, ""), of(4, "")}); err == nil ||
+		!strings.Contains(err.Error(), "3 rows for one stripe of the sums and 4 for another") {
 		t.Error(fmt.Sprint(err))
 	}
 }

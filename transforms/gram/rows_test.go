@@ -26,7 +26,8 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	shape := p.Shape(64)
 	rowsOf := func(r laneRun, uri string) *ridge.Rows {
 		t.Helper()
-		rows, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(r.lines, []byte("\n")), shape, 2)
+		rows, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(r.lines, []byte("\n")),
+			shape, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,8 @@ func TestADamagedFileOfRowsIsMadeAgain(t *testing.T) {
 	if err != nil || last.read != 3000 {
 		t.Errorf("%d rows were read again: %v", last.read, err)
 	}
-	if _, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(last.lines, []byte("\n")), p.Shape(64), 2); err != nil {
+	if _, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(last.lines, []byte("\n")),
+		p.Shape(64), 2); err != nil {
 		t.Error(err)
 	}
 }

@@ -55,9 +55,11 @@ func TestLanesCutALargeFile(t *testing.T) {
 		return name
 	}
 	const row = 8 * side * side
-	images := file("images", 0x0e, []uint32{n, side, side}, n*row, n/2*row, bytes.Repeat([]byte{0x3f, 0xf0, 0, 0, 0, 0, 0, 0}, 3*side*side))
+	images := file("images", 0x0e, []uint32{n, side, side}, n*row, n/2*row,
+		bytes.Repeat([]byte{0x3f, 0xf0, 0, 0, 0, 0, 0, 0}, 3*side*side))
 	classes := file("labels", 0x08, []uint32{n}, n, n/2, []byte{1, 2, 1})
-	d, err := dataset.Open(t.Context(), dataset.Options{Data: []string{images}, Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{classes}}}})
+	d, err := dataset.Open(t.Context(), dataset.Options{Data: []string{images},
+		Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{classes}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,8 @@ func TestLanesCutALargeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Pass{
-		Pass: transforms.Pass{Data: *d, Shards: d.Shards(32 << 20), Seed: 11, Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
+		Pass: transforms.Pass{Data: *d, Shards: d.Shards(32 << 20), Seed: 11,
+			Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
 		Fold: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 2}, Steps: 127},
 	}
 	if want := n * row / (32 << 20); len(p.Shards) < want || len(p.Shards) > want+1+want/100 {
@@ -134,7 +137,8 @@ func TestLanesCutALargeFile(t *testing.T) {
 	if all != n || seen != 3 {
 		t.Errorf("lanes have %d of %d rows; %g of 3 rows are not holes", all, n, seen)
 	}
-	if held := int64(after.HeapSys) - int64(before.HeapSys); done*row < 5<<25 || held > 3<<25 { // less where stacks took some
+	if held := int64(after.HeapSys) - int64(before.HeapSys); done*row < 5<<25 ||
+		held > 3<<25 { // less where stacks took some
 		t.Errorf("the heap has grown by %d bytes while %d were read", held, done*row)
 	}
 }

@@ -19,7 +19,8 @@ func TestMessagesWithoutIdentifiersHaveTheirDigest(t *testing.T) {
 		var tasks []string
 		f := &readFn{Source: "pubsub://projects/p/subscriptions/s", Settings: messages.Settings{IDAttribute: "id"}}
 		m := &pb.PubsubMessage{Data: []byte(data), Attributes: map[string]string{"city": city, "a": "b"}}
-		if err := f.ProcessElement(m, func(task []byte) { tasks = append(tasks, string(task)) }); err != nil || len(tasks) != 1 {
+		if err := f.ProcessElement(m, func(task []byte) { tasks = append(tasks, string(task)) }); err != nil ||
+			len(tasks) != 1 {
 			t.Fatalf("%d tasks, %v", len(tasks), err)
 		}
 		if !json.Valid([]byte(tasks[0])) {

@@ -30,7 +30,8 @@ func numbers(s beam.Scope, n int) beam.PCollection {
 
 // expected returns what the model's own methods say of the points, each in the places that at gives,
 // and which points have no prediction.
-func expected(t *testing.T, dir string, n int, key func(point) string, at func(point) []string) (predictions, rejected []string) {
+func expected(t *testing.T, dir string, n int, key func(point) string, at func(point) []string) (predictions,
+	rejected []string) {
 	t.Helper()
 	m, err := models.LoadURI(t.Context(), dir)
 	if err != nil {
@@ -40,7 +41,8 @@ func expected(t *testing.T, dir string, n int, key func(point) string, at func(p
 		p := pointOf(i)
 		for _, place := range at(p) {
 			if p.Y != p.Y {
-				rejected = append(rejected, fmt.Sprintf("%s: %+v", place, rows.Rejected{Key: key(p), Reason: `column "y": is missing`}))
+				rejected = append(rejected, fmt.Sprintf("%s: %+v", place,
+					rows.Rejected{Key: key(p), Reason: `column "y": is missing`}))
 				continue
 			}
 			x := []float64{p.X, p.Y}
@@ -51,7 +53,9 @@ func expected(t *testing.T, dir string, n int, key func(point) string, at func(p
 				}
 			}
 			narrow := func(v []float64) []float32 { return []float32{float32(v[0]), float32(v[1])} }
-			predictions = append(predictions, fmt.Sprintf("%s: %+v", place, rows.Prediction{Key: key(p), Class: m.Class(class[0]), Scores: narrow(scores), Probabilities: narrow(chances), Model: m.Manifest.SHA256}))
+			predictions = append(predictions, fmt.Sprintf("%s: %+v", place,
+				rows.Prediction{Key: key(p), Class: m.Class(class[0]), Scores: narrow(scores), Probabilities: narrow(chances),
+					Model: m.Manifest.SHA256}))
 		}
 	}
 	slices.Sort(predictions)
@@ -78,17 +82,20 @@ func TestPredictionsUseTheModelOfTheirWindow(t *testing.T) {
 		at     func(point) []string
 		points func(beam.Scope) beam.PCollection
 	}{
-		{"global", id, func(p point) []string { return []string{fmt.Sprint("global ", p.Seen*1000)} }, func(s beam.Scope) beam.PCollection {
-			return beam.ParDo(s, timed, numbers(s, points))
-		}},
+		{"global", id, func(p point) []string { return []string{fmt.Sprint("global ", p.Seen*1000)} },
+			func(s beam.Scope) beam.PCollection {
+				return beam.ParDo(s, timed, numbers(s, points))
+			}},
 		{"pairs", func(p point) string { return fmt.Sprint(p.Seen) }, intervals(10, 10), func(s beam.Scope) beam.PCollection {
-			return beam.ParDo(s, pairOf, beam.WindowInto(s, window.NewFixedWindows(10*time.Second), beam.ParDo(s, timed, numbers(s, points))))
+			return beam.ParDo(s, pairOf, beam.WindowInto(s, window.NewFixedWindows(10*time.Second),
+				beam.ParDo(s, timed, numbers(s, points))))
 		}},
 		{"fixed", id, intervals(10, 10), func(s beam.Scope) beam.PCollection {
 			return beam.WindowInto(s, window.NewFixedWindows(10*time.Second), beam.ParDo(s, timed, numbers(s, points)))
 		}},
 		{"sliding", id, intervals(20, 10), func(s beam.Scope) beam.PCollection {
-			return beam.WindowInto(s, window.NewSlidingWindows(10*time.Second, 20*time.Second), beam.ParDo(s, timed, numbers(s, points)))
+			return beam.WindowInto(s, window.NewSlidingWindows(10*time.Second, 20*time.Second),
+				beam.ParDo(s, timed, numbers(s, points)))
 		}},
 	} {
 		predictions, rejected := expected(t, dir, points, c.key, c.at)
@@ -112,7 +119,8 @@ func TestPredictionsUseTheModelOfTheirWindow(t *testing.T) {
 					t.Error(d)
 				}
 				n := int64(len(predictions) + len(rejected))
-				want := map[string]int64{"rows_read": n, "rows_used": int64(len(predictions)), "rows_set_aside": int64(len(rejected))}
+				want := map[string]int64{"rows_read": n, "rows_used": int64(len(predictions)),
+					"rows_set_aside": int64(len(rejected))}
 				if d := cmp.Diff(want, counters(r)); d != "" {
 					t.Error(d)
 				}

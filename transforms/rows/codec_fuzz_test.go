@@ -50,7 +50,8 @@ func FuzzCodecsAreStable(f *testing.F) {
 
 // Counts of workers are added, or refused, whatever is in them.
 func FuzzCountsAreAdded(f *testing.F) {
-	f.Add([]byte(`{"read":3,"rejected":1,"classes":[1,1],"copies":"AQ=="}`), []byte(`{"read":2,"classes":[1],"copies":"AQ=="}`))
+	f.Add([]byte(`{"read":3,"rejected":1,"classes":[1,1],"copies":"AQ=="}`),
+		[]byte(`{"read":2,"classes":[1],"copies":"AQ=="}`))
 	f.Add([]byte(`{}`), []byte(`{"copies":""}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		x, err := decodeCount(a)
@@ -65,7 +66,8 @@ func FuzzCountsAreAdded(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if other, err := y.add(x); err != nil || other.Read != sum.Read || sum.Read != x.Read+y.Read || !bytes.Equal(other.Copies, sum.Copies) {
+		if other, err := y.add(x); err != nil || other.Read != sum.Read || sum.Read != x.Read+y.Read ||
+			!bytes.Equal(other.Copies, sum.Copies) {
 			t.Errorf("%+v and %+v, %v", sum, other, err)
 		}
 	})

@@ -12,13 +12,15 @@ import (
 
 var someResults = []result{
 	{},
-	{Prediction: Prediction{Key: "k", Class: "c", Values: []float64{1, math.Inf(1)}, Scores: []float32{1, 2}, Probabilities: []float32{0.5}, Model: "m"}},
+	{Prediction: Prediction{Key: "k", Class: "c", Values: []float64{1, math.Inf(1)}, Scores: []float32{1, 2},
+		Probabilities: []float32{0.5}, Model: "m"}},
 	{Prediction: Prediction{Key: "k"}, Features: []float32{1, 2, 3}, Losses: []float64{1, 0.5}},
 	{Prediction: Prediction{Key: "k"}, Reason: "why", Row: []byte{1, 2}},
 }
 
 var someSums = []summed{
-	{Count: count{Read: 3, Rejected: 1, Classes: []int64{1, 1}, Copies: []byte{1}}, Parts: [][]float64{{1, -3, 1 << 40}, {0}}},
+	{Count: count{Read: 3, Rejected: 1, Classes: []int64{1, 1}, Copies: []byte{1}},
+		Parts: [][]float64{{1, -3, 1 << 40}, {0}}},
 	{Count: count{Read: 3, Files: []file{{"f", []sums.Frame{{Size: 9, SHA256: "a"}}}}}},
 	{Rejected: &Rejected{"k", "why"}},
 }

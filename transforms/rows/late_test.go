@@ -58,7 +58,8 @@ func TestLateRowsArePredicted(t *testing.T) {
 		sizes := beam.ParDo(s, sizeOf, beam.GroupByKey(s, beam.ParDo(s, oneOf, numbers)))
 		return []beam.PCollection{beam.ParDo(s, keyAndScores, p), bad, sizes}
 	})
-	want := []string{"0 10000 1000", "0 10000 1000", "0 10000 1000", "0 10000 2000", "0 10000 3000", "100000 110000 101000"}
+	want := []string{"0 10000 1000", "0 10000 1000", "0 10000 1000", "0 10000 2000", "0 10000 3000",
+		"100000 110000 101000"}
 	if len(got[0]) != len(want) {
 		t.Fatalf("%d predictions, want %d: %q", len(got[0]), len(want), got[0])
 	}

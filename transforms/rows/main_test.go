@@ -92,7 +92,8 @@ var lines = struct {
 }{of: map[string][]string{}}
 
 // gather returns what a pipeline on a runner puts into collections, as sorted lines.
-func gather(t *testing.T, runner string, build func(beam.Scope) []beam.PCollection) (out [][]string, r beam.PipelineResult) {
+func gather(t *testing.T, runner string, build func(beam.Scope) []beam.PCollection) (out [][]string,
+	r beam.PipelineResult) {
 	t.Helper()
 	p, s := beam.NewPipelineWithRoot()
 	cols := build(s)
@@ -130,7 +131,8 @@ func made(t *testing.T, dir string, number int, g fourier.Gaussian, columns ...s
 	m := &models.Model{
 		Manifest: &models.Manifest{
 			Program: "test", Task: models.Classification, Recipe: recipe, Learner: models.Learner{Kind: "sgd", Folds: 1},
-			Input: models.Input{Format: "csv", Dim: g.In, Columns: columns}, Vocabulary: schema.NewVocabulary([]string{"in", "out"}),
+			Input: models.Input{Format: "csv", Dim: g.In,
+				Columns: columns}, Vocabulary: schema.NewVocabulary([]string{"in", "out"}),
 			Probabilities: &models.Probabilities{Kind: models.Softmax},
 		},
 		Linear: &models.Linear{K: 2, D: g.Out, B: make([]float32, 2)},

@@ -73,7 +73,8 @@ func TestModelsAreReplacedBetweenBlocks(t *testing.T) {
 	for _, line := range got[0] {
 		count[line[strings.Index(line, ": ")+2:]]++
 	}
-	want := map[string]int{"0-" + digests[0]: 1024, "1-" + digests[1]: 1024, "2-" + digests[1]: 1024, "3-" + digests[0]: 1024}
+	want := map[string]int{"0-" + digests[0]: 1024, "1-" + digests[1]: 1024, "2-" + digests[1]: 1024,
+		"3-" + digests[0]: 1024}
 	if d := cmp.Diff(want, count); d != "" || len(got[1]) > 0 {
 		t.Errorf("%d rejected: %s", len(got[1]), d)
 	}

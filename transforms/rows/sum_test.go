@@ -30,7 +30,8 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 		t.Fatal(err)
 	}
 	r := &recipe{Recipe: &sums.Recipe{
-		Task: models.Classification, Recipe: sealed, Dim: 16, Input: models.Input{Dim: 2, Label: "l"}, Classes: schema.NewVocabulary([]string{"a", "b"}),
+		Task: models.Classification, Recipe: sealed, Dim: 16, Input: models.Input{Dim: 2,
+			Label: "l"}, Classes: schema.NewVocabulary([]string{"a", "b"}),
 		Rule: sums.Rule{Folds: 3, Steps: 127}, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}},
 	}}
 	r.pass.Target = &transforms.Labeling{Classes: r.Classes}
@@ -40,7 +41,8 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	f.Setup()
 	t.Cleanup(f.Teardown)
 	f.bundle = &summing{
-		recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn, 0), windows: map[typex.Window]*windowed{}, most: most, room: room,
+		recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn,
+			0), windows: map[typex.Window]*windowed{}, most: most, room: room,
 	}
 	return f
 }
@@ -88,7 +90,8 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 		if listed := len(x.Count.Contents) / 8; x.Rejected == nil && int64(listed) != x.Count.Read-x.Count.Rejected {
 			t.Errorf("%s: %d of %d rows are listed", key, listed, x.Count.Read-x.Count.Rejected)
 		}
-		x.Count.Contents = fmt.Append(nil, sha256.Sum256(fmt.Append(nil, sums.ContentsOf(x.Count.Contents)))) // in the order of sums
+		x.Count.Contents = fmt.Append(nil, sha256.Sum256(fmt.Append(nil,
+			sums.ContentsOf(x.Count.Contents)))) // in the order of sums
 		out[key] = x
 	}
 	return out, elements
@@ -122,12 +125,14 @@ func TestMixedWindowsHaveTheSumsOfSortedOnesInBoundedMemory(t *testing.T) {
 	want, _ := added(t, summingOf(t, 100, 1<<30), sorted, sortedAt)
 	defer func(most int64) { mostListed = most }(mostListed)
 	for _, c := range []struct{ most, room, elements, listed int }{
-		{100, 1 << 30, windows + 1, 1 << 20}, {2, 1 << 30, windows + 1, 1 << 20}, {2, 100_000, 20, 1 << 20}, {1, 100_000, 30, 1 << 20},
+		{100, 1 << 30, windows + 1, 1 << 20}, {2, 1 << 30, windows + 1, 1 << 20}, {2, 100_000, 20, 1 << 20}, {1, 100_000, 30,
+			1 << 20},
 		{1, 0, 250, 1 << 20}, {100, 1 << 30, 60, 1000},
 	} {
 		mostListed = int64(c.listed)
 		got, elements := added(t, summingOf(t, c.most, c.room), rows, at)
-		if d := cmp.Diff(want, got, cmp.AllowUnexported(summed{}), cmp.Exporter(func(reflect.Type) bool { return true })); d != "" {
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(summed{}),
+			cmp.Exporter(func(reflect.Type) bool { return true })); d != "" {
 			t.Errorf("%+v: %s", c, d)
 		}
 		if elements -= n / 1000; elements > c.elements || c.listed < n && elements < n/2000 {

@@ -57,14 +57,16 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		t.Fatal(err)
 	}
 	weights := filepath.Join(dir, "weights")
-	sum, err := transforms.StoreWeights(ctx, weights, &models.Linear{K: 2, D: 2, W: []float32{1, 0, 0, 2}, B: []float32{1, 0}})
+	sum, err := transforms.StoreWeights(ctx, weights,
+		&models.Linear{K: 2, D: 2, W: []float32{1, 0, 0, 2}, B: []float32{1, 0}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	count := func(size int64, lanes int, sum string) (*score.CalibrationCounts, error) {
 		p := &Calibration{
 			Pass: transforms.Pass{
-				Data: *d, Shards: d.Shards(size), Mode: dataset.FailFast, Seed: seed, Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})},
+				Data: *d, Shards: d.Shards(size), Mode: dataset.FailFast, Seed: seed,
+				Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})},
 			},
 			HeldOut: HeldOut{Folds: k, Recipe: recipe, Outputs: 2, Weights: weights, SHA256: sum},
 		}
@@ -94,15 +96,18 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 			t.Errorf("%+v: %d rows counted, want %d: %v", cut, got.Rows(), want.Rows(), err)
 		}
 	}
-	if _, err := count(1<<20, 1, strings.Repeat("0", 64)); err == nil || !strings.Contains(err.Error(), "is damaged: its checksum does not match") {
+	if _, err := count(1<<20, 1, strings.Repeat("0", 64)); err == nil ||
+		!strings.Contains(err.Error(), "is damaged: its checksum does not match") {
 		t.Errorf("weights that are not those of the pass: %v", err)
 	}
 }
 
 func TestRowsWithoutFiniteScoresAreLeftOut(t *testing.T) {
 	nan := float32(math.NaN())
-	scores, class, repeats := finiteRows([]float32{1, 2, nan, 3, 4, 5, 6, -nan}, []float64{1, 0, 0, 1}, []int64{5, 6, 7, 8})
-	if !slices.Equal(scores, []float32{1, 2, 4, 5}) || !slices.Equal(class, []int32{1, 0}) || !slices.Equal(repeats, []int64{5, 7}) {
+	scores, class, repeats := finiteRows([]float32{1, 2, nan, 3, 4, 5, 6, -nan}, []float64{1, 0, 0, 1},
+		[]int64{5, 6, 7, 8})
+	if !slices.Equal(scores, []float32{1, 2, 4, 5}) || !slices.Equal(class, []int32{1, 0}) ||
+		!slices.Equal(repeats, []int64{5, 7}) {
 		t.Errorf("%v of %v, %v", scores, class, repeats)
 	}
 	if scores, class, _ := finiteRows(nil, nil, nil); len(scores)+len(class) > 0 {

@@ -17,7 +17,8 @@ func scored(t testing.TB, m *models.Model, y []float64, scores []float32) *Class
 	t.Helper()
 	a := newApplier(someLane(t), m)
 	s := a.newClassScores()
-	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores}), func(float64) string { return "odd" }, slices.Repeat([]int64{1}, len(y))); err != nil {
+	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores}), func(float64) string { return "odd" },
+		slices.Repeat([]int64{1}, len(y))); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -66,7 +66,8 @@ func TestPredictionsTooLargeForAMessageAreRefusedEarly(t *testing.T) {
 			return nil
 		})
 		var why *transforms.Fault
-		if fits != (err == nil) || fits != (r.Output != nil) || !fits && (!errors.As(transforms.FindFault(err), &why) || why.Kind != transforms.DataFault) || written > 9 {
+		if fits != (err == nil) || fits != (r.Output != nil) || !fits &&
+			(!errors.As(transforms.FindFault(err), &why) || why.Kind != transforms.DataFault) || written > 9 {
 			t.Errorf("%d MiB: %d written, %v", n, written, err)
 		}
 	}
@@ -85,7 +86,8 @@ func TestADeadLetterFitsAMessage(t *testing.T) {
 		if cut {
 			want = strconv.Itoa(n)
 		}
-		if size > 10_000_000 || len(l.Data) < min(n, 9_990_000) || l.Attributes[messages.CutAttribute] != want || l.Attributes["user"] != "u" || len(m.Data) != n {
+		if size > 10_000_000 || len(l.Data) < min(n, 9_990_000) || l.Attributes[messages.CutAttribute] != want ||
+			l.Attributes["user"] != "u" || len(m.Data) != n {
 			t.Errorf("%d bytes: %d bytes in all, %v", n, size, l.Attributes)
 		}
 	}

@@ -26,7 +26,8 @@ func (m plainMap) Apply(dst, x []float32, n int) { copy(dst[:n*m.dim], x) }
 
 // modelOf has scores that are the numbers of a row.
 func modelOf(classes ...string) *models.Model {
-	m := &models.Model{Manifest: &models.Manifest{Task: models.Regression, Outputs: 1, TargetGrid: linear.Grids{{Low: -1, High: 1}}}}
+	m := &models.Model{Manifest: &models.Manifest{Task: models.Regression, Outputs: 1,
+		TargetGrid: linear.Grids{{Low: -1, High: 1}}}}
 	k := max(1, len(classes))
 	if len(classes) > 0 {
 		m.Manifest.Task, m.Manifest.Outputs, m.Manifest.Vocabulary = models.Classification, k, schema.NewVocabulary(classes)
@@ -81,11 +82,14 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	for name, c := range map[string]struct {
 		got, want []string
 	}{
-		"csv classes":   {written(t, numeric, "csv", false, two), []string{"prediction", "-1", `""`, "2.5", `""`}},
-		"csv scores":    {written(t, numeric, "csv", true, two), []string{"prediction,score_-1,score_2.5", "-1,2,1", ",,", "2.5,1,3", ",,"}},
-		"csv targets":   {written(t, target, "csv", false, one), []string{"prediction", "0.25", `""`, `""`}},
-		"jsonl classes": {written(t, numeric, "jsonl", false, two), []string{`{"prediction":-1}`, `{"prediction":null}`, `{"prediction":2.5}`, `{"prediction":null}`}},
-		"jsonl targets": {written(t, target, "jsonl", true, one), []string{`{"prediction":0.25,"scores":{"target":0.25}}`, `{"prediction":null}`, `{"prediction":null}`}},
+		"csv classes": {written(t, numeric, "csv", false, two), []string{"prediction", "-1", `""`, "2.5", `""`}},
+		"csv scores": {written(t, numeric, "csv", true, two),
+			[]string{"prediction,score_-1,score_2.5", "-1,2,1", ",,", "2.5,1,3", ",,"}},
+		"csv targets": {written(t, target, "csv", false, one), []string{"prediction", "0.25", `""`, `""`}},
+		"jsonl classes": {written(t, numeric, "jsonl", false, two),
+			[]string{`{"prediction":-1}`, `{"prediction":null}`, `{"prediction":2.5}`, `{"prediction":null}`}},
+		"jsonl targets": {written(t, target, "jsonl", true, one),
+			[]string{`{"prediction":0.25,"scores":{"target":0.25}}`, `{"prediction":null}`, `{"prediction":null}`}},
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s: %q, want %q", name, c.got, c.want)
@@ -97,7 +101,8 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 			Prediction *string            `json:"prediction"`
 			Scores     map[string]float64 `json:"scores"`
 		}
-		if err := json.Unmarshal([]byte(line), &v); err != nil || v.Prediction != nil && !slices.Contains(names.Outputs(), *v.Prediction) {
+		if err := json.Unmarshal([]byte(line), &v); err != nil || v.Prediction != nil &&
+			!slices.Contains(names.Outputs(), *v.Prediction) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -118,10 +123,15 @@ func TestProbabilitiesAccompanyThePrediction(t *testing.T) {
 		p    Predict
 		want []string
 	}{
-		{Predict{Format: "csv", Probabilities: true}, []string{`prediction,probability_-1,"probability_x,y"`, "-1,0.5,0.5", ",,", ",,"}},
-		{Predict{Format: "csv", Scores: true, Probabilities: true}, []string{`prediction,score_-1,"score_x,y",probability_-1,"probability_x,y"`, "-1,1,1,0.5,0.5", ",,,,", ",,,,"}},
-		{Predict{Format: "jsonl", Probabilities: true}, []string{`{"prediction":"-1","probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`, `{"prediction":null}`}},
-		{Predict{Format: "jsonl", Scores: true, Probabilities: true}, []string{`{"prediction":"-1","scores":{"-1":1,"x,y":1},"probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`, `{"prediction":null}`}},
+		{Predict{Format: "csv", Probabilities: true},
+			[]string{`prediction,probability_-1,"probability_x,y"`, "-1,0.5,0.5", ",,", ",,"}},
+		{Predict{Format: "csv", Scores: true, Probabilities: true},
+			[]string{`prediction,score_-1,"score_x,y",probability_-1,"probability_x,y"`, "-1,1,1,0.5,0.5", ",,,,", ",,,,"}},
+		{Predict{Format: "jsonl", Probabilities: true},
+			[]string{`{"prediction":"-1","probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`, `{"prediction":null}`}},
+		{Predict{Format: "jsonl", Scores: true, Probabilities: true},
+			[]string{`{"prediction":"-1","scores":{"-1":1,"x,y":1},"probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`,
+				`{"prediction":null}`}},
 	} {
 		if got := writtenBy(t, m, &c.p, b); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.p, got, c.want)

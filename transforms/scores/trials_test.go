@@ -77,7 +77,8 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 			lanes int
 		}{{1 << 20, 1}, {500, 3}} {
 			p := &Trials{
-				Pass:    transforms.Pass{Data: *d, Shards: d.Shards(cut.size), Mode: dataset.FailFast, Seed: seed, Target: c.target},
+				Pass: transforms.Pass{Data: *d, Shards: d.Shards(cut.size), Mode: dataset.FailFast, Seed: seed,
+					Target: c.target},
 				HeldOut: HeldOut{Folds: k, Recipe: recipe, Outputs: c.outputs, Fits: c.fits, Weights: weights, SHA256: sum},
 				LogLoss: c.losses != nil,
 			}

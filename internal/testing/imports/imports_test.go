@@ -23,7 +23,9 @@ var floors = []string{"internal", "io", "features", "models", "transforms", "pip
 // rooms lists the packages of a floor that import one another, from the lowest up; a floor
 // has others, which know none of these.
 var rooms = map[string][]string{
-	"pipelines": {"exit", "registry", "internal/report", "engine", "engine/remote", "internal/job", "internal/prepare", "internal/tuning", "internal/spec", "internal/training", "internal/apply", "internal/evaluate", "internal/days", "plan", "", "command", "bochner"},
+	"pipelines": {"exit", "registry", "internal/report", "engine", "engine/remote", "internal/job", "internal/prepare",
+		"internal/tuning", "internal/spec", "internal/training", "internal/apply", "internal/evaluate", "internal/days",
+		"plan", "", "command", "bochner"},
 }
 
 // only lists what may import a library that has its place.
@@ -107,7 +109,8 @@ func TestImportsGoDown(t *testing.T) {
 			continue
 		}
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			if strings.HasPrefix(imported, support) && slices.Contains(p.Imports, imported) && !strings.HasPrefix(p.ImportPath, module+"local/") {
+			if strings.HasPrefix(imported, support) && slices.Contains(p.Imports, imported) &&
+				!strings.HasPrefix(p.ImportPath, module+"local/") {
 				t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
 			}
 			if f := floor(t, imported); f > own && !slices.Contains(p.Imports, imported) {

@@ -50,7 +50,8 @@ func exported(t *testing.T) []*types.Package {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	from := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(data[path]) })
+	from := importer.ForCompiler(token.NewFileSet(), "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(data[path]) })
 	var all []*types.Package
 	for _, path := range paths {
 		p, err := from.Import(path)

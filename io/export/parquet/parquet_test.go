@@ -30,7 +30,8 @@ func tableOf(n int) ([]export.Column, *export.Block) {
 		{Name: "scores", Header: []string{"score_no", "score_yes"}, Keys: []string{"no", "yes"}},
 		{Name: "targets", Header: []string{"target"}},
 	}
-	b := &export.Block{N: n, Values: []any{[]string(nil), []int64(nil), []int32(nil), []int32(nil), []int32(nil), []int32(nil), []int32(nil), []int32(nil), []uint64(nil), []float32(nil), []float64(nil)}}
+	b := &export.Block{N: n, Values: []any{[]string(nil), []int64(nil), []int32(nil), []int32(nil), []int32(nil),
+		[]int32(nil), []int32(nil), []int32(nil), []uint64(nil), []float32(nil), []float64(nil)}}
 	add(b, 0, func(i int) string { return fmt.Sprintf("row %d", i*i) })
 	add(b, 1, func(i int) int64 { return int64(i) + 1<<40 })
 	for c, k := range map[int]int{2: 3, 3: 2, 4: 2, 5: 2, 6: 1, 7: 1000} {
@@ -145,7 +146,8 @@ func TestAnotherLibraryReadsEveryType(t *testing.T) {
 	for _, n := range []int{1, 7, 8, 9, 300} {
 		columns, b := tableOf(n)
 		groups, names, got := texts(t, written(t, columns, b, 100, 400))
-		want := []string{"id STRING", "line INT64", "prediction STRING", "whole INT64", "half DOUBLE", "digits STRING", "only STRING", "index INT32",
+		want := []string{"id STRING", "line INT64", "prediction STRING", "whole INT64", "half DOUBLE", "digits STRING",
+			"only STRING", "index INT32",
 			"code INT(64,false)", "score_no FLOAT", "score_yes FLOAT", "target DOUBLE"}
 		if d := cmp.Diff(want, names); d != "" {
 			t.Fatal(d)
@@ -234,7 +236,8 @@ func TestErrorsOfThePlaceAreReturned(t *testing.T) {
 }
 
 func TestWholeClassesKeepTheirDigits(t *testing.T) {
-	for _, levels := range [][]string{{"2", "12345678901234567891"}, {"2", "9007199254740993"}, {"-0.5", "9007199254740993"}, {"1e-07", "0.25"}} {
+	for _, levels := range [][]string{{"2", "12345678901234567891"}, {"2", "9007199254740993"},
+		{"-0.5", "9007199254740993"}, {"1e-07", "0.25"}} {
 		columns := []export.Column{{Name: "class", Header: []string{"class"}, Levels: levels, Numeric: true}}
 		_, names, got := texts(t, written(t, columns, &export.Block{N: 2, Values: []any{[]int32{0, 1}}}, 2, 1000))
 		if d := cmp.Diff([][]string{levels[:1], levels[1:]}, got); d != "" {

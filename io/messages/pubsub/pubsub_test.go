@@ -114,7 +114,8 @@ func TestOutstandingMessagesAreBounded(t *testing.T) {
 	source := receive(t, name, messages.Settings{Outstanding: 3})
 	defer source.Close()
 	first := next(t, source, 3)
-	if more, err := source.Next(t.Context(), 9, 300*time.Millisecond); err != nil || len(more) > 0 || source.Waiting() > 0 {
+	if more, err := source.Next(t.Context(), 9, 300*time.Millisecond); err != nil || len(more) > 0 ||
+		source.Waiting() > 0 {
 		t.Errorf("%d more messages, %d wait, %v", len(more), source.Waiting(), err)
 	}
 	all := first
@@ -198,21 +199,28 @@ func TestPublishedMessagesAreInTheTopic(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sink.Close()
-	in := messages.Message{ID: "7", Attributes: map[string]string{"k": strings.Repeat("ä", 600), "googx": "", messages.IDAttribute: "6"}}
-	if err := errors.Join(sink.Publish(t.Context(), []messages.Message{*in.From("here", []byte("x"), messages.ModelAttribute, "m"), {Data: []byte("y")}})...); err != nil {
+	in := messages.Message{ID: "7", Attributes: map[string]string{"k": strings.Repeat("ä", 600), "googx": "",
+		messages.IDAttribute: "6"}}
+	if err := errors.Join(sink.Publish(t.Context(),
+		[]messages.Message{*in.From("here", []byte("x"), messages.ModelAttribute, "m"),
+			{Data: []byte("y")}})...); err != nil {
 		t.Fatal(err)
 	}
 	out := s.In("said")
-	want := map[string]string{"k": strings.Repeat("ä", 512), messages.IDAttribute: "7", messages.FromAttribute: "here", messages.ModelAttribute: "m"}
-	if len(out) != 2 || string(out[0].Data) != "x" || fmt.Sprint(out[0].Attributes) != fmt.Sprint(want) || string(out[1].Data) != "y" {
+	want := map[string]string{"k": strings.Repeat("ä", 512), messages.IDAttribute: "7", messages.FromAttribute: "here",
+		messages.ModelAttribute: "m"}
+	if len(out) != 2 || string(out[0].Data) != "x" || fmt.Sprint(out[0].Attributes) != fmt.Sprint(want) ||
+		string(out[1].Data) != "y" {
 		t.Errorf("%+v", out)
 	}
 	s.Cut() // it connects again
-	if err := errors.Join(sink.Publish(t.Context(), []messages.Message{{Data: []byte("z")}})...); err != nil || len(s.In("said")) < 3 {
+	if err := errors.Join(sink.Publish(t.Context(), []messages.Message{{Data: []byte("z")}})...); err != nil ||
+		len(s.In("said")) < 3 {
 		t.Errorf("%v, %d messages", err, len(s.In("said")))
 	}
 	large := make([]byte, 11<<20) // one that is refused says nothing of the others
-	if errs := sink.Publish(t.Context(), []messages.Message{{Data: []byte("v")}, {Data: large}, {Data: []byte("w")}}); len(errs) != 3 || errs[0] != nil || errs[1] == nil || errs[2] != nil {
+	if errs := sink.Publish(t.Context(), []messages.Message{{Data: []byte("v")}, {Data: large},
+		{Data: []byte("w")}}); len(errs) != 3 || errs[0] != nil || errs[1] == nil || errs[2] != nil {
 		t.Errorf("%v", errs)
 	}
 	missing := strings.Replace(topic, "said", "none", 1)
@@ -221,7 +229,8 @@ func TestPublishedMessagesAreInTheTopic(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if err := errors.Join(other.Publish(t.Context(), []messages.Message{{Data: []byte("x")}})...); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "publish "+missing) {
+	if err := errors.Join(other.Publish(t.Context(), []messages.Message{{Data: []byte("x")}})...); !errors.Is(err,
+		fs.ErrNotExist) || !strings.Contains(err.Error(), "publish "+missing) {
 		t.Errorf("%v", err)
 	}
 	source := receive(t, strings.Replace(missing, "topics", "subscriptions", 1), messages.Settings{Outstanding: 1})
@@ -251,7 +260,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is read as %s", name, r)
 		}
 	}
-	if _, err := messages.ServiceOf("carrier://pigeon"); err == nil || messages.Is("carrier://pigeon") || messages.Is("in/*.csv") {
+	if _, err := messages.ServiceOf("carrier://pigeon"); err == nil || messages.Is("carrier://pigeon") ||
+		messages.Is("in/*.csv") {
 		t.Errorf("%v", err)
 	}
 }
@@ -259,7 +269,8 @@ func TestNames(t *testing.T) {
 // Files are named by identifiers, each by its own, and stay in their directory.
 func TestFileNames(t *testing.T) {
 	seen := map[string]string{}
-	for _, id := range []string{"1", "a/b", "a%2Fb", "..", ".", "../x", "a b", "*", "a:b", "A", "ä", strings.Repeat("x", 500), strings.Repeat("x", 501), messages.FileName(strings.Repeat("x", 500)), "\x00", `\`} {
+	for _, id := range []string{"1", "a/b", "a%2Fb", "..", ".", "../x", "a b", "*", "a:b", "A", "ä",
+		strings.Repeat("x", 500), strings.Repeat("x", 501), messages.FileName(strings.Repeat("x", 500)), "\x00", `\`} {
 		name := messages.FileName(id)
 		if strings.ContainsAny(name, "/*?[]\\ :\x00") || strings.HasPrefix(name, ".") || len(name) > 200 {
 			t.Errorf("%q is named %q", id, name)

@@ -71,7 +71,8 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	files := []storage.File{{Name: "a", Data: noise(100, 100)}, {Name: "b", From: bucket + "dir/large"}, {Name: "manifest.json", Data: []byte("{}")}}
+	files := []storage.File{{Name: "a", Data: noise(100, 100)}, {Name: "b", From: bucket + "dir/large"},
+		{Name: "manifest.json", Data: []byte("{}")}}
 	for i := range 20 {
 		dir := fmt.Sprint(bucket, "model-", i)
 		if err := storage.Publish(ctx, dir, files); err != nil {
@@ -135,8 +136,10 @@ func TestAServerThatIsDownIsGivenUp(t *testing.T) {
 	s.Fill("f", noise(100, 1))
 	s.Faults.Set(gcstest.Rules{Share: 1, Ways: []string{gcstest.Busy}})
 	for what, err := range map[string]error{
-		"stat": errOf(storage.Stat(ctx, bucket+"f")), "list": errOf(storage.List(ctx, bucket+"*")), "read": errOf(storage.ReadFile(ctx, bucket+"f", 100)),
-		"write": storage.WriteFile(ctx, bucket+"g", nil), "publish": storage.Publish(ctx, bucket+"m", []storage.File{{Name: "a"}}),
+		"stat": errOf(storage.Stat(ctx, bucket+"f")), "list": errOf(storage.List(ctx,
+			bucket+"*")), "read": errOf(storage.ReadFile(ctx, bucket+"f", 100)),
+		"write": storage.WriteFile(ctx, bucket+"g", nil), "publish": storage.Publish(ctx, bucket+"m",
+			[]storage.File{{Name: "a"}}),
 	} {
 		var e *storage.Error
 		if !errors.As(err, &e) || e.Refused() {

@@ -56,7 +56,8 @@ func through(t *testing.T, with func(http.RoundTripper) http.RoundTripper) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := gcstorage.NewClient(ctx, append(opts, option.WithHTTPClient(&http.Client{Transport: with(newTransport())}))...)
+	client, err := gcstorage.NewClient(ctx,
+		append(opts, option.WithHTTPClient(&http.Client{Transport: with(newTransport())}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,8 @@ func impatient(t *testing.T, d time.Duration) {
 func TestPatternsOfObjects(t *testing.T) {
 	s := server(t)
 	all := []string{
-		"a/part-1.csv", "a/part-2.csv", "a/part-10.csv", "a/b/part-3.csv", "a/b/c/part-4.csv", "a/.tmp-part-5.csv", "a/.hidden/part-6.csv",
+		"a/part-1.csv", "a/part-2.csv", "a/part-10.csv", "a/b/part-3.csv", "a/b/c/part-4.csv", "a/.tmp-part-5.csv",
+		"a/.hidden/part-6.csv",
 		"a/part-#1?.csv", "a/note.txt", "a/[x].csv", "a/ü.csv", "a/", "top.csv",
 	}
 	for _, name := range all {
@@ -114,9 +116,10 @@ func TestPatternsOfObjects(t *testing.T) {
 		`a/\[x\].*`:       {"a/[x].csv"},
 		"a/*/part-*":      {"a/b/part-3.csv"},
 		"a/**/part-?.csv": {"a/b/c/part-4.csv", "a/b/part-3.csv", "a/part-1.csv", "a/part-2.csv"},
-		"**.csv":          {"a/[x].csv", "a/b/c/part-4.csv", "a/b/part-3.csv", "a/part-#1?.csv", "a/part-1.csv", "a/part-10.csv", "a/part-2.csv", "a/ü.csv", "top.csv"},
-		"a/.tmp*":         {"a/.tmp-part-5.csv"},
-		"*":               {"top.csv"},
+		"**.csv": {"a/[x].csv", "a/b/c/part-4.csv", "a/b/part-3.csv", "a/part-#1?.csv", "a/part-1.csv",
+			"a/part-10.csv", "a/part-2.csv", "a/ü.csv", "top.csv"},
+		"a/.tmp*": {"a/.tmp-part-5.csv"},
+		"*":       {"top.csv"},
 	} {
 		got, err := storage.List(ctx, bucket+pattern)
 		if err != nil {
@@ -223,13 +226,15 @@ func errOf[T any](_ T, err error) error { return err }
 
 func TestNamesOfObjects(t *testing.T) {
 	for name, want := range map[string]string{
-		"gs://b/a": "gs://b/a", "gs://b/a/": "gs://b/a", "gs://b/a#b?c": "gs://b/a#b?c", "gs://b": "gs://b", "gs://b/": "gs://b",
+		"gs://b/a": "gs://b/a", "gs://b/a/": "gs://b/a", "gs://b/a#b?c": "gs://b/a#b?c", "gs://b": "gs://b",
+		"gs://b/": "gs://b",
 	} {
 		if got, err := storage.Abs(name); got != want || err != nil {
 			t.Errorf("Abs(%q) = %q, %v, want %q", name, got, err, want)
 		}
 	}
-	for _, name := range []string{"gs://", "gs:///x", "gs://b/a\nb", "gs://b/\xff", "gs://b/" + strings.Repeat("x", 1025)} {
+	for _, name := range []string{"gs://", "gs:///x", "gs://b/a\nb", "gs://b/\xff",
+		"gs://b/" + strings.Repeat("x", 1025)} {
 		if got, err := storage.Abs(name); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("Abs(%q) = %q, %v", name, got, err)
 		}
@@ -269,7 +274,8 @@ func TestRangesOfObjects(t *testing.T) {
 			t.Errorf("Open(%d, %d) gave %q, %v; want %q", c.off, c.n, got, err, c.want)
 		}
 	}
-	if _, err := storage.ReadFile(ctx, o.URI, 9); err == nil || !strings.Contains(err.Error(), "10 bytes; the limit is 9") {
+	if _, err := storage.ReadFile(ctx, o.URI, 9); err == nil ||
+		!strings.Contains(err.Error(), "10 bytes; the limit is 9") {
 		t.Errorf("ReadFile beyond the limit: %v", err)
 	}
 	s.Fill("f#?", []byte("9876543210"))
@@ -352,7 +358,8 @@ func TestWritingObjects(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := storage.WriteFile(stopped, bucket+"stopped", nil); !errors.Is(err, context.Canceled) || s.Content("stopped") != nil {
+	if err := storage.WriteFile(stopped, bucket+"stopped", nil); !errors.Is(err, context.Canceled) ||
+		s.Content("stopped") != nil {
 		t.Errorf("WriteFile under an ended context: %v", err)
 	}
 }
@@ -362,7 +369,8 @@ func TestDirectoriesOfObjects(t *testing.T) {
 	for _, n := range []string{"d/a", "d/b/c", "d-2", "dd/x", "placeholder/"} {
 		s.Fill(n, []byte(n))
 	}
-	for name, want := range map[string]bool{"d": true, "d/a": true, "d/b": true, "d/": true, "d-2": true, "c": false, "d/a/b": false} {
+	for name, want := range map[string]bool{"d": true, "d/a": true, "d/b": true, "d/": true, "d-2": true, "c": false,
+		"d/a/b": false} {
 		if got, err := storage.Exists(ctx, bucket+name); got != want || err != nil {
 			t.Errorf("Exists(%s) = %t, %v", name, got, err)
 		}
@@ -372,7 +380,8 @@ func TestDirectoriesOfObjects(t *testing.T) {
 			t.Errorf("Empty(%s) = %t, %v", dir, got, err)
 		}
 	}
-	if err := errors.Join(storage.RemoveEmpty(ctx, bucket+"dd", ""), storage.RemoveEmpty(ctx, bucket+"placeholder", ""), storage.Remove(ctx, bucket+"d"), storage.Remove(ctx, bucket+"none")); err != nil {
+	if err := errors.Join(storage.RemoveEmpty(ctx, bucket+"dd", ""), storage.RemoveEmpty(ctx, bucket+"placeholder", ""),
+		storage.Remove(ctx, bucket+"d"), storage.Remove(ctx, bucket+"none")); err != nil {
 		t.Error(err)
 	}
 	if d := cmp.Diff([]string{"d-2", "dd/x"}, s.Names()); d != "" {
@@ -426,7 +435,8 @@ func TestAVariableAloneIsNoEmulator(t *testing.T) {
 	t.Setenv(emulatorVariable, "localhost:1")
 	_, err := storage.Stat(ctx, bucket+"f")
 	var e *storage.Error
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), "STORAGE_EMULATOR_HOST is set") || !strings.Contains(err.Error(), "storage_emulator to localhost:1") {
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "STORAGE_EMULATOR_HOST is set") ||
+		!strings.Contains(err.Error(), "storage_emulator to localhost:1") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -436,16 +446,20 @@ func TestNothingIsAskedWithoutCredentials(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GCE_METADATA_HOST", "")
 	t.Setenv("NO_GCE_CHECK", "true")
-	for name, c := range map[string]string{"no file": filepath.Join(t.TempDir(), "none"), "not one": write(t, filepath.Join(t.TempDir(), "key"), "{}")} {
+	for name, c := range map[string]string{"no file": filepath.Join(t.TempDir(), "none"),
+		"not one": write(t, filepath.Join(t.TempDir(), "key"), "{}")} {
 		t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", c)
 		_, err := storage.Stat(ctx, bucket+"f")
 		var e *storage.Error
-		if !errors.As(err, &e) || e.Refused() || !strings.Contains(err.Error(), "run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name") {
+		if !errors.As(err, &e) || e.Refused() ||
+			!strings.Contains(err.Error(),
+				"run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	os.Unsetenv("GOOGLE_APPLICATION_CREDENTIALS")
-	if _, err := storage.Stat(ctx, bucket+"f"); err == nil || !strings.Contains(err.Error(), "no Google credentials found") {
+	if _, err := storage.Stat(ctx, bucket+"f"); err == nil ||
+		!strings.Contains(err.Error(), "no Google credentials found") {
 		t.Errorf("none at all: %v", err)
 	}
 }

@@ -42,7 +42,8 @@ func TestALockOfAnObjectIsHeldOnce(t *testing.T) {
 	until(t, func() bool { return s.Requests("write") >= written+3 }) // it is renewed
 	_, err = storage.Lock(ctx, name)
 	var e *storage.Error
-	if !errors.As(err, &e) || !e.Refused() || !errors.Is(err, storage.ErrBusy) || !strings.Contains(err.Error(), "in use by another run, process ") {
+	if !errors.As(err, &e) || !e.Refused() || !errors.Is(err, storage.ErrBusy) ||
+		!strings.Contains(err.Error(), "in use by another run, process ") {
 		t.Errorf("a second lock: %v", err)
 	}
 	unlock()
@@ -103,7 +104,8 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 		t.Helper()
 		text, _ := json.Marshal(by)
 		o, _ := parse(bucket + "lock")
-		if _, err := cloud.upload(ctx, o, nil, map[string]string{ownerKey: string(text)}, 0, func(io.Writer) error { return nil }); err != nil {
+		if _, err := cloud.upload(ctx, o, nil, map[string]string{ownerKey: string(text)}, 0,
+			func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +117,8 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 		waits bool
 	}{
 		"an ended process": {ended, false}, "a number used again": {again, false},
-		"this process": {disk.Me(), true}, "another system": {disk.Process{Host: "elsewhere", ID: 1, Boot: "other"}, true}, "who knows": {disk.Process{}, true},
+		"this process": {disk.Me(), true}, "another system": {disk.Process{Host: "elsewhere", ID: 1, Boot: "other"},
+			true}, "who knows": {disk.Process{}, true},
 	} {
 		leave(c.by)
 		begun := time.Now()
@@ -220,7 +223,8 @@ func TestALostLeaseIsNotRenewed(t *testing.T) {
 	if _, err := l.seal(ctx, storage.File{}); !errors.Is(err, errUnmet) {
 		t.Errorf("sealed: %v", err)
 	}
-	if err := errors.Join(l.release(ctx), l.drop(ctx)); !errors.Is(err, errUnmet) || string(s.Content("lock")) != "another's" {
+	if err := errors.Join(l.release(ctx), l.drop(ctx)); !errors.Is(err, errUnmet) ||
+		string(s.Content("lock")) != "another's" {
 		t.Errorf("given back: %v, %q", err, s.Content("lock"))
 	}
 }

@@ -26,7 +26,8 @@ import (
 // modelOf returns the files of a directory that tell whose they are.
 func modelOf(who int) []storage.File {
 	content := func(name string) []byte { return []byte(fmt.Sprintf("%s of %d", name, who)) }
-	return []storage.File{{Name: "weights", Data: content("weights")}, {Name: "aside", Data: content("aside")}, {Name: "manifest.json", Data: content("manifest")}}
+	return []storage.File{{Name: "weights", Data: content("weights")}, {Name: "aside", Data: content("aside")},
+		{Name: "manifest.json", Data: content("manifest")}}
 }
 
 // published returns what is in a directory, and fails the test if that is of two
@@ -50,10 +51,12 @@ func TestPublishOfObjects(t *testing.T) {
 	s := server(t)
 	disk := write(t, filepath.Join(t.TempDir(), "f"), "from the disk")
 	s.Fill("from", []byte("from a bucket"))
-	files := []storage.File{{Name: "manifest.json", Data: []byte("m")}, {Name: "a", Data: []byte("bytes")}, {Name: "b", From: disk}, {Name: "c", From: bucket + "from"}}
+	files := []storage.File{{Name: "manifest.json", Data: []byte("m")}, {Name: "a", Data: []byte("bytes")},
+		{Name: "b", From: disk}, {Name: "c", From: bucket + "from"}}
 	dir := bucket + "deep/model"
 	for _, missing := range []string{filepath.Join(t.TempDir(), "missing"), bucket + "missing"} {
-		if err := storage.Publish(ctx, dir, append(files, storage.File{Name: "d", From: missing})); !errors.Is(err, fs.ErrNotExist) {
+		if err := storage.Publish(ctx, dir, append(files, storage.File{Name: "d", From: missing})); !errors.Is(err,
+			fs.ErrNotExist) {
 			t.Errorf("publishing a missing file: %v", err)
 		}
 		if got := s.Names(); len(got) != 1 {
@@ -63,7 +66,8 @@ func TestPublishOfObjects(t *testing.T) {
 	if err := storage.Publish(ctx, dir, files); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"a": "bytes", "b": "from the disk", "c": "from a bucket", "manifest.json": "m"} {
+	for name, want := range map[string]string{"a": "bytes", "b": "from the disk", "c": "from a bucket",
+		"manifest.json": "m"} {
 		if got := s.Content("deep/model/" + name); string(got) != want {
 			t.Errorf("%s holds %q, want %q", name, got, want)
 		}
@@ -72,7 +76,8 @@ func TestPublishOfObjects(t *testing.T) {
 		t.Errorf("beside the files: %v", s.Names())
 	}
 	for _, again := range []string{dir, dir + "/", bucket + "deep", bucket + "from"} {
-		if err := storage.Publish(ctx, again, files); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "already exists") {
+		if err := storage.Publish(ctx, again, files); !errors.Is(err, fs.ErrExist) ||
+			!strings.Contains(err.Error(), "already exists") {
 			t.Errorf("publishing over %s: %v", again, err)
 		}
 		if err := storage.MustNotExist(ctx, again); !errors.Is(err, fs.ErrExist) {
@@ -87,7 +92,9 @@ func TestPublishOfObjects(t *testing.T) {
 		}
 		return same
 	}
-	if !holds(files...) || holds(files[1:]...) || holds(append(files[:3:3], storage.File{Name: "c", Data: []byte("other")})...) || holds(append(files[:3:3], storage.File{Name: "x"})...) {
+	if !holds(files...) || holds(files[1:]...) ||
+		holds(append(files[:3:3], storage.File{Name: "c", Data: []byte("other")})...) ||
+		holds(append(files[:3:3], storage.File{Name: "x"})...) {
 		t.Error("Holds is wrong")
 	}
 	if err := storage.Publish(ctx, "gs://bucket", files); !errors.Is(err, fs.ErrInvalid) {
@@ -258,7 +265,8 @@ func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 			by = disk.Process{Host: "elsewhere", ID: 1}
 		}
 		text, _ := json.Marshal(by)
-		if _, err := cloud.upload(ctx, claimOf(d), nil, map[string]string{ownerKey: string(text)}, -1, func(io.Writer) error { return nil }); err != nil {
+		if _, err := cloud.upload(ctx, claimOf(d), nil, map[string]string{ownerKey: string(text)}, -1,
+			func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if err := storage.MustNotExist(ctx, bucket+"model"); err != nil {

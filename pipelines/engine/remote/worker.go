@@ -21,7 +21,8 @@ func workerBinary() (string, error) {
 	}
 	binary, err := self()
 	if err != nil {
-		return "", fmt.Errorf("pipelines: cannot find this program to start it on workers: %w; give a binary with --worker_binary", err)
+		return "", fmt.Errorf(
+			"pipelines: cannot find this program to start it on workers: %w; give a binary with --worker_binary", err)
 	}
 	return binary, nil
 }
@@ -36,9 +37,10 @@ func static(binary string) (machine elf.Machine, linux bool, err error) {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return 0, true, exit.Usage("%s needs shared libraries, which workers may not have: Go used the C compiler of the machine. "+
-				"Build it with CGO_ENABLED=0 go install github.com/bochner-ml/bochner/pipelines/bochner@latest, or in a clone with make build; "+
-				"or name a static build with --worker_binary", binary)
+			return 0, true,
+				exit.Usage("%s needs shared libraries, which workers may not have: Go used the C compiler of the machine. "+
+					"Build it with CGO_ENABLED=0 go install github.com/bochner-ml/bochner/pipelines/bochner@latest, or in a clone with make build; "+
+					"or name a static build with --worker_binary", binary)
 		}
 	}
 	return f.Machine, true, nil

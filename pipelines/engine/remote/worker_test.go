@@ -19,7 +19,8 @@ import (
 func program(t *testing.T, segment elf.ProgType) string {
 	t.Helper()
 	var b bytes.Buffer
-	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 1}
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Phoff: 64, Ehsize: 64,
+		Phentsize: 56, Phnum: 1}
 	copy(h.Ident[:], elf.ELFMAG+"\x02\x01\x01") // 64 bits, little endian, version 1
 	for _, header := range []any{h, elf.Prog64{Type: uint32(segment)}} {
 		if err := binary.Write(&b, binary.LittleEndian, header); err != nil {

@@ -51,7 +51,8 @@ func (o StreamOptions) checkMessages() error {
 			return err
 		}
 		if to.Name == source {
-			return exit.Usage("--%s %s is the topic that --data reads: the stream would read what it writes; name another topic", to.Flag, to.Name)
+			return exit.Usage("--%s %s is the topic that --data reads: the stream would read what it writes; name another topic",
+				to.Flag, to.Name)
 		}
 	}
 	m := o.Messages

@@ -84,7 +84,8 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
 	switch {
 	case o.Join != nil || o.MaxDrift != 0:
-		return nil, exit.Usage("--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
+		return nil, exit.Usage(
+			"--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
 	case o.Out == "":
 		return nil, exit.Usage("--out is missing: name the directory to create")
 	case o.Model == "":

@@ -110,7 +110,8 @@ func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, 
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {
-		return nil, &exit.OutcomeError{Code: exit.CodeLost, Message: fmt.Sprintf("retrain: another run is at work on %s: %v", o.Models, err)}
+		return nil, &exit.OutcomeError{Code: exit.CodeLost,
+			Message: fmt.Sprintf("retrain: another run is at work on %s: %v", o.Models, err)}
 	}
 	if err != nil {
 		return nil, err
@@ -214,7 +215,11 @@ func (n *night) run(ctx context.Context) error {
 	if n.Window > 0 {
 		n.first = n.since(n.Window)
 	}
-	if err := n.timed("list", func() (err error) { n.all, err = n.pattern.Partitions(ctx, n.first, n.Day); return err }); err != nil {
+	if err := n.timed("list", func() (err error) {
+		n.all,
+			err = n.pattern.Partitions(ctx, n.first, n.Day)
+		return err
+	}); err != nil {
 		return err
 	}
 	if n.champion == "" {
@@ -284,12 +289,14 @@ func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 	case judge == nil:
 		return n.nothing("no model can be judged: every partition is one that the champion was trained on")
 	case n.unchanged(train):
-		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s", n.champion, judge.name))
+		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+			n.champion, judge.name))
 	}
 	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
 	n.report.Redrawn = why
 	n.report.parts(train, judge)
-	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why}, Command: n.Command, Seen: key(n.all, n.Settings)}
+	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
+		Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
 	err := n.timed("train", func() error {
 		return n.make(ctx, model, l, func(dir string) error { return n.Train(ctx, dir, uris(train)) })
@@ -371,7 +378,8 @@ func (n *night) seen(day string) bool {
 	if n.lineage == nil {
 		return false
 	}
-	return slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) || slices.Contains(n.lineage.Drawn, day)
+	return slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) ||
+		slices.Contains(n.lineage.Drawn, day)
 }
 
 // judge compares the model with the champion, and promotes it or leaves it.
@@ -403,7 +411,9 @@ func (n *night) decide(ctx context.Context, model string) error {
 	}
 	if passed && e != nil && e.Action == registry.Promoted {
 		// Somebody has rolled it back.
-		r.Outcome, r.Why = Kept, fmt.Sprintf("the model was promoted for this day, and the champion is %s since; it is not promoted twice", cmp.Or(n.champion, "none"))
+		r.Outcome, r.Why = Kept,
+			fmt.Sprintf("the model was promoted for this day, and the champion is %s since; it is not promoted twice",
+				cmp.Or(n.champion, "none"))
 		return nil
 	}
 	if passed {

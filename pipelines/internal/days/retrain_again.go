@@ -32,7 +32,11 @@ func (n *night) again(ctx context.Context) error {
 		return err
 	}
 	var accepted []Partition
-	if err := n.timed("sum", func() (err error) { accepted, err = n.sumAll(ctx, recipe, n.drawnParts()); return err }); err != nil {
+	if err := n.timed("sum", func() (err error) {
+		accepted,
+			err = n.sumAll(ctx, recipe, n.drawnParts())
+		return err
+	}); err != nil {
 		return err
 	}
 	if done, err := n.refused(ctx); done || err != nil {
@@ -46,19 +50,26 @@ func (n *night) again(ctx context.Context) error {
 	case judge == nil:
 		return n.nothing("no new rows can judge a model: the champion was trained on every partition that is there")
 	case n.unchanged(train):
-		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s", n.champion, judge.name))
+		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+			n.champion, judge.name))
 	case len(train) == 0:
 		return n.nothing("there are no rows to train on")
 	}
 	f := n.index.plan(train)
 	if n.Redraw > 0 && n.index.Drawn {
 		var d *Drift
-		if err := n.timed("drift", func() (err error) { d, err = n.Drift(ctx, n.index.place(drawnSums), f.Parts); return err }); err != nil {
+		if err := n.timed("drift", func() (err error) {
+			d,
+				err = n.Drift(ctx, n.index.place(drawnSums), f.Parts)
+			return err
+		}); err != nil {
 			return err
 		}
 		n.report.Drift = d
 		if d.Value > n.Redraw {
-			return n.draw(ctx, accepted, fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.Redraw, d.Text))
+			return n.draw(ctx, accepted,
+				fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.Redraw,
+					d.Text))
 		}
 	}
 	return n.fit(ctx, recipe, id, train, judge, f)
@@ -101,7 +112,8 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 		}
 		if n.MaxDrift > 0 && n.index.Drawn {
 			if x.Drift == nil {
-				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums), Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
+				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums),
+					Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
 					return nil, err
 				}
 			}
@@ -280,8 +292,9 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 		sums[p.Day] = n.index.place(p.name())
 	}
 	l := &registry.Lineage{
-		Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(), Command: n.Command,
-		Parts: lineageParts(train, sums), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
+		Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(),
+		Command: n.Command,
+		Parts:   lineageParts(train, sums), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
 	}
 	err := n.timed("fit", func() error {
 		return n.make(ctx, model, l, func(dir string) error {

@@ -71,8 +71,9 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	case n.index == nil:
 		return nil, n.refuse(ctx, "no partition can be used: correct them, or wait for more days")
 	}
-	return nil, n.refuse(ctx, fmt.Sprintf("no more than half of the %d partitions are alike, so it is not known which ones are right: "+
-		"correct or remove the wrong ones, or wait for more days", len(n.all)))
+	return nil, n.refuse(ctx,
+		fmt.Sprintf("no more than half of the %d partitions are alike, so it is not known which ones are right: "+
+			"correct or remove the wrong ones, or wait for more days", len(n.all)))
 }
 
 // drawProbe draws the probe of partitions, or returns why no recipe can be drawn from their rows.

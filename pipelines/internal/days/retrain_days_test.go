@@ -24,7 +24,9 @@ func TestTheFirstNightTrainsOnSimilarDays(t *testing.T) {
 		s.put(6, "a6 b6")
 		s.put(7, "a7 b7")
 		s.put(8, "a8 b8")
-		words := []string{"refused    2026-01-04: drift 1, more than 0.5: first", "refused    2026-01-05: has the same 2 rows as 2026-01-02", "refused    2026-01-03: /shop/data/dt=2026-01-03/a.csv: a row is not a number"}
+		words := []string{"refused    2026-01-04: drift 1, more than 0.5: first",
+			"refused    2026-01-05: has the same 2 rows as 2026-01-02",
+			"refused    2026-01-03: /shop/data/dt=2026-01-03/a.csv: a row is not a number"}
 		s.night(t, 8, Promoted, append(words, "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: has other columns")...)
 		if got, want := s.rows(t), "a2 a6 a7 b2 b6 b7"; got != want {
 			t.Errorf("by rounds %t: trained on %s, want %s", rounds, got, want)
@@ -48,7 +50,8 @@ func TestDaysThatDisagreeAreNotTrainedOn(t *testing.T) {
 	s.o.MaxDrift = 0.4
 	s.put(1, "z1 z2")
 	s.put(2, "a2 b2")
-	r := s.night(t, 2, Drifted, "no more than half of the 2 partitions are alike, so it is not known which ones are right", "refused    2026-01-01", "refused    2026-01-02")
+	r := s.night(t, 2, Drifted, "no more than half of the 2 partitions are alike, so it is not known which ones are right",
+		"refused    2026-01-01", "refused    2026-01-02")
 	if len(r.Refused) != 2 {
 		t.Errorf("a day is named twice: %+v", r.Refused)
 	}
@@ -59,7 +62,8 @@ func TestDaysThatDisagreeAreNotTrainedOn(t *testing.T) {
 	s.put(5, "unreadable") // which does not count
 	s.night(t, 5, Drifted)
 	s.put(6, "a6 b6")
-	s.night(t, 6, Promoted, "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: has other columns", "refused    2026-01-03: drift 1, more than 0.4", "refused    2026-01-05")
+	s.night(t, 6, Promoted, "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: has other columns",
+		"refused    2026-01-03: drift 1, more than 0.4", "refused    2026-01-05")
 	if got, want := s.rows(t), "a2 a4 b2 b4"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
 	}
@@ -71,7 +75,8 @@ func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 	s.jobs.rounds = true
 	s.put(1, "unreadable")
 	s.put(2, "unreadable")
-	words := []string{"no partition can be used", "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: a row is not a number", "refused    2026-01-02: /shop"}
+	words := []string{"no partition can be used",
+		"refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: a row is not a number", "refused    2026-01-02: /shop"}
 	s.night(t, 2, Drifted, append(words, "champion   none")...)
 	s.put(3, "a3 b3")
 	s.put(4, "a4 b4")
@@ -102,7 +107,8 @@ func TestAProbeOfACopyMeasuresDrift(t *testing.T) {
 	s.put(3, "a3 b3")
 	s.put(4, "a1 b1")
 	s.put(5, "a5 b5")
-	r := s.night(t, 5, Promoted, "refused    2026-01-02: drift 1, more than 0.4: rows begin with x", "refused    2026-01-04: has the same 2 rows as 2026-01-01")
+	r := s.night(t, 5, Promoted, "refused    2026-01-02: drift 1, more than 0.4: rows begin with x",
+		"refused    2026-01-04: has the same 2 rows as 2026-01-01")
 	if len(r.Notes) > 0 {
 		t.Errorf("%q", r.Notes)
 	}
@@ -144,7 +150,8 @@ func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 	s.night(t, 5, Drifted, "the data of 2026-01-05 is refused: /shop/data/dt=2026-01-05/a.csv: has other columns")
 	s.put(6, "a6 b6")
 	s.put(7, "a7 b7")
-	s.night(t, 7, Promoted, "trained on 2 partitions, 2026-01-01 to 2026-01-06", "refused    2026-01-03", "refused    2026-01-05")
+	s.night(t, 7, Promoted, "trained on 2 partitions, 2026-01-01 to 2026-01-06", "refused    2026-01-03",
+		"refused    2026-01-05")
 }
 
 // A night sums only the new partition by the probe, whose sums go when they leave the window.

@@ -50,7 +50,8 @@ var dayParts = []string{"YYYY", "MM", "DD"}
 func ParsePattern(text string) (*Pattern, error) {
 	for _, part := range dayParts {
 		if strings.Count(text, part) != 1 {
-			return nil, exit.Usage("--data: %q must contain %s once (has it %d times): name the files of a day, as in 'data/dt=YYYY-MM-DD/*'", text, part, strings.Count(text, part))
+			return nil, exit.Usage(
+				"--data: %q must contain %s once (has it %d times): name the files of a day, as in 'data/dt=YYYY-MM-DD/*'", text, part, strings.Count(text, part))
 		}
 	}
 	abs, err := storage.Abs(text)
@@ -118,7 +119,9 @@ func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partiti
 	for _, o := range objects {
 		switch day := p.day(o.URI); {
 		case day == "":
-			return nil, exit.Refuse("retrain: %s: the name has no day of the calendar; rename the file, or make the pattern %s narrower", o.Name, p.text)
+			return nil, exit.Refuse(
+				"retrain: %s: the name has no day of the calendar; rename the file, or make the pattern %s narrower",
+				o.Name, p.text)
 		case day >= first && day <= last:
 			byDay[day] = append(byDay[day], o)
 		}

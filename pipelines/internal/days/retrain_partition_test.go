@@ -36,7 +36,8 @@ func days(parts []Partition) string {
 
 func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"dt=2026-11-18/b.csv", "dt=2026-11-18/a.csv", "dt=2026-11-20/a.csv", "dt=2026-11-21/a.csv", "dt=2026-11-2/a.csv", "other/x.csv"} {
+	for _, name := range []string{"dt=2026-11-18/b.csv", "dt=2026-11-18/a.csv", "dt=2026-11-20/a.csv",
+		"dt=2026-11-21/a.csv", "dt=2026-11-2/a.csv", "other/x.csv"} {
 		write(t, filepath.Join(dir, "data", name), name)
 	}
 	for pattern, want := range map[string]string{
@@ -70,7 +71,8 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 		t.Errorf("%v\n%v, %v", before, after, err)
 	}
 	write(t, filepath.Join(dir, "data/dt=2026-13-01/a.csv"), "")
-	if _, err := p.Partitions(ctx, "", "2026-12-31"); err == nil || !strings.Contains(err.Error(), "no day of the calendar") {
+	if _, err := p.Partitions(ctx, "", "2026-12-31"); err == nil ||
+		!strings.Contains(err.Error(), "no day of the calendar") {
 		t.Error(err)
 	}
 }
@@ -116,7 +118,8 @@ func TestPatternsNameADay(t *testing.T) {
 
 func TestDayColumnsAreThoseWithThePartsOfTheDay(t *testing.T) {
 	for pattern, want := range map[string][]string{
-		"data/dt=YYYY-MM-DD/*.csv": {"dt"}, "data/region=*/year=YYYY/month=MM/day=DD/*": {"year", "month", "day"}, "data/YYYY/MM/DD/part=1.csv": nil,
+		"data/dt=YYYY-MM-DD/*.csv": {"dt"}, "data/region=*/year=YYYY/month=MM/day=DD/*": {"year", "month",
+			"day"}, "data/YYYY/MM/DD/part=1.csv": nil,
 	} {
 		if got := DayColumns(pattern); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", pattern, got, want)

@@ -116,7 +116,8 @@ func (n *night) prune(ctx context.Context) error {
 // sweep removes the work directories of runs that failed and were not repeated for their day. They
 // are named by what they follow from, so no later run continues them.
 func (n *night) sweep(ctx context.Context) {
-	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"), storage.Join(n.Sums, "*", ".bochner-*")} {
+	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"),
+		storage.Join(n.Sums, "*", ".bochner-*")} {
 		if err := job.SweepWorkDirs(ctx, pattern); err != nil {
 			n.note("work directories of earlier runs cannot be removed: %s", transforms.FaultText(err))
 		}

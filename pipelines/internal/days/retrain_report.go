@@ -154,7 +154,8 @@ func (r *RetrainReport) err() error {
 }
 
 func (r *RetrainReport) code() int {
-	return map[Outcome]int{Kept: exit.CodeGate, Drifted: exit.CodeDrift, Nothing: exit.CodeNothing, Lost: exit.CodeLost}[r.Outcome]
+	return map[Outcome]int{Kept: exit.CodeGate, Drifted: exit.CodeDrift, Nothing: exit.CodeNothing,
+		Lost: exit.CodeLost}[r.Outcome]
 }
 
 // Text is the report for people.
@@ -220,7 +221,8 @@ func (r *RetrainReport) Text() string {
 		line("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))
 	}
 	if r.Unneeded > 0 {
-		line("sums", "no model needs %s; --keep_sums needed removes what is not needed", report.Counted(r.Unneeded, "directory"))
+		line("sums", "no model needs %s; --keep_sums needed removes what is not needed",
+			report.Counted(r.Unneeded, "directory"))
 	}
 	for _, note := range r.Notes {
 		line("note", "%s", note)

@@ -88,8 +88,9 @@ func modelOf(rows multiset, recipe string) ([]storage.File, error) {
 	return models.Encode(&models.Model{
 		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
 		Manifest: &models.Manifest{
-			Program: recipe, Task: models.Classification, Recipe: sealed, Seed: rows.hash(recipe), Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
-			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
+			Program: recipe, Task: models.Classification, Recipe: sealed, Seed: rows.hash(recipe),
+			Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
+			Input:   models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
 			Fingerprint: strings.Join(slices.Sorted(maps.Keys(rows)), " "),
 		},
 	})
@@ -156,7 +157,8 @@ func (j *rowJobs) Recipe(ctx context.Context, model string) (string, error) {
 	return m.Program, nil
 }
 
-func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool, err error) {
+func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool,
+	err error) {
 	there, err := storage.Exists(ctx, out)
 	if read = !there; err == nil && read {
 		err = j.sum(ctx, recipe, files, out)
@@ -273,7 +275,8 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o Parts) (*Drift, erro
 	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
 }
 
-func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate, text string, err error) {
+func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
+	text string, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
 	if err != nil {
 		return nil, "", err
@@ -294,7 +297,8 @@ func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files 
 			}
 		}
 	}
-	return append(gates, registry.Gate{Condition: "not worse", Passed: !strings.Contains(m.Fingerprint, "bad")}), "compared\n", nil
+	return append(gates, registry.Gate{Condition: "not worse",
+		Passed: !strings.Contains(m.Fingerprint, "bad")}), "compared\n", nil
 }
 
 // shop is a place with data.
@@ -307,7 +311,8 @@ type shop struct {
 func newShop(t testing.TB) *shop {
 	s := &shop{jobs: new(rowJobs), mem: disktest.New()}
 	t.Cleanup(disk.Swap(s.mem))
-	s.o = RetrainOptions{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Program: "test", By: "tester", Now: func() time.Time { return time.Unix(1.7e9, 0) }}
+	s.o = RetrainOptions{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Program: "test", By: "tester",
+		Now: func() time.Time { return time.Unix(1.7e9, 0) }}
 	s.mem.Put("/shop/data/readme", nil)
 	return s
 }
@@ -322,7 +327,8 @@ func (s *shop) stash(day int, rows string) { s.mem.Put("/stash/"+dt(day)+"/a.csv
 func (s *shop) reveal(t testing.TB, day int) {
 	t.Helper()
 	to := "/shop/data/" + dt(day)
-	err := errors.Join(s.mem.Mkdir(to, false), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to), s.mem.Sync("/shop/data"))
+	err := errors.Join(s.mem.Mkdir(to, false), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to),
+		s.mem.Sync("/shop/data"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,9 +391,11 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.o.MaxDrift = 0.5
 	s.night(t, 1, Nothing, "no model can be trained: no files of --data are of 2026-01-01 or a day before")
 	s.put(1, "a1 b1")
-	s.night(t, 1, Nothing, "no model can be trained: the only partition, 2026-01-01, judges; wait for another day, or name files that judge with --held_out")
+	s.night(t, 1, Nothing,
+		"no model can be trained: the only partition, 2026-01-01, judges; wait for another day, or name files that judge with --held_out")
 	s.put(2, "a2 b2")
-	s.night(t, 2, Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02", "trained on 1 partition, 2026-01-01\n")
+	s.night(t, 2, Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02",
+		"trained on 1 partition, 2026-01-01\n")
 	s.did(t, "probe 1", "sum 1", "train 1")
 	s.night(t, 2, Promoted, "nothing is left to do") // again
 	s.did(t)
@@ -483,7 +491,8 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 	s.put(3, "a3 m3 b3 x3")
 	r := s.night(t, 3, Promoted, "drift      2026-01-03: first: is an m (at least 0.25)")
 	last := len(r.Drifts) - 1
-	if last < 0 || r.Drifts[last].Day != "2026-01-03" || r.Drifts[last].Columns[0].Name != "first" || r.Drifts[last].Features.Value != 0.25 {
+	if last < 0 || r.Drifts[last].Day != "2026-01-03" || r.Drifts[last].Columns[0].Name != "first" ||
+		r.Drifts[last].Features.Value != 0.25 {
 		t.Errorf("%+v", r.Drifts)
 	}
 	s.put(4, "m4 m5 m6 b4")
@@ -521,7 +530,8 @@ func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s.night(t, 3, Nothing, "trained on exactly the partitions")
 	s.put(3, "a3 b3")
 	s.put(4, "a4 b4")
-	s.night(t, 4, Promoted, "recipe     drawn anew: its learner is not trained by sums", "new        2026-01-02, 2026-01-03, 2026-01-04")
+	s.night(t, 4, Promoted, "recipe     drawn anew: its learner is not trained by sums",
+		"new        2026-01-02, 2026-01-03, 2026-01-04")
 	s.did(t, "probe 1", "sum 1", "sum 1", "train 3")
 	s.night(t, 4, Promoted)
 	s.did(t)
@@ -567,7 +577,8 @@ func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
 			// It names a process.
 		case strings.Contains(name, "/.tmp-") && (!strings.Contains(name, ".tmp-index") || strings.HasSuffix(name, "-claim")):
 			// The next job with that output would remove it; here there is none.
-		case strings.HasPrefix(name, "models/reports/"), strings.HasPrefix(name, "models/history/"), strings.HasSuffix(name, "aliases.json"):
+		case strings.HasPrefix(name, "models/reports/"), strings.HasPrefix(name, "models/history/"), strings.HasSuffix(name,
+			"aliases.json"):
 			// They have times and random marks.
 		default:
 			kept[name] = content
@@ -711,7 +722,8 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
-	s := &shop{jobs: new(rowJobs), o: RetrainOptions{Models: "gs://bucket/models", Data: "gs://bucket/data/dt=YYYY-MM-DD/*", Program: "test", By: "tester", MaxDrift: 0.5}}
+	s := &shop{jobs: new(rowJobs), o: RetrainOptions{Models: "gs://bucket/models",
+		Data: "gs://bucket/data/dt=YYYY-MM-DD/*", Program: "test", By: "tester", MaxDrift: 0.5}}
 	server.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 9})
 	put := func(day int, rows string) { server.Fill("data/"+dt(day)+"/a.csv", []byte(rows)) }
 	put(1, "a1 b1")
@@ -746,7 +758,8 @@ func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
 	sums := "/shop/models-sums/some-recipe/.bochner-" + date(1) + "-0123abcd"
 	hand := "/shop/models/.bochner-by-hand" // of a training that somebody else runs
 	for _, dir := range []string{left, sums, hand} {
-		if err := errors.Join(storage.WriteFile(ctx, dir+"/bochner-work", nil), storage.WriteState(ctx, dir+"/state/sum.bin", []byte("state"))); err != nil {
+		if err := errors.Join(storage.WriteFile(ctx, dir+"/bochner-work", nil),
+			storage.WriteState(ctx, dir+"/state/sum.bin", []byte("state"))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -100,8 +100,10 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	for i := range files {
-		if len(files) != len(t.Data.Files) || files[i].URI != t.Data.Files[i].URI || files[i].Version != t.Data.Files[i].Version {
-			return nil, nil, exit.Refuse("pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
+		if len(files) != len(t.Data.Files) || files[i].URI != t.Data.Files[i].URI ||
+			files[i].Version != t.Data.Files[i].Version {
+			return nil, nil,
+				exit.Refuse("pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
 	result = &SumResult{Out: o.Out, Seconds: t.Seconds, kernel: again.Recipe.Kernel}
@@ -186,9 +188,11 @@ func (o SumOptions) found(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (
 	}
 	switch {
 	case p.Recipe != r.Digest:
-		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; remove it, or name another directory with --out", o.Out, o.Recipe)
+		return nil, exit.Refuse(
+			"pipelines: %s has sums by another recipe than that of %s; remove it, or name another directory with --out", o.Out, o.Recipe)
 	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:
-		return nil, exit.Refuse("pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name another directory with --out", o.Out, filesText(p))
+		return nil, exit.Refuse(
+			"pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name another directory with --out", o.Out, filesText(p))
 	}
 	result := &SumResult{Out: o.Out, Found: true, kernel: r.Kernel}
 	result.describe(p, r)

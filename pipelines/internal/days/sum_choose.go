@@ -86,7 +86,8 @@ func withoutLeaves(terms []term, d *sums.Dir) []term {
 		return nil
 	}
 	for i, t := range terms {
-		if t.sign > 0 && t.Part.Sums == d.Part.Sums && slices.EqualFunc(t.Leaves, d.Leaves, func(a, b sums.Leaf) bool { return a.Digest == b.Digest }) {
+		if t.sign > 0 && t.Part.Sums == d.Part.Sums &&
+			slices.EqualFunc(t.Leaves, d.Leaves, func(a, b sums.Leaf) bool { return a.Digest == b.Digest }) {
 			return slices.Delete(slices.Clone(terms), i, i+1)
 		}
 	}
@@ -176,7 +177,8 @@ func DateOf(place string) (time.Time, error) {
 		text = name[i+1:]
 	}
 	text, _, _ = strings.Cut(text, "-part-")
-	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02T150405", "2006-01-02-15", "2006010215"} {
+	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02T150405", "2006-01-02-15",
+		"2006010215"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
@@ -218,7 +220,8 @@ func check(terms []term) error {
 		}
 		for _, l := range t.Leaves {
 			if _, there := leaves[l.Digest]; !there {
-				return exit.Refuse("pipelines: --without %s: its part %s is not among the sums, so it cannot be subtracted", t.Place, l.Name)
+				return exit.Refuse("pipelines: --without %s: its part %s is not among the sums, so it cannot be subtracted",
+					t.Place, l.Name)
 			}
 			delete(leaves, l.Digest)
 		}

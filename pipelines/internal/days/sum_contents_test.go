@@ -30,7 +30,8 @@ func TestListsOfRowsHaveABound(t *testing.T) {
 		{"one does not list its rows", "out", []term{of(1, 5, true), of(1, 7, false)}, 0},
 		{"as many as possible", "out", []term{of(1, most, true)}, most},
 		{"too many", "out", []term{of(1, most, true), of(1, 1, true)}, 0},
-		{"too many are added, although few are left", "out", []term{of(1, most, true), of(1, most, true), of(-1, most, true)}, 0},
+		{"too many are added, although few are left", "out",
+			[]term{of(1, most, true), of(1, most, true), of(-1, most, true)}, 0},
 	} {
 		if got := (FitOptions{SaveSums: c.save}).listed(&totalOf{terms: c.terms}); got != c.want {
 			t.Errorf("%s: %d rows are listed, want %d", c.name, got, c.want)

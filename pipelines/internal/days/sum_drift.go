@@ -74,7 +74,9 @@ func apart(ctx context.Context, terms []term, bound float64, threads int) (faile
 		}
 	}
 	if place != "" {
-		failed = append(failed, fmt.Sprintf("%s: in the features of the model its rows are %.3g from all others, for certain %.3g, above %g", place, farthest.Distance, farthest.AtLeast, bound))
+		failed = append(failed,
+			fmt.Sprintf("%s: in the features of the model its rows are %.3g from all others, for certain %.3g, above %g", place,
+				farthest.Distance, farthest.AtLeast, bound))
 	}
 	return failed, nil
 }

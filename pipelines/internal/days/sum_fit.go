@@ -124,7 +124,8 @@ func (o FitOptions) out() string {
 
 // run adds up the terms, writes the sums if SaveSums says so, and fits a model if there is one to
 // create. forgotten are digests of rows that were subtracted.
-func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (p *sums.Part, result *training.Result, err error) {
+func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (p *sums.Part, result *training.Result,
+	err error) {
 	all, err := addUp(ctx, terms)
 	if err != nil {
 		return nil, nil, err
@@ -137,7 +138,8 @@ func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	if o.Model != "" {
-		if err := t.Fits(spec.MemoryOfSums(all.recipe, all.classCount(), all.added.Rows.Used, o.listed(all), t.Engine.Threads)); err != nil {
+		if err := t.Fits(spec.MemoryOfSums(all.recipe, all.classCount(), all.added.Rows.Used, o.listed(all),
+			t.Engine.Threads)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -206,7 +208,8 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *totalOf)
 const partBytes = 3 * ridge.MaxPartBytes
 
 // save publishes the sums.
-func (o FitOptions) save(ctx context.Context, t *training.Training, all *totalOf, p *sums.Part, files []storage.File) error {
+func (o FitOptions) save(ctx context.Context, t *training.Training, all *totalOf, p *sums.Part,
+	files []storage.File) error {
 	files, err := p.Files(all.recipe, files)
 	if err != nil {
 		return err
@@ -218,9 +221,11 @@ func (o FitOptions) save(ctx context.Context, t *training.Training, all *totalOf
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if there, readErr := sums.ReadPart(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums && len(there.Leaves) == len(p.Leaves) {
+	if there, readErr := sums.ReadPart(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums &&
+		len(there.Leaves) == len(p.Leaves) {
 		t.Progress.Note("%s already has these sums", o.SaveSums)
 		return nil
 	}
-	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums", o.SaveSums)
+	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",
+		o.SaveSums)
 }

@@ -91,7 +91,8 @@ func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
 		return nil, exit.Refuse("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
 	}
 	if !models.Sealed(data) {
-		return nil, &exit.GateError{Message: fmt.Sprintf("%s was changed after it was written: its checksum does not match", name)}
+		return nil,
+			&exit.GateError{Message: fmt.Sprintf("%s was changed after it was written: its checksum does not match", name)}
 	}
 	return c, nil
 }
@@ -112,7 +113,8 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 	if o.Out == "" {
 		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	if err := o.Job.Vacant(ctx, o.Out); err != nil {
@@ -152,9 +154,11 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	recipe, terms := r.recipe, r.terms
 	lambda := lambdaOf(before, recipe)
 	c := &Certificate{
-		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256, WeightsBefore: weightsOf(before), Remains: remains,
+		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256,
+		WeightsBefore: weightsOf(before), Remains: remains,
 	}
-	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"), r.job); err != nil {
+	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"),
+		r.job); err != nil {
 		return nil, err
 	}
 	if err := r.sum(ctx); err != nil {
@@ -165,7 +169,8 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	}
 	c.Rows, c.Contents, c.SumsOfRows = r.gone.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.gone.Sums))
 	if used := usedBy(terms); c.Rows == used {
-		return nil, exit.Refuse("pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
+		return nil, exit.Refuse(
+			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
 	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, Job: o.Job}
@@ -192,7 +197,8 @@ func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.I
 		return nil, err
 	}
 	if scores.IDColumn(d) == "" {
-		return nil, exit.Usage("--ids: neither the model nor a flag says which column has the ids of rows; name it with --id_column")
+		return nil, exit.Usage(
+			"--ids: neither the model nor a flag says which column has the ids of rows; name it with --id_column")
 	}
 	r, err := storage.Open(ctx, o.IDs, 0, -1)
 	if err != nil {
@@ -213,7 +219,8 @@ func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Rec
 		return nil, err
 	}
 	if terms[0].Recipe.Digest != recipe.Digest {
-		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; sum the data with --recipe %[2]s", terms[0].Place, model)
+		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; sum the data with --recipe %[2]s",
+			terms[0].Place, model)
 	}
 	return terms, nil
 }
@@ -292,14 +299,16 @@ func weightsOf(m *models.Manifest) string {
 
 // before returns the digest of the sums of the terms. It refuses a model that was not fitted to
 // them.
-func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training.LambdaOptions, m *models.Manifest, out string, options job.Options) (string, error) {
+func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training.LambdaOptions, m *models.Manifest,
+	out string, options job.Options) (string, error) {
 	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
 		return m.Fingerprint, nil
 	}
 	fit := FitOptions{Lambda: lambda, Model: out, Job: options}
 	if m.Rows.Used > 0 {
 		if used := usedBy(terms); used != m.Rows.Used {
-			return "", exit.Refuse("pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
+			return "", exit.Refuse(
+				"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
 		}
 	}
 	p, _, err := fit.run(ctx, terms, nil)
@@ -341,7 +350,8 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
 		return !slices.ContainsFunc(of, func(l float64) bool { return !slices.Contains(tried, l) })
 	}
 	switch auto := ridge.AutoLambda(); {
-	case r.Rule.C > 0 && len(tried) == 1, r.Rule.C == 0 && len(r.Rule.Lambda) == 0 && all(auto), len(tried) == len(r.Rule.Lambda) && all(r.Rule.Lambda):
+	case r.Rule.C > 0 && len(tried) == 1, r.Rule.C == 0 && len(r.Rule.Lambda) == 0 &&
+		all(auto), len(tried) == len(r.Rule.Lambda) && all(r.Rule.Lambda):
 		return training.LambdaOptions{} // those of the recipe
 	}
 	slices.Sort(tried)

@@ -56,7 +56,8 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	case o.Keep == "":
 		return nil, exit.Usage("nothing says which sums are old: give the days to keep with --keep, such as 90d")
 	case o.Models == "" && o.Model == "":
-		return nil, exit.Usage("no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
+		return nil, exit.Usage(
+			"no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
 	}
 	span, err := duration("--keep", o.Keep)
 	if err != nil {
@@ -153,7 +154,8 @@ func (o PruneOptions) needs(ctx context.Context) (*neededSums, error) {
 			return nil, err
 		}
 		if s.Champion == "" {
-			return nil, exit.Refuse("pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", o.Models)
+			return nil, exit.Refuse(
+				"pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", o.Models)
 		}
 		for _, alias := range models.AliasNames {
 			if model := s.Model(alias); model != "" {
@@ -223,7 +225,8 @@ func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Plan {
 		did = "would be removed:"
 	}
-	fmt.Fprintf(&b, "%s %s of sums, %s; %d stay\n", did, report.Counted(len(r.Removed), "directory"), report.Bytes(r.Bytes), r.Left)
+	fmt.Fprintf(&b, "%s %s of sums, %s; %d stay\n", did, report.Counted(len(r.Removed), "directory"),
+		report.Bytes(r.Bytes), r.Left)
 	for _, x := range r.Removed {
 		fmt.Fprintf(&b, "  %s  %s\n", x.Place, report.Bytes(x.Bytes))
 	}

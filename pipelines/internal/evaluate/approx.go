@@ -87,7 +87,8 @@ func MeasureErrors(r features.Recipe, kernel []float64, x []float32, n, threads 
 	}
 	_, dim := m.Dims()
 	if int64(n)*int64(dim) > 1<<30 {
-		return ApproximationErrors{}, fmt.Errorf("approx: %d features of %d rows take more than 4 GiB; compare fewer rows", dim, n)
+		return ApproximationErrors{}, fmt.Errorf("approx: %d features of %d rows take more than 4 GiB; compare fewer rows",
+			dim, n)
 	}
 	phi := make([]float32, n*dim)
 	m.Apply(phi, x, n)

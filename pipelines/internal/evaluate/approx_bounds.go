@@ -100,7 +100,9 @@ func diameter(x []float32, n, d int) (most float64) {
 }
 
 func (b *ErrorBounds) write(w io.Writer) {
-	fmt.Fprintf(w, "bounds    with probability %g no error is larger (Hoeffding; rows of %s, a region of diameter %.4g):\n", 1-boundDelta, report.Counted(b.Dim, "number"), b.Diameter)
+	fmt.Fprintf(w,
+		"bounds    with probability %g no error is larger (Hoeffding; rows of %s, a region of diameter %.4g):\n",
+		1-boundDelta, report.Counted(b.Dim, "number"), b.Diameter)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "features\tlargest measured\tbound, pairs of the sample\tbound, whole region\t\n")
 	for _, p := range b.Points {

@@ -83,11 +83,13 @@ func TestKernelsArePreparedOnce(t *testing.T) {
 	var prepared atomic.Int32
 	// The step changes the row length: 2×2 pixels, cropped to one.
 	crop := preprocess.Crop{Shape: preprocess.ImageShape{Height: 2, Width: 2, Channels: 1}, Size: 1}
-	net := skeleton.Compositional{Out: 1, Skeleton: skeleton.Connected(d, skeleton.Space{Gaussian: 1}, skeleton.Activation{Exponential: 1})}
+	net := skeleton.Compositional{Out: 1, Skeleton: skeleton.Connected(d, skeleton.Space{Gaussian: 1},
+		skeleton.Activation{Exponential: 1})}
 	for name, r := range map[string]features.Recipe{
-		"counting":        counting{preprocess.Unit{In: d}, &prepared},
-		"skeleton":        net,
-		"chain":           features.Chain{Steps: []features.Recipe{preprocess.Divide{In: d, By: 2}, preprocess.Unit{In: d}, net}},
+		"counting": counting{preprocess.Unit{In: d}, &prepared},
+		"skeleton": net,
+		"chain": features.Chain{Steps: []features.Recipe{preprocess.Divide{In: d, By: 2},
+			preprocess.Unit{In: d}, net}},
 		"crop":            features.Chain{Steps: []features.Recipe{crop, fourier.Gaussian{In: 1, Out: 2, Width: 1}}},
 		"chain of one":    features.Chain{Steps: []features.Recipe{preprocess.Unit{In: d}}},
 		"invalid chain":   features.Chain{Steps: []features.Recipe{preprocess.Divide{In: d}, net}},

@@ -103,7 +103,8 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 		if first.Metric == paired.Error {
 			unit = " percentage points"
 		}
-		fmt.Fprintf(&b, "an improvement of %s%s is shown on as many rows with probability 80%%, at a confidence of 95%%\n", metricText(first.Metric, *first.Detectable, false), unit)
+		fmt.Fprintf(&b, "an improvement of %s%s is shown on as many rows with probability 80%%, at a confidence of 95%%\n",
+			metricText(first.Metric, *first.Detectable, false), unit)
 	}
 	if len(r.RowsNeeded) > 0 {
 		r.writeRowsNeeded(&b)

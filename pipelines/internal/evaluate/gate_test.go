@@ -16,13 +16,16 @@ func TestGates(t *testing.T) {
 	two := &EvaluateResult{
 		Scores: Scores{Classes: &score.ClassReport{
 			Accuracy: 0.9, Error: 0.1, MacroF1: 0.8, BalancedAccuracy: 0.7, MacroPrecision: 0.35, MacroRecall: 0.45,
-			Classes: []score.ClassScore{{Class: "a", Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24}, {Class: "b"}},
-			Ranking: &score.RankingReport{Positive: "a", AUC: &area, Slack: 0.05, AveragePrecision: &precision, PrecisionLow: &low, PrecisionHigh: &precision},
+			Classes: []score.ClassScore{{Class: "a", Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24},
+				{Class: "b"}},
+			Ranking: &score.RankingReport{Positive: "a", AUC: &area, Slack: 0.05, AveragePrecision: &precision,
+				PrecisionLow: &low, PrecisionHigh: &precision},
 		}},
 		Probabilities: &ProbabilityReport{Tests: score.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
 	many := &EvaluateResult{Scores: Scores{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}}
-	targets := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}}
+	targets := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3,
+		P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}}
 	undefined := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{NoMAPE: 1}}}
 	regression := &models.Manifest{Task: models.Regression, Outputs: 1}
 	mean := 0.6
@@ -30,8 +33,10 @@ func TestGates(t *testing.T) {
 		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
 	}},
 	}
-	partly := &EvaluateResult{Scores: Scores{ByTarget: []TargetReport{{Target: "a", TargetReport: score.TargetReport{R2: &mean}}, {Target: "b"}}}}
-	none := &EvaluateResult{Scores: Scores{Classes: &score.ClassReport{Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}, {Class: "b"}}, Ranking: &score.RankingReport{Positive: "b"}}}}
+	partly := &EvaluateResult{Scores: Scores{ByTarget: []TargetReport{{Target: "a",
+		TargetReport: score.TargetReport{R2: &mean}}, {Target: "b"}}}}
+	none := &EvaluateResult{Scores: Scores{Classes: &score.ClassReport{Classes: []score.ClassScore{{Class: "a", Rows: 3,
+		Predicted: 3}, {Class: "b"}}, Ranking: &score.RankingReport{Positive: "b"}}}}
 	both := &models.Manifest{Task: models.Regression, Outputs: 2, Input: models.Input{Labels: []string{"a", "b"}}}
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -43,8 +48,10 @@ func TestGates(t *testing.T) {
 		{"accuracy>=0.9", two, jobtest.Classifier(2, false), ""},
 		{" accuracy >= 0.91 ", two, jobtest.Classifier(2, false), "accuracy is 0.9, want >= 0.91"},
 		{"accuracy<=0.5", two, jobtest.Classifier(2, false), "accuracy is 0.9, want <= 0.5"},
-		{"error<=0.1,macro_f1>=1e-3, balanced_accuracy>=0.7,macro_precision>=0.35,macro_recall>=0.45", two, jobtest.Classifier(2, false), ""},
-		{"error<=0.05,macro_f1>=1e-3,accuracy>=1", two, jobtest.Classifier(2, false), "error is 0.1, want <= 0.05; accuracy is 0.9, want >= 1"},
+		{"error<=0.1,macro_f1>=1e-3, balanced_accuracy>=0.7,macro_precision>=0.35,macro_recall>=0.45", two,
+			jobtest.Classifier(2, false), ""},
+		{"error<=0.05,macro_f1>=1e-3,accuracy>=1", two, jobtest.Classifier(2, false),
+			"error is 0.1, want <= 0.05; accuracy is 0.9, want >= 1"},
 		{"precision>=0.2,recall>=0.3,f1<=0.24", two, jobtest.Classifier(2, false), ""},
 		{"f1>=0.25", two, jobtest.Classifier(2, false), "f1 of class a is 0.24"},
 		{"auc>=0.7", two, jobtest.Classifier(2, false), ""},
@@ -65,9 +72,11 @@ func TestGates(t *testing.T) {
 		{"r2>=-1", targets, regression, "r2 is not defined for these rows: the values of the target are all equal"},
 		{"r2<=1", targets, regression, "r2 is not defined"},
 		{"mape<=1", undefined, regression, "mape is not defined for these rows: a target is 0"},
-		{"auc>=0", none, jobtest.Classifier(2, false), "auc of class b is not defined for these rows: the rows are all of one class"},
+		{"auc>=0", none, jobtest.Classifier(2, false),
+			"auc of class b is not defined for these rows: the rows are all of one class"},
 		{"average_precision>=0", none, jobtest.Classifier(2, false), "average_precision of class b is not defined"},
-		{"precision>=0", none, jobtest.Classifier(2, false), "precision of class b is not defined for these rows: no row is predicted"},
+		{"precision>=0", none, jobtest.Classifier(2, false),
+			"precision of class b is not defined for these rows: no row is predicted"},
 		{"recall>=0", none, jobtest.Classifier(2, false), "recall of class b is not defined for these rows: no row is of"},
 		{"f1>=0", none, jobtest.Classifier(2, false), "f1 of class b is not defined"},
 		{"mean_r2>=-1", partly, both, "mean_r2 is not defined for these rows: the values of a target are all equal"},
@@ -117,7 +126,8 @@ func TestGatesThatAModelHas(t *testing.T) {
 		{jobtest.Classifier(score.MaxRanked+1, false), "top3 top5 accuracy", "auc average_precision"},
 	} {
 		for name, of := range gateScores {
-			if slices.Contains(strings.Fields(c.has), name) && !of.has(c.of) || slices.Contains(strings.Fields(c.not), name) && of.has(c.of) {
+			if slices.Contains(strings.Fields(c.has), name) && !of.has(c.of) || slices.Contains(strings.Fields(c.not), name) &&
+				of.has(c.of) {
 				t.Errorf("%d classes: %s", c.of.Outputs, name)
 			}
 		}
@@ -130,10 +140,12 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 	half, mape := 0.5, 0.5
 	result := func(unseen, notFinite int64) *EvaluateResult {
 		return &EvaluateResult{
-			Scores: Scores{MeanR2: &half, Targets: &score.TargetReport{R2: &half, MAPE: &mape, NotFinite: notFinite}, Classes: &score.ClassReport{
-				Unseen: unseen, Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}},
-				Ranking: &score.RankingReport{Positive: "a", AUC: &half, AveragePrecision: &half, NotFinite: notFinite, Top: []score.TopScore{{K: 3}, {K: 5}}},
-			}},
+			Scores: Scores{MeanR2: &half, Targets: &score.TargetReport{R2: &half, MAPE: &mape, NotFinite: notFinite},
+				Classes: &score.ClassReport{
+					Unseen: unseen, Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}},
+					Ranking: &score.RankingReport{Positive: "a", AUC: &half, AveragePrecision: &half, NotFinite: notFinite,
+						Top: []score.TopScore{{K: 3}, {K: 5}}},
+				}},
 			Probabilities: &ProbabilityReport{NotFinite: notFinite},
 		}
 	}
@@ -166,14 +178,17 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 
 func TestGateRefusals(t *testing.T) {
 	for text, word := range map[string]string{
-		"acuracy>=1": `did you mean "accuracy"`, "accuracy": "not of the form", "accuracy>1": "not of the form", "accuracy=1": "not of the form",
-		">=1": "unknown score", "accuracy>=": "is not a number", "accuracy>=x": "is not a number", "accuracy>=1>=2": "is not a number", "accuracy>=NaN": "is not a number",
+		"acuracy>=1": `did you mean "accuracy"`, "accuracy": "not of the form", "accuracy>1": "not of the form",
+		"accuracy=1": "not of the form",
+		">=1":        "unknown score", "accuracy>=": "is not a number", "accuracy>=x": "is not a number",
+		"accuracy>=1>=2": "is not a number", "accuracy>=NaN": "is not a number",
 		"accuracy>=1,": "not of the form", "accuracy>=1,roc_auc>=1": `unknown score "roc_auc"`,
 	} {
 		_, err := ParseGates(text)
 		jobtest.WantError(t, text, err, exit.CodeUsage, word)
 	}
-	if g, err := ParseGates(""); g != nil || err != nil || g.Fit(jobtest.Classifier(2, false)) != nil || g.check(nil) != nil {
+	if g, err := ParseGates(""); g != nil || err != nil || g.Fit(jobtest.Classifier(2, false)) != nil ||
+		g.check(nil) != nil {
 		t.Error("no gate is not passed")
 	}
 }
@@ -199,7 +214,8 @@ func TestVerdictsReportGateScores(t *testing.T) {
 		{"mean_r2>=0.5", several, "mean_r2 is 0.6", true},
 	} {
 		all, err := Verdicts(c.text, c.r)
-		if err != nil || len(all) != 1 || all[0].Condition != c.text || all[0].Result != c.result || all[0].Passed != c.passed {
+		if err != nil || len(all) != 1 || all[0].Condition != c.text || all[0].Result != c.result ||
+			all[0].Passed != c.passed {
 			t.Errorf("%s: %+v, %v", c.text, all, err)
 		}
 	}

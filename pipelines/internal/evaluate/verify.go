@@ -131,7 +131,8 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 		return nil, err
 	}
 	if sum := sha256.Sum256(found.Encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
-		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint differs", o.Model)
+		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
+			o.Model)
 	}
 	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used ||
 		have.SetAside != said.SetAside {
@@ -249,7 +250,8 @@ func (r *VerifyResult) judge() {
 		not("the weights are not those of the last round")
 	}
 	if !(c.Drift <= weightRounding) {
-		not("the dual variables give different weights (by %.2g of the largest; are the files the same, in the same order?)", c.Drift)
+		not("the dual variables give different weights (by %.2g of the largest; are the files the same, in the same order?)",
+			c.Drift)
 	}
 	rounding := scoreRounding * math.Abs(c.Primal)
 	for _, v := range []struct {

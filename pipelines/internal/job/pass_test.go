@@ -22,7 +22,8 @@ import (
 func reported(file int, used, bad int64, line int64) dataset.Report {
 	r := dataset.Report{Shard: dataset.Shard{File: file}, Rows: used, Bad: bad}
 	for i := range bad {
-		r.SetAside = append(r.SetAside, dataset.SetAside{File: fmt.Sprintf("f%d", file), Line: line + i, Column: 2, Reason: "is odd"})
+		r.SetAside = append(r.SetAside, dataset.SetAside{File: fmt.Sprintf("f%d", file), Line: line + i, Column: 2,
+			Reason: "is odd"})
 	}
 	return r
 }
@@ -44,7 +45,8 @@ func TestCountsAddUpAndRefuseTooMany(t *testing.T) {
 			jobtest.WantError(t, fmt.Sprint(c.maxBad), err, exit.CodeData, c.words...)
 			continue
 		}
-		if err != nil || got.Read != 100 || got.Used != 95 || got.SetAside != 5 || len(got.Listed) != 5 || got.Listed[4].File != "f1" {
+		if err != nil || got.Read != 100 || got.Used != 95 || got.SetAside != 5 || len(got.Listed) != 5 ||
+			got.Listed[4].File != "f1" {
 			t.Errorf("%g: %+v, %v", c.maxBad, got, err)
 		}
 	}
@@ -63,7 +65,8 @@ func TestCountsListOnlySoManyRows(t *testing.T) {
 }
 
 func TestNoRowsIsASentence(t *testing.T) {
-	with := jobtest.Opened(t, "a,y\n", dataset.Options{Label: "y", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
+	with := jobtest.Opened(t, "a,y\n", dataset.Options{Label: "y",
+		Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 	_, err := Count(with, []dataset.Report{{}}, 0)
 	jobtest.WantError(t, "header", err, exit.CodeData, with.Files[0].Name, "has columns but no rows")
 	for what, c := range map[string]struct {
@@ -72,8 +75,10 @@ func TestNoRowsIsASentence(t *testing.T) {
 	}{
 		"unreadable": {0, 0, 3, []string{"has no usable rows: all 3 cannot be read, the first is f0:1:2: is odd"}},
 		"no label":   {4, 0, 0, []string{`all 4 lack the label, column "y"; name another column with --label`}},
-		"weight 0":   {0, 5, 0, []string{"all 5 have the weight 0, so they do not count; give some a weight above 0, or leave the weights out"}},
-		"all three":  {1, 2, 3, []string{"3 of 6 cannot be read, the first is ", `; 1 of 6 lack the label, column "y"; `, "; 2 of 6 have the weight 0, "}},
+		"weight 0": {0, 5, 0,
+			[]string{"all 5 have the weight 0, so they do not count; give some a weight above 0, or leave the weights out"}},
+		"all three": {1, 2, 3, []string{"3 of 6 cannot be read, the first is ", `; 1 of 6 lack the label, column "y"; `,
+			"; 2 of 6 have the weight 0, "}},
 	} {
 		r := reported(0, 0, c.bad, 1)
 		r.Unlabeled, r.Weightless = c.unlabeled, c.weightless
@@ -105,12 +110,14 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 		text string
 		bad  int64 // line, 0 for none
 	}{
-		"good":               {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 30), 0},
-		"bad row behind":     {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 30) + "p,q\n", 92},
-		"bad row before":     {"x,y\np,q\n" + strings.Repeat("1,\"a\nb\n\"\n", 30), 2},
-		"bad row in between": {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 15) + "p,q\n" + strings.Repeat("1,\"a\nb\n\"\n", 15), 47},
+		"good":           {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 30), 0},
+		"bad row behind": {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 30) + "p,q\n", 92},
+		"bad row before": {"x,y\np,q\n" + strings.Repeat("1,\"a\nb\n\"\n", 30), 2},
+		"bad row in between": {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 15) + "p,q\n" + strings.Repeat("1,\"a\nb\n\"\n",
+			15), 47},
 	} {
-		d := jobtest.Opened(t, c.text, dataset.Options{Label: "y", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
+		d := jobtest.Opened(t, c.text, dataset.Options{Label: "y",
+			Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 		tries := 0
 		for size := int64(1); size < 120; size++ {
 			shards := d.Shards(size)
@@ -143,7 +150,8 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 
 func TestFaultsKeepTheirKind(t *testing.T) {
 	jobtest.WantError(t, "data", transforms.FaultOfReports([]dataset.Report{{}, {Fault: "torn"}}), exit.CodeData, "torn")
-	jobtest.WantError(t, "storage", transforms.FaultOfReports([]dataset.Report{{Fault: "gone", Storage: true}}), exit.CodeStorage, "gone")
+	jobtest.WantError(t, "storage", transforms.FaultOfReports([]dataset.Report{{Fault: "gone", Storage: true}}),
+		exit.CodeStorage, "gone")
 	if err := transforms.FaultOfReports([]dataset.Report{{}}); err != nil {
 		t.Error(err)
 	}
@@ -155,7 +163,8 @@ func TestAWholeFileThatDoesNotTileIsAnError(t *testing.T) {
 	reports := []dataset.Report{{Shard: shards[0], End: 2}, {Shard: dataset.Shard{Start: 1}, Begin: 3}}
 	_, err := untiled(d, shards, reports)
 	jobtest.WantError(t, "", err, exit.CodeData, "not read completely")
-	if got := wholeFiles([]dataset.Shard{{File: 0, End: 4}, {File: 1}, {File: 0, Start: 4}}, []int{0}); !slices.Equal(got, []dataset.Shard{{File: 1}, dataset.Whole(0)}) {
+	if got := wholeFiles([]dataset.Shard{{File: 0, End: 4}, {File: 1}, {File: 0, Start: 4}}, []int{0}); !slices.Equal(got,
+		[]dataset.Shard{{File: 1}, dataset.Whole(0)}) {
 		t.Errorf("%v", got)
 	}
 }

@@ -145,7 +145,8 @@ func (c *Iteration) forget(ctx context.Context) error {
 // done ends the rounds with the last state if the learner reports that it has finished.
 func (c *Iteration) done(ctx context.Context, l iterative.Learner, o *RoundOptions) error {
 	at := len(c.History)
-	if i := slices.IndexFunc(c.History, func(r iterative.Report) bool { return r.Residual != nil }); i >= 0 { // within a job of several rounds
+	if i := slices.IndexFunc(c.History,
+		func(r iterative.Report) bool { return r.Residual != nil }); i >= 0 { // within a job of several rounds
 		o.Rounds, c.ended = min(o.Rounds, i), true
 		return nil
 	}

@@ -11,7 +11,8 @@ func TestALargeFileOfOneRowGroupIsNoted(t *testing.T) {
 	file := func(name string, size int64, groups int) dataset.File {
 		return dataset.File{Object: storage.Object{Name: name, Size: size}, Cuts: make([]dataset.Cut, groups+1)}
 	}
-	d := &dataset.Dataset{Files: []dataset.File{file("small", 1<<20, 1), file("groups", 1<<40, 7), {Object: storage.Object{Name: "text", Size: 1 << 40}}}}
+	d := &dataset.Dataset{Files: []dataset.File{file("small", 1<<20, 1), file("groups", 1<<40, 7),
+		{Object: storage.Object{Name: "text", Size: 1 << 40}}}}
 	if name, _ := uncut(d); name != "" {
 		t.Errorf("%s is noted", name)
 	}

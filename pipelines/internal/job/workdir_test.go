@@ -29,8 +29,10 @@ func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
-		return &gram.Pass{Fold: gram.Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 5}, Choice: gram.Choice{Lambda: []float64{1e-3}}}, Pass: transforms.Pass{
-			Data:   dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2}, Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
+		return &gram.Pass{Fold: gram.Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 5},
+			Choice: gram.Choice{Lambda: []float64{1e-3}}}, Pass: transforms.Pass{
+			Data: dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2},
+				Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
 			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.FailFast, Seed: 1,
 			Target: &transforms.Labeling{Open: true},
 		}}
@@ -74,7 +76,8 @@ func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
 		kept bool
 	}{
 		{nil, false}, {exit.Refuse("bad"), false}, {exit.Usage("bad"), false},
-		{context.Canceled, true}, {errors.New("boom"), true}, {&storage.Error{Op: "read", Name: "f", Err: errors.New("gone")}, true},
+		{context.Canceled, true}, {errors.New("boom"),
+			true}, {&storage.Error{Op: "read", Name: "f", Err: errors.New("gone")}, true},
 	} {
 		root := t.TempDir()
 		out := filepath.Join(root, "model")
@@ -131,7 +134,8 @@ func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 
 func TestOnlyWorkThatNoJobUsesIsSweptAway(t *testing.T) {
 	dir := t.TempDir()
-	left, used := openedWork(t, filepath.Join(dir, "left"), "", false), openedWork(t, filepath.Join(dir, "used"), "", false)
+	left, used := openedWork(t, filepath.Join(dir, "left"), "", false), openedWork(t, filepath.Join(dir, "used"),
+		"", false)
 	for _, w := range []*WorkDir{left, used} {
 		if err := storage.WriteState(jobtest.Ctx, w.File("sum.bin"), []byte("state")); err != nil {
 			t.Fatal(err)

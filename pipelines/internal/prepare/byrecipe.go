@@ -35,7 +35,8 @@ func OpenByRecipe(ctx context.Context, j job.Options, o dataset.Options, r *sums
 	case o.Weight == "":
 		o.Weight = column
 	case column == "":
-		return nil, exit.Usage("--weight_column %s: the rows of the recipe had no weights; train a new recipe with weights", o.Weight)
+		return nil, exit.Usage("--weight_column %s: the rows of the recipe had no weights; train a new recipe with weights",
+			o.Weight)
 	}
 	split, timeColumn := splitOf(r.Rule.Split)
 	if split.Into(&o); split.Time {

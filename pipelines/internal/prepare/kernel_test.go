@@ -16,7 +16,8 @@ import (
 
 func TestAKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 	var none Spec
-	if err := none.LoadKernel(t.Context()); err != nil || *none.Kernel.(*fourier.GaussianOptions) != (fourier.GaussianOptions{}) {
+	if err := none.LoadKernel(t.Context()); err != nil ||
+		*none.Kernel.(*fourier.GaussianOptions) != (fourier.GaussianOptions{}) {
 		t.Errorf("without a kernel it is %+v, %v", none.Kernel, err)
 	}
 	given := &maxout.Options{Q: 3}
@@ -24,7 +25,8 @@ func TestAKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 	if err := o.LoadKernel(t.Context()); err != nil || o.Kernel != kernel.Options(given) {
 		t.Errorf("%+v, %v", o.Kernel, err)
 	}
-	name := jobtest.Write(t, t.TempDir(), "s.yaml", "columns: 2\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n")
+	name := jobtest.Write(t, t.TempDir(), "s.yaml",
+		"columns: 2\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n")
 	o = Spec{Kernel: &skeleton.Options{File: name}}
 	if err := o.LoadKernel(t.Context()); err != nil || o.Kernel.(*skeleton.Options).Skeleton.Columns != 2 {
 		t.Errorf("%+v, %v", o.Kernel, err)
@@ -46,7 +48,8 @@ func TestFeaturesToBeFoundHaveToBeFoundFirst(t *testing.T) {
 			t.Errorf("%T: %v", k, err)
 		}
 	}
-	for _, k := range []kernel.Options{&learned.Options{Frequencies: "dir"}, &learned.HarmonicOptions{Frequencies: "dir"}} {
+	for _, k := range []kernel.Options{&learned.Options{Frequencies: "dir"},
+		&learned.HarmonicOptions{Frequencies: "dir"}} {
 		if err := (Spec{Kernel: k}).Validate(); err != nil {
 			t.Errorf("%T: %v", k, err)
 		}

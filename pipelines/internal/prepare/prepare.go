@@ -289,7 +289,8 @@ func Explained(err error, notes []schema.Note) error {
 
 // profileRows runs a profile pass.
 func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, numbers bool, err error) {
-	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, &transforms.Labeling{Open: o.Task != string(models.Regression)})
+	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
+		&transforms.Labeling{Open: o.Task != string(models.Regression)})
 }
 
 // Profiled has the results of the profile pass.

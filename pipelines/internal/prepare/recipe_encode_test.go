@@ -20,7 +20,8 @@ func typed(n int) (schema dataset.Schema, x []float32, p profile.Profile, sum *p
 	nan := float32(math.NaN())
 	b := &rows.Block{N: n, D: 4}
 	for range n {
-		row := []float32{float32(1000 + rng.NormFloat64()), float32(50 * rng.Float64()), float32(rng.IntN(3)), float32(rng.IntN(2))}
+		row := []float32{float32(1000 + rng.NormFloat64()), float32(50 * rng.Float64()), float32(rng.IntN(3)),
+			float32(rng.IntN(2))}
 		for j := 1; j < 4; j++ {
 			if rng.IntN(5) == 0 {
 				row[j] = nan
@@ -45,8 +46,10 @@ var table = &schema.Table{Columns: []schema.Column{
 func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 	s, x, p, sum := typed(700)
 	n := len(x) / s.Dim
-	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "minmax,standard", "standard,minmax", "auto"} {
-		sc, err := chooseScale(strings.Split(chain, ","), Encoding{ColumnOptions: preprocess.ColumnOptions{Weight: 0.5}}, s, &p, sum)
+	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "minmax,standard", "standard,minmax",
+		"auto"} {
+		sc, err := chooseScale(strings.Split(chain, ","), Encoding{ColumnOptions: preprocess.ColumnOptions{Weight: 0.5}}, s,
+			&p, sum)
 		if err != nil {
 			t.Fatal(err)
 		}

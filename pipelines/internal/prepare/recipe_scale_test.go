@@ -37,7 +37,8 @@ func profileOf(n int) (x []float32, d int, p *profile.Profile) {
 
 // The statistics that a chain carries along are those of the rows it makes.
 func TestStatisticsComeThroughChains(t *testing.T) {
-	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "standard,3", "minmax,standard", "standard,minmax", "255,minmax,4"} {
+	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "standard,3", "minmax,standard",
+		"standard,minmax", "255,minmax,4"} {
 		x, d, p := profileOf(700)
 		schema := dataset.Schema{Format: "csv", Dim: d}
 		sc, err := chooseScale(strings.Split(chain, ","), Encoding{}, schema, p, nil)
@@ -105,7 +106,8 @@ func TestScaleRefusals(t *testing.T) {
 		_, err := chooseScale(strings.Split(chain, ","), Encoding{}, dataset.Schema{Format: "csv", Dim: d}, p, nil)
 		jobtest.WantError(t, chain, err, exit.CodeUsage, "before unit")
 	}
-	if sc, err := chooseScale([]string{"standard", "unit"}, Encoding{}, dataset.Schema{Format: "csv", Dim: d}, p, nil); err != nil || sc.known {
+	if sc, err := chooseScale([]string{"standard", "unit"}, Encoding{}, dataset.Schema{Format: "csv", Dim: d}, p,
+		nil); err != nil || sc.known {
 		t.Errorf("standard,unit: %v", err)
 	}
 }

@@ -68,7 +68,8 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 		t.Errorf("the last is %+v", r.Columns[4])
 	}
 	for _, threads := range []int{0, 2, 7} {
-		if again, err := EffectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, MaxEffectRows, threads); err != nil || !reflect.DeepEqual(again, r) {
+		if again, err := EffectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, MaxEffectRows,
+			threads); err != nil || !reflect.DeepEqual(again, r) {
 			t.Errorf("%d threads give something else: %v", threads, err)
 		}
 	}
@@ -132,10 +133,12 @@ func TestModelsWithoutEffects(t *testing.T) {
 	for i := range 10 {
 		x[5*i], x[5*i+1], x[5*i+3] = 1, 0, 2
 	}
-	if _, err := EffectsOf(context.Background(), modelOf(), x, 10, 1); err == nil || !strings.Contains(err.Error(), "the same for all of 10 rows") {
+	if _, err := EffectsOf(context.Background(), modelOf(), x, 10, 1); err == nil ||
+		!strings.Contains(err.Error(), "the same for all of 10 rows") {
 		t.Errorf("equal predictions: %v", err)
 	}
-	if _, err := EffectsOf(context.Background(), modelOf(), x, 1, 1); err == nil || !strings.Contains(err.Error(), "two rows") {
+	if _, err := EffectsOf(context.Background(), modelOf(), x, 1, 1); err == nil ||
+		!strings.Contains(err.Error(), "two rows") {
 		t.Errorf("one row: %v", err)
 	}
 	stopped, stop := context.WithCancel(context.Background())
@@ -144,7 +147,8 @@ func TestModelsWithoutEffects(t *testing.T) {
 		t.Errorf("stopped: %v", err)
 	}
 	x[4*5] = float32(math.Inf(1))
-	if _, err := EffectsOf(context.Background(), modelOf(), x, 10, 1); err == nil || !strings.Contains(err.Error(), "not finite") {
+	if _, err := EffectsOf(context.Background(), modelOf(), x, 10, 1); err == nil ||
+		!strings.Contains(err.Error(), "not finite") {
 		t.Errorf("an infinite score: %v", err)
 	}
 }

@@ -70,7 +70,8 @@ func WriteEffects(w io.Writer, r *EffectsReport) {
 			e := r.Columns[k]
 			return fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr)
 		}))
-	fmt.Fprintf(w, "          (share of their variance that changes with a column alone, if it gets the values of other rows)\n")
+	fmt.Fprintf(w,
+		"          (share of their variance that changes with a column alone, if it gets the values of other rows)\n")
 }
 
 // EffectsPicture is the chart of the columns with the largest effects.

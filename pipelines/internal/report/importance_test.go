@@ -13,7 +13,8 @@ func TestImportanceIsPrintedShort(t *testing.T) {
 	for k := range 12 {
 		i.Columns = append(i.Columns, models.Share{Name: fmt.Sprint("c", k), Share: 0})
 	}
-	i.Directions = []models.Direction{{Share: 0.625, Parts: []models.Loading{{Name: "income", Weight: 0.8}, {Name: "age", Weight: -0.6}}}}
+	i.Directions = []models.Direction{{Share: 0.625,
+		Parts: []models.Loading{{Name: "income", Weight: 0.8}, {Name: "age", Weight: -0.6}}}}
 	var b strings.Builder
 	WriteImportance(&b, i)
 	want := "columns   by the metric: income 50.0%, tiny < 0.1%, c0 < 0.1%, c1 < 0.1%, c2 < 0.1%, c3 < 0.1%, c4 < 0.1%, c5 < 0.1%, c6 < 0.1%, c7 < 0.1%, and 4 more\n" +

@@ -13,9 +13,11 @@ import (
 // A reader of rows that are carried holds a file of them for each fold, however many rows there are, and with
 // --worker_bytes of fewer folds at a time.
 func TestWorkerBytesBoundRowsThatAreCarried(t *testing.T) {
-	o := Options{Search: tuning.NoSearch, Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 16384}}}.WithDefaults()
+	o := Options{Search: tuning.NoSearch,
+		Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 16384}}}.WithDefaults()
 	of := func(rows, workerBytes int64) Memory {
-		f := Facts{Rows: rows, RowFacts: RowFacts{Dim: 20, Scaled: 20, Values: 20, Prepared: true}, Features: 16384, Outputs: 2}
+		f := Facts{Rows: rows, RowFacts: RowFacts{Dim: 20, Scaled: 20, Values: 20, Prepared: true}, Features: 16384,
+			Outputs: 2}
 		return o.Memory(f, engine.Engine{Runner: engine.Flink, WorkerBytes: workerBytes, Threads: 1}, 1)
 	}
 	few, many := of(12000, 0), of(16000, 0)

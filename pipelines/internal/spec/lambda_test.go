@@ -53,6 +53,7 @@ func TestFlagsNameTheValuesThatOptionsTake(t *testing.T) {
 		values[o.Name] = o.Values
 	}
 	if !slices.Equal(values["select"], Selections()) || !slices.Equal(values["search"], Searches()) {
-		t.Errorf("--select takes %q, want %q; --search %q, want %q", values["select"], Selections(), values["search"], Searches())
+		t.Errorf("--select takes %q, want %q; --search %q, want %q", values["select"], Selections(), values["search"],
+			Searches())
 	}
 }

@@ -23,10 +23,14 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 	}{
 		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 4 << 30}, "", ""},
 		{machine.Memory{}, "", ""}, // it is not known
-		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 2 << 30}, "training takes up to 3.22 GB of memory, 2.15 GB is free now", ""},
-		{machine.Memory{Limit: 5 << 29, By: "the control group", Free: 1 << 30}, "3.22 GB of memory, the control group allows 2.68 GB: it may run out of memory; use fewer --features or --folds", ""},
-		{machine.Memory{Limit: 1, By: "ulimit -v", Free: 1}, "", "3.22 GB of memory, ulimit -v allows none; raise this limit by 3.22 GB"},
-		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "", "3.22 GB of memory, ulimit -v allows 1.07 GB; use fewer --features or --folds, or one --lambda"},
+		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 2 << 30},
+			"training takes up to 3.22 GB of memory, 2.15 GB is free now", ""},
+		{machine.Memory{Limit: 5 << 29, By: "the control group", Free: 1 << 30},
+			"3.22 GB of memory, the control group allows 2.68 GB: it may run out of memory; use fewer --features or --folds", ""},
+		{machine.Memory{Limit: 1, By: "ulimit -v", Free: 1}, "",
+			"3.22 GB of memory, ulimit -v allows none; raise this limit by 3.22 GB"},
+		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "",
+			"3.22 GB of memory, ulimit -v allows 1.07 GB; use fewer --features or --folds, or one --lambda"},
 	} {
 		note, err := m.beyond(test.have, Options{})
 		if test.refused != "" {
@@ -63,7 +67,8 @@ func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 			if got.Partitions != c.partitions || got.PerJob != c.roundsJob {
 				t.Errorf("%+v: %d partitions, %d rounds per job", c, got.Partitions, got.PerJob)
 			}
-			if starts := (100 + got.PerJob) / got.PerJob * 4; c.given.PerJob == 0 && c.runner == engine.Dataflow && starts >= 60 {
+			if starts := (100 + got.PerJob) / got.PerJob * 4; c.given.PerJob == 0 && c.runner == engine.Dataflow &&
+				starts >= 60 {
 				t.Errorf("jobs of 100 rounds start for %d minutes", starts)
 			}
 			if l.Common().Running != c.given {

@@ -29,7 +29,8 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 	} {
 		o := Options{Learner: ridge.NewTraining(), Lambda: LambdaOptions{Path: c.path}}
 		if got := o.Solved(c.rows, c.features, c.outputs, c.outputs == 1).LearnerName(); got != c.want {
-			t.Errorf("%d rows, %d features, %d outputs, lambda %g: %s, want %s", c.rows, c.features, c.outputs, c.path, got, c.want)
+			t.Errorf("%d rows, %d features, %d outputs, lambda %g: %s, want %s", c.rows, c.features, c.outputs, c.path, got,
+				c.want)
 		}
 	}
 	for name, o := range map[string]Options{

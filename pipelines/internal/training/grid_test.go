@@ -38,7 +38,8 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		smallGram = c.small
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Learner: &ridge.Training{Grid: features.Bits(c.grid)},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}},
+			Learner: &ridge.Training{Grid: features.Bits(c.grid)},
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
 		var log strings.Builder
@@ -58,7 +59,8 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		if result.Steps != c.steps || m.Manifest.Learner.Steps != c.steps {
 			t.Errorf("%+v: %d steps, in the manifest %d", c, result.Steps, m.Manifest.Learner.Steps)
 		}
-		if notes := strings.Join(result.Notes, "\n"); c.note == "" && strings.Contains(notes, "rounding") || !strings.Contains(notes, c.note) {
+		if notes := strings.Join(result.Notes, "\n"); c.note == "" && strings.Contains(notes, "rounding") ||
+			!strings.Contains(notes, c.note) {
 			t.Errorf("%+v: %s", c, notes)
 		}
 	}
@@ -90,7 +92,8 @@ func fitOnCoarseGrid(t *testing.T, data string, path []float64, steps int) {
 	for i, grid := range []features.Bits{features.AutoBits, same} {
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: path}, Learner: &ridge.Training{Grid: grid}, Search: "none",
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: path}, Learner: &ridge.Training{Grid: grid},
+			Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"
 		if grid == features.AutoBits {

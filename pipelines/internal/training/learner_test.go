@@ -19,7 +19,8 @@ type means struct {
 func (*means) Validate() error { return nil }
 
 func init() {
-	iterative.Register(iterative.Definition{Name: "means", Summary: "one pass", New: func() iterative.Options { return &means{} }})
+	iterative.Register(iterative.Definition{Name: "means", Summary: "one pass",
+		New: func() iterative.Options { return &means{} }})
 }
 
 func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
@@ -27,7 +28,8 @@ func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 		"learner means is not supported":        &means{},
 		"learner pca takes rows without labels": pca.NewTraining(),
 	} {
-		o := Options{Model: "m", Learner: l, Spec: prepare.Spec{Data: dataset.Options{Data: []string{"rows.csv"}, Label: "y"}}}
+		o := Options{Model: "m", Learner: l, Spec: prepare.Spec{Data: dataset.Options{Data: []string{"rows.csv"},
+			Label: "y"}}}
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%T: %v; want %q", l, err, want)
 		}

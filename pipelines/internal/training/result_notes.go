@@ -89,8 +89,9 @@ func GridNotes(l models.Learner, floor float64, copies, regression bool) (notes 
 		if l.Steps != blas.MostByte {
 			hint = "no finer grid is available"
 		}
-		notes = append(notes, fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
-			GridText(l.Steps), floor, l.Lambda, hint))
+		notes = append(notes,
+			fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
+				GridText(l.Steps), floor, l.Lambda, hint))
 		if copies {
 			notes = append(notes, "copies are rounded alike: at such a lambda, held-out errors of repeated rows are too small")
 		}

@@ -26,9 +26,12 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 		scored    int64
 		want, end []string // columns of the λ that was chosen, and of the one after it
 	}{
-		{models.Regression, 0, []string{"0.1", "2", "0.43", "1.2", "0.5000", "0.5", "3", "<-", "chosen"}, []string{"1", "1.5", "-", "1.5", "0.4000", "1", "1"}},
-		{models.Classification, 0, []string{"0.1", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"}, []string{"1", "2.25", "-", "2.25", "1", "1"}},
-		{models.Classification, 100, []string{"0.1", "0.00%", "0.00", "to", "3.70", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"}, nil},
+		{models.Regression, 0, []string{"0.1", "2", "0.43", "1.2", "0.5000", "0.5", "3", "<-", "chosen"},
+			[]string{"1", "1.5", "-", "1.5", "0.4000", "1", "1"}},
+		{models.Classification, 0, []string{"0.1", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"},
+			[]string{"1", "2.25", "-", "2.25", "1", "1"}},
+		{models.Classification, 100, []string{"0.1", "0.00%", "0.00", "to", "3.70", "4", "1.7", "1.44", "0.25", "3", "<-",
+			"chosen"}, nil},
 	} {
 		for i := range path[1:] {
 			path[i+1].HeldOutRows = c.scored
@@ -65,7 +68,8 @@ func TestFirstFoldFiguresReplaceFiguresOfAllFolds(t *testing.T) {
 
 // A table has several held-out figures, and the smallest of another one may be at another λ.
 func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
-	one, five := []ridge.Row{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.Row{{Lambda: 1, Folds: 5}, {Lambda: 0.1, Folds: 5}}
+	one, five := []ridge.Row{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.Row{{Lambda: 1, Folds: 5},
+		{Lambda: 0.1, Folds: 5}}
 	trials := &models.TrainingLog{Path: []models.Trial{{Lambda: 1}, {Lambda: 0.1}}}
 	for want, r := range map[string]Result{
 		"the held-out MSE of 5 folds (the smallest of 2":                        {ResultRows: ResultRows{Task: models.Classification}, ResultFit: ResultFit{Path: five}},

@@ -23,14 +23,15 @@ type simulated struct {
 }
 
 func (m *simulated) search(o SizeOptions, most int) *SizeSearch {
-	return &SizeSearch{SizeOptions: o, Least: 512, Most: most, Clock: func() time.Duration { return m.now }, Train: m.train, Expect: func(t SizeTrial) Cost {
-		d := float64(t.Features)
-		c := Cost{Map: d, Sum: d * d, Solve: math.Pow(d, 2.6)}
-		if measured := t.Cost != (Cost{}); m.again > 0 && !t.Once && !measured {
-			c.Sum, c.Solve = m.again*c.Sum, m.again*c.Solve
-		}
-		return c
-	}}
+	return &SizeSearch{SizeOptions: o, Least: 512, Most: most, Clock: func() time.Duration { return m.now },
+		Train: m.train, Expect: func(t SizeTrial) Cost {
+			d := float64(t.Features)
+			c := Cost{Map: d, Sum: d * d, Solve: math.Pow(d, 2.6)}
+			if measured := t.Cost != (Cost{}); m.again > 0 && !t.Once && !measured {
+				c.Sum, c.Solve = m.again*c.Sum, m.again*c.Solve
+			}
+			return c
+		}}
 }
 
 func (m *simulated) train(_ context.Context, features int, once bool) (t SizeTrial, err error) {
@@ -147,7 +148,8 @@ func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
 
 func TestTimeEndsAtTheMostFeaturesAndWithTheFirst(t *testing.T) {
 	m := &simulated{cost: cost}
-	if r := run(t, m.search(SizeOptions{Time: time.Hour}, 3000)); r.Features != 3000 || !strings.Contains(r.Why, "3000 is the most") {
+	if r := run(t, m.search(SizeOptions{Time: time.Hour}, 3000)); r.Features != 3000 ||
+		!strings.Contains(r.Why, "3000 is the most") {
 		t.Errorf("%+v", r)
 	}
 	m = &simulated{cost: cost}

@@ -77,7 +77,8 @@ func (r *SizeResult) Write(w io.Writer, root bool) {
 	fmt.Fprintf(w, "          train with --features %d%s and the same recipe makes the same model\n",
 		r.Features, grid)
 	if len(r.Trials) > 1 && r.Trials[0].Loss > 0 {
-		fmt.Fprintf(w, "          the held-out errors below are of the rows that chose the size: best of %d, hence optimistic\n",
+		fmt.Fprintf(w,
+			"          the held-out errors below are of the rows that chose the size: best of %d, hence optimistic\n",
 			len(r.Trials))
 	}
 }

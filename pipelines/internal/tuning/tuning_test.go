@@ -21,8 +21,10 @@ func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
 	}
 	table := func() *schema.Table {
 		return &schema.Table{Columns: []schema.Column{
-			{Name: "rare", Type: schema.Category, Levels: levels(60)}, {Name: "often", Type: schema.Category, Levels: levels(40)},
-			{Name: "hashed", Type: schema.Category, Buckets: 4096}, {Name: "set", Type: schema.Category, Buckets: 4096, Encode: "onehot"},
+			{Name: "rare", Type: schema.Category, Levels: levels(60)}, {Name: "often", Type: schema.Category,
+				Levels: levels(40)},
+			{Name: "hashed", Type: schema.Category, Buckets: 4096}, {Name: "set", Type: schema.Category, Buckets: 4096,
+				Encode: "onehot"},
 			{Name: "number", Type: schema.Number},
 		}}
 	}
@@ -44,7 +46,8 @@ func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}
 		for _, column := range of.Columns {
-			want := column.Name == "set" && column.Encode == "onehot" || column.Name != "set" && (column.Encode == "count") == slices.Contains(c.want, column.Name)
+			want := column.Name == "set" && column.Encode == "onehot" || column.Name != "set" &&
+				(column.Encode == "count") == slices.Contains(c.want, column.Name)
 			if !want {
 				t.Errorf("%+v: column %s is encoded by %q", c, column.Name, column.Encode)
 			}

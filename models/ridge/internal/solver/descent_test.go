@@ -92,7 +92,8 @@ func TestTheBestIsFoundFromAnywhere(t *testing.T) {
 				}
 			}
 			if !(tries[1] < tries[0]) || tries[2] != tries[1] || tries[3] != tries[1] {
-				t.Errorf("from %d to %d: %d trials where nothing is known of folds, %v where it is, in three units", start, best, tries[0], tries[1:])
+				t.Errorf("from %d to %d: %d trials where nothing is known of folds, %v where it is, in three units", start, best,
+					tries[0], tries[1:])
 			}
 		}
 	}

@@ -69,7 +69,8 @@ func TestPartsOfAKernel(t *testing.T) {
 			for i := range end - first {
 				for b, j := range rest {
 					if got := across[i*len(rest)+b]; got != want[first+i][j] {
-						t.Fatalf("%d rows, across %d to %d: element %d, %d is %g, want %g", n, first, end, first+i, j, got, want[first+i][j])
+						t.Fatalf("%d rows, across %d to %d: element %d, %d is %g, want %g", n, first, end, first+i, j, got,
+							want[first+i][j])
 					}
 				}
 			}
@@ -168,7 +169,8 @@ func TestASystemTakesOneRoom(t *testing.T) {
 	keepPools(t)
 	const n, d, k = 1200, 8, 1
 	s := draw(n, d, k, 5)
-	p := NewDual([]Points{s.points(0, n/3), s.points(n/3, n)}, 27720, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), 1)
+	p := NewDual([]Points{s.points(0, n/3), s.points(n/3, n)}, 27720, make([]float64, d), make([]float64, k),
+		slices.Repeat([]float64{1}, d), 1)
 	for fold := range 2 { // the second has more rows than the others
 		taken := func() uint64 {
 			var before, after runtime.MemStats

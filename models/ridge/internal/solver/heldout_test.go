@@ -26,7 +26,8 @@ func TestErrorsMatchTheRows(t *testing.T) {
 			vt[i] /= 100
 		}
 		fit := HeldOutFit{N: 7, Columns: draw(d), Targets: draw(k), Each: []float64{1, 0.25}}
-		sums := HeldOutSums{N: n, Columns: make([]float64, d), Targets: make([]float64, k), Squares: make([]float64, k), Cross: make([]float64, d*width), Width: width}
+		sums := HeldOutSums{N: n, Columns: make([]float64, d), Targets: make([]float64, k), Squares: make([]float64, k),
+			Cross: make([]float64, d*width), Width: width}
 		for tile, i := 0, 0; i*blas.TileDim < d; i++ {
 			for j := range i + 1 {
 				sums.Tiles = append(sums.Tiles, make([]float64, blas.TileRows(d, i)*blas.TileRows(d, j)))

@@ -12,7 +12,8 @@ func TestWorkGrows(t *testing.T) {
 				w := Work(s, rows, 5, 8, false)
 				one, first := Work(s, rows, 1, 1, false), Work(s, rows, 2, 8, true)
 				if !(0 < one && one < first && first < w) {
-					t.Errorf("%d features, %d rows, %d outputs: %g s, %g s where one fold judges, %g s for one value", dim, rows, outputs, w, first, one)
+					t.Errorf("%d features, %d rows, %d outputs: %g s, %g s where one fold judges, %g s for one value", dim, rows,
+						outputs, w, first, one)
 				}
 				if !(w > last) && dim > 1024 { // which has another solver
 					t.Errorf("%d features, %d rows, %d outputs: %g s after %g", dim, rows, outputs, w, last)
@@ -40,7 +41,8 @@ func TestWorkOfSolversMeets(t *testing.T) {
 				for _, rows := range []int64{int64(dim) / 2, int64(dim), DescentRows*int64(dim) - 1} {
 					before, after := Work(s, rows, folds, 8, first), Work(s, rows+1, folds, 8, first)
 					if ratio := after / before; ratio < 0.4 || ratio > 1.8 {
-						t.Errorf("%d features, %d outputs, first %v: %.3g s for %d rows, %.3g for one more", dim, outputs, first, before, rows, after)
+						t.Errorf("%d features, %d outputs, first %v: %.3g s for %d rows, %.3g for one more", dim, outputs, first, before,
+							rows, after)
 					}
 				}
 			}
@@ -58,7 +60,8 @@ func TestWorkMatchesSolve(t *testing.T) {
 		took         float64
 	}{
 		{4096, 1, 1000, 5, false, 1.3}, {4096, 1, 1000, 2, true, 0.85},
-		{4096, 1, 3000, 5, false, 4.0}, {4096, 1, 3000, 2, true, 1.6}, {4096, 1, 4096, 5, false, 4.3}, {4096, 1, 4096, 2, true, 2.3},
+		{4096, 1, 3000, 5, false, 4.0}, {4096, 1, 3000, 2, true, 1.6}, {4096, 1, 4096, 5, false, 4.3}, {4096, 1, 4096, 2,
+			true, 2.3},
 		{4096, 26, 2000, 2, true, 1.3}, {4096, 26, 3000, 2, true, 1.8},
 		{1100, 26, 3000, 5, false, 0.4}, {2080, 26, 15000, 5, false, 1.6}, {4096, 26, 15000, 5, false, 6.6},
 		{2048, 1, 20640, 5, false, 1.4}, {4096, 1, 3000, 1, false, 0.7},
@@ -70,7 +73,8 @@ func TestWorkMatchesSolve(t *testing.T) {
 		w := Work(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows, c.folds, values, c.first)
 		t.Logf("%d features, %d outputs, %d rows, %d folds: %.2f s, took %.2f", c.dim, c.outputs, c.rows, c.folds, w, c.took)
 		if w < c.took/2 || w > 2*c.took {
-			t.Errorf("%d features, %d outputs, %d rows, %d folds: %.2f s, took %.2f", c.dim, c.outputs, c.rows, c.folds, w, c.took)
+			t.Errorf("%d features, %d outputs, %d rows, %d folds: %.2f s, took %.2f", c.dim, c.outputs, c.rows, c.folds, w,
+				c.took)
 		}
 	}
 }
@@ -80,7 +84,8 @@ func TestFarIsForManyFeaturesAndFewOutputs(t *testing.T) {
 	for _, c := range []struct {
 		shape Shape
 		want  bool
-	}{{Shape{Dim: 10_000, Outputs: 10}, true}, {Shape{Dim: 4096, Outputs: 1}, true}, {Shape{Dim: 4096, Outputs: 26}, false}, {Shape{Dim: 2048, Outputs: 10}, false}} {
+	}{{Shape{Dim: 10_000, Outputs: 10}, true}, {Shape{Dim: 4096, Outputs: 1}, true}, {Shape{Dim: 4096, Outputs: 26},
+		false}, {Shape{Dim: 2048, Outputs: 10}, false}} {
 		if Far(c.shape) != c.want {
 			t.Errorf("%+v: %v", c.shape, !c.want)
 		}
