@@ -254,7 +254,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		}
 		want := score.NewReliability(2, 10)
 		scores, class := scoresOf(t, m, append(odd[:100:100], lines[1]))
-		class[100] = score.NoMethod
+		class[100] = score.Unseen
 		p, predicted := make([]float32, 202), make([]int32, 101)
 		m.Manifest.Probabilities.Apply(p, scores, 101, 2)
 		m.Manifest.Probabilities.Classes(predicted, p, scores, 101, 2)

@@ -70,7 +70,7 @@ func share(n, of int64) float64 {
 // test of Tango (1998, Statistics in Medicine 17:891), with a correction for continuity of
 // half a row. Without the correction the test rejects true hypotheses too often where few rows
 // differ: up to 5.8% of the time at 5%; with it, never in an enumeration of all outcomes
-// for 30 to 100,000 rows, and typically 4.8 %.
+// for 30 to 100,000 rows, and typically 4.8%.
 func (p Pairs) pBelow(margin float64) float64 {
 	b, c := p.Champion, p.Challenger
 	switch {

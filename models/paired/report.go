@@ -295,7 +295,7 @@ func (s *Sum) tooFew(m Metric, least float64) string {
 	return fmt.Sprintf("only %s, want %g", counted(rows), least)
 }
 
-// detectableMean returns the improvement of the mean that a test at 95% shows with probability 80 %.
+// detectableMean returns the improvement of the mean that a test at 95% shows with probability 80%.
 func detectableMean(d score.Mean) float64 {
 	if d.Effective < score.LeastMeanRows {
 		return math.Inf(1)

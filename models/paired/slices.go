@@ -61,8 +61,8 @@ type SliceComparison struct {
 	Value string `json:"value"`
 	Rows  int64  `json:"rows"`
 	Comparison
-	// Adjusted is the p-value adjusted for the number of values by the method of Holm (1979): of
-	// all values, with probability 95%, none without a difference has one of 0.05 or less.
+	// Adjusted is the p-value adjusted for the number of values in the report by the method of Holm
+	// (1979): with probability 95%, none of them without a difference has one of 0.05 or less.
 	Adjusted float64 `json:"p_adjusted"`
 }
 

@@ -10,7 +10,7 @@ import (
 
 // CalibrationCells is the number of cells of the grid of scores. Sizes from 2⁻¹⁰ to 2⁶ have
 // 128 cells an octave, for each sign: a score and its cell's centre differ by at
-// most 0.4 %. Smaller ones share a cell with 2⁻¹⁰, larger ones share the cell of the largest. The
+// most 0.4%. Smaller ones share a cell with 2⁻¹⁰, larger ones share the cell of the largest. The
 // grid is fixed, so nothing about the scores must be known in advance.
 const CalibrationCells = 4096
 
@@ -42,7 +42,7 @@ func centre(c int) float64 {
 }
 
 // CalibrationCounts counts the scores of each output in cells, separately for rows of the output's
-// class and for the others. It is made by NewCounts; it is not safe for concurrent use.
+// class and for the others. It is made by NewCalibrationCounts; it is not safe for concurrent use.
 type CalibrationCounts struct {
 	outputs int
 	rows    int64

@@ -48,7 +48,7 @@ type Reliability struct {
 	confidence     []exact.Sum // of each bin
 	logLoss, brier exact.Sum
 	powers         [2]exact.Sum // of the log losses' squares and cubes
-	floored        int64        // rows whose class has a probability below Least
+	floored        int64        // rows whose class has a probability below LeastProbability
 }
 
 // MaxBins is the largest number of bins; 10 and 15 are customary.
@@ -68,11 +68,7 @@ func NewReliability(outputs, bins int) *Reliability {
 		confidence: make([]exact.Sum, bins)}
 }
 
-// NoMethod is the class of a row that is of none of the outputs' classes: the
-// probability of its class is 0 for every prediction.
-const NoMethod = -1
-
-// Add adds rows of probabilities, row-major, with their classes or None, and the classes that are
+// Add adds rows of probabilities, row-major, with their classes or Unseen, and the classes that are
 // predicted, each of the largest probability of its row; nil is the first such class of each. Each row
 // counts as often as repeats says, once each if it is nil. It panics if lengths or classes do not fit; it
 // returns an error, and adds nothing, if a value is not a probability or the predicted class is not the
@@ -89,7 +85,7 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 		}
 	}
 	for i, y := range class {
-		if y < NoMethod || int(y) >= k || predicted != nil && (predicted[i] < 0 || int(predicted[i]) >= k) {
+		if y < Unseen || int(y) >= k || predicted != nil && (predicted[i] < 0 || int(predicted[i]) >= k) {
 			panic("calibrate: class out of range")
 		}
 	}
@@ -121,7 +117,7 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 		r.logLoss.AddProduct(w, logLoss)
 		r.powers[0].AddWeightedProduct(w, logLoss, logLoss)
 		r.powers[1].AddWeightedProduct(w, logLoss*logLoss, logLoss)
-		if y == NoMethod || float64(row[y]) < LeastProbability {
+		if y == Unseen || float64(row[y]) < LeastProbability {
 			r.floored++
 		}
 		bin := r.bin(row[best])
@@ -136,11 +132,11 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 }
 
 // ProbabilityLosses returns the log loss and the Brier score of a row with these probabilities, whose class
-// may be None: −log of the probability of its class, which is taken as 10⁻⁷ or more, and
+// may be Unseen: −log of the probability of its class, which is taken as 10⁻⁷ or more, and
 // Σ (p_c − 1 if c is the class)².
 func ProbabilityLosses(p []float32, class int) (logLoss, brier float32) {
 	square, said := 0.0, 0.0
-	if class == NoMethod {
+	if class == Unseen {
 		square = 1
 	} else {
 		said = float64(p[class])

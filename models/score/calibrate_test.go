@@ -370,7 +370,7 @@ func TestReliabilityByHand(t *testing.T) {
 // Every prediction for a row of none of the classes is wrong.
 func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
-	if err := r.Add([]float32{0.75, 0.25}, []int32{NoMethod}, nil, nil); err != nil {
+	if err := r.Add([]float32{0.75, 0.25}, []int32{Unseen}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Tests(1)

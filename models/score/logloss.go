@@ -20,7 +20,7 @@ var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48,
 //	p_c = exp(β·s_c) / Σ_j exp(β·s_j)
 //
 // of its scores s, and its log loss is the mean of −log p of the rows' classes at the β
-// with the least, of 15 from ½ to 64. Create it with NewLosses. It is not safe for
+// with the least, of 15 from ½ to 64. Create it with NewLogLosses. It is not safe for
 // concurrent use.
 type LogLosses struct {
 	rows int64

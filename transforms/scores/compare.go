@@ -194,7 +194,7 @@ func (s *side) of(said models.Applied, y float64, i int, unseen *schema.LabelCou
 	k := s.Model.Linear.K
 	truth := int(y)
 	if y < 0 {
-		truth = score.NoMethod
+		truth = score.Unseen
 		unseen.Add([]byte(s.labels.text(y)))
 	}
 	s.losses[0] = 0

@@ -147,8 +147,12 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to compare each\n", r.Column, score.MaxSlices)
 		return
 	}
+	values := report.Counted(r.Values, "value")
+	if n := len(r.Slices); n < r.Values {
+		values = fmt.Sprintf("the %d with the most rows of %s", n, values)
+	}
 	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", metricNames[r.Metric], r.Column,
-		report.Counted(r.Values, "value"))
+		values)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, r.Column+"\trows\t"+comparedColumns)
 	few := false
