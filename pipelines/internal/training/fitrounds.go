@@ -60,22 +60,62 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 		return t.keepCertificate(ctx, c)
 	}
-	var path []models.Trial
-	var best Fitted
-	var iteration *job.Iteration
-	chosen := 0
-	total := job.Limit{Begun: begun, Total: o.Time}
-	start := init
-	groups := b.Groups(lambda)
-	for i, group := range groups {
-		end, left := o, true
-		if end.Time, left = total.Share(len(groups) - i + 1); !left && i > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Time, lambdaList(lambda[i:])))
-			break
+	f := roundTrials{Training: t, b: b, lambda: lambda, folds: folds, surveyed: surveyed, init: init, start: init,
+		options: o, limit: job.Limit{Begun: begun, Total: o.Time}}
+	if err := f.compare(ctx); err != nil {
+		return err
+	}
+	if t.opts.HoldsOut() {
+		held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
+		if held.sum, err = transforms.StoreWeights(ctx, held.file, f.best.linear); err != nil {
+			return err
 		}
-		end.Needed = needed(start, init)
-		t.Progress.Note("%s:", lambdaList(group))
-		c, err := t.runRounds(ctx, b, group, folds, surveyed, start, end)
+		if err := t.useHeldOut(ctx, held, folds); err != nil {
+			return err
+		}
+	}
+	if err := f.finish(ctx); err != nil {
+		return err
+	}
+	if err := t.keepCertificate(ctx, f.iteration); err != nil {
+		return err
+	}
+	t.Learner.Folds, t.Learner.Log.Path = folds, f.path
+	f.noteEnds()
+	return nil
+}
+
+// roundTrials compares values of λ by fits that leave out held-out rows.
+type roundTrials struct {
+	*Training
+	b        byRounds
+	lambda   []float64
+	folds    int
+	surveyed *surveyed
+	init     *models.Linear // initial weights; nil for none
+	start    *models.Linear // weights that the next fit starts from
+	options  job.RoundOptions
+	limit    job.Limit // of time, for all fits
+
+	path      []models.Trial
+	chosen    int            // the best of path so far
+	best      Fitted         // its fit
+	iteration *job.Iteration // and its rounds
+}
+
+// compare fits each λ, or each group of λ that the learner fits together, until the time is over.
+func (f *roundTrials) compare(ctx context.Context) error {
+	groups := f.b.Groups(f.lambda)
+	for i, group := range groups {
+		end, left := f.options, true
+		if end.Time, left = f.limit.Share(len(groups) - i + 1); !left && i > 0 {
+			f.Notes = append(f.Notes, fmt.Sprintf("time limit %s reached: %s not tried", f.options.Time,
+				lambdaList(f.lambda[i:])))
+			return nil
+		}
+		end.Needed = needed(f.start, f.init)
+		f.Progress.Note("%s:", lambdaList(group))
+		c, err := f.runRounds(ctx, f.b, group, f.folds, f.surveyed, f.start, end)
 		if err != nil {
 			return err
 		}
@@ -84,69 +124,66 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
 				len(group))
 		}
-		if b.Resumes() {
-			start = t.linear
+		if f.b.Resumes() {
+			f.start = f.linear
 		}
-		total.Least = time.Duration(needed(start, init)+1) * c.Each
+		f.limit.Least = time.Duration(needed(f.start, f.init)+1) * c.Each
 		for j, r := range reports { // the weights are the best one's
-			if len(path) == 0 || iterative.BetterReport(r,
-				iterative.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors,
-					HeldOutError: path[chosen].HeldOutError}) {
-				t.Learner.Lambda = group[j]
-				chosen, best, iteration = len(path), t.Fitted, c
-			}
-			path = append(path, models.Trial{
-				Lambda: group[j], Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss,
-				HeldOutErrors: r.HeldOutErrors,
-				HeldOutError:  r.HeldOutError, HeldOutOf: t.Learner.Log.HeldOutOf,
-			})
+			f.add(group[j], r, c)
 		}
-	}
-	if t.opts.HoldsOut() {
-		held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
-		if held.sum, err = transforms.StoreWeights(ctx, held.file, best.linear); err != nil {
-			return err
-		}
-		if err := t.useHeldOut(ctx, held, folds); err != nil {
-			return err
-		}
-	}
-	end, left := o, true
-	if end.Time, left = total.Share(1); left {
-		t.Progress.Note("lambda %g, on all rows:", lambda[chosen])
-		end.Patience = 0
-		if o.Patience > 0 {
-			end.Rounds = max(1, path[chosen].Rounds)
-			if start != nil {
-				end.Rounds = max(leaves, end.Rounds)
-			}
-		}
-		if start = init; b.Resumes() {
-			start, end.Needed = best.linear, leaves
-		}
-		surveyed.rows, surveyed.weights = t.Counts.Used, t.Weights()
-		if iteration, err = t.runRounds(ctx, b, lambda[chosen:chosen+1], 0, surveyed, start, end); err != nil {
-			return err
-		}
-	} else {
-		t.Fitted = best
-		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not "+
-			"use the held-out rows, %s", o.Time, report.OneIn(folds)))
-	}
-	if err := t.keepCertificate(ctx, iteration); err != nil {
-		return err
-	}
-	t.Learner.Folds, t.Learner.Log.Path = folds, path
-	switch {
-	case len(lambda) == 1:
-	case chosen == 0:
-		t.Notes = append(t.Notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better",
-			lambda[chosen]))
-	case chosen == len(lambda)-1 && len(path) == len(lambda):
-		t.Notes = append(t.Notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better",
-			lambda[chosen]))
 	}
 	return nil
+}
+
+// add adds the report on a fit to the path, and keeps the fit if it is the best.
+func (f *roundTrials) add(lambda float64, r iterative.Report, c *job.Iteration) {
+	if len(f.path) == 0 || iterative.BetterReport(r, iterative.Report{HeldOutLoss: f.path[f.chosen].HeldOutLoss,
+		HeldOutErrors: f.path[f.chosen].HeldOutErrors, HeldOutError: f.path[f.chosen].HeldOutError}) {
+		f.Learner.Lambda = lambda
+		f.chosen, f.best, f.iteration = len(f.path), f.Fitted, c
+	}
+	f.path = append(f.path, models.Trial{
+		Lambda: lambda, Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss,
+		HeldOutErrors: r.HeldOutErrors, HeldOutError: r.HeldOutError, HeldOutOf: f.Learner.Log.HeldOutOf,
+	})
+}
+
+// finish learns from all rows with the chosen λ, or keeps the fit of the trial if no time is left.
+func (f *roundTrials) finish(ctx context.Context) (err error) {
+	end, left := f.options, true
+	if end.Time, left = f.limit.Share(1); !left {
+		f.Fitted = f.best
+		f.Notes = append(f.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not "+
+			"use the held-out rows, %s", f.options.Time, report.OneIn(f.folds)))
+		return nil
+	}
+	f.Progress.Note("lambda %g, on all rows:", f.lambda[f.chosen])
+	end.Patience = 0
+	if f.options.Patience > 0 {
+		end.Rounds = max(1, f.path[f.chosen].Rounds)
+		if f.start != nil {
+			end.Rounds = max(leaves, end.Rounds)
+		}
+	}
+	if f.start = f.init; f.b.Resumes() {
+		f.start, end.Needed = f.best.linear, leaves
+	}
+	f.surveyed.rows, f.surveyed.weights = f.Counts.Used, f.Weights()
+	f.iteration, err = f.runRounds(ctx, f.b, f.lambda[f.chosen:f.chosen+1], 0, f.surveyed, f.start, end)
+	return err
+}
+
+// noteEnds notes that the chosen λ is at an end of the values.
+func (f *roundTrials) noteEnds() {
+	switch {
+	case len(f.lambda) == 1:
+	case f.chosen == 0:
+		f.Notes = append(f.Notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better",
+			f.lambda[f.chosen]))
+	case f.chosen == len(f.lambda)-1 && len(f.path) == len(f.lambda):
+		f.Notes = append(f.Notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better",
+			f.lambda[f.chosen]))
+	}
 }
 
 func lambdaList(lambda []float64) string {
