@@ -92,7 +92,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 		}
 		text := jobtest.Text(t, r)
 		for _, want := range []string{fmt.Sprintf("features  %d of", r.Size.Features),
-			fmt.Sprintf("size      %d features: ", r.Size.Features), fmt.Sprintf("a training with --features %d",
+			fmt.Sprintf("size      %d features: ", r.Size.Features), fmt.Sprintf("train with --features %d",
 				r.Size.Features)} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%+v: no %q in\n%s", c, want, text)
@@ -157,7 +157,7 @@ func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 				[]float64{1}
 		},
 		"--worth compares trainings by exact sums": func(o *training.Options) { o.Size.Worth, o.Learner = 0.001, of("sgd") },
-		"worth must be a share":                    func(o *training.Options) { o.Size.Worth = 2 },
+		"worth must be at least 0 and below 1":     func(o *training.Options) { o.Size.Worth = 2 },
 		"time must be 0":                           func(o *training.Options) { o.Size.Time = -1 },
 		"--time and --max_time": func(o *training.Options) {
 			o.Size.Time, o.Learner = 1,

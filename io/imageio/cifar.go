@@ -53,12 +53,6 @@ func (l CIFARLayout) labels() (classes []int, read int) {
 	panic("cifario: unknown layout")
 }
 
-// classes returns the number of classes.
-func (l CIFARLayout) classes() int {
-	classes, read := l.labels()
-	return classes[read]
-}
-
 // recordBytes returns the length of a record in bytes, 3,073 or 3,074.
 func (l CIFARLayout) recordBytes() int {
 	classes, _ := l.labels()
