@@ -92,8 +92,10 @@ var ErrBusy = errors.New("in use by another run; wait for it, or name another di
 
 // Kinds of errors, in addition to the ones in io/fs.
 var (
-	ErrNoMatch = errors.New("no file matches the pattern; check it and the current directory")
-	ErrChanged = errors.New("the file has changed since it was listed; start again when no process writes to it")
+	// ErrNoBucket means that the bucket of a name does not exist.
+	ErrNoBucket = errors.New("there is no such bucket")
+	ErrNoMatch  = errors.New("no file matches the pattern; check it and the current directory")
+	ErrChanged  = errors.New("the file has changed since it was listed; start again when no process writes to it")
 
 	ErrOccupied error = &Reason{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
 )

@@ -272,7 +272,7 @@ func TestRefusalsOfDataflow(t *testing.T) {
 		args []string
 		says string
 	}{
-		{train(data, model, "--project", ""), "no project"},
+		{train(data, model, "--project", ""), "needs --project"},
 		{train(data, model, "--project", "My Project"), "not the id of a Google Cloud project"},
 		{train(data, model, "--region", ""), "no region"},
 		{train(data, model, "--region", "europe-west4-a"), "is a zone; its region is europe-west4"},

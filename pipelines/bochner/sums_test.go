@@ -278,7 +278,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"fit --plan --sums nowhere", 3, "no directory of sums"},
 		{"fit --model x --sums nowhere", 3, "no directory of sums"},
 		{"fit --model x --sums s/* --last 5", 2, "--last must be"},
-		{"fit --model x --sums m", 6, "not a directory of sums"},
+		{"fit --model x --sums m", 6, "not a directory that bochner sum created"},
 		{"sum --recipe m --data a.csv --out s/dt=2026-01-02", 3, "sums of other files"},
 		{"sum --recipe other --data b.csv --out s/dt=2026-01-02", 3, "another recipe"},
 		{"sum --recipe rounds --data a.csv --out x", 2, "iterative learner"},

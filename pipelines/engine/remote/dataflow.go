@@ -121,7 +121,7 @@ func existingBuckets(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		_, err := storage.Exists(ctx, place)
 		cancel()
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		if errors.Is(err, storage.ErrNoBucket) || errors.Is(err, fs.ErrPermission) {
 			return exit.Usage("--%s: %w", name, err)
 		}
 		if err != nil {
