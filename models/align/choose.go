@@ -89,8 +89,8 @@ func Harmonics(x []float32, d, first int, class []int32, classes int, o Options,
 	progress func(Report)) (learned.Harmonics, *Chosen, error) {
 	taken := learned.Harmonics{In: d}
 	if d < 2 || first < 1 {
-		return taken, nil,
-			fmt.Errorf("align: harmonics need rows of at least 2 values, and at least 1 harmonic (have %d, %d)", d, first)
+		return taken, nil, fmt.Errorf(
+			"align: harmonics need rows of at least 2 values, and at least 1 harmonic (have %d, %d)", d, first)
 	}
 	all := learned.Harmonics{In: d, Terms: learned.First(d, first)}
 	m, err := all.New()

@@ -395,6 +395,28 @@ func TestDirectoriesOfObjects(t *testing.T) {
 	}
 }
 
+// An object that is written while an empty directory is removed stays.
+func TestRemoveEmptyKeepsLateObjects(t *testing.T) {
+	s := server(t)
+	s.Fill("late/", nil)
+	lists := 0
+	s.Faults.Before(func(kind, _ string) {
+		if kind == "list" {
+			lists++
+		}
+		if kind == "delete" || lists == 2 {
+			s.Fill("late/x", []byte("x"))
+		}
+	})
+	defer s.Faults.Before(nil)
+	if err := storage.RemoveEmpty(ctx, bucket+"late", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Names(); !slices.Equal(got, []string{"late/x"}) {
+		t.Errorf("the bucket has %q", got)
+	}
+}
+
 func TestPagesOfObjects(t *testing.T) {
 	s := server(t)
 	const n = 12_345

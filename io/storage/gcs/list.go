@@ -178,5 +178,12 @@ func (g *gcs) delete(ctx context.Context, o object, generation int64) error {
 	return err
 }
 
-// RemoveEmpty deletes the object that a console may have made for the directory itself.
-func (g *gcs) RemoveEmpty(ctx context.Context, dir, _ string) error { return g.Remove(ctx, dir) }
+// RemoveEmpty deletes the object that a console may have made for the directory itself, and no other,
+// such as one that was written since the directory was seen to be empty.
+func (g *gcs) RemoveEmpty(ctx context.Context, dir, _ string) error {
+	o := resolved(dir)
+	if o.name == "" {
+		return nil
+	}
+	return g.delete(ctx, object{o.bucket, o.below()}, 0)
+}

@@ -102,8 +102,8 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 	for i := range files {
 		if len(files) != len(t.Data.Files) || files[i].URI != t.Data.Files[i].URI ||
 			files[i].Version != t.Data.Files[i].Version {
-			return nil, nil,
-				exit.Refuse("pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
+			return nil, nil, exit.Refuse(
+				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
 	result = &SumResult{Out: o.Out, Seconds: t.Seconds, kernel: again.Recipe.Kernel}

@@ -43,8 +43,9 @@ func addUp(ctx context.Context, terms []term) (*totalOf, error) {
 	rows := &t.added.Rows
 	for _, d := range terms {
 		sign := int64(d.sign)
-		rows.Read, rows.Used, rows.SetAside = rows.Read+sign*d.Rows.Read, rows.Used+sign*d.Rows.Used, rows.SetAside+
-			sign*d.Rows.SetAside
+		rows.Read += sign * d.Rows.Read
+		rows.Used += sign * d.Rows.Used
+		rows.SetAside += sign * d.Rows.SetAside
 		for i, c := range d.Classes {
 			counts[c] += sign * d.ClassCounts[i]
 			names = append(names, c)
