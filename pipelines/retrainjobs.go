@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -193,7 +194,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	return s, read, nil
 }
 
-func (n *retrainJobs) Drift(ctx context.Context, from string, o days.Parts) (*days.Drift, error) {
+func (n *retrainJobs) Drift(ctx context.Context, from string, o parts.Parts) (*days.Drift, error) {
 	f, err := days.FeatureDrift(ctx, []string{from}, o, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 )
 
 // SumOptions says which rows to sum by the recipe of which model.
@@ -16,7 +17,7 @@ type SumResult = days.SumResult
 func Sum(ctx context.Context, o SumOptions) (*SumResult, error) { return days.Sum(ctx, o) }
 
 // Parts names directories of sums that are added and subtracted.
-type Parts = days.Parts
+type Parts = parts.Parts
 
 // FitOptions says which sums to fit a model to.
 type FitOptions = days.FitOptions

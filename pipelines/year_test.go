@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
@@ -452,7 +453,7 @@ func fromScratch(t *testing.T, recipe string, files []string, dir string) {
 	_, err := days.Sum(jobtest.Ctx, days.SumOptions{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"},
 		Out: dir + "/sums"})
 	if err == nil {
-		_, err = days.Fit(jobtest.Ctx, days.FitOptions{Parts: days.Parts{Sums: []string{dir + "/sums"}},
+		_, err = days.Fit(jobtest.Ctx, days.FitOptions{Parts: parts.Parts{Sums: []string{dir + "/sums"}},
 			Model: dir + "/model"})
 	}
 	if err != nil {

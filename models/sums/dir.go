@@ -23,6 +23,8 @@ type Dir struct {
 	*Part
 	Recipe *Recipe
 	Place  string
+	// Labels are what the rows have in common by the name of the directory, such as dt and its date.
+	Labels map[string]string
 	shape  ridge.Shape
 	at     [][]int64 // where the frames of each fold begin
 }
@@ -73,7 +75,7 @@ func Open(ctx context.Context, place string) (*Dir, error) {
 	if err != nil {
 		return nil, &Error{place, err}
 	}
-	d := &Dir{Part: p, Recipe: r, Place: place, shape: r.Shape(len(p.Classes))}
+	d := &Dir{Part: p, Recipe: r, Place: place, Labels: labelsOf(place), shape: r.Shape(len(p.Classes))}
 	return d, d.check()
 }
 

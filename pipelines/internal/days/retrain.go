@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -71,7 +72,7 @@ type Jobs interface {
 	// sums of the model, before o.Model; without a model, unless it exists.
 	Fit(ctx context.Context, recipe string, o FitOptions) error
 	// Drift returns how far the rows of sums are from those of the sums in a directory.
-	Drift(ctx context.Context, from string, o Parts) (*Drift, error)
+	Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error)
 }
 
 // Summed describes the sums of a part.

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -113,7 +114,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 		if n.MaxDrift > 0 && n.index.Drawn {
 			if x.Drift == nil {
 				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums),
-					Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
+					parts.Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
 					return nil, err
 				}
 			}

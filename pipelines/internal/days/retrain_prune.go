@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -65,7 +66,7 @@ func (n *night) prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	indexes, err := directories(ctx, storage.Join(n.Sums, "*"), indexFile)
+	indexes, err := parts.Directories(ctx, storage.Join(n.Sums, "*"), indexFile)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (n *night) prune(ctx context.Context) error {
 		if !slices.Equal(x.Models, []string{mine}) {
 			continue
 		}
-		all, err := directories(ctx, storage.Join(dir, "*"), models.ManifestFile)
+		all, err := parts.Directories(ctx, storage.Join(dir, "*"), models.ManifestFile)
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -219,7 +220,7 @@ func summed(ctx context.Context, dir string) (*Summed, error) {
 	return p, err
 }
 
-func shopTotal(ctx context.Context, o Parts) (multiset, error) {
+func shopTotal(ctx context.Context, o parts.Parts) (multiset, error) {
 	rows := multiset{}
 	for i, list := range [][]string{o.Sums, o.Without} {
 		for _, dir := range list {
@@ -261,7 +262,7 @@ func (j *rowJobs) Fit(ctx context.Context, recipe string, o FitOptions) error {
 }
 
 // Drift is the share of rows that begin with an x.
-func (j *rowJobs) Drift(ctx context.Context, from string, o Parts) (*Drift, error) {
+func (j *rowJobs) Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error) {
 	rows, err := shopTotal(ctx, o)
 	n := 0
 	for row := range rows {

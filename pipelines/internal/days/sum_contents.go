@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
@@ -41,7 +42,7 @@ type contentKey []byte
 
 // keyOf returns the key of the sums, and why rows cannot be forgotten from them, "" if all rows are
 // in the sums, as often as they are to be forgotten. It sorts the rows.
-func keyOf(ctx context.Context, terms []term, rows []row) (k contentKey, why string, err error) {
+func keyOf(ctx context.Context, terms []parts.Term, rows []row) (k contentKey, why string, err error) {
 	left := make(map[uint64]int, len(rows)) // in the sums
 	for _, r := range rows {
 		left[r.hash] = 0
@@ -60,11 +61,11 @@ func keyOf(ctx context.Context, terms []term, rows []row) (k contentKey, why str
 		for entry := range slices.Chunk(listed, 8) {
 			h := binary.LittleEndian.Uint64(entry)
 			if n, ok := left[h]; ok {
-				left[h] = n + int(d.sign)
+				left[h] = n + int(d.Sign)
 			}
 			of := sha256.Sum256(entry)
 			for i := range sum {
-				sum[i] += uint64(int64(d.sign)) * binary.LittleEndian.Uint64(of[8*i:])
+				sum[i] += uint64(int64(d.Sign)) * binary.LittleEndian.Uint64(of[8*i:])
 			}
 		}
 	}
@@ -110,13 +111,13 @@ func (k contentKey) contents(rows []row) []string {
 // listed returns how many rows are listed while the total is made: to store which rows are in it,
 // or to check those that are subtracted. It is 0 if these are too many, or a term does not list its
 // own.
-func (o FitOptions) listed(t *totalOf) (rows int64) {
+func (o FitOptions) listed(t *parts.Total) (rows int64) {
 	needed := o.SaveSums != ""
-	for _, d := range t.terms {
+	for _, d := range t.Terms {
 		if d.Part.Contents == nil {
 			return 0
 		}
-		if d.sign < 0 {
+		if d.Sign < 0 {
 			needed = true
 		} else {
 			rows += d.Rows.Used
@@ -126,24 +127,4 @@ func (o FitOptions) listed(t *totalOf) (rows int64) {
 		return 0
 	}
 	return rows
-}
-
-// list returns which rows are in the total, given how many are listed.
-func (t *totalOf) list(ctx context.Context, rows int64) (c sums.Contents, err error) {
-	plus, minus := make(sums.Contents, 0, rows), sums.Contents(nil)
-	for _, d := range t.terms {
-		listed, err := d.Listed(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if d.sign > 0 {
-			plus = plus.Append(listed)
-		} else {
-			minus = minus.Append(listed)
-		}
-	}
-	if c, err = sums.Combine(plus, minus); err != nil {
-		return nil, notThere("%w", err)
-	}
-	return c, nil
 }

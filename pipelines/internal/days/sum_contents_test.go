@@ -6,38 +6,39 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 )
 
 // Rows are listed only where that is needed and possible, so that the lists have a bound however many sums are added.
 func TestListsOfRowsHaveABound(t *testing.T) {
-	of := func(sign float64, rows int64, listed bool) term {
+	of := func(sign float64, rows int64, listed bool) parts.Term {
 		p := &sums.Part{Rows: models.Rows{Used: rows}}
 		if listed {
 			p.Contents = &models.FileSum{Size: 8 * rows}
 		}
-		return term{&sums.Dir{Part: p}, sign}
+		return parts.Term{Dir: &sums.Dir{Part: p}, Sign: sign}
 	}
 	const most = sums.MostContents
 	for _, c := range []struct {
 		name  string
 		save  string
-		terms []term
+		terms []parts.Term
 		want  int64
 	}{
-		{"saved", "out", []term{of(1, 5, true), of(1, 7, true)}, 12},
-		{"not saved", "", []term{of(1, 5, true)}, 0},
-		{"subtracted", "", []term{of(1, 5, true), of(-1, 3, true)}, 5},
-		{"one does not list its rows", "out", []term{of(1, 5, true), of(1, 7, false)}, 0},
-		{"as many as possible", "out", []term{of(1, most, true)}, most},
-		{"too many", "out", []term{of(1, most, true), of(1, 1, true)}, 0},
+		{"saved", "out", []parts.Term{of(1, 5, true), of(1, 7, true)}, 12},
+		{"not saved", "", []parts.Term{of(1, 5, true)}, 0},
+		{"subtracted", "", []parts.Term{of(1, 5, true), of(-1, 3, true)}, 5},
+		{"one does not list its rows", "out", []parts.Term{of(1, 5, true), of(1, 7, false)}, 0},
+		{"as many as possible", "out", []parts.Term{of(1, most, true)}, most},
+		{"too many", "out", []parts.Term{of(1, most, true), of(1, 1, true)}, 0},
 		{"too many are added, although few are left", "out",
-			[]term{of(1, most, true), of(1, most, true), of(-1, most, true)}, 0},
+			[]parts.Term{of(1, most, true), of(1, most, true), of(-1, most, true)}, 0},
 	} {
-		if got := (FitOptions{SaveSums: c.save}).listed(&totalOf{terms: c.terms}); got != c.want {
+		if got := (FitOptions{SaveSums: c.save}).listed(&parts.Total{Terms: c.terms}); got != c.want {
 			t.Errorf("%s: %d rows are listed, want %d", c.name, got, c.want)
 		}
 	}
-	if _, _, err := keyOf(t.Context(), []term{of(1, 7, false)}, nil); exit.Code(err) != exit.CodeData {
+	if _, _, err := keyOf(t.Context(), []parts.Term{of(1, 7, false)}, nil); exit.Code(err) != exit.CodeData {
 		t.Errorf("forgetting from sums that do not list their rows: %v", err)
 	}
 }

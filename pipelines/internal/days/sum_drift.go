@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 )
 
 // within returns a *exit.GateError if a column, the labels or the rows of a part have certainly moved
@@ -23,20 +24,20 @@ func within(bound float64, p *sums.DriftReport) error {
 }
 
 // FeatureDrift compares the features of the rows of sums with those of others, added and subtracted.
-func FeatureDrift(ctx context.Context, from []string, of Parts, threads int) (sums.FeatureDrift, error) {
+func FeatureDrift(ctx context.Context, from []string, of parts.Parts, threads int) (sums.FeatureDrift, error) {
 	var all [2]*featureSum
-	for i, parts := range []Parts{{Sums: from}, of} {
-		var terms []term
-		for k, place := range slices.Concat(parts.Sums, parts.Without) {
+	for i, some := range []parts.Parts{{Sums: from}, of} {
+		var terms []parts.Term
+		for k, place := range slices.Concat(some.Sums, some.Without) {
 			d, err := sums.Open(ctx, place)
 			if err != nil {
 				return sums.FeatureDrift{}, err
 			}
 			sign := 1.0
-			if k >= len(parts.Sums) {
+			if k >= len(some.Sums) {
 				sign = -1
 			}
-			terms = append(terms, term{d, sign})
+			terms = append(terms, parts.Term{Dir: d, Sign: sign})
 		}
 		var err error
 		if all[i], err = featuresOf(ctx, terms); err != nil {
@@ -50,14 +51,14 @@ func FeatureDrift(ctx context.Context, from []string, of Parts, threads int) (su
 // apart returns in words which of the parts that are added have certainly moved farther than the
 // bound: by a column, the labels or the rows from those of the recipe; and the one whose features are
 // farthest from those of all other parts, which are off from the others because of it.
-func apart(ctx context.Context, terms []term, bound float64, threads int) (failed []string, err error) {
+func apart(ctx context.Context, terms []parts.Term, bound float64, threads int) (failed []string, err error) {
 	all, err := featuresOf(ctx, terms)
 	if err != nil {
 		return nil, err
 	}
 	farthest, place := sums.FeatureDrift{AtLeast: bound}, ""
 	for _, d := range terms {
-		if d.sign < 0 {
+		if d.Sign < 0 {
 			continue
 		}
 		if d.Drift != nil {
@@ -88,7 +89,7 @@ type featureSum struct {
 }
 
 // featuresOf adds and subtracts sums, which may have other classes.
-func featuresOf(ctx context.Context, terms []term) (*featureSum, error) {
+func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
 	if len(terms) == 0 {
 		return nil, exit.Refuse("pipelines: no sums")
 	}
@@ -100,7 +101,7 @@ func featuresOf(ctx context.Context, terms []term) (*featureSum, error) {
 		if d.Shape().Dim != dim {
 			return nil, exit.Refuse("pipelines: %s and %s are sums by different recipes", terms[0].Place, d.Place)
 		}
-		used += d.sign * float64(d.Rows.Used)
+		used += d.Sign * float64(d.Rows.Used)
 		if err := addFeatures(ctx, d, &f.FeatureSum); err != nil {
 			return nil, err
 		}
@@ -113,7 +114,7 @@ func featuresOf(ctx context.Context, terms []term) (*featureSum, error) {
 }
 
 // addFeatures adds the sums of all folds of a directory, without labels; products only where to has some.
-func addFeatures(ctx context.Context, d term, to *sums.FeatureSum) error {
+func addFeatures(ctx context.Context, d parts.Term, to *sums.FeatureSum) error {
 	r, err := sums.NewReader()
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func addFeatures(ctx context.Context, d term, to *sums.FeatureSum) error {
 			return err
 		}
 		for j := range part {
-			part[j] *= d.sign
+			part[j] *= d.Sign
 		}
 		from, width, cross := layout.Cross(i)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 )
 
 // Facts is what the manifests of directories of sums say of a fit.
@@ -22,28 +23,20 @@ func FactsOf(ctx context.Context, o FitOptions) (*Facts, error) {
 	if err := o.choices(); err != nil {
 		return nil, err
 	}
-	terms, err := o.open(ctx)
+	terms, err := o.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := addUp(ctx, terms)
+	all, err := parts.Add(ctx, terms)
 	if err != nil {
 		return nil, err
 	}
 	f := &Facts{
-		Recipe: all.recipe, Directories: len(terms), Parts: len(all.leaves),
-		Classes: all.classCount(), Rows: all.added.Rows.Used, Listed: o.listed(all),
+		Recipe: all.Recipe, Directories: len(terms), Parts: len(all.Leaves),
+		Classes: all.ClassCount(), Rows: all.Added.Rows.Used, Listed: o.listed(all),
 	}
 	for _, d := range terms {
 		f.Bytes += d.Bytes()
 	}
 	return f, nil
-}
-
-// classCount returns the number of classes, 0 if there are none.
-func (t *totalOf) classCount() int {
-	if t.added.Classes == nil {
-		return 0
-	}
-	return len(t.added.Classes.Classes)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -20,7 +21,7 @@ import (
 
 // FitOptions says which sums to fit a model to.
 type FitOptions struct {
-	Parts `group:"Model and output"`
+	parts.Parts `group:"Model and output"`
 	// Lambda is that of the recipe where it has none. Folds are those of the recipe.
 	Lambda training.LambdaOptions `group:"Learner" omit:"Folds"`
 	// Calibrate must be none or "": probabilities need rows.
@@ -47,7 +48,7 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	terms, err := o.open(ctx)
+	terms, err := o.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	terms, err := o.open(ctx)
+	terms, err := o.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,39 +125,39 @@ func (o FitOptions) out() string {
 
 // run adds up the terms, writes the sums if SaveSums says so, and fits a model if there is one to
 // create. forgotten are digests of rows that were subtracted.
-func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (p *sums.Part, result *training.Result,
+func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []string) (p *sums.Part, result *training.Result,
 	err error) {
-	all, err := addUp(ctx, terms)
+	all, err := parts.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err
 	}
-	all.forgotten = append(all.forgotten, forgotten...)
-	again := training.ByRecipe{Recipe: all.recipe, Parent: o.parent, Lambda: o.Lambda, Job: o.Job}
-	t, err := again.BeginAdded(ctx, o.out(), all.added)
+	all.Forgotten = append(all.Forgotten, forgotten...)
+	again := training.ByRecipe{Recipe: all.Recipe, Parent: o.parent, Lambda: o.Lambda, Job: o.Job}
+	t, err := again.BeginAdded(ctx, o.out(), all.Added)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	if o.Model != "" {
-		if err := t.Fits(spec.MemoryOfSums(all.recipe, all.classCount(), all.added.Rows.Used, o.listed(all),
+		if err := t.Fits(spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, o.listed(all),
 			t.Engine.Threads)); err != nil {
 			return nil, nil, err
 		}
 	}
-	t.Lineage = all.lineage()
+	t.Lineage = all.Lineage()
 	p, err = o.fit(ctx, t, all)
 	if err != nil || o.Model == "" {
 		return p, nil, err
 	}
 	result, err = t.Finish(ctx)
 	if err == nil {
-		result.Sums = len(all.leaves)
+		result.Sums = len(all.Leaves)
 	}
 	return p, result, err
 }
 
 // fit adds up the sums and, if there is a model to create, solves for its weights.
-func (o FitOptions) fit(ctx context.Context, t *training.Training, all *totalOf) (p *sums.Part, err error) {
+func (o FitOptions) fit(ctx context.Context, t *training.Training, all *parts.Total) (p *sums.Part, err error) {
 	var (
 		summed *training.Summed
 		files  []storage.File
@@ -165,19 +166,19 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *totalOf)
 	err = t.Timed(ctx, "add", func(ctx context.Context) error {
 		// The work directory is named for what is added, not for where that lies.
 		digest := ""
-		for _, d := range all.terms {
-			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.sign > 0]
+		for _, d := range all.Terms {
+			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.Sign > 0]
 		}
 		listed := o.listed(all)
 		if listed > 0 {
-			if rows, err = all.list(ctx, listed); err != nil {
+			if rows, err = all.Contents(ctx, listed); err != nil {
 				return err
 			}
 		}
 		summed = t.NewSummed(digest)
-		t.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.terms), "sum"),
+		t.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.Terms), "sum"),
 			report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()), report.Bytes(partBytes))
-		if err := all.write(ctx, summed, t.Engine.Threads); err != nil {
+		if err := all.Write(ctx, summed, t.Engine.Threads); err != nil {
 			return err
 		}
 		p, files, err = t.Part(ctx, summed, o.SaveSums != "")
@@ -194,7 +195,7 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *totalOf)
 	if err != nil {
 		return nil, err
 	}
-	p.Leaves, p.Forgotten, p.Rows = all.leaves, all.forgotten, models.Rows(all.added.Rows)
+	p.Leaves, p.Forgotten, p.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	if o.Model != "" {
 		err = t.Timed(ctx, "solve", func(ctx context.Context) error { return t.SolveSums(ctx, summed, p.Sums) })
 	}
@@ -208,9 +209,9 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *totalOf)
 const partBytes = 3 * ridge.MaxPartBytes
 
 // save publishes the sums.
-func (o FitOptions) save(ctx context.Context, t *training.Training, all *totalOf, p *sums.Part,
+func (o FitOptions) save(ctx context.Context, t *training.Training, all *parts.Total, p *sums.Part,
 	files []storage.File) error {
-	files, err := p.Files(all.recipe, files)
+	files, err := p.Files(all.Recipe, files)
 	if err != nil {
 		return err
 	}

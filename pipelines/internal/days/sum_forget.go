@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
@@ -26,8 +27,8 @@ import (
 
 // ForgetOptions says which rows a model forgets.
 type ForgetOptions struct {
-	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
-	Parts `group:"Model and output"`
+	Model       string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
+	parts.Parts `group:"Model and output"`
 	// Data has the rows, with labels, as they were trained on.
 	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
 	// IDs is a file with one id a line: of Data only the rows are forgotten that have one of these ids
@@ -213,8 +214,8 @@ func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.I
 }
 
 // terms opens the sums, which must be by the recipe of the model.
-func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Recipe) ([]term, error) {
-	terms, err := o.open(ctx)
+func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Recipe) ([]parts.Term, error) {
+	terms, err := o.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -229,14 +230,14 @@ func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Rec
 type reading struct {
 	ForgetOptions
 	recipe  *sums.Recipe
-	terms   []term
+	terms   []parts.Term
 	ids     *dataset.IDs // nil if all rows are forgotten, or those with the ids are summed
 	named   int          // ids
 	scratch *job.Job     // a directory that is removed, with the sums of the rows and of the model before
 	job     job.Options  // of jobs within this one
 
 	// What sum sets: the rows, as a term that is subtracted and by themselves, and what keyOf returns.
-	gone term
+	gone parts.Term
 	rows []row
 	key  contentKey
 	why  string
@@ -276,7 +277,7 @@ func (r *reading) sum(ctx context.Context) (err error) {
 	if _, r.rows, err = o.sum(ctx, r.recipe); err != nil {
 		return err
 	}
-	r.gone.sign, r.Data.Only = -1, nil
+	r.gone.Sign, r.Data.Only = -1, nil
 	if r.gone.Dir, err = sums.Open(ctx, out); err != nil {
 		return err
 	}
@@ -299,7 +300,7 @@ func weightsOf(m *models.Manifest) string {
 
 // before returns the digest of the sums of the terms. It refuses a model that was not fitted to
 // them.
-func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training.LambdaOptions, m *models.Manifest,
+func (o ForgetOptions) before(ctx context.Context, terms []parts.Term, lambda training.LambdaOptions, m *models.Manifest,
 	out string, options job.Options) (string, error) {
 	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
 		return m.Fingerprint, nil
@@ -330,9 +331,9 @@ func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training
 }
 
 // usedBy returns how many rows the terms add up to.
-func usedBy(terms []term) (rows int64) {
+func usedBy(terms []parts.Term) (rows int64) {
 	for _, t := range terms {
-		rows += int64(t.sign) * t.Rows.Used
+		rows += int64(t.Sign) * t.Rows.Used
 	}
 	return rows
 }

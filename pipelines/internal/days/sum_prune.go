@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -59,7 +60,7 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 		return nil, exit.Usage(
 			"no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
 	}
-	span, err := duration("--keep", o.Keep)
+	span, err := parts.Duration("--keep", o.Keep)
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +68,13 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := list(ctx, o.Sums)
+	places, err := parts.List(ctx, o.Sums)
 	if err != nil {
 		return nil, err
 	}
 	dates, newest := make([]time.Time, len(places)), time.Time{}
 	for i, p := range places {
-		if dates[i], err = DateOf(p); err == nil && dates[i].After(newest) { // without a date it is kept
+		if dates[i], err = parts.DateOf(p); err == nil && dates[i].After(newest) { // without a date it is kept
 			newest = dates[i]
 		}
 	}
@@ -119,12 +120,12 @@ func removeSum(ctx context.Context, place string) error {
 // on gs:// without a manifest may also be one that is just written.
 func (o PruneOptions) clear(ctx context.Context, span time.Duration, newest time.Time) error {
 	for _, p := range o.Sums {
-		places, err := directories(ctx, p, sums.RecipeFile)
+		places, err := parts.Directories(ctx, p, sums.RecipeFile)
 		if err != nil {
 			return err
 		}
 		for _, place := range places {
-			date, err := DateOf(place)
+			date, err := parts.DateOf(place)
 			if err != nil || date.After(newest.Add(-span)) || strings.Contains(place, "://") {
 				continue
 			}

@@ -1,4 +1,4 @@
-package days
+package parts
 
 import (
 	"context"
@@ -26,29 +26,29 @@ type Parts struct {
 	Last string `flag:"last" placeholder:"DAYS" help:"Add only sums whose directory has a date in its name (dt=2026-11-20) among the last days, weeks or hours before the newest, such as 90d."`
 }
 
-// term is a directory of sums that is added or subtracted.
-type term struct {
+// Term is a directory of sums that is added or subtracted.
+type Term struct {
 	*sums.Dir
-	sign float64
+	Sign float64 // 1, or −1 if it is subtracted
 }
 
-// open opens the directories and checks that they can be added and subtracted.
-func (o Parts) open(ctx context.Context) ([]term, error) {
+// Open opens the directories and checks that they can be added and subtracted.
+func (o Parts) Open(ctx context.Context) ([]Term, error) {
 	if len(o.Sums) == 0 {
 		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
 	}
-	added, err := list(ctx, o.Sums)
+	added, err := List(ctx, o.Sums)
 	if err != nil {
 		return nil, err
 	}
 	if added, err = last(added, o.Last); err != nil {
 		return nil, err
 	}
-	without, err := list(ctx, o.Without)
+	without, err := List(ctx, o.Without)
 	if err != nil {
 		return nil, err
 	}
-	var terms []term
+	var terms []Term
 	for _, place := range added {
 		if slices.Contains(without, place) {
 			continue
@@ -57,7 +57,7 @@ func (o Parts) open(ctx context.Context) ([]term, error) {
 		if err != nil {
 			return nil, err
 		}
-		terms = append(terms, term{d, 1})
+		terms = append(terms, Term{d, 1})
 	}
 	if len(terms) == 0 {
 		return nil, exit.Refuse("pipelines: no sums are left: --without leaves out all of them")
@@ -74,19 +74,19 @@ func (o Parts) open(ctx context.Context) ([]term, error) {
 			terms = left
 			continue
 		}
-		terms = append(terms, term{d, -1})
+		terms = append(terms, Term{d, -1})
 	}
 	return terms, check(terms)
 }
 
 // withoutLeaves returns the terms without one that has the leaves of d; nil if there is none, or
 // none other.
-func withoutLeaves(terms []term, d *sums.Dir) []term {
+func withoutLeaves(terms []Term, d *sums.Dir) []Term {
 	if len(terms) < 2 {
 		return nil
 	}
 	for i, t := range terms {
-		if t.sign > 0 && t.Part.Sums == d.Part.Sums &&
+		if t.Sign > 0 && t.Part.Sums == d.Part.Sums &&
 			slices.EqualFunc(t.Leaves, d.Leaves, func(a, b sums.Leaf) bool { return a.Digest == b.Digest }) {
 			return slices.Delete(slices.Clone(terms), i, i+1)
 		}
@@ -94,11 +94,11 @@ func withoutLeaves(terms []term, d *sums.Dir) []term {
 	return nil
 }
 
-// list returns the directories of sums that match the patterns.
-func list(ctx context.Context, patterns []string) ([]string, error) {
+// List returns the directories of sums that match the patterns.
+func List(ctx context.Context, patterns []string) ([]string, error) {
 	var out []string
 	for _, p := range patterns {
-		places, err := directories(ctx, p, sums.PartFile)
+		places, err := Directories(ctx, p, sums.PartFile)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +115,8 @@ func list(ctx context.Context, patterns []string) ([]string, error) {
 	return out, nil
 }
 
-// directories returns the directories that match a pattern and have a file of that name.
-func directories(ctx context.Context, pattern, file string) (dirs []string, err error) {
+// Directories returns the directories that match a pattern and have a file of that name.
+func Directories(ctx context.Context, pattern, file string) (dirs []string, err error) {
 	objects, err := storage.List(ctx, storage.Join(strings.TrimRight(pattern, "/"), file))
 	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -133,7 +133,7 @@ func last(places []string, within string) ([]string, error) {
 	if within == "" {
 		return places, nil
 	}
-	span, err := duration("--last", within)
+	span, err := Duration("--last", within)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func last(places []string, within string) ([]string, error) {
 	return out, nil
 }
 
-// duration reads the number of hours, days or weeks that a flag has.
-func duration(flag, text string) (time.Duration, error) {
+// Duration reads the number of hours, days or weeks that a flag has.
+func Duration(flag, text string) (time.Duration, error) {
 	units := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 	if len(text) > 1 {
 		n, err := strconv.Atoi(text[:len(text)-1])
@@ -188,14 +188,14 @@ func DateOf(place string) (time.Time, error) {
 
 // check returns an error if the terms are of different recipes, add rows twice, or subtract rows
 // that are not there.
-func check(terms []term) error {
+func check(terms []Term) error {
 	leaves, inputs := map[string]string{}, map[string]string{} // where each is
 	forgotten := map[string]bool{}
 	for _, t := range terms {
 		if first := terms[0]; t.Recipe.Digest != first.Recipe.Digest {
 			return exit.Refuse("pipelines: %s and %s are sums by different recipes; sum the data of one of them again with the recipe of the other", first.Place, t.Place)
 		}
-		if t.sign < 0 {
+		if t.Sign < 0 {
 			continue
 		}
 		for _, l := range t.Leaves {
@@ -215,7 +215,7 @@ func check(terms []term) error {
 		}
 	}
 	for _, t := range terms {
-		if t.sign > 0 {
+		if t.Sign > 0 {
 			continue
 		}
 		for _, l := range t.Leaves {

@@ -1,4 +1,4 @@
-package days
+package parts
 
 import (
 	"context"
@@ -18,21 +18,21 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// totalOf is what directories of sums add up to, but for the sums themselves.
-type totalOf struct {
-	terms     []term
-	recipe    *sums.Recipe
-	added     training.Added
-	leaves    []sums.Leaf
-	forgotten []string
+// Total is what directories of sums add up to, but for the sums themselves.
+type Total struct {
+	Terms     []Term
+	Recipe    *sums.Recipe
+	Added     training.Added
+	Leaves    []sums.Leaf
+	Forgotten []string
 }
 
-// addUp adds up what is known of the rows.
-func addUp(ctx context.Context, terms []term) (*totalOf, error) {
-	t := &totalOf{terms: terms, recipe: terms[0].Recipe}
+// Add adds up what is known of the rows.
+func Add(ctx context.Context, terms []Term) (*Total, error) {
+	t := &Total{Terms: terms, Recipe: terms[0].Recipe}
 	gone := map[string]bool{}
 	for _, d := range terms {
-		if d.sign < 0 {
+		if d.Sign < 0 {
 			for _, l := range d.Leaves {
 				gone[l.Digest] = true
 			}
@@ -40,9 +40,9 @@ func addUp(ctx context.Context, terms []term) (*totalOf, error) {
 	}
 	counts := map[string]int64{}
 	var names []string
-	rows := &t.added.Rows
+	rows := &t.Added.Rows
 	for _, d := range terms {
-		sign := int64(d.sign)
+		sign := int64(d.Sign)
 		rows.Read += sign * d.Rows.Read
 		rows.Used += sign * d.Rows.Used
 		rows.SetAside += sign * d.Rows.SetAside
@@ -50,20 +50,20 @@ func addUp(ctx context.Context, terms []term) (*totalOf, error) {
 			counts[c] += sign * d.ClassCounts[i]
 			names = append(names, c)
 		}
-		if d.sign < 0 {
+		if d.Sign < 0 {
 			continue
 		}
 		for _, l := range d.Leaves {
 			if !gone[l.Digest] {
-				t.leaves = append(t.leaves, l)
+				t.Leaves = append(t.Leaves, l)
 			}
 		}
-		t.forgotten = append(t.forgotten, d.Forgotten...)
+		t.Forgotten = append(t.Forgotten, d.Forgotten...)
 	}
-	slices.SortStableFunc(t.leaves, func(a, b sums.Leaf) int { // whatever order they were added in
+	slices.SortStableFunc(t.Leaves, func(a, b sums.Leaf) int { // whatever order they were added in
 		return slices.Compare([]string{a.Name, a.Digest}, []string{b.Name, b.Digest})
 	})
-	slices.Sort(t.forgotten)
+	slices.Sort(t.Forgotten)
 	if rows.Used < 0 || rows.SetAside < 0 {
 		return nil, notThere("there would be %d rows", rows.Used)
 	}
@@ -75,7 +75,7 @@ func addUp(ctx context.Context, terms []term) (*totalOf, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v := t.added.Classes; v != nil {
+		if v := t.Added.Classes; v != nil {
 			for i := range copies {
 				class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
 				if !ok {
@@ -84,7 +84,7 @@ func addUp(ctx context.Context, terms []term) (*totalOf, error) {
 				copies[i].Y[0] = float64(class)
 			}
 		}
-		if t.added.Copies, err = profile.AddContents(t.added.Copies, copies, int64(d.sign)); err != nil {
+		if t.Added.Copies, err = profile.AddContents(t.Added.Copies, copies, int64(d.Sign)); err != nil {
 			return nil, notThere("%v", err)
 		}
 	}
@@ -97,8 +97,8 @@ func notThere(format string, args ...any) error {
 }
 
 // classes finds the classes: those of the recipe, and all others that rows have.
-func (t *totalOf) classes(names []string, counts map[string]int64) error {
-	if t.recipe.Classes == nil {
+func (t *Total) classes(names []string, counts map[string]int64) error {
+	if t.Recipe.Classes == nil {
 		return nil
 	}
 	var others []string
@@ -109,20 +109,20 @@ func (t *totalOf) classes(names []string, counts map[string]int64) error {
 			others = append(others, name)
 		}
 	}
-	v, err := t.recipe.Union(schema.NewVocabulary(others).Classes)
+	v, err := t.Recipe.Union(schema.NewVocabulary(others).Classes)
 	if err != nil {
 		return exit.Refuse("pipelines: %w", err)
 	}
-	t.added.Classes, t.added.ClassCounts = v, make([]int64, len(v.Classes))
+	t.Added.Classes, t.Added.ClassCounts = v, make([]int64, len(v.Classes))
 	for i, name := range v.Classes {
-		t.added.ClassCounts[i] = counts[name]
+		t.Added.ClassCounts[i] = counts[name]
 	}
 	return nil
 }
 
 // write adds up the sums, part by part, and writes them as those of s.
-func (t *totalOf) write(ctx context.Context, s *training.Summed, threads int) error {
-	s.Copies = t.added.Copies
+func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) error {
+	s.Copies = t.Added.Copies
 	n := ridge.NumParts(s.Shape)
 	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)
 	adders := make(chan *adder, max(1, threads))
@@ -162,7 +162,7 @@ func (t *totalOf) write(ctx context.Context, s *training.Summed, threads int) er
 
 // adder adds one part of the sums of all terms. It is not safe for concurrent use.
 type adder struct {
-	terms  []term
+	terms  []Term
 	reader *sums.Reader
 	layout ridge.Layout
 	to     [][]int // of each term: the class of the total that each of its classes is; nil without classes
@@ -171,11 +171,11 @@ type adder struct {
 	gone   map[string]float64 // rows in a fold of classes that no rows are left of
 }
 
-func (t *totalOf) newAdder(shape ridge.Shape) (*adder, error) {
-	a := &adder{terms: t.terms, layout: ridge.LayoutOf(shape)}
-	for _, d := range t.terms {
+func (t *Total) newAdder(shape ridge.Shape) (*adder, error) {
+	a := &adder{terms: t.Terms, layout: ridge.LayoutOf(shape)}
+	for _, d := range t.Terms {
 		var to []int
-		if v := t.added.Classes; v != nil {
+		if v := t.Added.Classes; v != nil {
 			for _, name := range d.Classes {
 				c, ok := v.Index([]byte(name))
 				if !ok {
@@ -203,7 +203,7 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 				return err
 			}
 			for j, v := range a.read {
-				a.sum[j] += d.sign * v
+				a.sum[j] += d.Sign * v
 			}
 			continue
 		}
@@ -219,29 +219,29 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 	return nil
 }
 
-func (a *adder) load(ctx context.Context, d term, fold, i, n int) error {
+func (a *adder) load(ctx context.Context, d Term, fold, i, n int) error {
 	a.read = slices.Grow(a.read[:0], n)[:n]
 	return a.reader.Read(ctx, a.read, d.Dir, fold, i)
 }
 
 // addClasses adds the head or cross products of sums that may have other classes. A class that a part does
 // not know has no rows there, so its column is zero.
-func (a *adder) addClasses(ctx context.Context, d term, to []int, fold, i int) error {
+func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) error {
 	own := ridge.LayoutOf(d.Shape())
 	if i == 0 {
 		if err := a.load(ctx, d, fold, 0, own.Len(0)); err != nil {
 			return err
 		}
-		a.sum[0] += d.sign * a.read[0]
+		a.sum[0] += d.Sign * a.read[0]
 		for c, v := range a.read[1 : 1+len(to)] {
 			if to[c] >= 0 {
-				a.sum[1+to[c]] += d.sign * v
+				a.sum[1+to[c]] += d.Sign * v
 			} else {
-				a.gone[d.Classes[c]] += d.sign * v
+				a.gone[d.Classes[c]] += d.Sign * v
 			}
 		}
 		if own.Weighted {
-			a.sum[len(a.sum)-1] += d.sign * a.read[len(a.read)-1]
+			a.sum[len(a.sum)-1] += d.Sign * a.read[len(a.read)-1]
 		}
 		return nil
 	}
@@ -259,7 +259,7 @@ func (a *adder) addClasses(ctx context.Context, d term, to []int, fold, i int) e
 		for at, v := range a.read {
 			row, c := first+at/w-from, at%w
 			if row >= 0 && row < rows && to[c] >= 0 {
-				a.sum[row*width+to[c]] += d.sign * v
+				a.sum[row*width+to[c]] += d.Sign * v
 			}
 		}
 	}
@@ -267,16 +267,44 @@ func (a *adder) addClasses(ctx context.Context, d term, to []int, fold, i int) e
 }
 
 // lineage says of what the total is.
-func (t *totalOf) lineage() *registry.Lineage {
-	l := &registry.Lineage{Parts: []registry.Part{}, Forgotten: t.forgotten}
-	for _, leaf := range t.leaves {
+func (t *Total) Lineage() *registry.Lineage {
+	l := &registry.Lineage{Parts: []registry.Part{}, Forgotten: t.Forgotten}
+	for _, leaf := range t.Leaves {
 		part := registry.Part{Name: leaf.Name, Digest: leaf.Digest, Files: registry.FilesOfInputs(leaf.Files)}
-		for _, d := range t.terms {
-			if d.sign > 0 && slices.ContainsFunc(d.Leaves, func(l sums.Leaf) bool { return l.Digest == leaf.Digest }) {
+		for _, d := range t.Terms {
+			if d.Sign > 0 && slices.ContainsFunc(d.Leaves, func(l sums.Leaf) bool { return l.Digest == leaf.Digest }) {
 				part.Sums = d.Place
 			}
 		}
 		l.Parts = append(l.Parts, part)
 	}
 	return l
+}
+
+// Contents returns which rows are in the total, given how many are listed.
+func (t *Total) Contents(ctx context.Context, rows int64) (c sums.Contents, err error) {
+	plus, minus := make(sums.Contents, 0, rows), sums.Contents(nil)
+	for _, d := range t.Terms {
+		listed, err := d.Listed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if d.Sign > 0 {
+			plus = plus.Append(listed)
+		} else {
+			minus = minus.Append(listed)
+		}
+	}
+	if c, err = sums.Combine(plus, minus); err != nil {
+		return nil, notThere("%w", err)
+	}
+	return c, nil
+}
+
+// ClassCount returns the number of classes, 0 if there are none.
+func (t *Total) ClassCount() int {
+	if t.Added.Classes == nil {
+		return 0
+	}
+	return len(t.Added.Classes.Classes)
 }
