@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -100,6 +101,24 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		return nil, nil, models.Bad(dir, err)
 	}
 	return r, m, nil
+}
+
+// Unlabelled returns the recipe for rows whose labels and weights do not count, in one sum. Rows are in
+// groups if there are such columns. Of r only the features, their grid, the input and the files are used.
+func (r *Recipe) Unlabelled(groups []string) (*Recipe, error) {
+	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Recipe: r.Recipe, Kernel: r.Kernel, Width: r.Width,
+		Learner: r.Learner, Input: r.Input, Rule: Rule{Folds: 1, Steps: r.Rule.Steps, Components: 1}}
+	if len(groups) > 0 {
+		u.Rule.Split = &profile.FoldRule{By: profile.ByGroup, Columns: groups, Parts: 2}
+	}
+	for _, f := range r.Kept {
+		u.Files = append(u.Files, models.SumFile(f.Name, f.Data))
+	}
+	data, err := u.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return decodeRecipe(data, r.Kept)
 }
 
 // ErrNotBySums means that a model was not trained by sums.

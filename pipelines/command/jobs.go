@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
@@ -89,6 +92,44 @@ func compareCommand() *cobra.Command {
 	return newCommand("compare", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		return pipelines.CompareModels(cmd.Context(), o)
 	})
+}
+
+func testCommand() *cobra.Command {
+	var o pipelines.TwoSampleOptions
+	kernels := newKernels("gaussian")
+	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
+		if o.Recipe != "" {
+			of := append(kernels.flags(), option.List(&o.Spec.Types)...)
+			of = append(of, option.List(&o.Encode)...)
+			names := strings.Fields("scale seed columns drop id_column time_column")
+			for _, f := range of {
+				names = append(names, f.Name)
+			}
+			if err := refuse(cmd, names, "cannot be used with --recipe, which decides it: leave out one of the two"); err != nil {
+				return nil, err
+			}
+		}
+		if o.Kernel, err = kernels.chosen(); err != nil {
+			return nil, err
+		}
+		if f := cmd.Flags().Lookup("features"); !f.Changed && o.Recipe == "" {
+			if fewer, err := kernel.With(o.Kernel, f.Name, f.DefValue); err == nil { // others have no such option
+				o.Kernel = fewer
+			}
+		}
+		o.A, o.B = args[0], args[1]
+		return pipelines.TwoSample(cmd.Context(), o)
+	}, kernels.flags()...)
+	features := cmd.Flags().Lookup("features")
+	features.DefValue = strconv.Itoa(pipelines.TwoSampleFeatures)
+	optionOf(features).Default = features.DefValue
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return fmt.Errorf("%s needs two tables, each a file or a quoted pattern (have %d)", cmd.CommandPath(), len(args))
+		}
+		return nil
+	}
+	return cmd
 }
 
 func verifyCommand() *cobra.Command {

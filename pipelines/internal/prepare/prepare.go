@@ -167,6 +167,9 @@ type Profiles struct {
 	Statistics *profile.Statistics
 	Distinct   *profile.DistinctRows // rows
 	Digest     string                // of the profile: the fingerprint of the data
+	// Cluster is how many rows are as good as one, because rows of a group are alike: of rows that are
+	// read by a recipe.
+	Cluster float64
 }
 
 // foldState has what depends on the folds.
