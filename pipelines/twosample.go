@@ -15,9 +15,6 @@ const TwoSampleFeatures = evaluate.TwoSampleFeatures
 // TwoSampleResult says whether two tables are drawn from the same distribution.
 type TwoSampleResult = evaluate.TwoSampleResult
 
-// TwoSampleTable is one of the two tables.
-type TwoSampleTable = evaluate.TwoSampleTable
-
 // TwoSample tests whether the rows of two tables are drawn from the same distribution, by the maximum
 // mean discrepancy in random features. If a bound is not kept, the error is an *exit.GateError and the
 // result is complete.

@@ -31,7 +31,7 @@ func TwoSampleBytes(dim int) int64 {
 // features has the first two, and the third if all rows have features of one length, as in the paired
 // form; otherwise it is approximated. The third cumulant is its limit for many rows, without the
 // diagonal of K, which does not vary. A gamma distribution with these three moments, shifted, gives
-// the p-value.
+// the p-value; below 0.001 it is an upper bound.
 //
 // Where rows belong to groups, cluster of them are taken to be as good as one, which is the worst
 // case: all rows of a group are equal. Otherwise it is 1. There must be 30 rows that are as good as
@@ -76,7 +76,7 @@ func TwoSampleOf(a, b FeatureSum, cluster float64, threads int) FeatureDrift {
 	addScatter(s, a, cluster/(a.Weight*(a.Weight-1)))
 	addScatter(s, b, cluster/(b.Weight*(b.Weight-1)))
 	k = momentsOf(s, d, threads)
-	slack := cumulants{k.trace, 2 * k.squares, 8 * k.cubes}.quantile(1 - level)
+	slack := cumulants{mean: k.trace, variance: 2 * k.squares, third: 8 * k.cubes}.quantile(1 - level)
 	f.AtLeast = max(0, math.Sqrt(squared)-math.Sqrt(slack)) / math.Sqrt(2*unit)
 	return f
 }
@@ -112,8 +112,9 @@ func addOuter(s, v []float64, scale float64) {
 	}
 }
 
-// moments are tr S, tr S² and tr S³ of a symmetric matrix S ≥ 0: of Σ(φ − μ)(φ − μ)ᵀ, and so of K.
-type moments struct{ trace, squares, cubes float64 }
+// moments are the traces of the first four powers of a symmetric matrix S ≥ 0: of Σ(φ − μ)(φ − μ)ᵀ, and
+// so of K.
+type moments struct{ trace, squares, cubes, fourths float64 }
 
 func momentsOf(s []float64, d, threads int) (m moments) {
 	product := make([]float64, min(d, squareRows)*d)
@@ -123,6 +124,7 @@ func momentsOf(s []float64, d, threads int) (m moments) {
 		blas.SubProduct(product, rows, s, len(rows)/d, d, d, threads)
 		m.cubes -= blas.Dot64(product[:len(rows)], rows)
 		m.squares += blas.Dot64(rows, rows)
+		m.fourths += blas.Dot64(product, product)
 	}
 	for i := range d {
 		m.trace += s[i*d+i]
@@ -146,44 +148,50 @@ func (m moments) divided(a, b, diagonal float64) cumulants {
 	rows := 1/a + 1/b
 	cubes := m.cubes - 3*m.trace*s/n + 2*m.trace*t/(n*n)
 	return cumulants{rows * rows * mean, math.Pow(rows, 4) * max(0, square-float64(mean*mean)),
-		8 * math.Pow(rows/(n-1), 3) * cubes}
+		8 * math.Pow(rows/(n-1), 3) * cubes, 2 * rows / (n - 1) * math.Pow(m.fourths, 0.25)}
 }
 
-// cumulants are the first three of a distribution.
-type cumulants struct{ mean, variance, third float64 }
+// cumulants are the first three of a weighted sum of χ² variables, and a bound on twice the largest
+// weight, by which its tail falls.
+type cumulants struct{ mean, variance, third, tail float64 }
 
 // times returns the cumulants of a multiple.
 func (c cumulants) times(k float64) cumulants {
-	return cumulants{k * c.mean, k * k * c.variance, k * k * k * c.third}
+	return cumulants{k * c.mean, k * k * c.variance, k * k * k * c.third, k * c.tail}
 }
 
-// gamma returns a gamma distribution and how it is scaled and shifted: x is scale·y + shift with a y of
-// it. The skewness is at least 0.001, which is as good as none.
-func (c cumulants) gamma() (g distuv.Gamma, scale, shift float64) {
-	dev := math.Sqrt(c.variance)
-	skewness := max(1e-3, c.third/(c.variance*dev))
-	alpha := 4 / (skewness * skewness)
-	scale = dev * skewness / 2
-	return distuv.Gamma{Alpha: alpha, Beta: 1}, scale, c.mean - alpha*scale
+// scale is the scale of the gamma distribution with the three moments. The skewness is at least 0.001,
+// which is as good as none.
+func (c cumulants) scale() float64 { return max(c.third/c.variance, 1e-3*math.Sqrt(c.variance)) / 2 }
+
+// gamma returns the gamma distribution of that scale that has mean and variance after a shift.
+func (c cumulants) gamma(scale float64) (g distuv.Gamma, shift float64) {
+	alpha := c.variance / (scale * scale)
+	return distuv.Gamma{Alpha: alpha, Beta: 1 / scale}, c.mean - alpha*scale
 }
 
-// survival returns the probability of a value of x or more.
+// survival returns the probability of a value of x or more. Below 0.001 it is an upper bound, by the
+// heaviest tail that the weights can have with this mean and variance.
 func (c cumulants) survival(x float64) float64 {
 	if !(c.variance > 1e-18*c.mean*c.mean) { // all divisions are alike
 		return 1
 	}
-	g, scale, shift := c.gamma()
-	if x <= shift {
-		return 1
+	above := func(scale float64) float64 {
+		g, shift := c.gamma(scale)
+		return g.Survival(max(0, x-shift))
 	}
-	return g.Survival((x - shift) / scale)
+	const near = 1e-3
+	if p := above(c.scale()); p >= near {
+		return p
+	}
+	return min(near, above(max(c.tail, c.scale())))
 }
 
-// quantile returns the value below which x is with probability p; 0 where it is always 0.
+// quantile returns the value below which x is with probability p.
 func (c cumulants) quantile(p float64) float64 {
 	if c.variance == 0 {
 		return c.mean
 	}
-	g, scale, shift := c.gamma()
-	return shift + scale*g.Quantile(p)
+	g, shift := c.gamma(c.scale())
+	return shift + g.Quantile(p)
 }

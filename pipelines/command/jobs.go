@@ -11,7 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/sample"
-	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
@@ -99,13 +98,7 @@ func testCommand() *cobra.Command {
 	kernels := newKernels("gaussian")
 	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
 		if o.Recipe != "" {
-			of := append(kernels.flags(), option.List(&o.Spec.Types)...)
-			of = append(of, option.List(&o.Encode)...)
-			names := strings.Fields("scale seed columns drop id_column time_column")
-			for _, f := range of {
-				names = append(names, f.Name)
-			}
-			if err := refuse(cmd, names, "cannot be used with --recipe, which decides it: leave out one of the two"); err != nil {
+			if err := fixedByRecipe(cmd, "min_p", "group_column"); err != nil {
 				return nil, err
 			}
 		}

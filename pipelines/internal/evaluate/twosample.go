@@ -43,8 +43,8 @@ type TwoSampleOptions struct {
 
 // TwoSampleResult says whether two tables are drawn from the same distribution.
 type TwoSampleResult struct {
-	A TwoSampleTable `json:"a"`
-	B TwoSampleTable `json:"b"`
+	A job.Counts `json:"a"`
+	B job.Counts `json:"b"`
 	// DriftReport has the p-value in Features, and the columns of B that have certainly moved from those
 	// of A.
 	*sums.DriftReport
@@ -52,16 +52,11 @@ type TwoSampleResult struct {
 	Dim    int    `json:"dimension"` // number of features
 	// Groups are the columns of groups, and Cluster is how many rows count as one because of them.
 	Groups  []string           `json:"groups,omitempty"`
-	Cluster float64            `json:"cluster,omitempty"`
+	Cluster float64            `json:"cluster"`
 	Notes   []string           `json:"notes,omitempty"`
 	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
-}
 
-// TwoSampleTable is one of the two tables.
-type TwoSampleTable struct {
-	Data     string             `json:"data"`
-	Rows     job.Counts         `json:"rows"`
-	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
+	names [2]string
 }
 
 // TwoSample tests whether the rows of two tables are drawn from the same distribution, by their mean
@@ -75,34 +70,33 @@ func TwoSample(ctx context.Context, o TwoSampleOptions) (result *TwoSampleResult
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	result = &TwoSampleResult{Seconds: map[string]float64{}}
+	result = &TwoSampleResult{Seconds: map[string]float64{}, names: [2]string{o.A, o.B}}
 	recipe, err := o.recipe(ctx, dir, result)
 	if err != nil {
 		return nil, err
 	}
-	if s := recipe.Rule.Split; s != nil {
-		result.Groups = s.Columns
-	}
-	a, err := o.sum(ctx, dir, "a", recipe, o.A, nil, result)
+	a, ofA, err := o.sum(ctx, storage.Join(dir, "a"), recipe, o.A)
 	if err != nil {
 		return nil, err
 	}
 	// B is compared with A as a part with the rows of its recipe.
 	of := *recipe
-	of.Profile = &sums.Profile{Rows: a.statistics}
-	b, err := o.sum(ctx, dir, "b", &of, o.B, a, result)
+	of.Profile = &sums.Profile{Rows: a.Statistics}
+	b, ofB, err := o.sum(ctx, storage.Join(dir, "b"), &of, o.B)
 	if err != nil {
 		return nil, err
 	}
-	cluster := max(a.cluster, b.cluster)
-	result.A, result.B, result.Kernel, result.Dim = a.table, b.table, recipe.Kernel, recipe.Dim
-	if result.DriftReport = b.drift; result.DriftReport == nil { // there are too many columns
-		result.DriftReport = &sums.DriftReport{Rows: b.table.Rows.Used, Reference: a.table.Rows.Used}
+	result.A, result.B, result.Kernel, result.Dim = a.Counts, b.Counts, recipe.Kernel, recipe.Dim
+	result.Seconds["a"], result.Seconds["b"] = a.Seconds["profile"]+a.Seconds["sum"], b.Seconds["profile"]+b.Seconds["sum"]
+	if s := recipe.Rule.Split; s != nil {
+		result.Groups = s.Columns
 	}
-	f := sums.TwoSampleOf(a.features, b.features, cluster, o.Job.Engine.WithDefaults().Threads)
-	if result.Features = &f; cluster > 1 {
-		result.Cluster = cluster
+	result.Cluster = max(a.Cluster, b.Cluster)
+	if result.DriftReport = b.Drift; b.Drift == nil { // there are too many columns
+		result.DriftReport = &sums.DriftReport{Rows: b.Counts.Used, Reference: a.Counts.Used}
 	}
+	f := sums.TwoSampleOf(ofA, ofB, result.Cluster, o.Job.Engine.WithDefaults().Threads)
+	result.Features = &f
 	failed := result.Exceeds(o.MaxDrift, o.MaxDrift)
 	if f.P < o.MinP {
 		failed = append([]string{fmt.Sprintf("%s, below %g", pText(f.P), o.MinP)}, failed...)
@@ -133,6 +127,9 @@ func (o *TwoSampleOptions) prepared(ctx context.Context) error {
 	o.Spec.Data = o.Data
 	o.Split.Group = o.Group
 	o.Split.Into(&o.Spec.Data)
+	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // a file that is in both is refused
+		return err
+	}
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
 		return err
 	}
@@ -153,10 +150,10 @@ func unlikePaths(a, b string) (names []string) {
 	return names
 }
 
-// jobOf returns the options of a job that works in a directory of that name.
-func (o *TwoSampleOptions) jobOf(name string) job.Options {
+// jobOf returns the options of a job that would create out.
+func (o *TwoSampleOptions) jobOf(out string) job.Options {
 	j := o.Job
-	if j.Resume = j.Resume && j.Work != ""; j.Work != "" {
+	if _, name := storage.Split(out); j.Work != "" {
 		j.Work = storage.Join(j.Work, name)
 	}
 	return j
@@ -186,9 +183,9 @@ func (o *TwoSampleOptions) recipe(ctx context.Context, dir string, result *TwoSa
 			"the tables it is approximate")
 		return r.Unlabelled(groups)
 	}
-	s := o.Spec
-	s.Job = o.jobOf("both")
-	t, err := training.Begin(ctx, training.Options{Spec: s}, storage.Join(dir, "both"), func(d *dataset.Dataset) error {
+	s, out := o.Spec, storage.Join(dir, "both")
+	s.Job = o.jobOf(out)
+	t, err := training.Begin(ctx, training.Options{Spec: s}, out, func(d *dataset.Dataset) error {
 		if d.Labeled {
 			result.Notes = append(result.Notes, "labels are not compared")
 		}
@@ -205,59 +202,39 @@ func (o *TwoSampleOptions) recipe(ctx context.Context, dir string, result *TwoSa
 	return t.RecipeOfRows(o.Group)
 }
 
-// sample is a table that was summed.
-type sample struct {
-	table      TwoSampleTable
-	features   sums.FeatureSum
-	statistics *profile.Statistics
-	drift      *sums.DriftReport
-	cluster    float64
-	files      []dataset.File
-}
-
-// sum sums a table by the recipe; other is the table before, nil for none.
-func (o *TwoSampleOptions) sum(ctx context.Context, dir, name string, r *sums.Recipe, files string, other *sample,
-	result *TwoSampleResult) (s *sample, err error) {
+// sum sums a table by the recipe, in a job that would create out. It returns the closed job.
+func (o *TwoSampleOptions) sum(ctx context.Context, out string, r *sums.Recipe, files string) (_ *training.Training,
+	features sums.FeatureSum, err error) {
 	data := o.Data
 	data.Data, data.Columns, data.Drop, data.ID, data.Time = []string{files}, nil, nil, "", ""
-	t, err := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: o.jobOf(name)}.Begin(ctx,
-		storage.Join(dir, name))
+	t, err := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: o.jobOf(out)}.Begin(ctx, out)
 	if err != nil {
-		return nil, err
+		return nil, features, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	t.Work.Temporary = o.Job.Work == ""
-	s = &sample{TwoSampleTable{files, t.Counts, t.Counts.Listed}, sums.FeatureSum{}, t.Statistics, t.Drift, t.Cluster,
-		t.Data.Files}
-	if n := float64(t.Counts.Used) / s.cluster; n < sums.LeastRows {
-		what := report.Counted64(t.Counts.Used, "row")
-		if s.cluster > 1 {
-			what += fmt.Sprintf(" in groups, which count as %.3g", n)
+	if n := float64(t.Counts.Used) / t.Cluster; n < sums.LeastRows {
+		grouped := ""
+		if t.Cluster > 1 {
+			grouped = fmt.Sprintf(" in groups, which count as %.3g", n)
 		}
-		return nil, exit.Refuse("pipelines: %s has %s; a test needs %d", files, what, sums.LeastRows)
+		return nil, features, exit.Refuse("pipelines: %s has %s%s; a test needs %d", files,
+			report.Counted64(t.Counts.Used, "row"), grouped, sums.LeastRows)
 	}
-	if other != nil {
-		for _, f := range s.files {
-			if slices.ContainsFunc(other.files, func(g dataset.File) bool { return f.URI == g.URI }) {
-				return nil, exit.Usage("%s is in both tables, which must have different rows", f.Name)
-			}
-		}
-		m := t.Memory(1)
-		m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
-		if err := t.Fits(m); err != nil {
-			return nil, err
-		}
+	m := t.Memory(1)
+	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
+	if err := t.Fits(m); err != nil {
+		return nil, features, err
 	}
-	err = t.Timed(ctx, name, func(ctx context.Context) error {
+	err = t.Timed(ctx, "sum", func(ctx context.Context) error {
 		summed, err := t.SumRows(ctx)
 		if err != nil {
 			return err
 		}
-		s.features, err = summed.Features(ctx)
+		features, err = summed.Features(ctx)
 		return err
 	})
-	result.Seconds[name] = t.Seconds["profile"] + t.Seconds[name]
-	return s, err
+	return t, features, err
 }
 
 // pText says what a p-value is, as far as it is known.
@@ -272,8 +249,8 @@ func pText(p float64) string {
 func (r *TwoSampleResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	f := r.Features
-	fmt.Fprintf(&b, "rows      %s: %s\n          %s: %s\n", r.A.Data, r.A.Rows, r.B.Data, r.B.Rows)
-	if r.Cluster > 0 {
+	fmt.Fprintf(&b, "rows      %s: %s\n          %s: %s\n", r.names[0], r.A.WithList(), r.names[1], r.B.WithList())
+	if r.Cluster > 1 {
 		fmt.Fprintf(&b, "groups    by %s: %.3g rows count as one\n", strings.Join(r.Groups, ", "), r.Cluster)
 	}
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Dim, r.Kernel)
