@@ -65,7 +65,7 @@ func normals(r *rand.Rand, x []float32) {
 	}
 }
 
-// pooledWidth standardises the rows and returns the median distance, as a recipe of the rows does.
+// pooledWidth standardises the rows and returns half the median distance, as for bochner test.
 func pooledWidth(x []float32, n, d int) float64 {
 	for j := range d {
 		var s, q float64
@@ -83,7 +83,7 @@ func pooledWidth(x []float32, n, d int) float64 {
 	if err != nil {
 		panic(err)
 	}
-	return width
+	return width / 2
 }
 
 // drawnFeatures returns a map for rows of that width, and the sums of the first a rows and the others.

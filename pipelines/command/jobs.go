@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 )
 
@@ -114,7 +115,7 @@ func testCommand() *cobra.Command {
 		return pipelines.TwoSample(cmd.Context(), o)
 	}, kernels.flags()...)
 	features := cmd.Flags().Lookup("features")
-	features.DefValue = strconv.Itoa(pipelines.TwoSampleFeatures)
+	features.DefValue = strconv.Itoa(twosample.Features)
 	optionOf(features).Default = features.DefValue
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {

@@ -160,27 +160,6 @@ type Summed struct {
 	Reports []gram.Report
 }
 
-// Features returns the features of the rows of all folds, without labels. Rows counted apart are not
-// among them.
-func (s *Summed) Features(ctx context.Context) (f sums.FeatureSum, err error) {
-	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
-	if err != nil {
-		return f, err
-	}
-	layout, dim := ridge.LayoutOf(s.Shape), s.Shape.Dim
-	f = sums.FeatureSum{Features: make([]float64, dim), Products: ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})}
-	for key := range s.Folds * layout.Parts() {
-		part, err := stored.Load(ctx, key)
-		if err == nil {
-			err = f.AddPart(layout, key%layout.Parts(), part)
-		}
-		if err != nil {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
 // SumRows sums the rows by the recipe, in one pass.
 func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}

@@ -15,16 +15,22 @@ import (
 
 // Publish creates the model directory.
 func (t *Training) Publish(ctx context.Context) error {
-	input, err := t.input()
+	options, err := json.Marshal(t.Data.Schema)
 	if err != nil {
 		return err
+	}
+	label := ""
+	if t.Data.Labeled && len(t.Data.Targets) == 0 {
+		label = t.Data.Label
 	}
 	m := &models.Model{
 		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
 		Manifest: &models.Manifest{
 			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed,
 			Learner: t.Learner, Probabilities: t.probabilities,
-			Input:       input,
+			Input: models.Input{
+				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
+			},
 			Rows:        models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
 			Profile:     models.Profile{Width: t.Recipe.Width},
 			Fingerprint: t.Digest,
@@ -71,17 +77,6 @@ func (t *Training) Publish(ctx context.Context) error {
 		return err
 	}
 	return t.Job.Publish(ctx, t.opts.Model, append(append(files, lineage), t.Counts.Files()...))
-}
-
-// input describes the rows.
-func (t *Training) input() (models.Input, error) {
-	options, err := json.Marshal(t.Data.Schema)
-	label := ""
-	if t.Data.Labeled && len(t.Data.Targets) == 0 {
-		label = t.Data.Label
-	}
-	return models.Input{Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label,
-		Options: options}, err
 }
 
 // lineageFile says from what the model was made: the files that were read, unless Lineage tells, and

@@ -1,10 +1,6 @@
 package training
 
 import (
-	"slices"
-
-	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 )
@@ -26,22 +22,6 @@ func (t *Training) profile() *sums.Profile {
 		p.Classes, p.Positive = t.Target.Classes.Classes, t.positive
 	}
 	return p
-}
-
-// RecipeOfRows returns the recipe of the features that follow from the profile of the rows, without labels.
-func (t *Training) RecipeOfRows(groups []string) (*sums.Recipe, error) {
-	input, err := t.input()
-	if err != nil {
-		return nil, err
-	}
-	about, err := t.profile().File()
-	if err != nil {
-		return nil, err
-	}
-	r := &sums.Recipe{Seed: t.opts.Seed, Recipe: t.Recipe.Sealed, Kernel: t.Recipe.Name, Width: t.Recipe.Width,
-		Input: input, Rule: sums.Rule{Steps: features.ByteSteps},
-		Kept: append(slices.Clone(t.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}
-	return r.Unlabelled(groups)
 }
 
 // rule says how the rows were summed; nil for iterative learners.
