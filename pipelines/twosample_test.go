@@ -100,7 +100,7 @@ func TestTwoSampleTakesTheRecipeOfAModel(t *testing.T) {
 		t.Errorf("columns %+v", r.Columns)
 	}
 	same, err := TwoSample(jobtest.Ctx, TwoSampleOptions{A: a, B: b, Recipe: dir + "/model", Group: []string{"city"}})
-	jobtest.WantError(t, "three groups", err, exit.CodeData, "600 rows in groups, which count as 2.99; a test needs 30")
+	jobtest.WantError(t, "three groups", err, exit.CodeData, "600 rows, which count as 2.99 independent ones; a test needs 30")
 	if same != nil {
 		t.Error(same)
 	}
@@ -131,7 +131,7 @@ func TestTwoSampleRefusesWhatHasNoAnswer(t *testing.T) {
 		code int
 		want string
 	}{
-		{b, nil, exit.CodeData, "b.csv has 29 rows; a test needs 30"},
+		{b, nil, exit.CodeData, "b.csv has 29 rows, which count as 29 independent ones; a test needs 30"},
 		{a, nil, exit.CodeData, "its rows would count twice"},
 		{dir + "/*.csv", nil, exit.CodeData, "its rows would count twice"},
 		{"", nil, exit.CodeUsage, "no two tables"},

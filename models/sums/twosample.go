@@ -12,33 +12,25 @@ import (
 // three moments do not tell.
 const MostCertain = 1e-6
 
-// squareRows is the number of rows of a square that are in memory at a time.
-const squareRows = 256
-
 // TwoSampleBytes returns about the number of bytes that TwoSampleOf needs with its sums of dim features.
 func TwoSampleBytes(dim int) int64 {
-	return 8 * int64(dim) * (2*int64(dim) + 3*blas.TileDim + squareRows)
+	return 8 * int64(dim) * (2*int64(dim) + 4*blas.TileDim)
 }
 
 // TwoSampleOf tests whether two sets of rows are drawn alike, by the statistic of FeatureDriftOf, the
-// squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes more work, O(D³) for D features, and
-// memory, and its p-value is right for small sets and far out, too.
+// squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for D features, and its
+// p-value is right for small sets and far out, too.
 //
 // If both are drawn alike, every division of all rows into two sets of these sizes is equally likely.
-// The mean and the variance of T over all divisions follow from three sums over the matrix K of
-// inner products of the centred features of all N rows: its trace, ΣK_ij², and ΣK_ii² (as the first
-// two moments of Kazi-Aoual et al. 1995, Comput. Stat. Data Anal. 20:643). The Gram matrix of the
-// features has the first two, and the third if all rows have features of one length, as in the paired
-// form; otherwise it is approximated. The third cumulant is its limit for many rows, without the
-// diagonal of K, which does not vary. A gamma distribution with these three moments, shifted, gives
-// the p-value; below 0.001 it is an upper bound.
+// Mean and variance of T over all divisions follow from sums over the matrix K of inner products of the
+// N centred features: its trace, ΣK_ij² and ΣK_ii² (Kazi-Aoual et al. 1995, Comput. Stat. Data Anal.
+// 20:643). The Gram matrix has the first two, and the third if all rows have features of one length, as
+// in the paired form; it is approximate otherwise. The third cumulant is its limit for many rows. A
+// shifted gamma distribution with these moments gives P; below 0.001 it is an upper bound.
 //
-// Where rows belong to groups, cluster of them are taken to be as good as one, which is the worst
-// case: all rows of a group are equal. Otherwise it is 1. There must be 30 rows that are as good as
-// independent in both, or P is 1.
-//
-// AtLeast is 0 unless P ≤ 0.05. It allows for the covariance of each set by itself, so it is certain
-// whatever the two sets are drawn from.
+// Where rows belong to groups, cluster of them are as good as one; otherwise it is 1. At worst all rows
+// of a group are equal, which is assumed. With fewer than 30 rows that are as good as independent, P
+// is 1. AtLeast is 0 unless P ≤ 0.05, and allows for the covariance of each set by itself.
 func TwoSampleOf(a, b FeatureSum, cluster float64, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
 	if min(a.Weight, b.Weight) < LeastRows*cluster {
@@ -65,10 +57,10 @@ func TwoSampleOf(a, b FeatureSum, cluster float64, threads int) FeatureDrift {
 	for j := range d {
 		along += float64(mean[j] * blas.Dot64(s[j*d:(j+1)*d], mean))
 	}
-	null := k.divided(a.Weight, b.Weight, k.trace*k.trace/n+4*along).times(cluster)
-	f.P = max(MostCertain, null.survival(squared))
+	null := k.divided(a.Weight, b.Weight, k.trace*k.trace/n+4*along)
+	f.P = max(MostCertain, null.survival(squared/cluster))
 	f.Squared = squared / unit
-	f.Distance = math.Sqrt(max(0, squared-null.mean) / (2 * unit))
+	f.Distance = math.Sqrt(max(0, squared-cluster*null.mean) / (2 * unit))
 	if f.P > level {
 		return f
 	}
@@ -76,7 +68,7 @@ func TwoSampleOf(a, b FeatureSum, cluster float64, threads int) FeatureDrift {
 	addScatter(s, a, cluster/(a.Weight*(a.Weight-1)))
 	addScatter(s, b, cluster/(b.Weight*(b.Weight-1)))
 	k = momentsOf(s, d, threads)
-	slack := cumulants{mean: k.trace, variance: 2 * k.squares, third: 8 * k.cubes}.quantile(1 - level)
+	slack := cumulants{mean: k.trace, variance: 2*k.squares + 1e-300, third: 8 * k.cubes}.quantile(1 - level)
 	f.AtLeast = max(0, math.Sqrt(squared)-math.Sqrt(slack)) / math.Sqrt(2*unit)
 	return f
 }
@@ -117,9 +109,9 @@ func addOuter(s, v []float64, scale float64) {
 type moments struct{ trace, squares, cubes, fourths float64 }
 
 func momentsOf(s []float64, d, threads int) (m moments) {
-	product := make([]float64, min(d, squareRows)*d)
-	for i := 0; i < d; i += squareRows {
-		rows := s[i*d : min(i+squareRows, d)*d]
+	product := make([]float64, min(d, blas.TileDim)*d)
+	for i := 0; i < d; i += blas.TileDim {
+		rows := s[i*d : min(i+blas.TileDim, d)*d]
 		clear(product)
 		blas.SubProduct(product, rows, s, len(rows)/d, d, d, threads)
 		m.cubes -= blas.Dot64(product[:len(rows)], rows)
@@ -155,11 +147,6 @@ func (m moments) divided(a, b, diagonal float64) cumulants {
 // weight, by which its tail falls.
 type cumulants struct{ mean, variance, third, tail float64 }
 
-// times returns the cumulants of a multiple.
-func (c cumulants) times(k float64) cumulants {
-	return cumulants{k * c.mean, k * k * c.variance, k * k * k * c.third, k * c.tail}
-}
-
 // scale is the scale of the gamma distribution with the three moments. The skewness is at least 0.001,
 // which is as good as none.
 func (c cumulants) scale() float64 { return max(c.third/c.variance, 1e-3*math.Sqrt(c.variance)) / 2 }
@@ -187,11 +174,8 @@ func (c cumulants) survival(x float64) float64 {
 	return min(near, above(max(c.tail, c.scale())))
 }
 
-// quantile returns the value below which x is with probability p.
+// quantile returns the value below which x is with probability p. The variance must not be 0.
 func (c cumulants) quantile(p float64) float64 {
-	if c.variance == 0 {
-		return c.mean
-	}
 	g, shift := c.gamma(c.scale())
 	return shift + g.Quantile(p)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
@@ -96,7 +95,7 @@ func compareCommand() *cobra.Command {
 
 func testCommand() *cobra.Command {
 	var o pipelines.TwoSampleOptions
-	kernels := newKernels("gaussian")
+	kernels := newKernels("gaussian", "features", strconv.Itoa(twosample.Features))
 	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
 		if o.Recipe != "" {
 			if err := fixedByRecipe(cmd, "min_p", "group_column"); err != nil {
@@ -106,23 +105,10 @@ func testCommand() *cobra.Command {
 		if o.Kernel, err = kernels.chosen(); err != nil {
 			return nil, err
 		}
-		if f := cmd.Flags().Lookup("features"); !f.Changed && o.Recipe == "" {
-			if fewer, err := kernel.With(o.Kernel, f.Name, f.DefValue); err == nil { // others have no such option
-				o.Kernel = fewer
-			}
-		}
 		o.A, o.B = args[0], args[1]
 		return pipelines.TwoSample(cmd.Context(), o)
 	}, kernels.flags()...)
-	features := cmd.Flags().Lookup("features")
-	features.DefValue = strconv.Itoa(twosample.Features)
-	optionOf(features).Default = features.DefValue
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 2 {
-			return fmt.Errorf("%s needs two tables, each a file or a quoted pattern (have %d)", cmd.CommandPath(), len(args))
-		}
-		return nil
-	}
+	cmd.Args = cobra.ExactArgs(2)
 	return cmd
 }
 

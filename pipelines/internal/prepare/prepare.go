@@ -167,9 +167,7 @@ type Profiles struct {
 	Statistics *profile.Statistics
 	Distinct   *profile.DistinctRows // rows
 	Digest     string                // of the profile: the fingerprint of the data
-	// Cluster is how many rows are as good as one, because rows of a group are alike: of rows that are
-	// read by a recipe.
-	Cluster float64
+	Cluster    float64               // rows that are as good as one, of groups; 0 unless read by a recipe
 }
 
 // foldState has what depends on the folds.

@@ -3,7 +3,7 @@ package twosample
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
@@ -17,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -56,18 +55,24 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	t.Work.Temporary = o.Job.Work == ""
-	result.Notes, result.Seconds["recipe"] = slices.Concat(t.Data.Notes, t.Notes), t.Seconds["profile"]
+	result.Notes = slices.Concat(t.Data.Notes, t.Notes)
+	// At 1,000 rows of 10 and 40 columns half the median finds changes of scale and correlation two to
+	// four times as often as the median, and shifts of a mean a fifth less often.
 	if g, ok := o.Kernel.(*fourier.GaussianOptions); ok && g.Width == kernel.Median && g.Gamma == 0 {
-		if err := halve(&t.Recipe, *g); err != nil {
+		half := *g
+		half.Width = kernel.Width(t.Recipe.Width / 2)
+		c, err := t.Recipe.Of(&half)
+		if err != nil {
+			return nil, err
+		}
+		t.Recipe.Width, t.Recipe.Name = c.Width, c.Summary+" (half the median distance)"
+		if t.Recipe.Sealed, err = features.Seal(t.Recipe.Scaled(c.Recipe)); err != nil {
 			return nil, err
 		}
 	}
-	schema, err := json.Marshal(t.Data.Schema)
-	if err != nil {
-		return nil, err
-	}
+	schema, bad := json.Marshal(t.Data.Schema)
 	about, err := (&sums.Profile{Kernel: t.Recipe.Name, Rows: t.Statistics}).File()
-	if err != nil {
+	if err = errors.Join(bad, err); err != nil {
 		return nil, err
 	}
 	input := models.Input{Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Options: schema}
@@ -75,20 +80,6 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 		Rule: sums.Rule{Steps: features.ByteSteps},
 		Kept: append(slices.Clone(t.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}
 	return r.Unlabelled(o.Group)
-}
-
-// halve makes the width of a recipe half the median distance. At 1,000 rows of 10 and 40 columns it finds
-// changes of scale and of correlation two to four times as often as the median, and shifts of a mean
-// by a fifth less often.
-func halve(r *prepare.Recipe, g fourier.GaussianOptions) error {
-	g.Width = kernel.Width(r.Width / 2)
-	c, err := r.Of(&g)
-	if err != nil {
-		return err
-	}
-	r.Width, r.Name = c.Width, c.Summary+" (half the median distance)"
-	r.Sealed, err = features.Seal(r.Scaled(c.Recipe))
-	return err
 }
 
 // sum sums a table by the recipe, in a job that would create out. It returns the closed job.
@@ -103,25 +94,18 @@ func (o *Options) sum(ctx context.Context, out string, r *sums.Recipe,
 	defer func() { err = t.Close(ctx, err) }()
 	t.Work.Temporary = o.Job.Work == ""
 	if n := float64(t.Counts.Used) / t.Cluster; n < sums.LeastRows {
-		grouped := ""
-		if t.Cluster > 1 {
-			grouped = fmt.Sprintf(" in groups, which count as %.3g", n)
-		}
-		return nil, f, exit.Refuse("pipelines: %s has %s%s; a test needs %d", files,
-			report.Counted64(t.Counts.Used, "row"), grouped, sums.LeastRows)
+		return nil, f, exit.Refuse("pipelines: %s has %s, which count as %.3g independent ones; a test needs %d", files,
+			report.Counted64(t.Counts.Used, "row"), n, sums.LeastRows)
 	}
 	m := t.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
 	if err := t.Fits(m); err != nil {
 		return nil, f, err
 	}
-	err = t.Timed(ctx, "sum", func(ctx context.Context) error {
-		s, err := t.SumRows(ctx)
-		if err == nil {
-			f, err = featuresOf(ctx, s)
-		}
-		return err
-	})
+	s, err := t.SumRows(ctx)
+	if err == nil {
+		f, err = featuresOf(ctx, s)
+	}
 	return t, f, err
 }
 

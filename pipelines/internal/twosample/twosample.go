@@ -51,10 +51,9 @@ type Result struct {
 	Kernel string `json:"kernel"`    // in words
 	Dim    int    `json:"dimension"` // number of features
 	// Groups are the columns of groups, and Cluster is how many rows count as one because of them.
-	Groups  []string           `json:"groups,omitempty"`
-	Cluster float64            `json:"cluster"`
-	Notes   []string           `json:"notes,omitempty"`
-	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
+	Groups  []string `json:"groups,omitempty"`
+	Cluster float64  `json:"cluster"`
+	Notes   []string `json:"notes,omitempty"`
 
 	names [2]string
 }
@@ -70,7 +69,7 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	result = &Result{Seconds: map[string]float64{}, names: [2]string{o.A, o.B}}
+	result = &Result{names: [2]string{o.A, o.B}}
 	recipe, err := o.recipe(ctx, storage.Join(dir, "both"), result)
 	if err != nil {
 		return nil, err
@@ -87,7 +86,6 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	result.A, result.B, result.Kernel, result.Dim = a.Counts, b.Counts, recipe.Kernel, recipe.Dim
-	result.Seconds["a"], result.Seconds["b"] = a.Seconds["profile"]+a.Seconds["sum"], b.Seconds["profile"]+b.Seconds["sum"]
 	result.Groups, result.Cluster = o.Group, max(a.Cluster, b.Cluster)
 	if result.DriftReport = b.Drift; b.Drift == nil { // there are too many columns
 		result.DriftReport = &sums.DriftReport{Rows: b.Counts.Used, Reference: a.Counts.Used}
@@ -134,12 +132,9 @@ func (o *Options) prepared(ctx context.Context) error {
 // unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, that two patterns give
 // different values: they would tell the tables apart.
 func unlikePaths(a, b string) (names []string) {
-	parts := [2][]string{strings.Split(a, "/"), strings.Split(b, "/")}
-	for i := range parts {
-		for _, part := range parts[i] {
-			if name, _, found := strings.Cut(part, "="); found && !slices.Contains(parts[1-i], part) {
-				names = append(names, name)
-			}
+	for part := range strings.SplitSeq(a, "/") {
+		if name, _, found := strings.Cut(part, "="); found && !slices.Contains(strings.Split(b, "/"), part) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -168,7 +163,5 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
-	fmt.Fprintf(&b, "seconds   %.1f for the recipe, %.1f and %.1f to sum\n", r.Seconds["recipe"], r.Seconds["a"],
-		r.Seconds["b"])
 	return b.WriteTo(w)
 }
