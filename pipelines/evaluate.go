@@ -52,9 +52,9 @@ type TwoSampleOptions = twosample.Options
 // TwoSampleResult says whether two tables are drawn from the same distribution.
 type TwoSampleResult = twosample.Result
 
-// TwoSample tests whether the rows of two tables are drawn from the same distribution, by the maximum
-// mean discrepancy in random features. If a bound is not kept, the error is an *exit.GateError and the
-// result is complete.
+// TwoSample tests whether the rows of two tables are drawn from the same distribution, by the
+// maximum mean discrepancy in random features. If a bound is not kept, the error is an
+// *exit.GateError and the result is complete.
 func TwoSample(ctx context.Context, o TwoSampleOptions) (*TwoSampleResult, error) {
 	return twosample.Test(ctx, o)
 }

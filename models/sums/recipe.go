@@ -103,8 +103,8 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 	return r, m, nil
 }
 
-// Unlabelled returns the recipe for rows whose labels and weights do not count, in one sum. Rows are in
-// groups if there are such columns. Of r only the features, their grid, the input and the files are used.
+// Unlabelled returns the recipe of one sum of rows without labels and weights, in groups if there
+// are such columns. Of r only the features, their grid, the input and the files are used.
 func (r *Recipe) Unlabelled(groups []string) (*Recipe, error) {
 	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Recipe: r.Recipe, Kernel: r.Kernel, Width: r.Width,
 		Learner: r.Learner, Input: r.Input, Rule: Rule{Folds: 1, Steps: r.Rule.Steps, Components: 1}}

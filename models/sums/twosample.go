@@ -12,25 +12,28 @@ import (
 // three moments do not tell.
 const MostCertain = 1e-6
 
-// TwoSampleBytes returns about the number of bytes that TwoSampleOf needs with its sums of dim features.
+// TwoSampleBytes returns about the number of bytes that TwoSampleOf needs with its sums of dim
+// features.
 func TwoSampleBytes(dim int) int64 {
 	return 8 * int64(dim) * (2*int64(dim) + 4*blas.TileDim)
 }
 
-// TwoSampleOf tests whether two sets of rows are drawn alike, by the statistic of FeatureDriftOf, the
-// squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for D features, and its
-// p-value is right for small sets and far out, too.
+// TwoSampleOf tests whether two sets of rows are drawn alike, by the statistic of FeatureDriftOf,
+// the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for D features,
+// and its p-value is right for small sets and far out, too.
 //
-// If both are drawn alike, every division of all rows into two sets of these sizes is equally likely.
-// Mean and variance of T over all divisions follow from sums over the matrix K of inner products of the
-// N centred features: its trace, ΣK_ij² and ΣK_ii² (Kazi-Aoual et al. 1995, Comput. Stat. Data Anal.
-// 20:643). The Gram matrix has the first two, and the third if all rows have features of one length, as
-// in the paired form; it is approximate otherwise. The third cumulant is its limit for many rows. A
-// shifted gamma distribution with these moments gives P; below 0.001 it is an upper bound.
+// If both are drawn alike, every division of all rows into two sets of these sizes is equally
+// likely. Mean and variance of T over all divisions follow from sums over the matrix K of inner
+// products of the N centred features: its trace, ΣK_ij² and ΣK_ii² (Kazi-Aoual et al. 1995, Comput.
+// Stat. Data Anal. 20:643). The Gram matrix has the first two, and the third if all rows have
+// features of one length, as in the paired form; it is approximate otherwise. The third cumulant is
+// its limit for many rows. A shifted gamma distribution with these moments gives P; below 0.001 it
+// is an upper bound.
 //
-// Where rows belong to groups, cluster of them are as good as one; otherwise it is 1. At worst all rows
-// of a group are equal, which is assumed. With fewer than 30 rows that are as good as independent, P
-// is 1. AtLeast is 0 unless P ≤ 0.05, and allows for the covariance of each set by itself.
+// Where rows belong to groups, cluster of them are as good as one; otherwise it is 1. At worst all
+// rows of a group are equal, which is assumed. With fewer than 30 rows that are as good as
+// independent, P is 1. AtLeast is 0 unless P ≤ 0.05, and allows for the covariance of each set by
+// itself.
 func TwoSampleOf(a, b FeatureSum, cluster float64, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
 	if min(a.Weight, b.Weight) < LeastRows*cluster {
@@ -104,8 +107,8 @@ func addOuter(s, v []float64, scale float64) {
 	}
 }
 
-// moments are the traces of the first four powers of a symmetric matrix S ≥ 0: of Σ(φ − μ)(φ − μ)ᵀ, and
-// so of K.
+// moments are the traces of the first four powers of a symmetric matrix S ≥ 0: of Σ(φ − μ)(φ − μ)ᵀ,
+// and so of K.
 type moments struct{ trace, squares, cubes, fourths float64 }
 
 func momentsOf(s []float64, d, threads int) (m moments) {
@@ -129,7 +132,8 @@ func momentsOf(s []float64, d, threads int) (m moments) {
 func (m moments) divided(a, b, diagonal float64) cumulants {
 	n, t, s := a+b, m.trace*m.trace, m.squares
 	// p_k is the probability that k given rows are all in the first set. The sum over i, j, k, l of
-	// K_ij·K_kl·E[z_i z_j z_k z_l] is collected by how many of the indices differ; rows of K sum to 0.
+	// K_ij·K_kl·E[z_i z_j z_k z_l] is collected by how many of the indices differ; rows of K sum to
+	// 0.
 	p1 := a / n
 	p2 := p1 * (a - 1) / (n - 1)
 	p3 := p2 * (a - 2) / (n - 2)
@@ -147,8 +151,8 @@ func (m moments) divided(a, b, diagonal float64) cumulants {
 // weight, by which its tail falls.
 type cumulants struct{ mean, variance, third, tail float64 }
 
-// scale is the scale of the gamma distribution with the three moments. The skewness is at least 0.001,
-// which is as good as none.
+// scale is the scale of the gamma distribution with the three moments. The skewness is at least
+// 0.001, which is as good as none.
 func (c cumulants) scale() float64 { return max(c.third/c.variance, 1e-3*math.Sqrt(c.variance)) / 2 }
 
 // gamma returns the gamma distribution of that scale that has mean and variance after a shift.
@@ -157,8 +161,8 @@ func (c cumulants) gamma(scale float64) (g distuv.Gamma, shift float64) {
 	return distuv.Gamma{Alpha: alpha, Beta: 1 / scale}, c.mean - alpha*scale
 }
 
-// survival returns the probability of a value of x or more. Below 0.001 it is an upper bound, by the
-// heaviest tail that the weights can have with this mean and variance.
+// survival returns the probability of a value of x or more. Below 0.001 it is an upper bound, by
+// the heaviest tail that the weights can have with this mean and variance.
 func (c cumulants) survival(x float64) float64 {
 	if !(c.variance > 1e-18*c.mean*c.mean) { // all divisions are alike
 		return 1

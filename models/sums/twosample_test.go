@@ -86,7 +86,8 @@ func pooledWidth(x []float32, n, d int) float64 {
 	return width / 2
 }
 
-// drawnFeatures returns a map for rows of that width, and the sums of the first a rows and the others.
+// drawnFeatures returns a map for rows of that width, and the sums of the first a rows and the
+// others.
 func drawnFeatures(t testing.TB, x []float32, a, n, dim int, width float64) (all [2]FeatureSum) {
 	t.Helper()
 	d := len(x) / n
@@ -280,8 +281,8 @@ func TestTwoSampleOfGroupsIsOnTheSafeSide(t *testing.T) {
 	}
 }
 
-// The distance that is certain is below the true one in 95% of draws, also if the smaller table has the
-// larger variance.
+// The distance that is certain is below the true one in 95% of draws, also if the smaller table has
+// the larger variance.
 func TestTwoSampleDistancesAreCertain(t *testing.T) {
 	const draws = 200
 	r := rand.New(rand.NewPCG(8, 8))
@@ -333,8 +334,8 @@ func TestTwoSampleOfEqualOrFewRows(t *testing.T) {
 	}
 }
 
-// At 1,000 and 1,000 rows of 10 columns the test in 512 features finds as much as the test that takes all
-// pairs of rows and permutes them.
+// At 1,000 and 1,000 rows of 10 columns the test in 512 features finds as much as the test that
+// takes all pairs of rows and permutes them.
 func TestTwoSamplePowerIsThatOfAllPairs(t *testing.T) {
 	const d, a, n, dim, permutations = 10, 1000, 2000, 512, 199
 	draws := 2
@@ -382,8 +383,8 @@ func TestTwoSamplePowerIsThatOfAllPairs(t *testing.T) {
 	}
 }
 
-// quadraticTest returns the p-value of the squared MMD of the Gaussian kernel of width 1 between the first a
-// rows and the others, by permutations.
+// quadraticTest returns the p-value of the squared MMD of the Gaussian kernel of width 1 between
+// the first a rows and the others, by permutations.
 func quadraticTest(x []float64, n, d, a, permutations int, r *rand.Rand) float64 {
 	k := make([]float64, n*n)
 	blas.SubProduct(k, x, x, n, n, d, 2) // −x·z

@@ -18,8 +18,8 @@ type kernelFlags struct {
 	options  option.Group
 }
 
-// newKernels returns the flags. The options of standard, the default family, come first. A name of an
-// option and its default may follow.
+// newKernels returns the flags. The options of standard, the default family, come first. A name of
+// an option and its default may follow.
 func newKernels(standard string, other ...string) *kernelFlags {
 	f := &kernelFlags{Name: standard, families: map[string]kernel.Options{}}
 	for _, name := range append([]string{standard}, kernel.Names()...) {

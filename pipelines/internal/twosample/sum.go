@@ -39,8 +39,10 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 		if err != nil {
 			return nil, err
 		}
-		result.Notes = []string{"p takes the features of the model as given; it is approximate if the model was trained on " +
-			"rows of these tables", "labels and weights of the model's rows are not compared"}
+		if r.Rule.WeightColumn != "" {
+			return nil, exit.Usage("--recipe %s: its rows have weights, which a test does not take; leave it out", o.Recipe)
+		}
+		result.Notes = []string{"labels are not compared; p is approximate if the model was trained on rows of these tables"}
 		if s := r.Rule.Split; s != nil && s.By == profile.ByGroup && o.Group == nil {
 			o.Group = s.Columns
 		}
@@ -56,8 +58,8 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 	defer func() { err = t.Close(ctx, err) }()
 	t.Work.Temporary = o.Job.Work == ""
 	result.Notes = slices.Concat(t.Data.Notes, t.Notes)
-	// At 1,000 rows of 10 and 40 columns half the median finds changes of scale and correlation two to
-	// four times as often as the median, and shifts of a mean a fifth less often.
+	// At 1,000 rows of 10 and 40 columns half the median finds changes of scale and correlation two
+	// to four times as often as the median, and shifts of a mean a fifth less often.
 	if g, ok := o.Kernel.(*fourier.GaussianOptions); ok && g.Width == kernel.Median && g.Gamma == 0 {
 		half := *g
 		half.Width = kernel.Width(t.Recipe.Width / 2)

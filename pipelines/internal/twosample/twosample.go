@@ -29,14 +29,16 @@ const Features = 512
 type Options struct {
 	A, B string // names or patterns of the files of the two tables
 	// Recipe is the model whose recipe is used: of the other options only A, B, Data, Group, MinP,
-	// MaxDrift, MaxBadFraction and Job are then used. "" makes a recipe from the rows of both tables.
+	// MaxDrift, MaxBadFraction and Job are then used. "" makes a recipe from the rows of both
+	// tables.
 	Recipe       string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model in whose features the tables are compared, or an alias such as DIR@champion. Its columns are compared. The default is to choose columns, scaling and width from the rows of both tables."`
 	Data         dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
 	prepare.Spec `omit:"Data,Task,Split,Room"`
-	// Group has columns that together name what a row belongs to; rows of a group depend on each other.
+	// Group has columns that together name what a row belongs to; rows of a group depend on each
+	// other.
 	Group []string `flag:"group_column" group:"Data" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient. Rows of a group may depend on each other, so the test takes a group as one row, which is the safe side. The columns are not compared. The default is the --group_column of --recipe."`
-	// MinP is the least p-value, and MaxDrift the largest certain distance of a column and of the features,
-	// with which the tables pass; 0 for no bound.
+	// MinP is the least p-value, and MaxDrift the largest certain distance of a column and of the
+	// features, with which the tables pass; 0 for no bound.
 	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Least p-value: with a smaller one the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column or the features may have moved: if one has certainly moved further, the exit code is 4. Unlike --min_p it lets small differences of large tables pass. 0 is no bound."`
 }
@@ -45,8 +47,8 @@ type Options struct {
 type Result struct {
 	A job.Counts `json:"a"`
 	B job.Counts `json:"b"`
-	// DriftReport has the p-value in Features, and the columns of B that have certainly moved from those
-	// of A.
+	// DriftReport has the p-value in Features, and the columns of B that have certainly moved from
+	// those of A.
 	*sums.DriftReport
 	Kernel string `json:"kernel"`    // in words
 	Dim    int    `json:"dimension"` // number of features
@@ -129,8 +131,8 @@ func (o *Options) prepared(ctx context.Context) error {
 	return o.Spec.Validate()
 }
 
-// unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, that two patterns give
-// different values: they would tell the tables apart.
+// unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, that two patterns
+// give different values: they would tell the tables apart.
 func unlikePaths(a, b string) (names []string) {
 	for part := range strings.SplitSeq(a, "/") {
 		if name, _, found := strings.Cut(part, "="); found && !slices.Contains(strings.Split(b, "/"), part) {
