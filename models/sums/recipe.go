@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -103,14 +102,11 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 	return r, m, nil
 }
 
-// Unlabelled returns the recipe of one sum of rows without labels and weights, in groups if there
-// are such columns. Of r only the features, their grid, the input and the files are used.
-func (r *Recipe) Unlabelled(groups []string) (*Recipe, error) {
+// Unlabelled returns the recipe of one sum of rows without labels, weights and groups. Of r only
+// the features, their grid, the input and the files are used.
+func (r *Recipe) Unlabelled() (*Recipe, error) {
 	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Recipe: r.Recipe, Kernel: r.Kernel, Width: r.Width,
 		Learner: r.Learner, Input: r.Input, Rule: Rule{Folds: 1, Steps: r.Rule.Steps, Components: 1}}
-	if len(groups) > 0 {
-		u.Rule.Split = &profile.FoldRule{By: profile.ByGroup, Columns: groups, Parts: 2}
-	}
 	for _, f := range r.Kept {
 		u.Files = append(u.Files, models.SumFile(f.Name, f.Data))
 	}

@@ -30,13 +30,11 @@ func TwoSampleBytes(dim int) int64 {
 // its limit for many rows. A shifted gamma distribution with these moments gives P; below 0.001 it
 // is an upper bound.
 //
-// Where rows belong to groups, cluster of them are as good as one; otherwise it is 1. At worst all
-// rows of a group are equal, which is assumed. With fewer than 30 rows that are as good as
-// independent, P is 1. AtLeast is 0 unless P ≤ 0.05, and allows for the covariance of each set by
-// itself.
-func TwoSampleOf(a, b FeatureSum, cluster float64, threads int) FeatureDrift {
+// Rows must be independent and have no weights. With fewer than 30 in a set P is 1. AtLeast is 0
+// unless P ≤ 0.05, and allows for the covariance of each set by itself.
+func TwoSampleOf(a, b FeatureSum, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
-	if min(a.Weight, b.Weight) < LeastRows*cluster {
+	if min(a.Weight, b.Weight) < LeastRows {
 		return f
 	}
 	d, n := len(a.Features), a.Weight+b.Weight
@@ -61,15 +59,15 @@ func TwoSampleOf(a, b FeatureSum, cluster float64, threads int) FeatureDrift {
 		along += float64(mean[j] * blas.Dot64(s[j*d:(j+1)*d], mean))
 	}
 	null := k.divided(a.Weight, b.Weight, k.trace*k.trace/n+4*along)
-	f.P = max(MostCertain, null.survival(squared/cluster))
+	f.P = max(MostCertain, null.survival(squared))
 	f.Squared = squared / unit
-	f.Distance = math.Sqrt(max(0, squared-cluster*null.mean) / (2 * unit))
+	f.Distance = math.Sqrt(max(0, squared-null.mean) / (2 * unit))
 	if f.P > level {
 		return f
 	}
 	clear(s) // becomes the covariance of μ_a − μ_b
-	addScatter(s, a, cluster/(a.Weight*(a.Weight-1)))
-	addScatter(s, b, cluster/(b.Weight*(b.Weight-1)))
+	addScatter(s, a, 1/(a.Weight*(a.Weight-1)))
+	addScatter(s, b, 1/(b.Weight*(b.Weight-1)))
 	k = momentsOf(s, d, threads)
 	slack := cumulants{mean: k.trace, variance: 2*k.squares + 1e-300, third: 8 * k.cubes}.quantile(1 - level)
 	f.AtLeast = max(0, math.Sqrt(squared)-math.Sqrt(slack)) / math.Sqrt(2*unit)

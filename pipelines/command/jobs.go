@@ -98,7 +98,7 @@ func testCommand() *cobra.Command {
 	kernels := newKernels("gaussian", "features", strconv.Itoa(twosample.Features))
 	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
 		if o.Recipe != "" {
-			if err := fixedByRecipe(cmd, "min_p", "group_column"); err != nil {
+			if err := fixedByRecipe(cmd, "min_p"); err != nil {
 				return nil, err
 			}
 		}

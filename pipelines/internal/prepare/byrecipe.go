@@ -77,8 +77,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: p.Sum.Result(), Sum: &p.Sum,
-			Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]), Statistics: p.Sum.Statistics(),
-			Cluster: clusterOf(r.Rule.Split, p)},
+			Distinct: &p.Distinct, Digest: hex.EncodeToString(digest[:]), Statistics: p.Sum.Statistics()},
 		Rule: r.Rule.Split,
 	}
 	refuse := func(err error) error {
@@ -104,7 +103,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		}
 	}
 	if len(r.Profile.Rows.Columns) == l.Profile.Dim {
-		l.Drift = sums.DriftOfSum(r.Profile.Rows, l.Sum, l.Cluster, sums.DriftNamesOf(d))
+		l.Drift = sums.DriftOfSum(r.Profile.Rows, l.Sum, clusterOf(r.Rule.Split, p), sums.DriftNamesOf(d))
 		l.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
 	}
 	if err := l.Take(r, others); err != nil {

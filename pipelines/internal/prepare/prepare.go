@@ -167,7 +167,6 @@ type Profiles struct {
 	Statistics *profile.Statistics
 	Distinct   *profile.DistinctRows // rows
 	Digest     string                // of the profile: the fingerprint of the data
-	Cluster    float64               // rows that are as good as one, of groups; 0 unless read by a recipe
 }
 
 // foldState has what depends on the folds.

@@ -39,14 +39,12 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 		if err != nil {
 			return nil, err
 		}
-		if r.Rule.WeightColumn != "" {
-			return nil, exit.Usage("--recipe %s: its rows have weights, which a test does not take; leave it out", o.Recipe)
+		if s := r.Rule.Split; r.Rule.WeightColumn != "" || s != nil && s.By == profile.ByGroup {
+			return nil, exit.Usage("--recipe %s: its rows have weights or groups, but a test takes independent rows of equal "+
+				"weight: leave out --recipe, and keep one row of each group", o.Recipe)
 		}
 		result.Notes = []string{"labels are not compared; p is approximate if the model was trained on rows of these tables"}
-		if s := r.Rule.Split; s != nil && s.By == profile.ByGroup && o.Group == nil {
-			o.Group = s.Columns
-		}
-		return r.Unlabelled(o.Group)
+		return r.Unlabelled()
 	}
 	s := o.Spec
 	s.Job = o.jobOf(out)
@@ -81,7 +79,7 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 	r := &sums.Recipe{Seed: o.Seed, Recipe: t.Recipe.Sealed, Kernel: t.Recipe.Name, Width: t.Recipe.Width, Input: input,
 		Rule: sums.Rule{Steps: features.ByteSteps},
 		Kept: append(slices.Clone(t.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}
-	return r.Unlabelled(o.Group)
+	return r.Unlabelled()
 }
 
 // sum sums a table by the recipe, in a job that would create out. It returns the closed job.
@@ -95,9 +93,8 @@ func (o *Options) sum(ctx context.Context, out string, r *sums.Recipe,
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	t.Work.Temporary = o.Job.Work == ""
-	if n := float64(t.Counts.Used) / t.Cluster; n < sums.LeastRows {
-		return nil, f, exit.Refuse("pipelines: %s has %s, which count as %.3g independent ones; a test needs %d", files,
-			report.Counted64(t.Counts.Used, "row"), n, sums.LeastRows)
+	if n := t.Counts.Used; n < sums.LeastRows {
+		return nil, f, exit.Refuse("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
 	}
 	m := t.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))

@@ -28,15 +28,11 @@ const Features = 512
 // Options says which two tables to compare, and in which features.
 type Options struct {
 	A, B string // names or patterns of the files of the two tables
-	// Recipe is the model whose recipe is used: of the other options only A, B, Data, Group, MinP,
-	// MaxDrift, MaxBadFraction and Job are then used. "" makes a recipe from the rows of both
-	// tables.
+	// Recipe is the model whose recipe is used: of the other options only A, B, Data, MinP, MaxDrift,
+	// MaxBadFraction and Job are then used. "" makes a recipe from the rows of both tables.
 	Recipe       string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model in whose features the tables are compared, or an alias such as DIR@champion. Its columns are compared. The default is to choose columns, scaling and width from the rows of both tables."`
 	Data         dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
 	prepare.Spec `omit:"Data,Task,Split,Room"`
-	// Group has columns that together name what a row belongs to; rows of a group depend on each
-	// other.
-	Group []string `flag:"group_column" group:"Data" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient. Rows of a group may depend on each other, so the test takes a group as one row, which is the safe side. The columns are not compared. The default is the --group_column of --recipe."`
 	// MinP is the least p-value, and MaxDrift the largest certain distance of a column and of the
 	// features, with which the tables pass; 0 for no bound.
 	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Least p-value: with a smaller one the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`
@@ -50,12 +46,9 @@ type Result struct {
 	// DriftReport has the p-value in Features, and the columns of B that have certainly moved from
 	// those of A.
 	*sums.DriftReport
-	Kernel string `json:"kernel"`    // in words
-	Dim    int    `json:"dimension"` // number of features
-	// Groups are the columns of groups, and Cluster is how many rows count as one because of them.
-	Groups  []string `json:"groups,omitempty"`
-	Cluster float64  `json:"cluster"`
-	Notes   []string `json:"notes,omitempty"`
+	Kernel string   `json:"kernel"`    // in words
+	Dim    int      `json:"dimension"` // number of features
+	Notes  []string `json:"notes,omitempty"`
 
 	names [2]string
 }
@@ -88,11 +81,10 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	result.A, result.B, result.Kernel, result.Dim = a.Counts, b.Counts, recipe.Kernel, recipe.Dim
-	result.Groups, result.Cluster = o.Group, max(a.Cluster, b.Cluster)
 	if result.DriftReport = b.Drift; b.Drift == nil { // there are too many columns
 		result.DriftReport = &sums.DriftReport{Rows: b.Counts.Used, Reference: a.Counts.Used}
 	}
-	f := sums.TwoSampleOf(ofA, ofB, result.Cluster, o.Job.Engine.WithDefaults().Threads)
+	f := sums.TwoSampleOf(ofA, ofB, o.Job.Engine.WithDefaults().Threads)
 	result.Features = &f
 	failed := result.Exceeds(o.MaxDrift, o.MaxDrift)
 	if f.P < o.MinP {
@@ -123,8 +115,7 @@ func (o *Options) prepared(ctx context.Context) error {
 	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // refuses a file that is in both
 		return err
 	}
-	o.Spec.Data, o.Split.Group = o.Data, o.Group
-	o.Split.Into(&o.Spec.Data)
+	o.Spec.Data = o.Data
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
 		return err
 	}
@@ -155,9 +146,6 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	f := r.Features
 	fmt.Fprintf(&b, "rows      %s: %s\n          %s: %s\n", r.names[0], r.A.WithList(), r.names[1], r.B.WithList())
-	if r.Cluster > 1 {
-		fmt.Fprintf(&b, "groups    by %s: %.3g rows count as one\n", strings.Join(r.Groups, ", "), r.Cluster)
-	}
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Dim, r.Kernel)
 	fmt.Fprintf(&b, "test      %s that both are drawn alike (MMD² = %.3g)\n", pText(f.P), f.Squared)
 	fmt.Fprintf(&b, "distance  %.3g, for certain %.3g (0: alike, 1: nothing in common)\n", f.Distance, f.AtLeast)
