@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -66,10 +67,16 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		}
 		reports = append(reports, r)
 	}
-	c := new(copies)
-	if c.contents, err = Copies(reports); err != nil {
+	contents, err := Copies(reports)
+	if err != nil {
 		return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
 	}
+	return newCopies(p, contents)
+}
+
+// newCopies assigns the copies of contents to folds.
+func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
+	c = &copies{contents: contents}
 	if c.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
 		return nil, err
 	}
@@ -88,6 +95,22 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		c.of = append(c.of, groups)
 	}
 	return c, nil
+}
+
+// AddCopies adds the copies of a fold, among those that a directory of sums by the recipe counts apart, to
+// the sum of the fold. Their classes are those of the sum. m is the map of the recipe.
+func AddCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.Content,
+	threads int) error {
+	if len(contents) == 0 {
+		return nil
+	}
+	p := &Pass{Fold: SpecOf(r, to.Shape().Outputs)}
+	p.Target = &transforms.Labeling{Grid: r.TargetGrid}
+	c, err := newCopies(p, contents)
+	if err != nil {
+		return err
+	}
+	return c.add(to, fold, m, p, threads)
 }
 
 // add adds the copies in a fold to its sum. A nil copies has none.
