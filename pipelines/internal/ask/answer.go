@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
@@ -17,8 +18,10 @@ import (
 const (
 	prequentially = "by the errors on the dates judged before; the first by cross-validation inside its training set"
 	inside        = "by cross-validation inside each training set"
-	once          = "by cross-validation over all that is trained on, for all models"
+	once          = "by cross-validation over all that is trained on, once for all models"
 )
+
+const total = "total" // the name of a row
 
 // Row is a model and its score.
 type Row struct {
@@ -27,8 +30,9 @@ type Row struct {
 	TrainedRows int64   `json:"trained_rows,omitempty"`
 	Lambda      float64 `json:"lambda,omitempty"`
 	Score
-	Worth *Worth `json:"worth,omitempty"`
-	Seen  bool   `json:"seen,omitempty"` // the recipe was drawn from some of its files
+	Worth   *Worth  `json:"worth,omitempty"`
+	Seen    bool    `json:"seen,omitempty"` // the recipe was drawn from some of its files
+	tallies []tally // of the judged units
 }
 
 // Table is rows of one kind.
@@ -59,68 +63,45 @@ type Answer struct {
 type Facts struct {
 	Directories int     `json:"directories"`
 	Rows        int64   `json:"rows"`
-	From        string  `json:"from,omitempty"`
-	To          string  `json:"to,omitempty"`
 	Features    int     `json:"features"`
-	Fits        int     `json:"fits"` // sums that weights were fitted to, but for the choice of λ inside them
-	Measure     string  `json:"measure"`
+	Fits        int     `json:"fits"`    // training sets, without those that only chose λ
+	Measure     string  `json:"measure"` // of errors: mse, brier, or share of the variance
 	Seconds     float64 `json:"seconds"`
 }
-
-// Measures of errors.
-const (
-	mse   = "mse"
-	share = "share of the variance"
-	brier = "brier"
-)
 
 // describe tells of what the answer is.
 func (a *Answer) describe(d *data, seconds float64) {
 	a.Question, a.Notes = d.Question, d.notes
-	a.Facts = Facts{Directories: len(d.parts), Rows: d.all.Rows(), Features: d.all.Shape().Dim, Fits: d.fits, Seconds: seconds}
-	if d.dated {
-		a.From, a.To = nameOf(d.parts[0].date), nameOf(d.parts[len(d.parts)-1].date)
-	}
+	a.Facts = Facts{len(d.parts), d.total.Added.Rows.Used, d.total.Recipe.Dim, d.fits, "share of the variance", seconds}
 	switch len(d.units.Grid) {
 	case 0:
-		a.Measure = brier
+		a.Measure = "brier"
 	case 1:
-		a.Measure = mse
-	default:
-		a.Measure = share
+		a.Measure = "mse"
 	}
 }
 
 // spanOf describes units by the first and the last.
 func spanOf(all []unit) string {
-	if len(all) == 1 {
-		return all[0].name
-	}
-	return all[0].name + " … " + all[len(all)-1].name
-}
-
-// between writes an interval.
-func between(low, high *float64) string {
-	if low == nil {
+	if len(all) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (95%%: %.4f to %.4f)", *low, *high)
+	first, last := all[0].name, all[len(all)-1].name
+	if first == last {
+		return first
+	}
+	return first + " … " + last
 }
 
 // WriteTo prints the answer for people.
 func (a *Answer) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	span := ""
-	if a.From != "" {
-		span = fmt.Sprintf(", %s to %s", a.From, a.To)
-	}
-	fmt.Fprintf(&b, "sums      %s, %s%s; %s, no row was read\n", report.Counted(a.Directories, "directory"),
-		report.Counted64(a.Rows, "row"), span, report.Counted(a.Features, "feature"))
-	fmt.Fprintf(&b, "question  %s\n", a.Asked)
+	fmt.Fprintf(&b, "sums      %s of %s, %s\n", report.Counted(a.Directories, "directory"), report.Counted64(a.Rows, "row"),
+		report.Counted(a.Features, "feature"))
+	fmt.Fprintf(&b, "question  %s\nlambda    chosen %s\n", a.Asked, a.By)
 	if a.Judged != "" {
 		fmt.Fprintf(&b, "judged    on %s, which nothing was trained on\n", a.Judged)
 	}
-	fmt.Fprintf(&b, "lambda    chosen %s\n", a.By)
 	if a.Verdict != "" {
 		fmt.Fprintf(&b, "answer    %s\n", a.Verdict)
 	}
@@ -143,164 +124,112 @@ func (a *Answer) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// columns are those of a table, with "" for what a row does not have.
-var columns = []struct {
-	name string
-	of   func(r *Row) string
-}{
-	{"trained on", func(r *Row) string { return r.Trained }},
-	{"rows", func(r *Row) string { return positive(float64(r.TrainedRows), "%s", report.Groups(r.TrainedRows)) }},
-	{"lambda", func(r *Row) string { return positive(r.Lambda, "%g", r.Lambda) }},
-	{"R²", func(r *Row) string { return fmt.Sprintf("%.4f", r.R2) }},
-	{"95%", func(r *Row) string { return interval(r.Low, r.High) }},
-	{"", nil}, // the error
-	{"adds to R²", func(r *Row) string { return r.worth(func(w *Worth) string { return fmt.Sprintf("%+.4f", w.R2) }) }},
-	{"95%", func(r *Row) string { return r.worth(func(w *Worth) string { return interval(w.Low, w.High) }) }},
-	{"Shapley", func(r *Row) string { return r.worth((*Worth).shapley) }},
-}
-
-func positive(v float64, format string, a any) string {
-	if v <= 0 {
+// String writes an interval; "" for none.
+func (i Interval) String() string {
+	if i.Low == nil {
 		return ""
 	}
-	return fmt.Sprintf(format, a)
-}
-
-func interval(low, high *float64) string {
-	if low == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.4f to %.4f", *low, *high)
-}
-
-func (r *Row) worth(of func(*Worth) string) string {
-	if r.Worth == nil {
-		return ""
-	}
-	return of(r.Worth)
-}
-
-func (w *Worth) shapley() string {
-	switch {
-	case w.Shapley == nil:
-		return ""
-	case w.StdErr > 0:
-		return fmt.Sprintf("%.4f ± %.4f", *w.Shapley, w.StdErr)
-	}
-	return fmt.Sprintf("%.4f", *w.Shapley)
+	return fmt.Sprintf("%.4f to %.4f", *i.Low, *i.High)
 }
 
 // write prints the columns in which a row has something.
 func (t *Table) write(w io.Writer, measure string) {
-	lines := make([]string, len(t.Rows)+1)
-	lines[0] = t.Head
-	for i := range t.Rows {
-		if lines[i+1] = report.Word(t.Rows[i].Name, 40); t.Rows[i].Seen {
-			lines[i+1] += " *"
+	measure = strings.Replace(measure, "mse", "RMSE", 1)
+	lines := [][]string{{t.Head, "trained on", "rows", "lambda", "R²", "95%", measure, "adds to R²", "95%", "Shapley"}}
+	note := ""
+	for _, r := range t.Rows {
+		line := slices.Repeat([]string{""}, len(lines[0]))
+		line[0], line[1], line[4], line[5] = report.Word(r.Name, 40), r.Trained, fmt.Sprintf("%.4f", r.R2), r.Interval.String()
+		if line[6] = fmt.Sprintf("%.5g", r.Error); measure == "RMSE" {
+			line[6] = fmt.Sprintf("%.5g", math.Sqrt(r.Error))
 		}
-	}
-	for _, c := range columns {
-		if c.of == nil {
-			c.name, c.of = measure, func(r *Row) string { return fmt.Sprintf("%.5g", r.Error) }
-			if measure == mse {
-				c.name, c.of = "RMSE", func(r *Row) string { return fmt.Sprintf("%.5g", math.Sqrt(r.Error)) }
+		if r.Seen {
+			line[0], note = line[0]+" *", "* the recipe was drawn from rows of these sums\n"
+		}
+		if r.TrainedRows > 0 {
+			line[2] = report.Groups(r.TrainedRows)
+		}
+		if r.Lambda > 0 {
+			line[3] = fmt.Sprintf("%g", r.Lambda)
+		}
+		if v := r.Worth; v != nil {
+			line[7], line[8] = fmt.Sprintf("%+.4f", v.R2), v.Interval.String()
+			if v.Shapley != nil {
+				line[9] = fmt.Sprintf("%.4f", *v.Shapley)
+			}
+			if v.StdErr > 0 {
+				line[9] += fmt.Sprintf(" ± %.4f", v.StdErr)
 			}
 		}
-		texts, some := []string{c.name}, false
-		for i := range t.Rows {
-			texts = append(texts, c.of(&t.Rows[i]))
-			some = some || texts[i+1] != ""
-		}
-		for i := range lines {
-			if some {
-				lines[i] += "\t" + texts[i]
-			}
-		}
+		lines = append(lines, line)
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, strings.Join(lines, "\n"))
+	for _, line := range lines {
+		var cells []string
+		for c, cell := range line {
+			if slices.ContainsFunc(lines[1:], func(l []string) bool { return l[c] != "" }) {
+				cells = append(cells, cell)
+			}
+		}
+		fmt.Fprintln(tw, strings.Join(cells, "\t"))
+	}
 	tw.Flush()
-	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Seen }) {
-		fmt.Fprintln(w, "* the recipe was drawn from rows of these sums")
-	}
-}
-
-// sides returns the groups that are trained on and judged, in order.
-func (t *Table) sides() (trained, judged []string) {
-	for _, r := range t.Rows {
-		if !slices.Contains(trained, r.Trained) {
-			trained = append(trained, r.Trained)
-		}
-		if !slices.Contains(judged, r.Name) {
-			judged = append(judged, r.Name)
-		}
-	}
-	slices.Sort(judged)
-	return trained, judged
-}
-
-// at returns the R² of a model of one group on another.
-func (t *Table) at(trained, judged string) (float64, bool) {
-	i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Trained == trained && r.Name == judged })
-	if i < 0 {
-		return 0, false
-	}
-	return t.Rows[i].R2, true
+	fmt.Fprint(w, note)
 }
 
 // writeMatrix prints R² with a row for each group that is trained on.
 func (t *Table) writeMatrix(w io.Writer) {
-	trained, judged := t.sides()
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "R² of\ton %s\n", strings.Join(judged, "\ton "))
-	for _, of := range trained {
-		fmt.Fprint(tw, report.Word(of, 40))
-		for _, on := range judged {
-			if r2, ok := t.at(of, on); ok {
-				fmt.Fprintf(tw, "\t%.4f", r2)
-			} else {
-				fmt.Fprint(tw, "\t-")
-			}
-		}
-		fmt.Fprintln(tw)
+	var judged []string
+	for _, r := range t.Rows {
+		judged = append(judged, r.Name)
 	}
+	slices.Sort(judged)
+	judged = slices.Compact(judged)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "R² of a model of\ton %s", strings.Join(judged, "\ton "))
+	last, column := "", 0
+	for _, r := range t.Rows {
+		if r.Trained != last {
+			fmt.Fprint(tw, "\n"+report.Word(r.Trained, 40))
+			last, column = r.Trained, 0
+		}
+		for ; judged[column] != r.Name; column++ {
+			fmt.Fprint(tw, "\t-")
+		}
+		fmt.Fprintf(tw, "\t%.4f", r.R2)
+		column++
+	}
+	fmt.Fprintln(tw)
 	tw.Flush()
 }
 
-// draw plots R².
+// draw plots R² of the rows of the last tables.
 func (a *Answer) draw(ctx context.Context, name string) error {
-	title := "R² by " + a.Question
-	if t := &a.Tables[0]; a.Question == "matrix" {
-		trained, judged := t.sides()
-		h := picture.Heat{Title: title, X: "judged: " + strings.Join(judged, ", "), Y: "trained on, from the top: " +
-			strings.Join(trained, ", "), Rows: len(trained), Cols: len(judged)}
-		for _, of := range trained {
-			for _, on := range judged {
-				r2, _ := t.at(of, on)
-				h.Values = append(h.Values, r2)
-			}
-		}
-		return report.WritePicture(ctx, name, h, 14, 12)
+	l := picture.Lines{Title: "R² by " + a.Question, X: "row of the table", Y: "R²", LogX: a.Question == "curve"}
+	tables := a.Tables
+	switch a.Question {
+	case "matrix":
+		return exit.Usage("--plot: matrix has no plot")
+	case "window":
+		tables = tables[1:]
+	case "curve":
+		l.X = "rows"
 	}
-	l := picture.Lines{Title: title, X: "row of the table", Y: "R²"}
-	for _, t := range a.Tables {
+	for _, t := range tables {
 		s := picture.Series{Name: t.Title}
 		for i, r := range t.Rows {
-			if r.Name == "total" {
-				continue
-			}
 			x := float64(i + 1)
-			if a.Question == "curve" {
-				x, l.X, l.LogX = float64(r.TrainedRows), "rows", true
+			if l.LogX {
+				x = float64(r.TrainedRows)
+			}
+			if r.Name == total {
+				continue
 			}
 			if s.X, s.Y = append(s.X, x), append(s.Y, r.R2); r.Low != nil {
 				s.Low, s.High = append(s.Low, *r.Low), append(s.High, *r.High)
 			}
 		}
 		l.Series = append(l.Series, s)
-	}
-	if a.Question == "window" {
-		l.Series = l.Series[1:]
 	}
 	return report.WritePicture(ctx, name, l, 18, 11)
 }

@@ -2,10 +2,10 @@ package ask
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bochner-ml/bochner/io/where"
 	"github.com/bochner-ml/bochner/models"
@@ -15,129 +15,90 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// choose sets the parts that take part, in the order of time.
-func (d *data) choose(ctx context.Context, terms []parts.Term) error {
-	takes, err := condition("--where", d.Where)
-	if err != nil {
-		return err
-	}
-	judges, err := condition("--judge", d.Judge)
-	if err != nil {
-		return err
-	}
-	drawn, err := d.drawn(ctx)
-	if err != nil {
-		return err
-	}
-	empty := 0
+// selectParts sets the parts that take part, in the order of time.
+func (d *data) selectParts(terms []parts.Term) error {
+	drawn, empty := d.drawn(), 0
+	takes, judges := d.condition("--where", d.Where), d.condition("--judge", d.Judge)
 	for _, t := range terms {
-		in, err := takes(t)
-		if err != nil {
-			return err
+		if d.err != nil || !takes(t) {
+			continue
 		}
 		if t.Rows.Used == 0 {
 			empty++
 			continue
 		}
-		if !in {
-			continue
-		}
-		p := part{Term: t}
-		if p.judges, err = judges(t); err != nil {
-			return err
-		}
+		p := part{Term: t, judges: judges(t)}
 		for _, l := range t.Leaves {
-			for _, f := range l.Files {
-				p.seen = p.seen || drawn[f.Version]
-			}
+			p.seen = p.seen || slices.ContainsFunc(registry.FilesOfInputs(l.Files), func(f registry.File) bool { return drawn[f.Version] })
 		}
+		p.date = d.dateOf(t)
 		d.parts = append(d.parts, p)
 	}
 	if empty > 0 {
 		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
 	}
-	if len(d.parts) < 2 {
-		return exit.Refuse("ask: %s with rows: questions need two or more, of which some train and others judge",
-			report.Counted(len(d.parts), "directory"))
-	}
-	if err := d.date(); err != nil {
-		return err
+	if d.err == nil && len(d.parts) < 2 {
+		d.fail(exit.Refuse("ask: %s of sums with rows: some train and others judge, so questions need two or more",
+			report.Counted(len(d.parts), "directory")))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
 		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.Place, b.Place))
 	})
-	return nil
+	return d.err
 }
 
 // condition reads a condition on labels.
-func condition(flag, text string) (func(parts.Term) (bool, error), error) {
+func (d *data) condition(flag, text string) func(parts.Term) bool {
 	c, err := where.Parse(text)
 	if err != nil {
-		return nil, exit.Usage("%s %q: %w", flag, text, err)
+		d.fail(exit.Usage("%s %q: %w", flag, text, err))
 	}
-	return func(t parts.Term) (bool, error) {
+	return func(t parts.Term) bool {
 		holds, err := c.Holds(t.Labels)
 		if err != nil {
-			err = exit.Refuse("%s %q: %s %w; the names of its directories give labels, as sums/country=DE/dt=2026-11-20",
-				flag, text, t.Place, err)
+			d.fail(exit.Refuse("%s %q: %s %w; names of directories give labels, as sums/country=DE/dt=2026-11-20", flag, text,
+				t.Place, err))
 		}
-		return holds, err
-	}, nil
+		return holds
+	}
 }
 
-// date reads the dates of the parts, if all have one.
-func (d *data) date() error {
-	text := func(p *part, label string) string { return p.Labels[label] }
-	labels := []string{d.Time}
-	if d.Time == "" {
-		labels = slices.Sorted(maps.Keys(d.parts[0].Labels))
-		labels = slices.DeleteFunc(labels, func(l string) bool {
-			return slices.ContainsFunc(d.parts, func(p part) bool {
-				_, ok := parts.Date(text(&p, l))
-				return !ok
-			})
-		})
-	}
-	if len(labels) > 1 {
-		return exit.Usage("the labels %s are dates: name the one that orders the sums with --time", strings.Join(labels, ", "))
-	}
-	if len(labels) == 0 { // a name may be a date, such as sums/2026-11-20
-		labels, text = []string{""}, func(p *part, _ string) string { return p.Place[strings.LastIndex(p.Place, "/")+1:] }
-	}
-	d.dated = true
-	for i := range d.parts {
-		p, ok := &d.parts[i], false
-		if p.date, ok = parts.Date(text(p, labels[0])); ok {
-			continue
+// dateOf returns the date of a part by its labels, zero if it has none.
+func (d *data) dateOf(t parts.Term) time.Time {
+	if d.Time != "" {
+		date, ok := parts.Date(t.Labels[d.Time])
+		if !ok {
+			d.fail(exit.Usage("--time %s: %s has no such label with a date such as 2026-11-20", d.Time, t.Place))
 		}
-		if d.Time != "" {
-			return exit.Usage("--time %s: %s has no such label, or it is no date such as 2026-11-20", d.Time, p.Place)
-		}
-		d.dated = false
+		return date
 	}
-	return nil
+	if date, err := parts.DateOf(t.Place); err == nil {
+		return date
+	}
+	for _, label := range slices.Sorted(maps.Keys(t.Labels)) {
+		if date, ok := parts.Date(t.Labels[label]); ok {
+			return date
+		}
+	}
+	return time.Time{}
 }
 
 // drawn returns the versions of the files from which the recipe was drawn, as far as a lineage tells.
-func (d *data) drawn(ctx context.Context) (map[string]bool, error) {
-	versions := map[string]bool{}
-	const unknown = "which of the sums the recipe was drawn from is not known"
+func (d *data) drawn() map[string]bool {
+	const unknown = "which of the sums the recipe was drawn from is not known: "
 	if d.Recipe == "" {
-		d.notes = append(d.notes, unknown+": name its model with --recipe")
-		return nil, nil
+		d.notes = append(d.notes, unknown+"name the model that it was drawn for with --recipe")
+		return nil
 	}
-	dir, err := models.ResolveAlias(ctx, d.Recipe)
-	if err != nil {
-		return nil, err
-	}
-	l, err := registry.ReadLineage(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
+	dir, err := models.ResolveAlias(d.ctx, d.Recipe)
+	d.fail(err)
+	l, err := registry.ReadLineage(d.ctx, dir)
+	d.fail(err)
 	if l == nil || l.Recipe != "" && l.Recipe != dir[strings.LastIndex(dir, "/")+1:] {
-		d.notes = append(d.notes, unknown+": the lineage of "+d.Recipe+" does not tell; name the model that was trained without --recipe")
-		return nil, nil
+		d.notes = append(d.notes, unknown+"the lineage of "+d.Recipe+" does not tell")
+		return nil
 	}
+	versions := map[string]bool{}
 	for _, p := range l.Parts {
 		if len(l.Drawn) == 0 || slices.Contains(l.Drawn, p.Name) {
 			for _, f := range p.Files {
@@ -145,5 +106,80 @@ func (d *data) drawn(ctx context.Context) (map[string]bool, error) {
 			}
 		}
 	}
-	return versions, nil
+	return versions
+}
+
+// dated returns an error if a part has no date.
+func (d *data) dated() error {
+	for _, p := range d.parts {
+		if p.date.IsZero() {
+			return exit.Usage("%s needs dates, and %s has none, as sums/dt=2026-11-20 has; or name the label with --time",
+				d.Question, p.Place)
+		}
+	}
+	return nil
+}
+
+// grouped returns parts by the value of a label, in the order of the values; without a label those of each
+// date, or each part if not all have dates.
+func (d *data) grouped(label string, some []int) (all []unit) {
+	dated := d.dated() == nil
+	for _, i := range some {
+		p := &d.parts[i]
+		name, ok := p.Labels[label]
+		switch {
+		case label == "" && dated:
+			name = nameOf(p.date)
+		case label == "":
+			name = p.Place
+		case !ok:
+			d.fail(exit.Refuse("--by %s: %s has no such label, as sums/%s=VALUE has", label, p.Place, label))
+		}
+		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
+		if k < 0 {
+			k, all = len(all), append(all, unit{name: name})
+		}
+		all[k].parts = append(all[k].parts, i)
+	}
+	if label != "" {
+		slices.SortFunc(all, func(a, b unit) int { return cmp.Compare(a.name, b.name) })
+	}
+	return all
+}
+
+// nameOf writes a date, with its hour if it has one.
+func nameOf(t time.Time) string {
+	return strings.TrimSuffix(t.Format("2006-01-02T15:04"), "T00:00")
+}
+
+// steps returns the parts of each date, in the order of time.
+func (d *data) steps() []unit {
+	d.fail(d.dated())
+	return d.grouped("", d.everything())
+}
+
+// judges returns the parts of a unit that judge.
+func (d *data) judges(u unit) unit {
+	return unit{u.name, slices.DeleteFunc(slices.Clone(u.parts), func(i int) bool { return !d.parts[i].judges })}
+}
+
+// held returns the units to train on, by the label if there is one, and those that judge: by --judge, or else the
+// newest fifth of the dates.
+func (d *data) held(by string) (train, judged []unit) {
+	if d.Judge == "" {
+		steps := d.steps()
+		for k, s := range steps {
+			for _, i := range s.parts {
+				d.parts[i].judges = k >= len(steps)-max(1, len(steps)/5)
+			}
+		}
+	}
+	judge := func(i int) bool { return d.parts[i].judges }
+	trains := slices.DeleteFunc(d.everything(), judge)
+	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
+	if len(trains) == 0 || len(judges) == 0 {
+		d.fail(exit.Refuse("ask: %d directories of sums train and %d judge (--judge %q); each needs one", len(trains),
+			len(judges), d.Judge))
+	}
+	return d.grouped(by, trains), d.grouped("", judges)
 }
