@@ -51,7 +51,7 @@ func (d *data) matrix() *Answer {
 		if d.err != nil {
 			break
 		}
-		m := d.try("", []unit{of}, judged, auto)
+		m := d.model([]unit{of}, judged, auto)
 		for k, u := range judged {
 			tallies := m.tallies[k:][:min(1, len(m.tallies[k:]))]
 			if u.name == of.name {
@@ -60,7 +60,7 @@ func (d *data) matrix() *Answer {
 				for b := range min(blocks, len(own)) {
 					from, to := b*len(own)/min(blocks, len(own)), (b+1)*len(own)/min(blocks, len(own))
 					if rest := without(own, from, to); len(rest) > 0 {
-						tallies = append(tallies, d.try("", rest, own[from:to], auto).tallies...)
+						tallies = append(tallies, d.model(rest, own[from:to], auto).tallies...)
 					}
 				}
 			}
@@ -101,7 +101,7 @@ func (d *data) curve() *Answer {
 		newest.Trained = spanOf([]unit{train[n-1], train[0]})
 		random := Row{Name: newest.Name, tallies: make([]tally, len(judged))}
 		for k := range orders {
-			row := d.try("", d.shuffled(train, k)[:n], judged, auto)
+			row := d.model(d.shuffled(train, k)[:n], judged, auto)
 			random.TrainedRows += row.TrainedRows / orders
 			for i, t := range row.tallies {
 				random.tallies[i].head = t.head
@@ -155,7 +155,7 @@ func (d *data) worth() *Answer {
 		}
 		key := fmt.Sprint(in)
 		if _, ok := known[key]; !ok && len(some) > 0 {
-			known[key] = d.try("", some, judged, all.Lambda).R2
+			known[key] = d.r2(d.model(some, judged, all.Lambda).tallies, nil)
 		}
 		return known[key]
 	}
@@ -261,11 +261,11 @@ func (d *data) bisect() *Answer {
 	}
 	good, bad, least := 0, len(steps)+1, d.MinR2 // all models may be good, too
 	if least == 0 {
-		// A half, a quarter and so on may be better than all dates, beyond chance where an interval tells.
+		// A half, a quarter and so on may be better by 0.01 than all dates, and beyond chance where an interval tells.
 		all := model(len(steps))
 		for n := len(steps); n > 1 && bad > len(steps); n /= 2 {
 			half := model(n / 2)
-			if i := fall(half, all); half.R2 > all.R2 && (i.Low == nil || *i.Low > 0) {
+			if i := fall(half, all); half.R2 > all.R2+0.01 && (i.Low == nil || *i.Low > 0) {
 				good, bad, least = n/2, n, (half.R2+all.R2)/2
 			}
 		}

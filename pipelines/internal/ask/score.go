@@ -117,11 +117,18 @@ func (d *data) judge(f *ridge.Fits, u unit, values int) []float64 {
 
 // try judges units by a model of others, with the λ given, or chosen inside the training set if it is below 0.
 func (d *data) try(name string, train, judged []unit, lambda float64) Row {
+	row := d.model(train, judged, lambda)
+	row.Name, row.Score = name, d.score(row.tallies)
+	return row
+}
+
+// model is try without a score.
+func (d *data) model(train, judged []unit, lambda float64) Row {
 	s := d.sum(trainSlot, train)
 	if lambda < 0 {
 		lambda = d.lambda(train, s)
 	}
-	row := Row{Name: name, Trained: spanOf(train), TrainedRows: s.Rows(), Lambda: lambda}
+	row := Row{Trained: spanOf(train), TrainedRows: s.Rows(), Lambda: lambda}
 	if d.err != nil {
 		return row
 	}
@@ -135,7 +142,6 @@ func (d *data) try(name string, train, judged []unit, lambda float64) Row {
 		}
 		row.Seen = len(judged) == 1 && d.seen(u)
 	}
-	row.Score = d.score(row.tallies)
 	return row
 }
 
