@@ -10,15 +10,14 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/internal/picture"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // How λ is chosen, in words.
 const (
-	prequentially = "by the errors on the dates judged before; the first by cross-validation inside its training set"
+	prequentially = "by the errors on the dates judged before, the first by cross-validation"
 	inside        = "by cross-validation inside each training set"
-	once          = "by cross-validation over all that is trained on, once for all models"
+	once          = "once, by cross-validation over all that is trained on"
 )
 
 const total = "total" // the name of a row
@@ -110,11 +109,7 @@ func (a *Answer) WriteTo(w io.Writer) (int64, error) {
 		if t.Title != "" {
 			fmt.Fprintf(&b, "%s\n", t.Title)
 		}
-		if a.Question == "matrix" {
-			t.writeMatrix(&b)
-		} else {
-			t.write(&b, a.Measure)
-		}
+		t.write(&b, a.Measure)
 	}
 	fmt.Fprintf(&b, "\ntime      %s in %.2f s\n", report.Counted(a.Fits, "fit"), a.Seconds)
 	for _, n := range a.Notes {
@@ -177,50 +172,19 @@ func (t *Table) write(w io.Writer, measure string) {
 	fmt.Fprint(w, note)
 }
 
-// writeMatrix prints R² with a row for each group that is trained on.
-func (t *Table) writeMatrix(w io.Writer) {
-	var judged []string
-	for _, r := range t.Rows {
-		judged = append(judged, r.Name)
-	}
-	slices.Sort(judged)
-	judged = slices.Compact(judged)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "R² of a model of\ton %s", strings.Join(judged, "\ton "))
-	last, column := "", 0
-	for _, r := range t.Rows {
-		if r.Trained != last {
-			fmt.Fprint(tw, "\n"+report.Word(r.Trained, 40))
-			last, column = r.Trained, 0
-		}
-		for ; judged[column] != r.Name; column++ {
-			fmt.Fprint(tw, "\t-")
-		}
-		fmt.Fprintf(tw, "\t%.4f", r.R2)
-		column++
-	}
-	fmt.Fprintln(tw)
-	tw.Flush()
-}
-
-// draw plots R² of the rows of the last tables.
+// draw plots R² of the rows of all tables, or of window in hindsight.
 func (a *Answer) draw(ctx context.Context, name string) error {
-	l := picture.Lines{Title: "R² by " + a.Question, X: "row of the table", Y: "R²", LogX: a.Question == "curve"}
-	tables := a.Tables
-	switch a.Question {
-	case "matrix":
-		return exit.Usage("--plot: matrix has no plot")
-	case "window":
-		tables = tables[1:]
-	case "curve":
-		l.X = "rows"
-	}
-	for _, t := range tables {
+	curve := a.Question == "curve"
+	l := picture.Lines{Title: "R² by " + a.Question, X: "row of the table", Y: "R²", LogX: curve}
+	for k, t := range a.Tables {
+		if a.Question == "window" && k == 0 {
+			continue
+		}
 		s := picture.Series{Name: t.Title}
 		for i, r := range t.Rows {
 			x := float64(i + 1)
-			if l.LogX {
-				x = float64(r.TrainedRows)
+			if curve {
+				l.X, x = "rows", float64(r.TrainedRows)
 			}
 			if r.Name == total {
 				continue

@@ -169,8 +169,8 @@ func (d *data) spans() (all []Span) {
 	if d.Question != "window" {
 		return []Span{{}}
 	}
-	windows := d.Windows
-	for n := 1; n < len(d.parts) && len(d.Windows) == 0; n *= 2 {
+	windows, dates := d.Windows, len(d.grouped("", d.everything()))
+	for n := 1; n < dates && len(d.Windows) == 0; n *= 2 {
 		windows = append(windows, n)
 	}
 	all = []Span{{}}

@@ -53,16 +53,20 @@ func (d *data) matrix() *Answer {
 		}
 		m := d.model([]unit{of}, judged, auto)
 		for k, u := range judged {
-			tallies := m.tallies[k:][:min(1, len(m.tallies[k:]))]
-			if u.name == of.name {
-				tallies = nil
-				own := d.singles(u)
-				for b := range min(blocks, len(own)) {
-					from, to := b*len(own)/min(blocks, len(own)), (b+1)*len(own)/min(blocks, len(own))
-					if rest := without(own, from, to); len(rest) > 0 {
-						tallies = append(tallies, d.model(rest, own[from:to], auto).tallies...)
+			var tallies []tally
+			if own := d.singles(of); u.name == of.name {
+				n := min(blocks, len(own))
+				for b := range n {
+					from, to := b*len(own)/n, (b+1)*len(own)/n
+					rest, some := without(own, from, to), slices.DeleteFunc(slices.Clone(own[from:to]), func(one unit) bool {
+						return len(d.judges(one).parts) == 0
+					})
+					if len(rest) > 0 && len(some) > 0 {
+						tallies = append(tallies, d.model(rest, some, auto).tallies...)
 					}
 				}
+			} else if d.err == nil {
+				tallies = m.tallies[k : k+1]
 			}
 			if len(tallies) > 0 {
 				t.Rows = append(t.Rows, Row{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows, Lambda: m.Lambda,
@@ -163,13 +167,13 @@ func (d *data) worth() *Answer {
 	switch {
 	case len(groups) <= exactGroups:
 		exactShapley(rows, value)
-		how = "; Shapley values are exact and add up to the R² of all"
+		how = "; Shapley values add up to the R² of all"
 	case d.Permutations > 0:
 		d.estimateShapley(rows, value)
 		how = "; Shapley values are means over " + report.Counted(d.Permutations, "random order")
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
-	return &Answer{Asked: "models of all groups but one, the most harmful group first" + how, By: once, Judged: spanOf(judged),
+	return &Answer{Asked: "models of all groups but one, the most harmful first" + how, By: once, Judged: spanOf(judged),
 		Tables: []Table{{Head: "left out", Rows: append(rows, all)}}}
 }
 

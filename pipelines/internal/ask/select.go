@@ -85,9 +85,9 @@ func (d *data) dateOf(t parts.Term) time.Time {
 
 // drawn returns the versions of the files from which the recipe was drawn, as far as a lineage tells.
 func (d *data) drawn() map[string]bool {
-	const unknown = "which of the sums the recipe was drawn from is not known: "
+	const unknown = "the recipe may have been drawn from some of these sums: "
 	if d.Recipe == "" {
-		d.notes = append(d.notes, unknown+"name the model that it was drawn for with --recipe")
+		d.notes = append(d.notes, unknown+"name its model with --recipe")
 		return nil
 	}
 	dir, err := models.ResolveAlias(d.ctx, d.Recipe)
