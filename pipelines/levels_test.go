@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
@@ -203,6 +204,17 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 		if code := exit.Code(err); err == nil || !strings.Contains(err.Error(), want) ||
 			code != exit.CodeUsage && code != exit.CodeData {
 			t.Errorf("%s: %v (code %d), want %q", condition, err, code, want)
+		}
+	}
+	written := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	if err := os.Chtimes(filepath.Join(sum.Out, "manifest.json"), written, written); err != nil {
+		t.Fatal(err)
+	}
+	for date, want := range map[string]string{"2026-02-02": "none of the 1 directories", "2026-02-03": "", "2026-02": "",
+		"soon": "must be a date"} {
+		_, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{at("sums/*")}, AsOf: date}, Model: at("m" + date)})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("as of %s: %v, want %q", date, err, want)
 		}
 	}
 	sum.By = []string{"source"}

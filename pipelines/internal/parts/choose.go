@@ -25,6 +25,8 @@ type Parts struct {
 	// Where is a condition (package where) on the labels of the sums that are added: the date and other
 	// name=value parts of their directory, and the level of sum --by.
 	Where string `flag:"where,common" placeholder:"CONDITION" help:"Add only sums for which a condition holds, such as 'country=DE and dt>=2026-01': on the name=value parts of their directories, and on the levels of sum --by. Also !=, <, <=, >, in (A, B), or, not, and parentheses; a shorter date stands for its month or year."`
+	// AsOf leaves out those of Sums whose directory was written after the end of this date.
+	AsOf string `flag:"as_of" placeholder:"DATE" help:"Add only sums that were there by the end of this date, such as 2026-11-20: whose directory was written by then, by the time that storage tells."`
 	// Last leaves out those of Sums whose name has a date before the last so many days of the
 	// newest: 90d, 12w or 36h. "" leaves out none.
 	Last string `flag:"last" placeholder:"DAYS" help:"Add only sums whose directory has a date in its name (dt=2026-11-20) among the last days, weeks or hours before the newest, such as 90d."`
@@ -46,6 +48,9 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 		return nil, err
 	}
 	if added, err = last(added, o.Last); err != nil {
+		return nil, err
+	}
+	if added, err = asOf(ctx, added, o.AsOf); err != nil {
 		return nil, err
 	}
 	without, conditions, err := o.without(ctx)
@@ -220,6 +225,30 @@ func last(places []string, within string) ([]string, error) {
 		if dates[i].After(newest.Add(-span)) {
 			out = append(out, p)
 		}
+	}
+	return out, nil
+}
+
+// asOf returns the places that were written by the end of a date.
+func asOf(ctx context.Context, places []string, date string) (out []string, err error) {
+	if date == "" {
+		return places, nil
+	}
+	_, end, ok := where.Period(date)
+	if !ok {
+		return nil, exit.Usage("--as_of must be a date such as 2026-11-20, 2026-11 or 2026-11-20T08:00:00Z (have %q)", date)
+	}
+	for _, place := range places {
+		files, err := storage.List(ctx, storage.Join(place, sums.PartFile))
+		if err != nil {
+			return nil, err
+		}
+		if time.Unix(0, files[0].Modified).Before(end) {
+			out = append(out, place)
+		}
+	}
+	if len(out) == 0 {
+		return nil, exit.Refuse("--as_of %s: none of the %d directories of sums had been written by then", date, len(places))
 	}
 	return out, nil
 }
