@@ -255,8 +255,8 @@ func compare(have, want string) int {
 		}
 		return 0
 	}
-	at, _, ok := period(have)
-	from, to, dated := period(want)
+	at, _, ok := Period(have)
+	from, to, dated := Period(want)
 	switch {
 	case !ok || !dated:
 		return strings.Compare(have, want)
@@ -281,8 +281,9 @@ var periods = []struct {
 	{time.RFC3339, 0, 0, 0, time.Second},
 }
 
-// period returns when the period of a date begins and ends.
-func period(text string) (from, to time.Time, ok bool) {
+// Period returns when the period of a date begins and ends: of 2026-01 the month. It is not ok for other
+// texts. Dates without a zone are in UTC.
+func Period(text string) (from, to time.Time, ok bool) {
 	for _, f := range periods {
 		if t, err := time.Parse(f.layout, text); err == nil {
 			return t, t.AddDate(f.years, f.months, f.days).Add(f.rest), true

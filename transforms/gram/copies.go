@@ -21,18 +21,24 @@ import (
 func Copies(reports []Report) ([]profile.Content, error) {
 	var all []profile.Content
 	for _, r := range reports {
-		if len(r.Copies) == 0 {
-			continue
-		}
-		some, err := profile.DecodeContents(r.Copies)
-		if err == nil {
-			all, err = profile.AddContents(all, some, 1)
-		}
-		if err != nil {
+		var err error
+		if all, err = AddCopies(all, r.Copies); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// AddCopies adds rows counted apart, as a Report encodes them, to others.
+func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error) {
+	if len(encoded) == 0 {
+		return all, nil
+	}
+	some, err := profile.DecodeContents(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return profile.AddContents(all, some, 1)
 }
 
 // copies are frequent rows with the number of their copies in each fold.
@@ -97,15 +103,14 @@ func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 	return c, nil
 }
 
-// AddCopies adds the copies of a fold, among those that a directory of sums by the recipe counts apart, to
+// SumCopies adds the copies of a fold, among those that a directory of sums by the recipe counts apart, to
 // the sum of the fold. Their classes are those of the sum. m is the map of the recipe.
-func AddCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.Content,
+func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.Content,
 	threads int) error {
 	if len(contents) == 0 {
 		return nil
 	}
-	p := &Pass{Fold: SpecOf(r, to.Shape().Outputs)}
-	p.Target = &transforms.Labeling{Grid: r.TargetGrid}
+	p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: r.TargetGrid}}, Fold: SpecOf(r, to.Shape().Outputs)}
 	c, err := newCopies(p, contents)
 	if err != nil {
 		return err

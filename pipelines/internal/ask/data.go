@@ -154,7 +154,7 @@ func (d *data) addFold(to *ridge.Sum, i, fold int) error {
 	if err := d.total.AddTerm(d.ctx, to, p.Term, fold); err != nil {
 		return err
 	}
-	return gram.AddCopies(to, fold, p.Recipe, d.features, p.copies, 1)
+	return gram.SumCopies(to, fold, p.Recipe, d.features, p.copies, 1)
 }
 
 func (d *data) addFolds(to *ridge.Sum, i int) (err error) {

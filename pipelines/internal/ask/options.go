@@ -39,12 +39,11 @@ type Options struct {
 
 // Selection says which sums take part, and what their labels mean.
 type Selection struct {
-	parts.Parts `omit:"Without"`
-	Where       string `flag:"where,common" placeholder:"CONDITION" help:"Condition on the labels in the names of directories, such as country=DE and dt>=2026-01: sums for which it does not hold take no part."`
-	Judge       string `flag:"judge,common" placeholder:"CONDITION" help:"Condition on the labels of sums that judge. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on what judges."`
-	By          string `flag:"by,common" placeholder:"LABEL" help:"Label whose values are the groups of groups, matrix and worth, such as country; without it each date is a group."`
-	Time        string `flag:"time" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`
-	Recipe      string `flag:"recipe,common" placeholder:"DIR" help:"Model that the recipe of the sums was drawn for. By its lineage, sums of the files that the recipe was drawn from are marked with *."`
+	parts.Parts
+	Judge  string `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that judge. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on what judges."`
+	By     string `flag:"by,common" placeholder:"LABEL" help:"Label whose values are the groups of groups, matrix and worth, such as country; without it each date is a group."`
+	Time   string `flag:"time" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`
+	Recipe string `flag:"recipe,common" placeholder:"DIR" help:"Model that the recipe of the sums was drawn for. By its lineage, sums of the files that the recipe was drawn from are marked with *."`
 }
 
 // Limits have the options of single questions.

@@ -18,26 +18,33 @@ import (
 // selectParts sets the parts that take part, in the order of time.
 func (d *data) selectParts(terms []parts.Term) error {
 	drawn, empty := d.drawn(), 0
-	takes, judges := d.condition("--where", d.Where), d.condition("--judge", d.Judge)
+	judge, err := where.Parse(d.Judge)
+	if err != nil {
+		return exit.Usage("--judge %q: %w", d.Judge, err)
+	}
 	for _, t := range terms {
-		if d.err != nil || !takes(t) {
-			continue
-		}
-		if t.Rows.Used == 0 {
+		switch {
+		case t.Sign < 0:
+			d.fail(exit.Refuse("--without %s: is not among the sums; questions leave out sums, but subtract none", t.Place))
+		case t.Rows.Used == 0:
 			empty++
 			continue
 		}
-		p := part{Term: t, judges: judges(t)}
-		for _, l := range t.Leaves {
-			p.seen = p.seen || slices.ContainsFunc(registry.FilesOfInputs(l.Files), func(f registry.File) bool { return drawn[f.Version] })
+		p := part{Term: t, date: d.dateOf(t)}
+		if p.judges, err = t.Holds(judge); err != nil {
+			d.fail(exit.Refuse("--judge %q: %w", d.Judge, err))
 		}
-		p.date = d.dateOf(t)
+		for _, l := range t.Leaves {
+			for _, f := range l.Files {
+				p.seen = p.seen || drawn[f.Version]
+			}
+		}
 		d.parts = append(d.parts, p)
 	}
 	if empty > 0 {
 		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
 	}
-	if d.err == nil && len(d.parts) < 2 {
+	if len(d.parts) < 2 {
 		d.fail(exit.Refuse("ask: %s of sums with rows: some train and others judge, so questions need two or more",
 			report.Counted(len(d.parts), "directory")))
 	}
@@ -47,20 +54,17 @@ func (d *data) selectParts(terms []parts.Term) error {
 	return d.err
 }
 
-// condition reads a condition on labels.
-func (d *data) condition(flag, text string) func(parts.Term) bool {
-	c, err := where.Parse(text)
-	if err != nil {
-		d.fail(exit.Usage("%s %q: %w", flag, text, err))
-	}
-	return func(t parts.Term) bool {
-		holds, err := c.Holds(t.Labels)
-		if err != nil {
-			d.fail(exit.Refuse("%s %q: %s %w; names of directories give labels, as sums/country=DE/dt=2026-11-20", flag, text,
-				t.Place, err))
+// label returns the value of a label of the rows of a part; of levels that are pooled, all of them.
+func (p *part) label(name string) (value string, ok bool) {
+	var all []string
+	for member := range max(1, len(p.Members)) {
+		if value, ok = p.LabelsOf(member)[name]; !ok {
+			return "", false
 		}
-		return holds
+		all = append(all, value)
 	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ", "), true
 }
 
 // dateOf returns the date of a part by its labels, zero if it has none.
@@ -126,14 +130,14 @@ func (d *data) grouped(label string, some []int) (all []unit) {
 	dated := d.dated() == nil
 	for _, i := range some {
 		p := &d.parts[i]
-		name, ok := p.Labels[label]
+		name, ok := p.label(label)
 		switch {
 		case label == "" && dated:
 			name = nameOf(p.date)
 		case label == "":
 			name = p.Place
 		case !ok:
-			d.fail(exit.Refuse("--by %s: %s has no such label, as sums/%s=VALUE has", label, p.Place, label))
+			d.fail(exit.Refuse("--by %s: %s has no such label, as sums/%s=VALUE or levels of sum --by have", label, p.Place, label))
 		}
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
 		if k < 0 {

@@ -43,7 +43,7 @@ type RetrainOptions struct {
 
 	Program string           // version
 	Command string           // for the history
-	By      string           `flag:"by" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
+	By      string           `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
 	Log     io.Writer        // notes; nil discards them
 	Now     func() time.Time // nil is time.Now
 }

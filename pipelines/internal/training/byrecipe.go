@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -32,6 +33,7 @@ type ByRecipe struct {
 	// Lambda is the recipe's where it has none; folds are always the recipe's.
 	Lambda         LambdaOptions
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	MinRows        int64   // levels of rows with fewer are pooled
 	Job            job.Options
 	Contents       bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
 	Positions      bool // they have hashes and positions, of any number of rows
@@ -78,6 +80,9 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 	})
 	if err == nil {
 		t.grid = a.Recipe.Rule.Weights.For(t.Profile.Weights)
+		t.levels, err = a.levels(t.Prepared)
+	}
+	if err == nil {
 		m := t.Memory(a.Recipe.Rule.Components)
 		switch {
 		case a.Positions:
@@ -91,6 +96,25 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 		return nil, t.Close(ctx, err)
 	}
 	return t, nil
+}
+
+// levels returns the levels of the rows; nil if they are summed together.
+func (a ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
+	if p.Data.Levels == nil {
+		return nil, nil
+	}
+	columns := strings.Join(p.Data.Levels.Columns, ", ")
+	if p.Levels.Many {
+		return nil, exit.Refuse("--by %s: the rows have more than %d different levels; choose columns with fewer values",
+			columns, profile.MostLevels)
+	}
+	levels := sums.PoolLevels(p.Levels.Rows, a.MinRows)
+	if len(levels) > sums.MostLevels {
+		return nil, exit.Refuse("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
+			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, a.MinRows),
+			sums.MostLevels)
+	}
+	return levels, nil
 }
 
 // session begins a job that has not read anything.
@@ -142,7 +166,17 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Traini
 }
 
 // foldOf returns the fold of the recipe, without values of λ.
-func (t *Training) foldOf() gram.Spec { return gram.SpecOf(t.given.Recipe, t.classes()) }
+func (t *Training) foldOf() gram.Spec {
+	s := gram.SpecOf(t.given.Recipe, t.classes())
+	for _, members := range t.levels {
+		var names []string
+		for _, m := range members {
+			names = append(names, m.Name)
+		}
+		s.Levels = append(s.Levels, names)
+	}
+	return s
+}
 
 func (t *Training) classes() int {
 	if t.Target == nil || t.Target.Classes == nil {
@@ -157,6 +191,7 @@ type Summed struct {
 	Shape   ridge.Shape
 	Folds   int
 	Copies  []profile.Content // the rows counted apart
+	Levels  []SummedLevel     // nil if all rows are summed together
 	Reports []gram.Report
 }
 
@@ -186,6 +221,9 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", t.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
+	if t.levels != nil {
+		return s, s.byLevel(t.levels)
+	}
 	s.Copies, err = gram.Copies(lines)
 	return s, err
 }
@@ -201,7 +239,7 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 		return err
 	}
 	if summed {
-		stored, err := gram.OpenSums(ctx, st, pass.Fold.Folds, pass.Shape(t.Recipe.Dim))
+		stored, err := gram.OpenSums(ctx, st, pass.Fold.Sums(), pass.Shape(t.Recipe.Dim))
 		if err == nil {
 			err = stored.Check(ctx)
 		}
