@@ -388,3 +388,36 @@ func TestShapleyValuesAreMeansOverAllOrders(t *testing.T) {
 		t.Errorf("the values add up to %.15g, R² is %.15g", total, all)
 	}
 }
+
+func TestQuestionsThatCannotBeAnsweredAreRefused(t *testing.T) {
+	o, days := friedmanDays(t, 3)
+	o.Kernel = &fourier.GaussianOptions{Features: 128} // more than rows
+	a := newAsked(t, o, days, func(i int) string { return fmt.Sprintf("source=app/dt=2026-11-%02d", i+1) })
+	for _, c := range []struct {
+		set  func(*AskOptions)
+		code int
+		want string
+	}{
+		{func(o *AskOptions) { o.Question = "oracle" }, 2, "backtest"},
+		{func(o *AskOptions) { o.Sums = nil }, 2, "--sums is missing"},
+		{func(o *AskOptions) { o.Judge = "dt>" }, 2, "--judge"},
+		{func(o *AskOptions) { o.Judge = "country=DE" }, 3, "country"},
+		{func(o *AskOptions) { o.Gap = 5 }, 3, "--gap 5"},
+		{func(o *AskOptions) { o.Question, o.By = "groups", "source" }, 3, "none of 1 group"},
+		{func(o *AskOptions) { o.Question, o.By = "matrix", "land" }, 3, "--by land"},
+		{func(o *AskOptions) { o.Question = "matrix" }, 2, "--by"},
+		{func(o *AskOptions) { o.Question, o.Judge = "worth", "dt<2027" }, 3, "0 directories of sums train"},
+		{func(o *AskOptions) { o.Question, o.Judge = "worth", "dt>=2026-11-02" }, 3, "1 group"},
+		{func(o *AskOptions) { o.Time = "source" }, 2, "--time source"},
+		{func(o *AskOptions) { o.Where = "dt=2026-11-01" }, 3, "two or more"},
+		{func(o *AskOptions) { o.Lambda.Path = []float64{0} }, 3, "raise --lambda"},
+		{func(o *AskOptions) { o.Question, o.Lambda.Path = "groups", []float64{0} }, 3, "raise --lambda"},
+		{func(o *AskOptions) { o.Plot = "answer.pdf" }, 2, ".png"},
+	} {
+		o := AskOptions{Question: "backtest"}
+		o.Sums = a.sums
+		c.set(&o)
+		_, err := Ask(jobtest.Ctx, o)
+		jobtest.WantError(t, c.want, err, c.code, c.want)
+	}
+}

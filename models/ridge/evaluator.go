@@ -18,11 +18,6 @@ type Evaluator struct {
 	errors  heldOut
 }
 
-// EvaluatorBytes returns the memory of an Evaluator that tries so many values of λ.
-func EvaluatorBytes(shape Shape, values, threads int) int64 {
-	return int64(max(1, min(values, threads)))*shape.Bytes() + 16*int64(values*shape.Dim*shape.Outputs)
-}
-
 // NewEvaluator returns an Evaluator of sums that are parts of total. The squared errors of several targets
 // are shares of the variances of the targets in total. It fails where Solve would fail for total.
 func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
@@ -31,10 +26,7 @@ func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
 		return nil, err
 	}
 	e := &Evaluator{problem: p, shape: total.shape, errors: newHeldOut(total.shape, threads)}
-	y := &system{shape: total.shape, each: make([]float64, total.shape.Outputs)}
-	for c := range y.each {
-		y.each[c] = 1
-	}
+	y := &system{shape: total.shape, each: slices.Repeat([]float64{1}, total.shape.Outputs)}
 	y.share(total)
 	e.each = y.each
 	return e, nil

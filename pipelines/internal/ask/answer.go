@@ -71,13 +71,8 @@ type Facts struct {
 // describe tells of what the answer is.
 func (a *Answer) describe(d *data, seconds float64) {
 	a.Question, a.Notes = d.Question, d.notes
-	a.Facts = Facts{len(d.parts), d.total.Added.Rows.Used, d.total.Recipe.Dim, d.fits, "share of the variance", seconds}
-	switch len(d.units.Grid) {
-	case 0:
-		a.Measure = "brier"
-	case 1:
-		a.Measure = "mse"
-	}
+	measure := []string{"brier", "mse", "share of the variance"}[min(2, len(d.units.Grid))]
+	a.Facts = Facts{len(d.parts), d.total.Added.Rows.Used, d.total.Recipe.Dim, d.fits, measure, seconds}
 }
 
 // spanOf describes units by the first and the last.
@@ -95,7 +90,7 @@ func spanOf(all []unit) string {
 // WriteTo prints the answer for people.
 func (a *Answer) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sums      %s of %s, %s\n", report.Counted(a.Directories, "directory"), report.Counted64(a.Rows, "row"),
+	fmt.Fprintf(&b, "sums      %s of %s, %s\n", report.Counted(a.Directories, "part"), report.Counted64(a.Rows, "row"),
 		report.Counted(a.Features, "feature"))
 	fmt.Fprintf(&b, "question  %s\nlambda    chosen %s\n", a.Asked, a.By)
 	if a.Judged != "" {
@@ -131,32 +126,31 @@ func (i Interval) String() string {
 func (t *Table) write(w io.Writer, measure string) {
 	measure = strings.Replace(measure, "mse", "RMSE", 1)
 	lines := [][]string{{t.Head, "trained on", "rows", "lambda", "R²", "95%", measure, "adds to R²", "95%", "Shapley"}}
-	note := ""
+	cell := func(is bool, format string, args ...any) string {
+		if !is {
+			return ""
+		}
+		return fmt.Sprintf(format, args...)
+	}
+	drawn := ""
 	for _, r := range t.Rows {
-		line := slices.Repeat([]string{""}, len(lines[0]))
-		line[0], line[1], line[4], line[5] = report.Word(r.Name, 40), r.Trained, fmt.Sprintf("%.4f", r.R2), r.Interval.String()
-		if line[6] = fmt.Sprintf("%.5g", r.Error); measure == "RMSE" {
-			line[6] = fmt.Sprintf("%.5g", math.Sqrt(r.Error))
-		}
+		name, v, shapley := report.Word(r.Name, 40), r.Worth, 0.0
 		if r.Seen {
-			line[0], note = line[0]+" *", "* the recipe was drawn from rows of these sums\n"
+			name, drawn = name+" *", "* the recipe was drawn from rows of these sums\n"
 		}
-		if r.TrainedRows > 0 {
-			line[2] = report.Groups(r.TrainedRows)
+		if measure == "RMSE" {
+			r.Error = math.Sqrt(r.Error)
 		}
-		if r.Lambda > 0 {
-			line[3] = fmt.Sprintf("%g", r.Lambda)
+		worth := v != nil
+		if !worth {
+			v = new(Worth)
+		} else if v.Shapley != nil {
+			shapley = *v.Shapley
 		}
-		if v := r.Worth; v != nil {
-			line[7], line[8] = fmt.Sprintf("%+.4f", v.R2), v.Interval.String()
-			if v.Shapley != nil {
-				line[9] = fmt.Sprintf("%.4f", *v.Shapley)
-			}
-			if v.StdErr > 0 {
-				line[9] += fmt.Sprintf(" ± %.4f", v.StdErr)
-			}
-		}
-		lines = append(lines, line)
+		lines = append(lines, []string{name, r.Trained, cell(r.TrainedRows > 0, "%s", report.Groups(r.TrainedRows)),
+			cell(r.Lambda > 0, "%g", r.Lambda), fmt.Sprintf("%.4f", r.R2), r.Interval.String(), fmt.Sprintf("%.5g", r.Error),
+			cell(worth, "%+.4f", v.R2), v.Interval.String(),
+			cell(v.Shapley != nil, "%.4f", shapley) + cell(v.StdErr > 0, " ± %.4f", v.StdErr)})
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, line := range lines {
@@ -169,7 +163,7 @@ func (t *Table) write(w io.Writer, measure string) {
 		fmt.Fprintln(tw, strings.Join(cells, "\t"))
 	}
 	tw.Flush()
-	fmt.Fprint(w, note)
+	fmt.Fprint(w, drawn)
 }
 
 // draw plots R² of the rows of all tables, or of window in hindsight.

@@ -80,10 +80,10 @@ func open(ctx context.Context, o Options, terms []parts.Term) (*data, error) {
 	if err := d.selectParts(terms); err != nil {
 		return nil, err
 	}
-	terms = nil
-	for _, p := range d.parts {
-		terms = append(terms, p.Term)
+	for i, p := range d.parts {
+		terms[i] = p.Term
 	}
+	terms = terms[:len(d.parts)]
 	r := terms[0].Recipe
 	if r.Rule.Components > 0 {
 		return nil, exit.Refuse("ask: the sums are of an embedding, which has no error; questions need sums with labels")
@@ -92,14 +92,10 @@ func open(ctx context.Context, o Options, terms []parts.Term) (*data, error) {
 	if d.total, err = parts.Add(ctx, terms); err != nil {
 		return nil, err
 	}
-	worker := transforms.NewWorker("")
+	worker, shape := transforms.NewWorker(""), r.Shape(d.total.ClassCount())
 	defer worker.Close()
 	if d.features, err = worker.Gridded(r.Recipe); err != nil {
 		return nil, err
-	}
-	shape := r.Shape(d.total.ClassCount())
-	if err := shape.Validate(); err != nil {
-		return nil, exit.Refuse("%w", err)
 	}
 	if d.load(shape); d.err != nil {
 		return nil, d.err
@@ -126,7 +122,7 @@ func (d *data) load(shape ridge.Shape) {
 	kept := int64(len(d.parts)) * shape.Bytes()
 	keep := have == 0 || kept+work <= have
 	if !keep {
-		d.progress.Note("the sums take %s of memory, and the solve %s; %s are free, so that sums are read again when they are needed",
+		d.progress.Note("the sums take %s of memory, the solve %s, and %s are free: sums are read again when they are needed",
 			report.Bytes(kept), report.Bytes(work), report.Bytes(have))
 	}
 	for i := range d.parts {

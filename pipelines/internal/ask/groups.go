@@ -31,7 +31,8 @@ func (d *data) groups() *Answer {
 		}
 	}
 	if len(rows) == 0 {
-		d.fail(exit.Refuse("ask: no group of %d can be judged by a model of others (--by %q, --judge %q)", len(all), d.By, d.Judge))
+		d.fail(exit.Refuse("ask: none of %s can be judged by a model of others (--by %q, --judge %q)",
+			report.Counted(len(all), "group"), d.By, d.Judge))
 	}
 	return &Answer{Asked: "each group, predicted by a model of all others", By: inside,
 		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: total, Score: d.score(tallies)})}}}
@@ -55,13 +56,10 @@ func (d *data) matrix() *Answer {
 		for k, u := range judged {
 			var tallies []tally
 			if own := d.singles(of); u.name == of.name {
-				n := min(blocks, len(own))
-				for b := range n {
-					from, to := b*len(own)/n, (b+1)*len(own)/n
-					rest, some := without(own, from, to), slices.DeleteFunc(slices.Clone(own[from:to]), func(one unit) bool {
-						return len(d.judges(one).parts) == 0
-					})
-					if len(rest) > 0 && len(some) > 0 {
+				for b := range blocks {
+					from, to := b*len(own)/blocks, (b+1)*len(own)/blocks
+					some := slices.DeleteFunc(slices.Clone(own[from:to]), func(u unit) bool { return !d.parts[u.parts[0]].judges })
+					if rest := without(own, from, to); len(rest) > 0 && len(some) > 0 {
 						tallies = append(tallies, d.model(rest, some, auto).tallies...)
 					}
 				}

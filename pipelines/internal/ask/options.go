@@ -12,6 +12,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -81,10 +82,7 @@ func Ask(ctx context.Context, o Options) (*Answer, error) {
 	case o.By == "" && o.Question == "matrix":
 		return nil, exit.Usage("matrix needs the label whose values it compares: name it with --by")
 	}
-	if err := o.Lambda.Validate(); err != nil {
-		return nil, err
-	}
-	if err := report.ValidPicture(o.Plot); err != nil {
+	if err := cmp.Or(o.Lambda.Validate(), report.ValidPicture(o.Plot)); err != nil {
 		return nil, err
 	}
 	terms, err := o.Open(ctx)

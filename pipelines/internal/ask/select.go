@@ -69,37 +69,32 @@ func (p *part) label(name string) (value string, ok bool) {
 
 // dateOf returns the date of a part by its labels, zero if it has none.
 func (d *data) dateOf(t parts.Term) time.Time {
-	if d.Time != "" {
-		date, ok := parts.Date(t.Labels[d.Time])
+	labels := t.LabelsOf(0)
+	date, ok := parts.Date(labels[d.Time])
+	if d.Time != "" && !ok {
+		d.fail(exit.Usage("--time %s: %s has no such label with a date such as 2026-11-20", d.Time, t.Place))
+	} else if own, err := parts.DateOf(t.Place); err == nil && d.Time == "" {
+		return own
+	}
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if !ok {
-			d.fail(exit.Usage("--time %s: %s has no such label with a date such as 2026-11-20", d.Time, t.Place))
-		}
-		return date
-	}
-	if date, err := parts.DateOf(t.Place); err == nil {
-		return date
-	}
-	for _, label := range slices.Sorted(maps.Keys(t.Labels)) {
-		if date, ok := parts.Date(t.Labels[label]); ok {
-			return date
+			date, ok = parts.Date(labels[label])
 		}
 	}
-	return time.Time{}
+	return date
 }
 
 // drawn returns the versions of the files from which the recipe was drawn, as far as a lineage tells.
 func (d *data) drawn() map[string]bool {
-	const unknown = "the recipe may have been drawn from some of these sums: "
-	if d.Recipe == "" {
-		d.notes = append(d.notes, unknown+"name its model with --recipe")
-		return nil
-	}
 	dir, err := models.ResolveAlias(d.ctx, d.Recipe)
 	d.fail(err)
-	l, err := registry.ReadLineage(d.ctx, dir)
-	d.fail(err)
+	var l *registry.Lineage
+	if d.Recipe != "" && err == nil {
+		l, err = registry.ReadLineage(d.ctx, dir)
+		d.fail(err)
+	}
 	if l == nil || l.Recipe != "" && l.Recipe != dir[strings.LastIndex(dir, "/")+1:] {
-		d.notes = append(d.notes, unknown+"the lineage of "+d.Recipe+" does not tell")
+		d.notes = append(d.notes, "the recipe may have been drawn from some of these sums: name its model with --recipe")
 		return nil
 	}
 	versions := map[string]bool{}
