@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to
@@ -119,8 +120,11 @@ type Solution struct {
 	// Trials are such fits for each row of Table, within the tolerance of the descent;
 	// nil for a λ that failed, for all if fold 0 has no rows, and unless requested.
 	Trials []*Solution
-	// FirstRows is the number of rows of fold 0, which the Trials leave out; 0 without them.
+	// FirstRows is the number of rows of fold 0, which the Trials leave out; 0 without them. HeldOut
+	// of classes has it, too.
 	FirstRows int64
+	// Discriminants of the classes, by the scores of the rows of fold 0; only HeldOut has them.
+	Discriminants []score.Discriminant
 }
 
 // Row is the result of cross-validation for one λ. Errors are squares in the units of the target,
@@ -313,6 +317,14 @@ func (p *solve) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 		return fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
 	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)
+	if total.shape.Regression {
+		return nil
+	}
+	total.Clear()
+	if err := p.add(total, func(f int) bool { return f == 0 }); err != nil {
+		return err
+	}
+	fit.FirstRows, fit.Discriminants = total.Rows(), y.discriminants(total, p.Threads)
 	return nil
 }
 

@@ -31,6 +31,7 @@ type ByRecipe struct {
 	Data   dataset.Options
 	// Lambda is the recipe's where it has none; folds are always the recipe's.
 	Lambda         LambdaOptions
+	Calibrate      string  // score.Platt gives a classifier probabilities; "" does not
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	Job            job.Options
 	Contents       bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
@@ -95,6 +96,12 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 
 // session begins a job that has not read anything.
 func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
+	if a.Calibrate == "none" {
+		a.Calibrate = ""
+	}
+	if err := a.checkCalibration(); err != nil {
+		return nil, err
+	}
 	j, err := job.New(ctx, a.Job, out)
 	if err != nil {
 		return nil, err
@@ -254,6 +261,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	t.weightSum, t.grid = t.given.Recipe.Rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
+	pass.Fold.HeldOut = t.given.Calibrate != ""
 	if fold := &pass.Fold; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
 		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
@@ -291,9 +299,12 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	t.summed = summed{fit: fit}
 	r := t.given.Recipe.Rule
-	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut),
+	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: r.FoldPlan().Judges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
 	t.Learner.ClassWeights = t.gridWeights()
+	if t.given.Calibrate != "" {
+		return t.calibrateBySums()
+	}
 	return nil
 }
 
