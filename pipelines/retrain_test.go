@@ -22,7 +22,7 @@ import (
 func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	dir := t.TempDir()
 	for flag, set := range map[string]func(*TrainOptions){
-		"--calibrate": func(o *TrainOptions) { o.Calibrate = "platt" },
+		"--calibrate": func(o *TrainOptions) { o.Calibrate = "isotonic" },
 		"--threshold": func(o *TrainOptions) { o.Threshold = "f1" },
 		"--label":     func(o *TrainOptions) { o.Data.Label = "a,b" },
 		"--select":    func(o *TrainOptions) { o.Lambda.Select = spec.SelectLogLoss },

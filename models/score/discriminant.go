@@ -15,11 +15,14 @@ type Discriminant struct {
 // closer ones are due to few rows, and a sigmoid that reaches 0 or 1 promises too much.
 const leastSpread = 1.0 / 8
 
+// leastDistance is up to where a distance of means is a rounding error, of scores for codes of ±1.
+const leastDistance = 1e-9
+
 // NewDiscriminant returns the discriminant of so many members of a class and other rows, with scores
-// that have the given distance of means, and variance around them. A distance below 0 counts as 0.
+// that have the given distance of means, and variance around them. Below leastDistance the slope is 0.
 func NewDiscriminant(distance, variance, centre, members, others float64) Discriminant {
 	d := Discriminant{Centre: centre, Prior: loss.Log((members + 1) / (others + 1))}
-	if distance > 0 {
+	if distance > leastDistance {
 		least := float64(distance * leastSpread)
 		d.Slope = distance / max(variance, float64(least*least))
 	}
