@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 )
 
 // discriminantsOf are those of some rows by weights, from each score.
-func discriminantsOf(s *sample, rows []int, fit *Solution) (all []score.Discriminant) {
+func discriminantsOf(s *sample, rows []int, fit *Solution) (all []discriminant.Discriminant) {
 	k, n := s.shape.Outputs, float64(len(rows))
 	scores := make([][]float64, k)
 	for _, i := range rows {
@@ -53,7 +53,7 @@ func discriminantsOf(s *sample, rows []int, fit *Solution) (all []score.Discrimi
 		if m > n-m {
 			centre = own[c] - distance/2
 		}
-		all = append(all, score.NewDiscriminant(distance, variance[c], centre, m, n-m))
+		all = append(all, discriminant.New(distance, variance[c], centre, m, n-m))
 	}
 	return all
 }

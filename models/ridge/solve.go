@@ -8,8 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
-	"github.com/bochner-ml/bochner/models/score"
 )
 
 // AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to
@@ -124,7 +124,7 @@ type Solution struct {
 	// of classes has it, too.
 	FirstRows int64
 	// Discriminants of the classes, by the scores of the rows of fold 0; only HeldOut has them.
-	Discriminants []score.Discriminant
+	Discriminants []discriminant.Discriminant
 }
 
 // Row is the result of cross-validation for one λ. Errors are squares in the units of the target,

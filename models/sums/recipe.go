@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -168,7 +169,7 @@ func (r *Recipe) complete() error {
 	case r.Task == models.Classification && (r.Classes == nil || r.TargetGrid != nil):
 		return errors.New("classification without classes")
 	case r.Profile.Shapes != nil && (r.Classes == nil || len(r.Profile.Shapes) != len(r.Classes.Classes) || r.Rule.Folds < 2 ||
-		slices.ContainsFunc(r.Profile.Shapes, func(s score.CurveShape) bool { return !s.Valid() })):
+		slices.ContainsFunc(r.Profile.Shapes, func(s discriminant.Shape) bool { return !s.Valid() })):
 		return fmt.Errorf("invalid shapes of curves: %v", r.Profile.Shapes)
 	case r.Task == models.Regression && (len(r.TargetGrid) == 0 || r.Classes != nil):
 		return errors.New("regression without a grid")
@@ -223,8 +224,8 @@ func (r *Recipe) Shape(classes int) ridge.Shape {
 
 // Curves returns Platt's sigmoids for classes, those of the recipe and others, on rows with these
 // discriminants. Classes that the recipe does not have get the mean shape.
-func (r *Recipe) Curves(classes []string, all []score.Discriminant) (curves []score.CalibrationCurve) {
-	var mean score.CurveShape
+func (r *Recipe) Curves(classes []string, all []discriminant.Discriminant) (curves []score.CalibrationCurve) {
+	var mean discriminant.Shape
 	shapes := r.Profile.Shapes
 	for _, s := range shapes {
 		mean.Slope += s.Slope / float64(len(shapes))

@@ -3,6 +3,7 @@ package gram
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -63,7 +65,7 @@ type FitReport struct {
 	// FirstRows is the number of rows of the first fold, which the trials and held-out weights leave out.
 	FirstRows int64 `json:"first_rows,omitempty"`
 	// Discriminants of the classes on these rows, by the held-out weights.
-	Discriminants []score.Discriminant `json:"discriminants,omitempty"`
+	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
 
 // Written has the digests of the files that a solve writes.
@@ -223,6 +225,10 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors,
 		Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
 	if h := fit.HeldOut; h != nil {
+		if p.Target.Classes != nil && h.Discriminants == nil {
+			return nil, nil, nil, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
+				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Fold.Parts())
+		}
 		held, report.Discriminants, report.FirstRows = weights(h), h.Discriminants, max(fit.FirstRows, h.FirstRows)
 	}
 	return weights(fit), held, joined(fit.Trials, shape), report, nil

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -50,46 +50,11 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 		return &exit.DataError{Err: err}
 	}
 	t.shapes = nil
-	if d := t.summed.fit.Discriminants; c.Method == score.Platt && len(d) == len(c.Curves) {
-		for o, v := range c.Curves {
-			t.shapes = append(t.shapes, score.ShapeOf(v, d[o]))
-		}
+	if c.Method == score.Platt {
+		t.shapes = discriminant.Shapes(c.Curves, t.summed.fit.Discriminants)
 	}
 	weights, err := t.classWeights()
 	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds,
 		Weights: weights}
 	return err
-}
-
-// checkCalibration refuses to fit probabilities to sums where they, or the recipe, do not tell enough.
-func (a ByRecipe) checkCalibration() error {
-	r := a.Recipe
-	switch {
-	case a.Calibrate == "":
-	case a.Calibrate == score.Isotonic:
-		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
-			"curves follow from sums and a recipe, or train on the rows", a.Calibrate)
-	case a.Calibrate != score.Platt:
-		return exit.Usage("--calibrate must be none or platt (have %q)", a.Calibrate)
-	case r.Task != models.Classification:
-		return exit.Usage("--calibrate %s is for classification; the recipe is for %s", a.Calibrate, r.Task)
-	case r.Profile.Shapes == nil:
-		return exit.Usage("--calibrate %s: sums tell where the curves of probabilities lie and how steep they are, but not "+
-			"their shape, and the recipe was made without --calibrate platt; make one with it, and sum the rows by that",
-			a.Calibrate)
-	}
-	return nil
-}
-
-// calibrateBySums gives the model probabilities by Platt's method from sums: the discriminants of the
-// first fold, by weights fitted without it, with the shapes of the curves of the recipe.
-func (t *Training) calibrateBySums() error {
-	fit, folds := t.summed.fit, t.given.Recipe.Rule.FoldPlan().Parts()
-	if fit.FirstRows == 0 {
-		return exit.Refuse("pipelines: none of %s rows is in the first of %d folds, whose scores give the probabilities; add "+
-			"sums of more rows, or leave out --calibrate", report.Groups(fit.Rows), folds)
-	}
-	t.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: folds,
-		Curves: t.given.Recipe.Curves(t.Target.Classes.Classes, fit.Discriminants), Weights: t.Learner.ClassWeights}
-	return nil
 }

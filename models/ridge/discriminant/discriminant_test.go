@@ -1,10 +1,16 @@
-package score
+package discriminant
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/bochner-ml/bochner/models/score"
 )
+
+func shapeOf(v score.CalibrationCurve, d Discriminant) Shape {
+	return Shapes([]score.CalibrationCurve{v}, []Discriminant{d})[0]
+}
 
 // drawScores returns normal scores of 300 rows in ten of a class, with a distance of 2·half of the means.
 func drawScores(r *rand.Rand, n int, half, spread float64) (scores []float32, class []int32) {
@@ -31,7 +37,7 @@ func momentsOf(scores []float32, class []int32) Discriminant {
 		d := float64(scores[2*i+1]) - sum[c]/n[c]
 		variance += d * d / float64(len(class))
 	}
-	return NewDiscriminant(own-others, variance, (own+others)/2, n[1], n[0])
+	return New(own-others, variance, (own+others)/2, n[1], n[0])
 }
 
 // Of normal scores of the same variance the discriminant is the sigmoid of greatest likelihood, which
@@ -39,22 +45,22 @@ func momentsOf(scores []float32, class []int32) Discriminant {
 func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 	for _, half := range []float64{0, 0.1, 0.5, 0.8} {
 		scores, class := drawScores(rand.New(rand.NewPCG(1, 2)), 200_000, half, 0.4)
-		counts := NewCalibrationCounts(2)
+		counts := score.NewCalibrationCounts(2)
 		if err := counts.Add(scores, class, nil); err != nil {
 			t.Fatal(err)
 		}
-		platt, err := FitCalibration(counts, Platt)
+		platt, err := score.FitCalibration(counts, score.Platt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := momentsOf(scores, class)
 		for s := -2.0; s <= 2; s += 0.25 {
-			got, want := CurveShape{1, 0}.Curve(d), platt.Curves[1]
+			got, want := Shape{1, 0}.Curve(d), platt.Curves[1]
 			if p, q := got.At(s), want.At(s); math.Abs(p-q) > 0.01 {
 				t.Errorf("means %g: at %g probability %.4f, by Platt's method %.4f", half, s, p, q)
 			}
 		}
-		if shape := ShapeOf(platt.Curves[1], d); half > 0.1 && math.Abs(shape.Slope-1)+math.Abs(shape.Offset) > 0.05 {
+		if shape := shapeOf(platt.Curves[1], d); half > 0.1 && math.Abs(shape.Slope-1)+math.Abs(shape.Offset) > 0.05 {
 			t.Errorf("means %g: shape %+v", half, shape)
 		}
 	}
@@ -63,12 +69,12 @@ func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 // A curve on the rows that gave its shape is the curve, and scores in another unit, from another
 // zero or with classes in other shares give the same odds but for the shares.
 func TestACurveFollowsTheDiscriminant(t *testing.T) {
-	d, v := NewDiscriminant(1.4, 0.2, -0.3, 40, 160), CalibrationCurve{Slope: 3, Offset: -0.4}
-	shape := ShapeOf(v, d)
+	d, v := New(1.4, 0.2, -0.3, 40, 160), score.CalibrationCurve{Slope: 3, Offset: -0.4}
+	shape := shapeOf(v, d)
 	if got := shape.Curve(d); math.Abs(got.Slope-3) > 1e-12 || math.Abs(got.Offset+0.4) > 1e-12 {
 		t.Errorf("%+v is another curve than %+v", got, v)
 	}
-	moved := shape.Curve(NewDiscriminant(2.8, 0.8, 1.4, 80, 120))
+	moved := shape.Curve(New(2.8, 0.8, 1.4, 80, 120))
 	for _, s := range []float64{-1, 0, 0.7} {
 		odds, was := moved.Slope*(2*s+2)+moved.Offset, v.Slope*s+v.Offset
 		if prior := math.Log(81./121) - math.Log(41./161); math.Abs(odds-was-prior) > 1e-9 {
@@ -83,11 +89,11 @@ func TestDegenerateDiscriminantsHaveProbabilities(t *testing.T) {
 	for _, distance := range []float64{-1, 0, 1e-300, 1e-9, 1.9} {
 		for _, variance := range []float64{0, 1e-300, 1e-12, 0.1, 1e9} {
 			for _, n := range [][2]float64{{0, 5}, {1, 1}, {1, 1e6}, {1e6, 0}} {
-				d := NewDiscriminant(distance, variance, 0.2, n[0], n[1])
-				for _, v := range []CalibrationCurve{{}, {Slope: -3}, {Slope: 1e12}, {Slope: 5, Offset: -40}} {
-					shape := ShapeOf(v, d)
-					curve := CurveShape{max(min(shape.Slope, 2), 0.5), 0}.Curve(d)
-					c := Calibration{Method: Platt, Curves: []CalibrationCurve{curve, curve}}
+				d := New(distance, variance, 0.2, n[0], n[1])
+				for _, v := range []score.CalibrationCurve{{}, {Slope: -3}, {Slope: 1e12}, {Slope: 5, Offset: -40}} {
+					shape := shapeOf(v, d)
+					curve := Shape{max(min(shape.Slope, 2), 0.5), 0}.Curve(d)
+					c := score.Calibration{Method: score.Platt, Curves: []score.CalibrationCurve{curve, curve}}
 					if err := c.Validate(); err != nil || !shape.Valid() {
 						t.Fatalf("%g, %g, %v: %+v, %v", distance, variance, n, shape, err)
 					}
