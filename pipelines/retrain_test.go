@@ -43,6 +43,30 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	}
 }
 
+// With calibrate: platt the models of all nights have probabilities, by which they can be judged. If the
+// champion's recipe lacks the shapes of curves, a recipe is drawn that has them.
+func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
+	dir := t.TempDir()
+	n := newNights(calendar{days: 5}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
+	for day := 1; day <= 5; day++ {
+		n.arrive(t, day)
+		if n.o.Day = dayName(day); day == 1 {
+			continue
+		}
+		if day == 3 {
+			n.o.Train.Calibrate, n.o.Gate, n.o.Settings = "platt", "log_loss<=0.69", "platt"
+		}
+		r, err := Retrain(jobtest.Ctx, n.o)
+		if err != nil || r.Outcome != days.Promoted || (r.Redrawn != "") != (day < 4) {
+			t.Fatalf("day %d: %v\n%s", day, err, r.Text())
+		}
+		m, err := models.ReadManifest(jobtest.Ctx, dir+"/models/"+r.Champion)
+		if err != nil || (m.Probabilities != nil) != (day > 2) {
+			t.Errorf("day %d: probabilities %+v, %v", day, m.Probabilities, err)
+		}
+	}
+}
+
 // Gates on scores that the models do not have are refused before anything is trained, on the first night
 // and on a later one on which the gates are others.
 func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {

@@ -104,7 +104,11 @@ func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
 		return err
 	}
 	if _, rounds := n.o.Train.Rounds(); !rounds { // otherwise only the champion may lack probabilities
-		if err := n.judged(m); err != nil {
+		like := *m
+		if n.o.Train.Calibrate == score.Platt && m.Task == models.Classification {
+			like.Probabilities = new(models.Probabilities)
+		}
+		if err := n.judged(&like); err != nil {
 			return err
 		}
 	}
