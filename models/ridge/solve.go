@@ -337,7 +337,7 @@ func (o *Options) validate() error {
 			return fmt.Errorf("ridge: lambda %g: want a finite number ≥ 0", l)
 		}
 	}
-	if len(o.Lambda) > 1 && o.Folds < 2 {
+	if len(o.Lambda) > 1 && (o.Folds < 2 || o.Judge == JudgeNone) {
 		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda",
 			len(o.Lambda))
 	}
@@ -347,9 +347,8 @@ func (o *Options) validate() error {
 	if o.Judge == JudgeFirst && o.Folds < 2 {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)
 	}
-	if o.HeldOut && o.Folds < 2 || o.Judge == JudgeNone && len(o.Lambda) > 1 {
-		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; need two or more folds, and one value if "+
-			"lambda is given", o.Folds, len(o.Lambda))
+	if o.HeldOut && o.Folds < 2 {
+		return fmt.Errorf("ridge: held out: %d folds; need two or more", o.Folds)
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)
