@@ -43,8 +43,8 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	}
 }
 
-// With calibrate: platt the models of all nights have probabilities, by which they can be judged. If the
-// champion's recipe lacks the shapes of curves, a recipe is drawn that has them.
+// With calibrate: platt the models of all nights have probabilities, by which they can be judged.
+// If the champion's recipe lacks the shapes of curves, a recipe is drawn that has them.
 func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 5}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")

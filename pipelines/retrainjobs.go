@@ -154,8 +154,8 @@ func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
 	return gates, b.String(), nil
 }
 
-// Recipe identifies a recipe by the beginning of its digest, which is long enough for a name. One that
-// lacks the curves of classes that the settings ask for is not followed.
+// Recipe identifies a recipe by the beginning of its digest, which is long enough for a name. One
+// that lacks the curves of classes that the settings ask for is not followed.
 func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) {
 	r, _, err := sums.ReadRecipe(ctx, model)
 	if errors.Is(err, sums.ErrNotBySums) {

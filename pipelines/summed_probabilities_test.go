@@ -27,7 +27,8 @@ func biased(n int, seed uint64) []string {
 }
 
 // Probabilities from sums are about as good on other rows as Platt's method is on the rows of the
-// sums, though the recipe is from a fraction of them; and of coins they know the shares of the sides.
+// sums, though the recipe is from a fraction of them; and of coins they know the shares of the
+// sides.
 func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 	dir := t.TempDir()
 	for name, lines := range map[string]func(n int, seed uint64) []string{

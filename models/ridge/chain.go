@@ -87,9 +87,9 @@ func rank(r Row) float64 {
 	return r.MSE
 }
 
-// joinTables returns the rows of the λ that all judgements have tried, with errors that are means over the
-// judgements, the errors of each, and the trials of the first, unless a judgement failed. Errors of the
-// first are the fold's own.
+// joinTables returns the rows of the λ that all judgements have tried, with errors that are means
+// over the judgements, the errors of each, and the trials of the first, unless a judgement failed.
+// Errors of the first are the fold's own.
 func joinTables(judged []*Solution) (table []Row, errors [][]float64, trials []*Solution) {
 	for at, row := range judged[0].Table {
 		var all []Row

@@ -58,8 +58,8 @@ func discriminantsOf(s *sample, rows []int, fit *Solution) (all []discriminant.D
 	return all
 }
 
-// The discriminants of sums are those of the scores of the rows of fold 0, by weights that were fitted
-// without them, of classes with many rows, few and none, on any number of threads.
+// The discriminants of sums are those of the scores of the rows of fold 0, by weights that were
+// fitted without them, of classes with many rows, few and none, on any number of threads.
 func TestDiscriminantsOfSumsAreThoseOfTheRows(t *testing.T) {
 	for _, shape := range shapes() {
 		for _, kept := range []int{1 << 30, 1, 0} { // rows of class 0 in fold 0

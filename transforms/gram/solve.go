@@ -62,7 +62,8 @@ type FitReport struct {
 	Written
 	// Floor is the λ that is equivalent to rounding features to their grid.
 	Floor float64 `json:"floor"`
-	// FirstRows is the number of rows of the first fold, which the trials and held-out weights leave out.
+	// FirstRows is the number of rows of the first fold, which the trials and held-out weights leave
+	// out.
 	FirstRows int64 `json:"first_rows,omitempty"`
 	// Discriminants of the classes on these rows, by the held-out weights.
 	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`

@@ -1,10 +1,10 @@
 // Package discriminant finds the probabilities of classes by sums of rows, without the rows.
 //
 // Platt's method fits a sigmoid to scores of held-out rows. If scores were normal with the same
-// variance in a class and in all others, the sigmoid would follow from the means and the variance (Fisher
-// 1936), which are quadratic in sums of features. They are not normal, and how far the sigmoid of rows
-// is from the one of sums is the Shape, which changes little from rows to rows of one kind. So it is
-// found once, where rows are scored, and then belongs to a recipe.
+// variance in a class and in all others, the sigmoid would follow from the means and the variance
+// (Fisher 1936), which are quadratic in sums of features. They are not normal, and how far the
+// sigmoid of rows is from the one of sums is the Shape, which changes little from rows to rows of
+// one kind. So it is found once, where rows are scored, and then belongs to a recipe.
 package discriminant
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Discriminant tells the rows of a class from others by a score that is normal with the same variance
-// in both: at a score s the log odds of the class are Slope·(s − Centre) + Prior.
+// Discriminant tells the rows of a class from others by a score that is normal with the same
+// variance in both: at a score s the log odds of the class are Slope·(s − Centre) + Prior.
 type Discriminant struct {
 	Slope  float64 `json:"slope"`  // ≥ 0, distance of the means over the variance
 	Centre float64 `json:"centre"` // halfway between the means
@@ -38,8 +38,8 @@ func New(distance, variance, centre, members, others float64) Discriminant {
 	return d
 }
 
-// Shape says how a sigmoid that was fitted to rows differs from their discriminant: heavy tails of the
-// scores make it flatter, steps steeper.
+// Shape says how a sigmoid that was fitted to rows differs from their discriminant: heavy tails of
+// the scores make it flatter, steps steeper.
 type Shape struct {
 	Slope  float64 `json:"slope"`  // of the sigmoid, as a multiple of the discriminant's: 1/16 to 16
 	Offset float64 `json:"offset"` // what the sigmoid adds to the log odds at the centre
@@ -48,8 +48,8 @@ type Shape struct {
 // mostSteeper limits Shape.Slope.
 const mostSteeper = 16
 
-// Shapes returns the shape of the sigmoid of each class on rows with these discriminants, nil without
-// discriminants. Where scores do not separate a class, both are flat, and the slope is 1.
+// Shapes returns the shape of the sigmoid of each class on rows with these discriminants, nil
+// without discriminants. Where scores do not separate a class, both are flat, and the slope is 1.
 func Shapes(curves []score.CalibrationCurve, all []Discriminant) (shapes []Shape) {
 	for c, d := range all {
 		v := curves[c]

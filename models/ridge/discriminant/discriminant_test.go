@@ -12,7 +12,8 @@ func shapeOf(v score.CalibrationCurve, d Discriminant) Shape {
 	return Shapes([]score.CalibrationCurve{v}, []Discriminant{d})[0]
 }
 
-// drawScores returns normal scores of 300 rows in ten of a class, with a distance of 2·half of the means.
+// drawScores returns normal scores of n rows, three in ten of them of class 1, with means 2·half
+// apart.
 func drawScores(r *rand.Rand, n int, half, spread float64) (scores []float32, class []int32) {
 	for i := range n {
 		c, sign := int32(0), -1.0
@@ -40,8 +41,8 @@ func momentsOf(scores []float32, class []int32) Discriminant {
 	return New(own-others, variance, (own+others)/2, n[1], n[0])
 }
 
-// Of normal scores of the same variance the discriminant is the sigmoid of greatest likelihood, which
-// Platt's method finds, so that the shape of the curve is 1 and 0.
+// Of normal scores of the same variance the discriminant is the sigmoid of greatest likelihood,
+// which Platt's method finds, so that the shape of the curve is 1 and 0.
 func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 	for _, half := range []float64{0, 0.1, 0.5, 0.8} {
 		scores, class := drawScores(rand.New(rand.NewPCG(1, 2)), 200_000, half, 0.4)
@@ -83,8 +84,8 @@ func TestACurveFollowsTheDiscriminant(t *testing.T) {
 	}
 }
 
-// However few rows there are and however they lie, a curve is finite, valid and never reaches 0 or 1
-// at the means.
+// However few rows there are and however they lie, a curve is finite, valid and never reaches 0 or
+// 1 at the means.
 func TestDegenerateDiscriminantsHaveProbabilities(t *testing.T) {
 	for _, distance := range []float64{-1, 0, 1e-300, 1e-9, 1.9} {
 		for _, variance := range []float64{0, 1e-300, 1e-12, 0.1, 1e9} {

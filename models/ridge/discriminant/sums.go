@@ -9,12 +9,13 @@ type Fold struct {
 	Weights            []float64 // of the classes, in addition to the weights of rows
 }
 
-// Of returns the discriminant of each class by its score on the rows of a fold, to which the score was
-// not fitted. vt are the weights, k rows of D, in the units of grids, for indicators of the classes.
+// Of returns the discriminant of each class by its score on the rows of a fold, to which the score
+// was not fitted. vt are the weights, k rows of D, in the units of grids, for indicators of the
+// classes.
 //
 // Means and shares of classes are those of rows without the weights of classes; the variance counts
-// these, because products of features are not known by class. Distances of means are drawn a little to
-// their mean over the classes, as if one more row had it, so that a class of few rows, or none,
+// these, because products of features are not known by class. Distances of means are drawn a little
+// to their mean over the classes, as if one more row had it, so that a class of few rows, or none,
 // has a distance. It is nil for a fold without rows.
 func Of(fit solver.HeldOutFit, fold Fold, vt []float64, threads int) []Discriminant {
 	d, k, w, n := len(fold.Columns), len(fold.Weights), fold.Width, fold.N

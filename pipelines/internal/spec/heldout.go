@@ -97,8 +97,8 @@ func (o Options) validateCalibration() error {
 	return nil
 }
 
-// CheckSummed refuses to calibrate by sums of a recipe where they do not tell enough. The method is platt,
-// or none or "".
+// CheckSummed refuses to calibrate by sums of a recipe where they do not tell enough. The method is
+// platt, or none or "".
 func CheckSummed(calibrate string, r *sums.Recipe) error {
 	switch {
 	case calibrate == "", calibrate == "none":
