@@ -63,7 +63,8 @@ type Jobs interface {
 	Probe(ctx context.Context, model string, files []string) error
 
 	// Recipe identifies the recipe of a model: models that were trained by it have the same. It
-	// is "" if the model was not trained by sums; the other jobs are then called only for probes.
+	// is "" if the model was not trained by sums, or its recipe lacks what the settings ask for; the
+	// other jobs are then called only for probes.
 	Recipe(ctx context.Context, model string) (string, error)
 	// Sum sums files under the recipe of a model, and creates the directory out unless it exists: then
 	// it reads none.

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -32,6 +33,7 @@ type ByRecipe struct {
 	Data   dataset.Options
 	// Lambda is the recipe's where it has none; folds are always the recipe's.
 	Lambda         LambdaOptions
+	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	MinRows        int64   // levels of rows with fewer are pooled
 	Job            job.Options
@@ -119,6 +121,9 @@ func (a ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 
 // session begins a job that has not read anything.
 func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
+	if err := spec.CheckSummed(a.Calibrate, a.Recipe); err != nil {
+		return nil, err
+	}
 	j, err := job.New(ctx, a.Job, out)
 	if err != nil {
 		return nil, err
@@ -292,6 +297,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	t.weightSum, t.grid = t.given.Recipe.Rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
+	pass.Fold.HeldOut = t.given.Calibrate == score.Platt
 	if fold := &pass.Fold; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
 		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
@@ -329,9 +335,13 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	t.summed = summed{fit: fit}
 	r := t.given.Recipe.Rule
-	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut),
+	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: r.FoldPlan().Judges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
 	t.Learner.ClassWeights = t.gridWeights()
+	if pass.Fold.HeldOut {
+		t.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: r.FoldPlan().Parts(),
+			Curves: t.given.Recipe.Curves(t.Target.Classes.Classes, fit.Discriminants), Weights: t.Learner.ClassWeights}
+	}
 	return nil
 }
 

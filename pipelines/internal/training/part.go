@@ -31,8 +31,8 @@ func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
-	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, MaxBadFraction: o.MaxBadFraction,
-		Job: o.Job}
+	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, Calibrate: o.Calibrate,
+		MaxBadFraction: o.MaxBadFraction, Job: o.Job}
 	t, err := a.Begin(ctx, o.Model)
 	if err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ func validateByRecipe(o Options) error {
 	if o.Model == "" {
 		return exit.Usage("--model is missing: name the directory to create")
 	}
-	if o.Calibrate != "" && o.Calibrate != "none" || o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
-		return exit.Usage("--calibrate, --threshold, --select and --folds cannot be used with --recipe, which trains by " +
+	if o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
+		return exit.Usage("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
 			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
 	if err := o.Lambda.Validate(); err != nil {

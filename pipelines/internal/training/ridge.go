@@ -138,7 +138,7 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	if err != nil {
 		return err
 	}
-	t.summed.heldOut = scorer{st.HeldOut, fit.HeldOutSHA256}
+	t.summed.heldOut, t.summed.fit.Discriminants = scorer{st.HeldOut, fit.HeldOutSHA256}, fit.Discriminants
 	return nil
 }
 

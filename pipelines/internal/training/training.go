@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -209,8 +210,9 @@ type Fitted struct {
 // decision says how scores become probabilities and classes.
 type decision struct {
 	probabilities *models.Probabilities
-	positive      string            // of two classes; else ""
-	threshold     *models.Threshold // that held-out rows have chosen
+	positive      string               // of two classes; else ""
+	threshold     *models.Threshold    // that held-out rows have chosen
+	shapes        []discriminant.Shape // of curves by Platt's method, of a fit by sums
 }
 
 // FindFeatures replaces drawn features by features learned from the data.
