@@ -285,7 +285,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 			between := func(from, to int) func(string) bool {
 				return func(day string) bool { return date(from) <= day && day <= date(to) }
 			}
-			b := ask("backtest", func(o *AskOptions) { o.Window, o.Gap = 2, 1 })
+			b := ask("backtest", func(o *AskOptions) { o.Dates, o.Gap = 2, 1 })
 			errors := make([]float64, len(c.o.Lambda.Path))
 			for k := range 5 {
 				trained, judged := between(max(0, k-1), k), between(k+2, k+2)
@@ -302,7 +302,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 				}
 			}
 			for k, answer := range []*Answer{
-				ask("groups", func(o *AskOptions) { o.By = "source" }),
+				ask("groups", func(o *AskOptions) { o.By = []string{"source"} }),
 				ask("groups", func(o *AskOptions) { o.Judge = "dt>=2026-11-04" }),
 			} {
 				for i := range 2 {
@@ -313,7 +313,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 					a.check(t, answer, i, func(day string) bool { return !out(day) }, out)
 				}
 			}
-			m := ask("matrix", func(o *AskOptions) { o.By = "source" })
+			m := ask("matrix", func(o *AskOptions) { o.By = []string{"source"} })
 			for i, name := range []string{"app", "web"} {
 				of := func(day string) bool { return source(day) == name }
 				a.check(t, m, 1+i, of, func(day string) bool { return !of(day) })
@@ -351,7 +351,7 @@ func TestShapleyValuesAreMeansOverAllOrders(t *testing.T) {
 	o, days := friedmanDays(t, 5)
 	a := newAsked(t, o, days, func(i int) string { return fmt.Sprintf("source=%d/dt=2026-11-%02d", i%4, i+1) })
 	asking := AskOptions{Question: "worth", Seed: 1}
-	asking.Sums, asking.By, asking.Judge, asking.Lambda.Path = a.sums, "source", "dt=2026-11-05", []float64{1e-2}
+	asking.Sums, asking.By, asking.Judge, asking.Lambda.Path = a.sums, []string{"source"}, "dt=2026-11-05", []float64{1e-2}
 	answer, err := Ask(jobtest.Ctx, asking)
 	if err != nil {
 		t.Fatal(err)
@@ -402,13 +402,13 @@ func TestQuestionsThatCannotBeAnsweredAreRefused(t *testing.T) {
 		{func(o *AskOptions) { o.Sums = nil }, 2, "--sums is missing"},
 		{func(o *AskOptions) { o.Judge = "dt>" }, 2, "--judge"},
 		{func(o *AskOptions) { o.Judge = "country=DE" }, 3, "country"},
-		{func(o *AskOptions) { o.Gap = 5 }, 3, "--gap 5"},
-		{func(o *AskOptions) { o.Question, o.By = "groups", "source" }, 3, "none of 1 group"},
-		{func(o *AskOptions) { o.Question, o.By = "matrix", "land" }, 3, "--by land"},
+		{func(o *AskOptions) { o.Gap = 5 }, 3, "--gap_dates 5"},
+		{func(o *AskOptions) { o.Question, o.By = "groups", []string{"source"} }, 3, "none of 1 group"},
+		{func(o *AskOptions) { o.Question, o.By = "matrix", []string{"land"} }, 3, "--by land"},
 		{func(o *AskOptions) { o.Question = "matrix" }, 2, "--by"},
 		{func(o *AskOptions) { o.Question, o.Judge = "worth", "dt<2027" }, 3, "0 directories of sums train"},
 		{func(o *AskOptions) { o.Question, o.Judge = "worth", "dt>=2026-11-02" }, 3, "1 group"},
-		{func(o *AskOptions) { o.Time = "source" }, 2, "--time source"},
+		{func(o *AskOptions) { o.DateLabel = "source" }, 2, "--date_label source"},
 		{func(o *AskOptions) { o.Where = "dt=2026-11-01" }, 3, "two or more"},
 		{func(o *AskOptions) { o.Lambda.Path = []float64{0} }, 3, "raise --lambda"},
 		{func(o *AskOptions) { o.Question, o.Lambda.Path = "groups", []float64{0} }, 3, "raise --lambda"},

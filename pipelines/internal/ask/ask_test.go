@@ -138,7 +138,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 			}
 			return draw(r, 10, 1)
 		})
-		d.By = "source"
+		d.By = []string{"source"}
 		rows := d.worth().Tables[0].Rows
 		if rows[0].Name == fmt.Sprint(bad) {
 			first++
@@ -161,7 +161,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 			exact[row.Name] = *row.Worth.Shapley
 		}
 		d.Permutations = 40
-		train, judged := d.held("source")
+		train, judged := d.held([]string{"source"})
 		for g := range rows[:6] {
 			rows[g] = Row{Name: train[g].name, Worth: &Worth{}}
 		}

@@ -86,7 +86,7 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		history = append(history, j)
 	}
 	if len(history) == 0 {
-		d.fail(exit.Refuse("ask: none of %s has others before it to train on (--gap %d) and sums that judge (--judge %q)",
+		d.fail(exit.Refuse("ask: none of %s has others before it to train on (--gap_dates %d) and sums that judge (--judge %q)",
 			report.Counted(len(steps), "date"), d.Gap, d.Judge))
 	}
 	return history, first
@@ -155,7 +155,7 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 
 // backtest trains on all dates, or the last of them, before each date that is judged.
 func (d *data) backtest() *Answer {
-	history, first := d.forward([]Span{{Window: d.Window}})
+	history, first := d.forward([]Span{{Window: d.Dates}})
 	if d.err != nil {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (d *data) spans() (all []Span) {
 	if d.Question != "window" {
 		return []Span{{}}
 	}
-	windows, dates := d.Windows, len(d.grouped("", d.everything()))
+	windows, dates := d.Windows, len(d.grouped(nil, d.everything()))
 	for n := 1; n < dates && len(d.Windows) == 0; n *= 2 {
 		windows = append(windows, n)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -31,8 +32,8 @@ func (d *data) groups() *Answer {
 		}
 	}
 	if len(rows) == 0 {
-		d.fail(exit.Refuse("ask: none of %s can be judged by a model of others (--by %q, --judge %q)",
-			report.Counted(len(all), "group"), d.By, d.Judge))
+		d.fail(exit.Refuse("ask: none of %s can be judged by a model of others (--by %s, --judge %q)",
+			report.Counted(len(all), "group"), strings.Join(d.By, ","), d.Judge))
 	}
 	return &Answer{Asked: "each group, predicted by a model of all others", By: inside,
 		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: total, Score: d.score(tallies)})}}}
@@ -90,7 +91,7 @@ func (d *data) shuffled(all []unit, index int) []unit {
 // curve trains on nested subsets of the dates: the last, twice as many, and so on, and the same in random order.
 func (d *data) curve() *Answer {
 	d.fail(d.dated())
-	train, judged := d.held("")
+	train, judged := d.held(nil)
 	slices.Reverse(train)
 	const orders = 4
 	tables := []Table{{Title: "from the newest date back", Head: "dates"},
@@ -245,7 +246,7 @@ type Found struct {
 // chosen once, by cross-validation over all dates to train on. Models of few early dates may be worse, too.
 func (d *data) bisect() *Answer {
 	d.fail(d.dated())
-	steps, judged := d.held("")
+	steps, judged := d.held(nil)
 	if d.err != nil {
 		return nil
 	}

@@ -41,16 +41,16 @@ type Options struct {
 // Selection says which sums take part, and what their labels mean.
 type Selection struct {
 	parts.Parts
-	Judge  string `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that judge. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on what judges."`
-	By     string `flag:"by,common" placeholder:"LABEL" help:"Label whose values are the groups of groups, matrix and worth, such as country; without it each date is a group."`
-	Time   string `flag:"time" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`
-	Recipe string `flag:"recipe,common" placeholder:"DIR" help:"Model that the recipe of the sums was drawn for. By its lineage, sums of the files that the recipe was drawn from are marked with *."`
+	Judge     string   `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that judge. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on what judges."`
+	By        []string `flag:"by,common" list:"commas" placeholder:"LABELS" help:"Labels whose values are the groups of groups, matrix and worth, such as country; without them each date is a group."`
+	DateLabel string   `flag:"date_label" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`
+	Recipe    string   `flag:"recipe,common" placeholder:"DIR" help:"Model that the recipe of the sums was drawn for. By its lineage, sums of the files that the recipe was drawn from are marked with *."`
 }
 
 // Limits have the options of single questions.
 type Limits struct {
-	Window       int     `flag:"window,common" help:"Dates to train on in backtest, the last before each judged date; 0 is all."`
-	Gap          int     `flag:"gap,common" help:"Dates to leave out between training and judged ones in backtest and window."`
+	Dates        int     `flag:"train_dates,common" help:"Dates to train on in backtest, the last before each judged date; 0 is all."`
+	Gap          int     `flag:"gap_dates,common" help:"Dates to leave out between training and judged ones in backtest and window."`
 	Windows      []int   `flag:"windows" placeholder:"LIST" help:"Numbers of dates that window compares as windows and as half-lives. The default is powers of two."`
 	Permutations int     `flag:"permutations" default:"20" help:"Random orders from which worth estimates the Shapley values of more than 12 groups; 0 estimates none."`
 	MinR2        float64 `flag:"min_r2" help:"R² below which a model counts as broken in bisect; 0 is half way between all dates and the first half, quarter or so on that is better."`
@@ -73,14 +73,14 @@ func Ask(ctx context.Context, o Options) (*Answer, error) {
 	switch {
 	case !ok:
 		return nil, exit.Usage("unknown question %q; have %v", o.Question, Questions())
-	case o.Window < 0 || o.Gap < 0 || o.Permutations < 0 || o.Threads < 0 || o.Memory < 0:
-		return nil, exit.Usage("--window, --gap, --permutations, --threads and --memory must be at least 0")
+	case o.Dates < 0 || o.Gap < 0 || o.Permutations < 0 || o.Threads < 0 || o.Memory < 0:
+		return nil, exit.Usage("--train_dates, --gap_dates, --permutations, --threads and --memory must be at least 0")
 	case slices.ContainsFunc(o.Windows, func(n int) bool { return n < 1 }):
 		return nil, exit.Usage("--windows must be numbers of dates, at least 1 (have %v)", o.Windows)
 	case !(o.MinR2 < 1):
 		return nil, exit.Usage("--min_r2 must be below 1 (have %g)", o.MinR2)
-	case o.By == "" && o.Question == "matrix":
-		return nil, exit.Usage("matrix needs the label whose values it compares: name it with --by")
+	case len(o.By) == 0 && o.Question == "matrix":
+		return nil, exit.Usage("matrix needs the label or labels whose values it compares: name it with --by")
 	}
 	if err := cmp.Or(o.Lambda.Validate(), report.ValidPicture(o.Plot)); err != nil {
 		return nil, err

@@ -54,26 +54,32 @@ func (d *data) selectParts(terms []parts.Term) error {
 	return d.err
 }
 
-// label returns the value of a label of the rows of a part; of levels that are pooled, all of them.
-func (p *part) label(name string) (value string, ok bool) {
+// label returns the values of labels of the rows of a part, of all levels if it pools some, or the label that it
+// lacks.
+func (p *part) label(names []string) (value, lacks string) {
 	var all []string
 	for member := range max(1, len(p.Members)) {
-		if value, ok = p.LabelsOf(member)[name]; !ok {
-			return "", false
+		var values []string
+		for _, name := range names {
+			v, ok := p.LabelsOf(member)[name]
+			if !ok {
+				return "", name
+			}
+			values = append(values, v)
 		}
-		all = append(all, value)
+		all = append(all, strings.Join(values, ", "))
 	}
 	slices.Sort(all)
-	return strings.Join(slices.Compact(all), ", "), true
+	return strings.Join(slices.Compact(all), "; "), ""
 }
 
 // dateOf returns the date of a part by its labels, zero if it has none.
 func (d *data) dateOf(t parts.Term) time.Time {
 	labels := t.LabelsOf(0)
-	date, ok := parts.Date(labels[d.Time])
-	if d.Time != "" && !ok {
-		d.fail(exit.Usage("--time %s: %s has no such label with a date such as 2026-11-20", d.Time, t.Place))
-	} else if own, err := parts.DateOf(t.Place); err == nil && d.Time == "" {
+	date, ok := parts.Date(labels[d.DateLabel])
+	if d.DateLabel != "" && !ok {
+		d.fail(exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20", d.DateLabel, t.Place))
+	} else if own, err := parts.DateOf(t.Place); err == nil && d.DateLabel == "" {
 		return own
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
@@ -112,27 +118,27 @@ func (d *data) drawn() map[string]bool {
 func (d *data) dated() error {
 	for _, p := range d.parts {
 		if p.date.IsZero() {
-			return exit.Usage("%s needs dates, and %s has none, as sums/dt=2026-11-20 has; or name the label with --time",
+			return exit.Usage("%s needs dates, and %s has none, as sums/dt=2026-11-20 has; or name the label with --date_label",
 				d.Question, p.Place)
 		}
 	}
 	return nil
 }
 
-// grouped returns parts by the value of a label, in the order of the values; without a label those of each
-// date, or each part if not all have dates.
-func (d *data) grouped(label string, some []int) (all []unit) {
+// grouped returns parts by the values of labels, in the order of the values; without labels those of each date, or
+// each part if not all have dates.
+func (d *data) grouped(by []string, some []int) (all []unit) {
 	dated := d.dated() == nil
 	for _, i := range some {
 		p := &d.parts[i]
-		name, ok := p.label(label)
+		name, lacks := p.label(by)
 		switch {
-		case label == "" && dated:
+		case len(by) == 0 && dated:
 			name = nameOf(p.date)
-		case label == "":
+		case len(by) == 0:
 			name = p.Place
-		case !ok:
-			d.fail(exit.Refuse("--by %s: %s has no such label, as sums/%s=VALUE or levels of sum --by have", label, p.Place, label))
+		case lacks != "":
+			d.fail(exit.Refuse("--by %s: %s has no such label, as sums/%s=VALUE or levels of sum --by have", lacks, p.Place, lacks))
 		}
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
 		if k < 0 {
@@ -140,7 +146,7 @@ func (d *data) grouped(label string, some []int) (all []unit) {
 		}
 		all[k].parts = append(all[k].parts, i)
 	}
-	if label != "" {
+	if len(by) > 0 {
 		slices.SortFunc(all, func(a, b unit) int { return cmp.Compare(a.name, b.name) })
 	}
 	return all
@@ -154,7 +160,7 @@ func nameOf(t time.Time) string {
 // steps returns the parts of each date, in the order of time.
 func (d *data) steps() []unit {
 	d.fail(d.dated())
-	return d.grouped("", d.everything())
+	return d.grouped(nil, d.everything())
 }
 
 // judges returns the parts of a unit that judge.
@@ -164,7 +170,7 @@ func (d *data) judges(u unit) unit {
 
 // held returns the units to train on, by the label if there is one, and those that judge: by --judge, or else the
 // newest fifth of the dates.
-func (d *data) held(by string) (train, judged []unit) {
+func (d *data) held(by []string) (train, judged []unit) {
 	if d.Judge == "" {
 		steps := d.steps()
 		for k, s := range steps {
@@ -180,5 +186,5 @@ func (d *data) held(by string) (train, judged []unit) {
 		d.fail(exit.Refuse("ask: %d directories of sums train and %d judge (--judge %q); each needs one", len(trains),
 			len(judges), d.Judge))
 	}
-	return d.grouped(by, trains), d.grouped("", judges)
+	return d.grouped(by, trains), d.grouped(nil, judges)
 }
