@@ -177,12 +177,12 @@ func sumCommand() *cobra.Command {
 	}
 	return newCommand("sum", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		switch {
-		case len(o.Of) == 0 && (len(o.Without) > 0 || o.Last != ""):
-			return nil, exit.Usage("--without and --last choose among the sums of --of")
+		case len(o.Of) == 0 && (len(o.Without) > 0 || o.Last != "" || o.Where != ""):
+			return nil, exit.Usage("--where, --without and --last choose among the sums of --of")
 		case len(o.Of) == 0:
 			return pipelines.Sum(cmd.Context(), o.SumOptions)
-		case o.Recipe != "" || len(o.Data.Data) > 0:
-			return nil, exit.Usage("--of adds up sums, which have their recipe: leave out --recipe and --data")
+		case o.Recipe != "" || len(o.Data.Data)+len(o.By) > 0:
+			return nil, exit.Usage("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
 		}
 		o.Sums = o.Of
 		return pipelines.AddSums(cmd.Context(), pipelines.FitOptions{Parts: o.Parts, SaveSums: o.Out, Job: o.Job})
@@ -224,6 +224,21 @@ func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() erro
 	}
 	o.IDs, remove, err = spoolStdin(cmd.Context(), cmd.InOrStdin())
 	return remove, err
+}
+
+func askCommand() *cobra.Command {
+	var o struct {
+		pipelines.AskOptions
+		Quiet bool `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
+	}
+	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
+		if o.Question = args[0]; !o.Quiet {
+			o.Log = cmd.ErrOrStderr()
+		}
+		return pipelines.Ask(cmd.Context(), o.AskOptions)
+	})
+	cmd.Args, cmd.ValidArgs = oneArgument("a question", pipelines.Questions()), pipelines.Questions()
+	return cmd
 }
 
 func pruneCommand() *cobra.Command {

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -20,18 +21,24 @@ import (
 func Copies(reports []Report) ([]profile.Content, error) {
 	var all []profile.Content
 	for _, r := range reports {
-		if len(r.Copies) == 0 {
-			continue
-		}
-		some, err := profile.DecodeContents(r.Copies)
-		if err == nil {
-			all, err = profile.AddContents(all, some, 1)
-		}
-		if err != nil {
+		var err error
+		if all, err = AddCopies(all, r.Copies); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// AddCopies adds rows counted apart, as a Report encodes them, to others.
+func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error) {
+	if len(encoded) == 0 {
+		return all, nil
+	}
+	some, err := profile.DecodeContents(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return profile.AddContents(all, some, 1)
 }
 
 // copies are frequent rows with the number of their copies in each fold.
@@ -66,10 +73,16 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		}
 		reports = append(reports, r)
 	}
-	c := new(copies)
-	if c.contents, err = Copies(reports); err != nil {
+	contents, err := Copies(reports)
+	if err != nil {
 		return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
 	}
+	return newCopies(p, contents)
+}
+
+// newCopies assigns the copies of contents to folds.
+func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
+	c = &copies{contents: contents}
 	if c.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
 		return nil, err
 	}
@@ -88,6 +101,21 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		c.of = append(c.of, groups)
 	}
 	return c, nil
+}
+
+// SumCopies adds the copies of a fold, among those that a directory of sums by the recipe counts apart, to
+// the sum of the fold. Their classes are those of the sum. m is the map of the recipe.
+func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.Content,
+	threads int) error {
+	if len(contents) == 0 {
+		return nil
+	}
+	p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: r.TargetGrid}}, Fold: SpecOf(r, to.Shape().Outputs)}
+	c, err := newCopies(p, contents)
+	if err != nil {
+		return err
+	}
+	return c.add(to, fold, m, p, threads)
 }
 
 // add adds the copies in a fold to its sum. A nil copies has none.

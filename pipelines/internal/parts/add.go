@@ -71,24 +71,51 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 		return nil, err
 	}
 	for _, d := range terms {
-		copies, err := d.Copies(ctx)
+		copies, err := t.CopiesOf(ctx, d)
 		if err != nil {
 			return nil, err
-		}
-		if v := t.Added.Classes; v != nil {
-			for i := range copies {
-				class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
-				if !ok {
-					return nil, notThere("copies of a frequent row would be of no class")
-				}
-				copies[i].Y[0] = float64(class)
-			}
 		}
 		if t.Added.Copies, err = profile.AddContents(t.Added.Copies, copies, int64(d.Sign)); err != nil {
 			return nil, notThere("%v", err)
 		}
 	}
 	return t, nil
+}
+
+// CopiesOf returns the rows that a term counts apart, with classes of the total.
+func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.Content, error) {
+	copies, err := d.Copies(ctx)
+	if v := t.Added.Classes; v != nil {
+		for i := range copies {
+			class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
+			if !ok {
+				return nil, notThere("copies of a frequent row would be of no class")
+			}
+			copies[i].Y[0] = float64(class)
+		}
+	}
+	return copies, err
+}
+
+// AddTerm adds the sums of a fold of one of the terms, without the rows counted apart, to a sum that has the
+// classes of the total.
+func (t *Total) AddTerm(ctx context.Context, to *ridge.Sum, d Term, fold int) error {
+	one := *t
+	one.Terms = []Term{d}
+	a, err := one.newAdder(to.Shape())
+	if err != nil {
+		return err
+	}
+	defer a.reader.Close()
+	for i := range a.layout.Parts() {
+		if err := a.add(ctx, fold, i); err != nil {
+			return err
+		}
+		if err := to.AddPart(i, a.sum); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // notThere is the error of subtracting rows that are not in the sums.
