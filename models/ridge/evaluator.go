@@ -5,14 +5,16 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // Evaluator fits weights to sums and computes their squared errors on other sums, in float64 and without
 // rows: for questions such as "trained on these days, how good on those". It is not safe for concurrent use.
 type Evaluator struct {
 	problem *solve
-	each    []float64 // factors of the squared errors of the outputs: see system.share
+	factors []float64 // of the squared errors of the outputs: see system.share
 	shape   Shape
 	systems []*system // one for each λ that is solved for at the same time
 	errors  heldOut
@@ -28,7 +30,7 @@ func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
 	e := &Evaluator{problem: p, shape: total.shape, errors: newHeldOut(total.shape, threads)}
 	y := &system{shape: total.shape, each: slices.Repeat([]float64{1}, total.shape.Outputs)}
 	y.share(total)
-	e.each = y.each
+	e.factors = y.each
 	return e, nil
 }
 
@@ -38,36 +40,67 @@ type Fits struct {
 	rows   *system   // what of the system of the fitted rows their errors elsewhere depend on
 	vt     []float64 // for each λ the transposed weights in units of the grids, k×D
 	failed []bool    // the matrix for a λ is not positive definite to working precision
+
+	rowWeight float64 // mean weight of the fitted rows
 }
 
 // Fit fits weights to the rows of a sum for each λ, as Solve does, in float64. The sum may be scaled
 // (Sum.Scale). Results do not depend on the number of threads.
 func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
-	d, k := e.shape.Dim, e.shape.Outputs
-	workers := max(1, min(e.problem.Threads, len(lambda)))
+	f := e.newFits(len(lambda))
+	e.each(len(lambda), func(y *system, i int) {
+		y.leave(train, nil)
+		_, ok := y.solve(e.problem.mu(y, lambda[i]), train, nil)
+		f.keep(i, y, ok)
+	})
+	f.rows = &system{shape: e.shape, n: train.head[0], colSum: train.Columns(),
+		outSum: slices.Clone(train.head[1:][:e.shape.Outputs]), each: e.factors, ranges: e.problem.Ranges}
+	f.rowWeight = f.rows.n / float64(max(1, train.Rows()))
+	return f
+}
+
+// newFits returns Fits of so many weights.
+func (e *Evaluator) newFits(n int) *Fits {
+	return &Fits{of: e, vt: make([]float64, n*e.shape.Outputs*e.shape.Dim), failed: make([]bool, n)}
+}
+
+// Model returns the first weights as those of a model.
+func (f *Fits) Model() (*linear.Model, error) {
+	s := new(Solution)
+	err := f.of.problem.weights(s, f.system())
+	return &linear.Model{W: s.Weights, B: s.Intercept, K: f.of.shape.Outputs, D: f.of.shape.Dim}, err
+}
+
+// system returns the rows with the first weights.
+func (f *Fits) system() *system {
+	d, k := f.of.shape.Dim, f.of.shape.Outputs
+	y := *f.rows
+	y.v = make([]float64, d*k)
+	blas.Transpose(y.v, f.vt[:k*d], k, d)
+	return &y
+}
+
+// each calls solve for 0 to n−1, as many at a time as there are threads, each time with a system.
+func (e *Evaluator) each(n int, solve func(y *system, i int)) {
+	workers := max(1, min(e.problem.Threads, n))
 	for len(e.systems) < workers {
 		y := newSystem(e.shape, e.problem.Weights, 1)
 		y.measure(e.problem.Ranges)
 		e.systems = append(e.systems, y)
 	}
-	f := &Fits{of: e, vt: make([]float64, len(lambda)*k*d), failed: make([]bool, len(lambda))}
-	parallel.Each(len(lambda), workers, func(worker, i int) {
+	parallel.Each(n, workers, func(worker, i int) {
 		y := e.systems[worker]
 		y.Threads = max(1, e.problem.Threads/workers)
-		y.leave(train, nil)
-		if _, ok := y.solve(e.problem.mu(y, lambda[i]), train, nil); !ok {
-			f.failed[i] = true
-			return
-		}
-		vt := f.vt[i*k*d:][:k*d]
-		for j := range d {
-			for c := range k {
-				vt[c*d+j] = y.v[j*k+c]
-			}
-		}
+		solve(y, i)
 	})
-	f.rows = &system{n: train.head[0], colSum: train.Columns(), outSum: slices.Clone(train.head[1:][:k]), each: e.each}
-	return f
+}
+
+// keep takes the weights i from a system that is solved, if it could be.
+func (f *Fits) keep(i int, y *system, ok bool) {
+	d, k := y.shape.Dim, y.shape.Outputs
+	if f.failed[i] = !ok; ok {
+		blas.Transpose(f.vt[i*k*d:][:k*d], y.v, d, k)
+	}
 }
 
 // Squares returns for each λ the sum of squared errors on the rows of a sum, in the units of Row.MSE;
@@ -90,7 +123,7 @@ func (f *Fits) Squares(on *Sum) []float64 {
 func (e *Evaluator) Spread(head []float64) (squares float64) {
 	s := &Sum{shape: e.shape, head: head}
 	for c := range e.shape.Outputs {
-		squares += float64(e.each[c] * s.moments(c).squares())
+		squares += float64(e.factors[c] * s.moments(c).squares())
 	}
 	return squares * e.problem.squareUnit()
 }
