@@ -2,7 +2,6 @@ package models
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -23,9 +22,6 @@ type Segments struct {
 	Column string    `json:"column"`
 	Slot   int       `json:"slot"` // where a row has the value of the column
 	Of     []Segment `json:"of"`   // by their values, ascending
-	// Shrinkage is μ: weights w_s of a segment minimise its loss + μ‖w_s − w‖², with the weights w of all rows.
-	// It is as much as μ rows that say that w is right.
-	Shrinkage float64 `json:"shrinkage"`
 
 	models []*Linear
 }
@@ -35,6 +31,8 @@ type Segment struct {
 	Name  string  `json:"name"`  // the text of the value
 	Value float32 `json:"value"` // in a row: a number, or the index of a level
 	Rows  int64   `json:"rows"`  // that it was fitted to
+	// Shrinkage is κ > 0: the weights w_s minimise the squared errors + κ‖w_s − w‖², with the weights w of all rows.
+	Shrinkage float64 `json:"shrinkage"`
 }
 
 // SetWeights sets the models of the segments, which have K outputs on D features each.
@@ -48,12 +46,12 @@ func (s *Segments) check(m *Manifest) error {
 		return fmt.Errorf("format version %d with segments; want %d", m.Format, segmentsFormat)
 	case len(s.Of) == 0 || len(s.Of) > MaxSegments || len(s.Of)*m.Outputs > ridge.MaxOutputs:
 		return fmt.Errorf("%d segments of %d outputs", len(s.Of), m.Outputs)
-	case s.Slot < 0 || s.Slot >= m.Input.Dim || !(s.Shrinkage >= 0):
-		return fmt.Errorf("segments by number %d of %d, with shrinkage %g", s.Slot, m.Input.Dim, s.Shrinkage)
+	case s.Slot < 0 || s.Slot >= m.Input.Dim:
+		return fmt.Errorf("segments by number %d of %d", s.Slot, m.Input.Dim)
 	}
 	for i := range s.Of {
-		if v := s.Of[i].Value; v-v != 0 || i > 0 && v <= s.Of[i-1].Value {
-			return errors.New("segments whose values do not ascend")
+		if o := s.Of[i]; o.Value-o.Value != 0 || i > 0 && o.Value <= s.Of[i-1].Value || !(o.Shrinkage >= 0) {
+			return fmt.Errorf("segment %q with the value %g and shrinkage %g; values must ascend", o.Name, o.Value, o.Shrinkage)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 // segmented is a classifier with weights of its own for rows whose second number is −1 or 2.
 func segmented(t testing.TB) *Model {
 	m := classifier(t)
-	s := &Segments{Column: "höhe", Slot: 1, Of: []Segment{{"low", -1, 30}, {"high", 2, 20}}, Shrinkage: 10}
+	s := &Segments{Column: "höhe", Slot: 1, Of: []Segment{{"low", -1, 30, 10}, {"high", 2, 20, 1}}}
 	var own []*Linear
 	for i := range s.Of {
 		l := &Linear{K: 3, D: 5, B: []float32{float32(i), 1, -1}}
@@ -69,7 +69,7 @@ func TestSegmentsThatCannotBeAreRefused(t *testing.T) {
 	}
 	for _, edit := range []struct{ file, from, to, want string }{
 		{ManifestFile, `"slot": 1`, `"slot": 2`, "segments by number 2 of 2"},
-		{ManifestFile, `"value": -1`, `"value": 5`, "do not ascend"},
+		{ManifestFile, `"value": -1`, `"value": 5`, "values must ascend"},
 		{ManifestFile, `"format": 4`, `"format": 1`, "format version 1 with segments"},
 		{SegmentsFile, "weights", "weighty", "damaged"},
 	} {

@@ -10,21 +10,18 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // part is a directory of sums that takes part.
 type part struct {
 	parts.Term
-	date         time.Time // zero if it has none
-	judges, seen bool      // by --judge; the recipe was drawn from some of its files
-	copies       []profile.Content
+	date         time.Time  // zero if it has none
+	judges, seen bool       // by --judge; the recipe was drawn from some of its files
 	head         []float64  // the first part of its sum
 	sum          *ridge.Sum // of all folds; nil if it is read again when it is needed
 }
@@ -101,11 +98,7 @@ func open(ctx context.Context, o Options, terms []parts.Term) (*data, error) {
 		return nil, d.err
 	}
 	all := d.sum(trainSlot, []unit{{parts: d.everything()}})
-	d.units.Step, d.units.Ranges = ridge.GridOf(d.features, r.Rule.Steps)
-	if d.units.Grid = r.TargetGrid; d.total.Added.Classes != nil {
-		d.units.Classes = d.total.Added.Classes.Classes
-	}
-	_, d.units.Weights = r.Rule.Weigh(slices.Clone(all.Part(0)), nil, shape.Regression)
+	d.units = d.total.Units(d.features, all.Part(0))
 	if d.Evaluator, err = ridge.NewEvaluator(all, d.units, d.Threads); err != nil {
 		d.fail(exit.Refuse("%w", err))
 	}
@@ -125,11 +118,6 @@ func (d *data) load(shape ridge.Shape) {
 		d.progress.Note("the sums take %s of memory, the solve %s, and %s are free: sums are read again when they are needed",
 			report.Bytes(kept), report.Bytes(work), report.Bytes(have))
 	}
-	for i := range d.parts {
-		var err error
-		d.parts[i].copies, err = d.total.CopiesOf(d.ctx, d.parts[i].Term)
-		d.fail(err)
-	}
 	errs := make([]error, len(d.parts))
 	parallel.Each(len(d.parts), d.Threads, func(_, i int) {
 		if keep && d.err == nil {
@@ -144,18 +132,9 @@ func (d *data) load(shape ridge.Shape) {
 	}
 }
 
-// addFold adds a fold of a part, with its rows counted apart, to a sum.
-func (d *data) addFold(to *ridge.Sum, i, fold int) error {
-	p := &d.parts[i]
-	if err := d.total.AddTerm(d.ctx, to, p.Term, fold); err != nil {
-		return err
-	}
-	return gram.SumCopies(to, fold, p.Recipe, d.features, p.copies, 1)
-}
-
 func (d *data) addFolds(to *ridge.Sum, i int) (err error) {
 	for fold := range d.parts[i].Folds {
-		err = cmp.Or(err, d.ctx.Err(), d.addFold(to, i, fold))
+		err = cmp.Or(err, d.ctx.Err(), d.total.AddFold(d.ctx, to, d.parts[i].Term, fold, d.features))
 	}
 	return err
 }

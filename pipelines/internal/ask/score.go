@@ -193,7 +193,7 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 			continue
 		}
 		sums[b] = ridge.NewSum(whole.Shape())
-		d.fail(d.addFold(sums[b], train[0].parts[0], b))
+		d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[train[0].parts[0]].Term, b, d.features))
 	}
 	o.Load = func(fold int) (*ridge.Sum, error) { return sums[fold], d.err }
 	fit, err := ridge.Solve(o)

@@ -9,12 +9,14 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/segments"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
@@ -26,7 +28,9 @@ type FitOptions struct {
 	Lambda training.LambdaOptions `group:"Learner" omit:"Folds"`
 	// Calibrate is score.Platt for probabilities, if the recipe has shapes of curves; none or "".
 	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt" help:"Probabilities from scores: none, or platt, a sigmoid per class with the shape that rows gave to the recipe (train --calibrate platt), whose place and steepness follow from the sums of the first fold."`
-	Model     string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
+	// Each is a column of the model by which the sums are divided; "" fits no weights of segments.
+	Each  string `flag:"each,common" group:"Learner" placeholder:"COLUMN" help:"Column whose values have weights of their own, shrunk toward those of all rows as far as held-out folds tell. The sums must be by it (sum --by), and the model must read it."`
+	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
 	SaveSums string `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create with all of the sums in one, for later fits."`
@@ -107,6 +111,8 @@ func (o FitOptions) choices() error {
 	switch l := o.Lambda; {
 	case l.Folds != 0:
 		return exit.Usage("--folds cannot be used with sums: their folds are those of the recipe")
+	case o.Each != "" && o.Calibrate == score.Platt:
+		return exit.Usage("--each cannot be used with --calibrate: the scores of segments have other curves")
 	case l.Select != "" && l.Select != spec.SelectMSE:
 		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all folds, by which --select mse chooses; train on the rows for it", l.Select)
 	}
@@ -196,7 +202,16 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *parts.To
 	}
 	p.Leaves, p.Forgotten, p.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	if o.Model != "" {
-		err = t.Timed(ctx, "solve", func(ctx context.Context) error { return t.SolveSums(ctx, summed, p.Sums) })
+		err = t.Timed(ctx, "solve", func(ctx context.Context) error {
+			if err := t.SolveSums(ctx, summed, p.Sums); err != nil || o.Each == "" {
+				return err
+			}
+			s, err := segments.Fit(ctx, all, o.Each, t.Learner.Lambda, t.Engine.Threads)
+			if err == nil {
+				t.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
+			}
+			return err
+		})
 	}
 	if err != nil || o.SaveSums == "" {
 		return p, err

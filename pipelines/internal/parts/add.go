@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -116,6 +117,29 @@ func (t *Total) AddTerm(ctx context.Context, to *ridge.Sum, d Term, fold int) er
 		}
 	}
 	return nil
+}
+
+// AddFold adds the sums of a fold of one of the terms, with the rows counted apart, to a sum that has the classes of
+// the total. m is the map of the recipe.
+func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m features.Gridded) error {
+	if err := t.AddTerm(ctx, to, d, fold); err != nil {
+		return err
+	}
+	copies, err := t.CopiesOf(ctx, d)
+	if err != nil {
+		return err
+	}
+	return gram.SumCopies(to, fold, d.Recipe, m, copies, 1)
+}
+
+// Units returns the units of the sums, of which the total has that head.
+func (t *Total) Units(m features.Gridded, head []float64) (u ridge.Units) {
+	u.Step, u.Ranges = ridge.GridOf(m, t.Recipe.Rule.Steps)
+	if u.Grid = t.Recipe.TargetGrid; t.Added.Classes != nil {
+		u.Classes = t.Added.Classes.Classes
+	}
+	_, u.Weights = t.Recipe.Rule.Weigh(slices.Clone(head), nil, u.Grid != nil)
+	return u
 }
 
 // notThere is the error of subtracting rows that are not in the sums.

@@ -198,6 +198,7 @@ type Found struct {
 // Fitted is a linear model, and how it was fitted.
 type Fitted struct {
 	linear    *models.Linear
+	Segments  *models.Segments // nil for none
 	Learner   models.Learner
 	grid      *profile.WeightGrid // of weights, in a training by sums; nil if there are none
 	weightSum float64             // of the rows, in a training by a recipe

@@ -1,0 +1,119 @@
+package segments
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// group is the sums of a value of the column.
+type group struct {
+	name  string
+	value float32 // in a row, at slot
+	slot  int
+	terms []parts.Term
+
+	strength float64 // of the shrinkage; infinite for the weights of all rows
+}
+
+// groupsOf returns the sums of each value of a column, by value, and what is not among them, in words.
+func groupsOf(t *parts.Total, column string) (all []group, notes []string, err error) {
+	c, err := newCoder(t.Recipe, column)
+	if err != nil {
+		return nil, nil, err
+	}
+	var pooled, unknown int64
+	for _, d := range t.Terms {
+		if d.Sign < 0 {
+			return nil, nil, exit.Usage("--each cannot be used with sums to subtract (%s); save the difference with --save_sums "+
+				"first", d.Place)
+		}
+		name, pools := "", false
+		for member := range max(1, len(d.Members)) {
+			value, ok := d.LabelsOf(member)[column]
+			if !ok {
+				return nil, nil, exit.Refuse("pipelines: --each %s: %s is not by that column; sum the rows with --by %s", column,
+					d.Place, column)
+			}
+			pools = pools || member > 0 && value != name
+			name = value
+		}
+		if pools {
+			pooled += d.Rows.Used
+			continue
+		}
+		value, ok, err := c.code(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok {
+			unknown += d.Rows.Used
+			continue
+		}
+		i, found := slices.BinarySearchFunc(all, value, func(g group, v float32) int { return cmp.Compare(g.value, v) })
+		if !found {
+			all = slices.Insert(all, i, group{name: name, value: value, slot: c.slot})
+		}
+		all[i].terms = append(all[i].terms, d)
+	}
+	for _, n := range []struct {
+		rows int64
+		why  string
+	}{{pooled, "levels that were pooled (sum --min_rows)"}, {unknown, "missing values, or levels that the recipe does not know"}} {
+		if n.rows > 0 {
+			notes = append(notes, fmt.Sprintf("%s of %s have the weights of all rows", report.Counted64(n.rows, "row"), n.why))
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, nil, exit.Refuse("pipelines: --each %s: all sums are of %s", column, "levels that are pooled or unknown")
+	case len(all) > models.MaxSegments:
+		return nil, nil, exit.Refuse("pipelines: --each %s: it has %d values; the limit is %d", column, len(all),
+			models.MaxSegments)
+	}
+	return all, notes, nil
+}
+
+// coder finds which number of a row a text in a column is.
+type coder struct {
+	*schema.Decoder
+	row    []float32
+	column int
+	typed  *schema.Column
+	slot   int
+}
+
+func newCoder(r *sums.Recipe, column string) (*coder, error) {
+	t := r.Schema.Table
+	if t == nil {
+		t = &schema.Table{}
+		for _, name := range r.Schema.Columns {
+			t.Columns = append(t.Columns, schema.Column{Name: name, Type: schema.Number})
+		}
+	}
+	i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Name == column })
+	if i < 0 {
+		return nil, exit.Usage("--each %s: the model reads no such column, by which it could choose weights", column)
+	}
+	c := &coder{Decoder: schema.NewDecoder(t, r.Schema.Centre), column: i, typed: &t.Columns[i]}
+	if c.row, c.slot = make([]float32, c.Width()), c.Slot(i); c.typed.Width() > 1 || c.typed.Buckets > 0 {
+		return nil, exit.Usage("--each %s: a row holds no single value of it, as of a category or a number", column)
+	}
+	return c, nil
+}
+
+// code returns the number that a row has for a text; not ok if it is missing, or one for several texts.
+func (c *coder) code(text string) (v float32, ok bool, err error) {
+	if reason := c.Text(c.row, c.column, []byte(text)); reason != "" {
+		return 0, false, exit.Refuse("pipelines: column %q: %s", c.typed.Name, reason)
+	}
+	v = c.row[c.slot]
+	return v, v == v && (c.typed.Type != schema.Category || int(v) < len(c.typed.Levels)), nil
+}

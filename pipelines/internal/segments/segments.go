@@ -1,0 +1,195 @@
+// Package segments fits weights to the rows of each value of a column, from sums by that column. Weights of few rows
+// say little, and those of all rows miss what differs; so the weights of a segment are shrunk toward those of all
+// rows, by a strength that held-out folds choose for all segments together.
+package segments
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Fitted is what Fit returns.
+type Fitted struct {
+	*models.Segments          // nil if the weights of all rows predict each segment best
+	Notes            []string // in words, with the errors that chose
+}
+
+// strengths are what is tried: as how many rows the weights of all rows count.
+var strengths = [...]float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4}
+
+// fitter fits the segments of a total.
+type fitter struct {
+	ctx      context.Context
+	total    *parts.Total
+	features features.Gridded
+	shape    ridge.Shape
+	lambda   float64
+	*ridge.Evaluator
+	scratch *ridge.Sum
+}
+
+// Fit fits weights to the rows of each value of a column, with λ. On each fold that judges, weights are compared that
+// are fitted to other folds alone, as λ was chosen.
+func Fit(ctx context.Context, total *parts.Total, column string, lambda float64, threads int) (*Fitted, error) {
+	folds := judging(total)
+	if len(folds) == 0 {
+		return nil, exit.Refuse("pipelines: --each %s: the recipe has no folds that could choose how far weights of segments "+
+			"are shrunk; train the recipe without --lambda, or with more folds", column)
+	}
+	groups, notes, err := groupsOf(total, column)
+	if err != nil {
+		return nil, err
+	}
+	f := &fitter{ctx: ctx, total: total, shape: total.Recipe.Shape(total.ClassCount()), lambda: lambda}
+	f.scratch = ridge.NewSum(f.shape)
+	worker := transforms.NewWorker("")
+	defer worker.Close()
+	if f.features, err = worker.Gridded(total.Recipe.Recipe); err != nil {
+		return nil, err
+	}
+	all, err := f.load(total.Terms)
+	if err != nil {
+		return nil, err
+	}
+	sum := f.sum(all, everything)
+	if f.Evaluator, err = ridge.NewEvaluator(sum, total.Units(f.features, sum.Part(0)), threads); err != nil {
+		return nil, err
+	}
+	prior := f.Fit(sum, []float64{lambda})
+	note, err := f.choose(all, groups, folds)
+	if err != nil {
+		return nil, err
+	}
+	s := &models.Segments{Column: column, Slot: groups[0].slot}
+	var own []*models.Linear
+	for _, g := range groups {
+		if math.IsInf(g.strength, 1) {
+			continue
+		}
+		all, err := f.load(g.terms)
+		if err != nil {
+			return nil, err
+		}
+		sum := f.sum(all, everything)
+		m, err := f.Toward(sum, prior, []float64{g.strength})[0].Model()
+		if err != nil {
+			return nil, fmt.Errorf("%s=%s: %w", column, g.name, err)
+		}
+		own = append(own, m)
+		s.Of = append(s.Of, models.Segment{Name: g.name, Value: g.value, Rows: sum.Rows(), Shrinkage: g.strength})
+	}
+	if s.SetWeights(own); len(own) == 0 {
+		s = nil
+	}
+	return &Fitted{s, append(notes, note)}, nil
+}
+
+// fold is one that judges weights that are fitted to others.
+type fold struct {
+	judge  int
+	trains func(fold int) bool
+}
+
+// judging returns the folds that judge: those that choose λ of such sums.
+func judging(t *parts.Total) (all []fold) {
+	r := &t.Recipe.Rule
+	folds, step := r.Folds, 0
+	if r.Split.Ordered() { // in time, the last first
+		if step = 1; r.Split.Gap {
+			step = 2
+		}
+	}
+	for f := 0; f < folds-step && folds > 1; f += max(1, step) {
+		all = append(all, fold{f, func(g int) bool { return g != f && (step == 0 || g >= f+step) }})
+		if r.First || r.Cut > 0 {
+			break
+		}
+	}
+	return all
+}
+
+func everything(int) bool { return true }
+
+// load returns the sums of the folds of some terms.
+func (f *fitter) load(terms []parts.Term) ([]*ridge.Sum, error) {
+	all := make([]*ridge.Sum, f.total.Recipe.Rule.Folds)
+	for k := range all {
+		all[k] = ridge.NewSum(f.shape)
+		for _, t := range terms {
+			if err := f.total.AddFold(f.ctx, all[k], t, k, f.features); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// sum adds up some folds. The sum holds until the next call.
+func (f *fitter) sum(folds []*ridge.Sum, in func(fold int) bool) *ridge.Sum {
+	f.scratch.Clear()
+	for k, s := range folds {
+		if in(k) {
+			f.scratch.Merge(s)
+		}
+	}
+	return f.scratch
+}
+
+// pooledRows is as how many rows of a segment the mean errors of all segments count when its strength is chosen:
+// the own errors of few rows are chance.
+const pooledRows = 30
+
+// choose sets the strength of each segment, infinity for the weights of all rows, to the one with the least squared
+// error on the folds that judge, and returns the errors in words.
+func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note string, err error) {
+	var priors []*ridge.Fits
+	for _, k := range folds {
+		priors = append(priors, f.Fit(f.sum(all, k.trains), []float64{f.lambda}))
+	}
+	const values = len(strengths) + 1 // the last is infinity
+	errors, rows := make([][values]float64, len(groups)), 0.0
+	var total [values]float64
+	for g := range groups {
+		own, err := f.load(groups[g].terms)
+		if err != nil {
+			return "", err
+		}
+		for i, k := range folds {
+			judged := own[k.judge]
+			rows += judged.Part(0)[0]
+			fits := f.Toward(f.sum(own, k.trains), priors[i], strengths[:])
+			for j, fit := range append(fits, priors[i]) {
+				e := fit.Squares(judged)[0]
+				errors[g][j] += e
+				total[j] += e
+			}
+		}
+	}
+	kept, shrunk := 0, 0.0
+	for g := range groups {
+		least := values - 1
+		score := func(j int) float64 { return errors[g][j] + float64(pooledRows*total[j]/max(rows, 1)) }
+		for j := least; j >= 0; j-- {
+			if score(j) < score(least) {
+				least = j
+			}
+		}
+		shrunk += errors[g][least]
+		if groups[g].strength = math.Inf(1); least < len(strengths) {
+			groups[g].strength = strengths[least]
+			kept++
+		}
+	}
+	return fmt.Sprintf("%d of %s have weights of their own: the mean squared error on held-out rows is %.4g, and %.4g with "+
+		"the weights of all rows", kept, report.Counted(len(groups), "segment"), shrunk/max(rows, 1),
+		total[values-1]/max(rows, 1)), nil
+}
