@@ -51,6 +51,12 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResu
 	return days.VerifyForgotten(ctx, o)
 }
 
+// AuditResult says whether sums are those of rows, and weights those of sums.
+type AuditResult = days.AuditResult
+
+// Audit compares sums with rows by a random test, and the weights of a model with the sums.
+func Audit(ctx context.Context, o ForgetOptions) (*AuditResult, error) { return days.Audit(ctx, o) }
+
 // PruneOptions says which directories of sums are removed.
 type PruneOptions = days.PruneOptions
 

@@ -95,16 +95,20 @@ func verifyCommand() *cobra.Command {
 	var o struct {
 		pipelines.VerifyOptions
 		Forgotten pipelines.ForgetOptions `group:"Model and output" omit:"Model,Data,Out,SaveSums,MaxBadFraction,Job"`
+		Audit     bool                    `flag:"audit,common" group:"Model and output" help:"Compare the sums of --sums with the rows of --data, and the weights of --model with the sums. One of the two may be missing."`
 	}
 	return newCommand("verify", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		f := o.Forgotten
 		if f.Certificate == "" && f.IDs != "" {
 			return nil, exit.Usage("--ids names the rows of a certificate of forget: name its file with --certificate")
 		}
-		if f.Certificate == "" {
+		if f.Certificate == "" && !o.Audit {
 			return pipelines.Verify(cmd.Context(), o.VerifyOptions)
 		}
 		f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job
+		if o.Audit {
+			return pipelines.Audit(cmd.Context(), f)
+		}
 		remove, err := takeIDs(cmd, &f)
 		if err != nil {
 			return nil, err

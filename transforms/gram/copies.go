@@ -66,10 +66,16 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		}
 		reports = append(reports, r)
 	}
-	c := new(copies)
-	if c.contents, err = Copies(reports); err != nil {
+	contents, err := Copies(reports)
+	if err != nil {
 		return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
 	}
+	return assign(p, contents)
+}
+
+// assign assigns the copies of rows counted apart to folds.
+func assign(p *Pass, contents []profile.Content) (c *copies, err error) {
+	c = &copies{contents: contents}
 	if c.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
 		return nil, err
 	}

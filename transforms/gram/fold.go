@@ -47,6 +47,8 @@ type Spec struct {
 	Rows bool `json:"rows,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`
+	// Random has the random numbers of an Audit; nil in other passes.
+	Random []uint64 `json:"random,omitempty"`
 }
 
 // Choice says which values of λ are tried.

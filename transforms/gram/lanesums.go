@@ -241,6 +241,7 @@ type folder struct {
 
 	sum     *ridge.Sum
 	carried *ridge.GridRows // in place of the sum
+	audit   *ridge.Audit    // in place of the sum
 	labels  []int32         // scratch
 
 	rows  profile.WeightCollector
@@ -269,6 +270,10 @@ func (f *folder) add(b *rows.Block, weights []int64) {
 	if f.counts {
 		f.saturated += saturated
 		f.lane.Add(transforms.FeaturesSaturated, saturated)
+	}
+	if f.audit != nil {
+		f.audit.Add(f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
+		return
 	}
 	defer f.lane.Clock(transforms.FoldTime)()
 	if f.carried != nil {
