@@ -1,0 +1,265 @@
+package ridge
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
+	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/linear"
+)
+
+// audited is rows of an audit: features and targets on their grids, and weights.
+type audited struct {
+	shape   Shape
+	steps   int
+	z, y    []float64
+	weights []int64 // nil without
+}
+
+// drawAudited returns n rows whose features, targets and weights are often the largest that there may be.
+func drawAudited(r *rand.Rand, shape Shape, n, steps int) *audited {
+	rows, most := &audited{shape: shape, steps: steps}, features.MaxSteps
+	if steps == features.ByteSteps {
+		most = steps
+	}
+	for range n {
+		for range shape.Dim {
+			rows.z = append(rows.z, float64(min(most, max(-most, r.IntN(4*most)-2*most))))
+		}
+		k := 1
+		if shape.Regression {
+			k = shape.Outputs
+		}
+		for range k {
+			if shape.Regression {
+				rows.y = append(rows.y, float64(min(maxTarget, max(-maxTarget, r.IntN(4*maxTarget)-2*maxTarget))))
+			} else {
+				rows.y = append(rows.y, float64(r.IntN(shape.Outputs)))
+			}
+		}
+		if shape.Weighted {
+			rows.weights = append(rows.weights, r.Int64N(5)*r.Int64N(5))
+		}
+	}
+	return rows
+}
+
+// add adds the rows from first up to end, as Sum.Add and Audit.Add do.
+func (a *audited) add(first, end, threads int,
+	to func(*features.Grid, []float64, linear.Grids, []int64, int)) {
+	z, k, d := features.NewGrid(a.shape.Dim, a.steps), len(a.y)*a.shape.Dim/len(a.z), a.shape.Dim
+	values := make([]float32, (end-first)*d)
+	for i := range values {
+		values[i] = float32(a.z[first*d+i])
+	}
+	if z.Quantize(values, end-first, float32(a.steps), 1) > 0 {
+		panic("a feature is beyond the grid")
+	}
+	var grid linear.Grids
+	if a.shape.Regression {
+		grid = slices.Repeat(linear.Grids{{Low: -maxTarget, High: maxTarget}}, k)
+	}
+	var weights []int64
+	if a.shape.Weighted {
+		weights = a.weights[first:end]
+	}
+	to(z, a.y[first*k:end*k], grid, weights, threads)
+}
+
+func (a *audited) sum() *Sum {
+	s := NewSum(a.shape)
+	a.add(0, len(a.z)/a.shape.Dim, 1, s.Add)
+	return s
+}
+
+func random(r *rand.Rand, n int) []uint64 {
+	out := make([]uint64, n)
+	for i := range out {
+		out[i] = r.Uint64N(exact.Prime)
+	}
+	return out
+}
+
+// wrong returns what is wrong with a sum, by an audit of the rows.
+func (a *audited) wrong(r *rand.Rand, s *Sum) []string {
+	audit := NewAudit(a.shape, random(r, a.shape.RandomLen()))
+	a.add(0, len(a.z)/a.shape.Dim, 1, audit.Add)
+	for i := range NumParts(a.shape) {
+		audit.Subtract(i, s.Part(i))
+	}
+	return audit.Wrong([]string{"no", "yes"})
+}
+
+var auditedShapes = []Shape{{Dim: 5, Outputs: 2}, {Dim: 7, Outputs: 2, Regression: true},
+	{Dim: 4, Outputs: 3, Weighted: true}, {Dim: 3, Outputs: 1, Regression: true, Weighted: true}}
+
+// An audit of the rows confirms their sum: of all shapes and grids, in every order and cut, merged and encoded.
+func TestAuditsConfirmSumsOfTheRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	shapes := append(slices.Clone(auditedShapes), Shape{Dim: 385, Outputs: 2}, Shape{Dim: 1, Outputs: 1},
+		Shape{Dim: 800, Outputs: 3, Regression: true, Weighted: true})
+	for _, shape := range shapes {
+		for _, steps := range []int{features.ByteSteps, FineSteps} {
+			const n, cut = 90, 31
+			rows, random := drawAudited(r, shape, n, steps), random(r, shape.RandomLen())
+			audit, rest := NewAudit(shape, random), NewAudit(shape, random)
+			rows.add(cut, n, 3, audit.Add)
+			rows.add(0, cut, 1, rest.Add)
+			var read Audit
+			data := wire.Marshal(rest)
+			if err := wire.Unmarshal(&read, data); err != nil {
+				t.Fatal(err)
+			}
+			for end := 0; end < len(data); end += 1 + len(data)/40 {
+				if wire.Unmarshal(new(Audit), data[:end]) == nil {
+					t.Fatalf("%+v: %d of %d bytes are taken for an audit", shape, end, len(data))
+				}
+			}
+			audit.Merge(&read)
+			s := rows.sum()
+			for i := range NumParts(shape) {
+				audit.Subtract(i, s.Part(i))
+			}
+			if wrong := audit.Wrong(nil); wrong != nil || audit.Weight() != 0 {
+				t.Errorf("%+v, %d steps: %v", shape, steps, wrong)
+			}
+		}
+	}
+}
+
+// tamper changes a sum or the rows at random, and returns what it did; "" if that changes nothing.
+func (a *audited) tamper(r *rand.Rand, s *Sum) string {
+	pick := func() *float64 {
+		part := s.Part(r.IntN(NumParts(a.shape)))
+		return &part[r.IntN(len(part))]
+	}
+	switch r.IntN(3) {
+	case 0:
+		v := pick()
+		was := *v
+		if *v += float64((1 << r.Int64N(53)) * (1 - 2*r.Int64N(2))); *v != was {
+			return fmt.Sprintf("%g became %g", was, *v)
+		}
+	case 1:
+		if v, w := pick(), pick(); *v != *w {
+			*v, *w = *w, *v
+			return fmt.Sprintf("%g and %g were swapped", *v, *w)
+		}
+	default:
+		old, n, d := *a, len(a.z)/a.shape.Dim, a.shape.Dim
+		*a = *drawAudited(r, a.shape, 1, a.steps)
+		k, i := len(a.y), r.IntN(n)
+		was := NewSum(a.shape)
+		old.add(i, i+1, 1, was.Add)
+		same := was.Equal(a.sum())
+		a.z, a.y = slices.Replace(slices.Clone(old.z), i*d, (i+1)*d, a.z...), slices.Replace(slices.Clone(old.y), i*k, (i+1)*k, a.y...)
+		if a.shape.Weighted {
+			a.weights = slices.Replace(slices.Clone(old.weights), i, i+1, a.weights...)
+		}
+		if !same {
+			return fmt.Sprintf("row %d was replaced", i)
+		}
+	}
+	return ""
+}
+
+// No random tampering with a number of a sum, with two of them or with a row goes unnoticed. The campaign has a
+// million.
+func TestAuditsFindEveryTampering(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for done := 0; done < campaign.Of(1_500, 1_000_000); {
+		shape := auditedShapes[r.IntN(len(auditedShapes))]
+		rows := drawAudited(r, shape, 1+r.IntN(8), []int{features.ByteSteps, FineSteps}[r.IntN(2)])
+		s := rows.sum()
+		what := rows.tamper(r, s)
+		if what == "" {
+			continue
+		}
+		if done++; rows.wrong(r, s) == nil {
+			t.Fatalf("tampering %d of a sum of the shape %+v is not found: %s", done, shape, what)
+		}
+	}
+}
+
+// An audit names what is wrong.
+func TestAuditsNameWhatIsWrong(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, c := range []struct {
+		shape    Shape
+		part, at int
+		by       float64
+		want     string
+	}{
+		{Shape{Dim: 5, Outputs: 2}, 0, 0, 3, "the number of rows is 3 too large"},
+		{Shape{Dim: 5, Outputs: 2}, 0, 2, -1, `the number of rows of class "yes" is -1 too large`},
+		{Shape{Dim: 5, Outputs: 2, Regression: true}, 0, 3, 1, "a sum of target 1 is 1 too large"},
+		{Shape{Dim: 5, Outputs: 2, Weighted: true}, 0, 0, 1, "the sum of weights is 1 too large"},
+		{Shape{Dim: 5, Outputs: 2, Weighted: true}, 0, 3, 1, "the number of rows is 1 too large"},
+		{Shape{Dim: 5, Outputs: 2}, 1, 2*5 + 2, 1, "products of feature 3 are not those of the rows"},
+		{Shape{Dim: 5, Outputs: 2}, 1, 3*5 + 1, 1, "products of features 2 and 4 are not those of the rows"},
+		{Shape{Dim: 5, Outputs: 2}, 2, 4*2 + 1, 1, "products of feature 5 are not those of the rows"},
+		{Shape{Dim: 390, Outputs: 2}, 2, 2*384 + 9, 1, "products of features 10 and 387 are not those of the rows"},
+		{Shape{Dim: 5, Outputs: 2}, 1, 1*5 + 3, 1, "there are numbers above the diagonal"},
+	} {
+		rows := drawAudited(r, c.shape, 20, features.ByteSteps)
+		s := rows.sum()
+		s.Part(c.part)[c.at] += c.by
+		if got := strings.Join(rows.wrong(r, s), "; "); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.shape, got, c.want)
+		}
+	}
+	rows := drawAudited(r, Shape{Dim: 50, Outputs: 2}, 20, features.ByteSteps)
+	s := rows.sum()
+	rows.z[70]++
+	if got := strings.Join(rows.wrong(r, s), "; "); got != "products of 50 of 50 features are not those of the rows" {
+		t.Errorf("another row: %q", got)
+	}
+}
+
+// Weights that solve the equations are within the bound, whatever the shape and λ. A weight that is a unit in
+// the last place away is found, and the bound finds one that is far away.
+func TestCheckedWeightsAreThoseOfTheSum(t *testing.T) {
+	for i, shape := range []Shape{{Dim: 40, Outputs: 3}, {Dim: 30, Outputs: 2, Regression: true}, {Dim: 400, Outputs: 2}} {
+		for _, lambda := range []float64{1e-1, 1e-5, 1e-8} {
+			s := draw(shape, 300, 1, uint64(i))
+			o := s.options(lambda)
+			if i == 1 {
+				for range shape.Dim {
+					o.Ranges.Centre, o.Ranges.Half = append(o.Ranges.Centre, 0.3), append(o.Ranges.Half, 2)
+				}
+			}
+			fit, err := Solve(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func() Residual {
+				r, err := CheckWeights(s.sum(s.all()), o, lambda,
+					&linear.Model{W: fit.Weights, B: fit.Intercept, K: shape.Outputs, D: shape.Dim})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			if r := check(); r.Different > 0 || !(r.OfBound <= 1) || r.OfBound == 0 || !(r.Relative < 1e-6) {
+				t.Errorf("%+v, lambda %g: %+v", shape, lambda, r)
+			}
+			w := &fit.Weights[shape.Dim+7]
+			was := *w
+			*w *= 1 + 0x1p-23
+			if r := check(); r.Different != 1 || *w == was {
+				t.Errorf("%+v, lambda %g: a unit in the last place: %+v", shape, lambda, r)
+			}
+			*w = was*1.01 + 1e-2
+			if r := check(); r.Different != 1 || r.OfBound < 1 || r.Output != 1 {
+				t.Errorf("%+v, lambda %g: another weight: %+v", shape, lambda, r)
+			}
+			*w = was
+		}
+	}
+}
