@@ -488,6 +488,8 @@ func (k *programKind) shrink(seeds []uint64) []uint64 {
 // number of threads, at any level of the CPU, killed and resumed. Equal multisets of rows always give the
 // same bytes. BOCHNER_PROGRAM repeats a program: its kind, a colon, and the seeds of its steps with commas.
 func TestEqualRowsGiveEqualBytesInEveryProgram(t *testing.T) {
+	// Temporary directories of other processes are locked on the disk, which a program does not see.
+	t.Setenv("TMPDIR", t.TempDir())
 	for i, k := range programKinds {
 		k.train(t, uint64(i))
 	}

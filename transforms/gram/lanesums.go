@@ -241,8 +241,9 @@ type folder struct {
 
 	sum     *ridge.Sum
 	carried *ridge.GridRows // in place of the sum
-	audit   *ridge.Audit    // in place of the sum
-	labels  []int32         // scratch
+	audit   *ridge.Audit    // in place of the sum, with what it leaves
+	left    []uint64
+	labels  []int32 // scratch
 
 	rows  profile.WeightCollector
 	bytes *features.Grid
@@ -272,7 +273,7 @@ func (f *folder) add(b *rows.Block, weights []int64) {
 		f.lane.Add(transforms.FeaturesSaturated, saturated)
 	}
 	if f.audit != nil {
-		f.audit.Add(f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
+		f.audit.Add(f.left, f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
 		return
 	}
 	defer f.lane.Clock(transforms.FoldTime)()

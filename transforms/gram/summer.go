@@ -63,8 +63,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
 		case p.Fold.Random != nil:
-			f = newFolder(l, p, m, nil)
-			f.audit, f.counts = ridge.NewAudit(shape, p.Fold.Random), true
+			f = newFolder(l, p, m, nil) // see beginAudit
 		case p.Fold.Rows:
 			f = newFolder(l, p, m, nil)
 			f.carried, f.counts = ridge.NewPoints(shape), true

@@ -1,7 +1,6 @@
 package parts
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -126,54 +125,56 @@ func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) erro
 	s.Copies = t.Added.Copies
 	n := ridge.NumParts(s.Shape)
 	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)
-	if err := t.each(ctx, s.Shape, threads, len(w.Runs), func(a *adder, run int) error {
-		return w.Put(ctx, run, func(key int) ([]float64, error) {
-			err := a.add(ctx, key/n, key%n)
-			return a.sum, err
-		})
-	}); err != nil {
-		return err
-	}
-	return w.Close(ctx, []gram.Report{{Copies: profile.AppendContents(nil, s.Copies)}})
-}
-
-// Each adds up the sums, part by part, and calls f with each part of each fold, from several goroutines. f must
-// not keep the numbers.
-func (t *Total) Each(ctx context.Context, shape ridge.Shape, threads int,
-	f func(fold, part int, sum []float64) error) error {
-	n := ridge.NumParts(shape)
-	return t.each(ctx, shape, threads, n*t.Recipe.Rule.Folds, func(a *adder, key int) error {
-		if err := a.add(ctx, key/n, key%n); err != nil {
-			return err
-		}
-		return f(key/n, key%n, a.sum)
-	})
-}
-
-// each calls f for that many tasks, several at a time, with an adder of its own.
-func (t *Total) each(ctx context.Context, shape ridge.Shape, threads, tasks int, f func(a *adder, task int) error) error {
 	adders := make(chan *adder, max(1, threads))
 	for range cap(adders) {
-		a, err := t.newAdder(shape)
+		a, err := t.newAdder(s.Shape)
 		if err != nil {
 			return err
 		}
 		defer a.reader.Close()
 		adders <- a
 	}
-	var group errgroup.Group
-	group.SetLimit(cap(adders))
-	for task := range tasks {
+	var tasks errgroup.Group
+	tasks.SetLimit(cap(adders))
+	for run := range w.Runs {
 		if ctx.Err() != nil {
 			break
 		}
-		group.Go(func() error {
+		tasks.Go(func() error {
 			a := <-adders
 			defer func() { adders <- a }()
-			return transforms.Guard(func() error { return f(a, task) })
+			return transforms.Guard(func() error {
+				return w.Put(ctx, run, func(key int) ([]float64, error) {
+					err := a.add(ctx, key/n, key%n)
+					return a.sum, err
+				})
+			})
 		})
 	}
-	return cmp.Or(group.Wait(), ctx.Err())
+	if err := tasks.Wait(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return w.Close(ctx, []gram.Report{{Copies: profile.AppendContents(nil, s.Copies)}})
+}
+
+// Each adds up the sums, and calls f with each part of each fold. f must not keep the numbers.
+func (t *Total) Each(ctx context.Context, shape ridge.Shape, f func(fold, part int, sum []float64)) error {
+	a, err := t.newAdder(shape)
+	if err != nil {
+		return err
+	}
+	defer a.reader.Close()
+	n := ridge.NumParts(shape)
+	for key := range n * t.Recipe.Rule.Folds {
+		if err := a.add(ctx, key/n, key%n); err != nil {
+			return err
+		}
+		f(key/n, key%n, a.sum)
+	}
+	return nil
 }
 
 // adder adds one part of the sums of all terms. It is not safe for concurrent use.
