@@ -469,7 +469,7 @@ func (w *world) audit() error {
 	data := w.files(p.rows)
 	return w.do("audit", func(o job.Options) error {
 		o.Resume = false // it keeps nothing
-		_, err := Audit(jobtest.Ctx, ForgetOptions{Parts: Parts{Sums: []string{p.dir}}, Data: data, Job: o})
+		_, err := Audit(jobtest.Ctx, AuditOptions{Parts: Parts{Sums: []string{p.dir}}, Data: data, Job: o})
 		return err
 	})
 }

@@ -51,11 +51,14 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResu
 	return days.VerifyForgotten(ctx, o)
 }
 
-// AuditResult says whether sums are those of rows, and weights those of sums.
-type AuditResult = days.AuditResult
+// AuditOptions says which sums to audit by which rows, and which model by the sums.
+type AuditOptions = parts.AuditOptions
+
+// AuditResult says whether sums are those of rows, and a model that of sums.
+type AuditResult = parts.AuditResult
 
 // Audit compares sums with rows by a random test, and the weights of a model with the sums.
-func Audit(ctx context.Context, o ForgetOptions) (*AuditResult, error) { return days.Audit(ctx, o) }
+func Audit(ctx context.Context, o AuditOptions) (*AuditResult, error) { return parts.Audit(ctx, o) }
 
 // PruneOptions says which directories of sums are removed.
 type PruneOptions = days.PruneOptions

@@ -42,7 +42,7 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	if o.Grid != nil {
 		unit = o.Step * maxTarget
 	}
-	r.Relative, r.Bound = y.residual(total, p.mu(y, o.Lambda[0]), unit, w), 0x1p-24+8*float64(w.D+9)*0x1p-53
+	r.Relative, r.Bound = y.residual(total, p.mu(y, o.Lambda[0]), unit, w), 0x1p-24+float64(w.D+9)*0x1p-50
 	fit, err := Solve(o)
 	if err != nil {
 		return r, err
@@ -61,11 +61,11 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 func (y *system) residual(total *Sum, mu, unit float64, w *linear.Model) (largest float64) {
 	h, sums, v := make([]float64, w.D), make([]float64, w.K), make([]float64, w.D*w.K)
 	for j := range h {
-		h[j] = math.Sqrt(total.at(j, j) + mu*y.Ridge[j])
+		h[j] = math.Sqrt(total.at(j, j) + float64(mu*y.Ridge[j]))
 		own := unit / math.Sqrt(y.Ridge[j])
 		for c := range sums {
 			v[j*w.K+c] = float64(w.W[c*w.D+j]) * own
-			sums[c] += h[j] * max(math.Abs(v[j*w.K+c]), 0x1p-126*own) // below, float32 rounds as it does this number
+			sums[c] += float64(h[j] * max(math.Abs(v[j*w.K+c]), 0x1p-126*own)) // below, float32 rounds as it does this number
 		}
 	}
 	found := make([]float64, w.D)
@@ -81,7 +81,7 @@ func (y *system) residual(total *Sum, mu, unit float64, w *linear.Model) (larges
 			}
 		}
 		for c, l := range left {
-			of := h[i]*sums[c] + math.Abs(y.v[i*w.K+c]) + math.Abs(y.colSum[i]*y.outSum[c])/y.n
+			of := float64(h[i]*sums[c]) + math.Abs(y.v[i*w.K+c]) + math.Abs(y.colSum[i]*y.outSum[c])/y.n
 			found[i] = max(found[i], math.Abs(l)/max(of, math.SmallestNonzeroFloat64))
 		}
 	})

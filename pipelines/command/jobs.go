@@ -102,13 +102,16 @@ func verifyCommand() *cobra.Command {
 		if f.Certificate == "" && f.IDs != "" {
 			return nil, exit.Usage("--ids names the rows of a certificate of forget: name its file with --certificate")
 		}
-		if f.Certificate == "" && !o.Audit {
+		switch {
+		case o.Audit && f.Certificate != "":
+			return nil, exit.Usage("--audit and --certificate cannot be used together: verify one after the other")
+		case o.Audit:
+			return pipelines.Audit(cmd.Context(), pipelines.AuditOptions{Parts: f.Parts, Model: o.Model, Data: o.Data,
+				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
+		case f.Certificate == "":
 			return pipelines.Verify(cmd.Context(), o.VerifyOptions)
 		}
 		f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job
-		if o.Audit {
-			return pipelines.Audit(cmd.Context(), f)
-		}
 		remove, err := takeIDs(cmd, &f)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/audit"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
@@ -17,7 +18,7 @@ import (
 
 func init() { transforms.RegisterSum[Audited]("audit", beginAudit) }
 
-// Audit is a pass that compares the sums of a Pass with the rows, by ridge.Audit.
+// Audit is a pass that compares the sums of a Pass with the rows, by package audit.
 type Audit struct{ Pass }
 
 // Sum reads all rows and returns one encoded Audited, and a JSON dataset.Report for each shard.
@@ -60,10 +61,10 @@ func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Sum
 	if err != nil {
 		return transforms.Summing{}, err
 	}
-	n := s.shape.AuditLen()
+	n := audit.Len(s.shape)
 	sum := &Audited{Left: make([]uint64, n*len(s.folds))}
 	for i, f := range s.folds {
-		f.audit, f.left = ridge.NewAudit(s.shape, p.Fold.Random), sum.Left[i*n:][:n]
+		f.audit, f.left = &audit.Audit{Shape: s.shape, Random: p.Fold.Random}, sum.Left[i*n:][:n]
 	}
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: s.add, Done: func(*dataset.Report) error {
 		s.flush() // features beyond the grid are in sums of the same rows, too

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/audit"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
@@ -241,7 +242,7 @@ type folder struct {
 
 	sum     *ridge.Sum
 	carried *ridge.GridRows // in place of the sum
-	audit   *ridge.Audit    // in place of the sum, with what it leaves
+	audit   *audit.Audit    // in place of the sum, with what it leaves
 	left    []uint64
 	labels  []int32 // scratch
 

@@ -1,4 +1,5 @@
-package ridge
+// Package audit compares exact sums with their rows by a random test, for much less than adding them up again.
+package audit
 
 import (
 	"fmt"
@@ -11,9 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Audit compares a Sum with its rows by Freivalds' test (1977), for two inner products of length D a
+// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), for two inner products of length D a
 // row. For a row z with weight w and labels e (the indicators of the classes; or the targets q and a 1)
 // Add adds w·z·(zᵀr + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are random and the same for all
 // rows. Subtract takes Σwzzᵀ·r + Σwzeᵀ·s of the Sum away again. Then nothing may be left. The head is
@@ -25,47 +27,50 @@ import (
 // wrong, each of them must pass, so all may share t, and one t is enough. Numbers of a Sum are at most
 // 2⁵³ and those of rows below 2⁶⁰ (MaxAudited), so they are equal if they are equal modulo p.
 //
-// What is left is AuditLen residues: the head, a number for each feature, and how many numbers of the
-// Sum no rows can have. Those of rows in several places add up, residue by residue.
+// What is left is Len residues: the head, a number for each feature, and how many numbers of the
+// Sum rows cannot have. Those of rows in several places add up, residue by residue.
 type Audit struct {
-	head   *Sum     // of the head alone
-	random []uint64 // t
+	Shape  ridge.Shape
+	Random []uint64 // t, RandomLen residues
 }
 
 // MaxAudited is the largest sum of weights of rows that an Audit can tell apart from others.
-const MaxAudited = (1<<60 - 1) / (features.MaxSteps * maxTarget)
+const MaxAudited = (1<<60 - 1) / (features.MaxSteps * blas.MaxTarget)
 
-// AuditLen returns how many residues an audit leaves.
-func (s Shape) AuditLen() int { return s.headLen() + s.Dim + 1 }
+// Len returns how many residues an audit leaves.
+func Len(s ridge.Shape) int { return ridge.LayoutOf(s).Len(0) + s.Dim + 1 }
 
 // RandomLen returns how many random residues an Audit takes.
-func (s Shape) RandomLen() int { return s.Dim + s.width() }
-
-// NewAudit returns an Audit with random residues, shape.RandomLen of them.
-func NewAudit(shape Shape, random []uint64) *Audit { return &Audit{NewPartSum(shape, 0, 1), random} }
+func RandomLen(s ridge.Shape) int {
+	_, width, _ := ridge.LayoutOf(s).Cross(ridge.NumParts(s) - 1)
+	return s.Dim + width
+}
 
 // Add adds rows to what is left, as Sum.Add does to a Sum.
-func (a *Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
-	a.head.Clear()
-	a.head.Add(z, y, grid, weights, threads)
-	for j, v := range a.head.head {
+func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
+	head := ridge.NewPartSum(a.Shape, 0, 1)
+	head.Add(z, y, grid, weights, threads)
+	for j, v := range head.Part(0) {
 		left[j] = exact.AddResidues(left[j], exact.Residue(int64(v)))
 	}
-	n, d, k := z.N(), z.D(), len(a.head.labels)/max(1, z.N())
-	r, s, left := a.random[:d], a.random[d:], left[len(a.head.head):]
+	all, n, d := ridge.Labels(nil, z.N(), y, grid), z.N(), z.D()
+	r, s, left, k := a.Random[:d], a.Random[d:], left[len(head.Part(0)):], len(all)/max(1, n)
 	var mu sync.Mutex
 	parallel.Ranges(n, n/max(1, threads)+1, threads, func(first, end int) {
 		row, sum := make([]int16, d), exact.Combination{make([]uint64, d), make([]uint64, d)}
 		for i := first; i < end; i++ {
 			z.Row(row, i)
-			labels := a.head.labels[i*k:][:k]
+			labels, w := all[i*k:][:k], uint64(1)
+			if weights != nil {
+				w = exact.Residue(weights[i])
+			}
 			u := exact.DotResidues(row, r)
-			if a.head.shape.Regression {
+			if a.Shape.Regression {
 				u = exact.AddResidues(u, exact.AddResidues(exact.DotResidues(labels, s[:k]), s[k]))
 			} else {
 				u = exact.AddResidues(u, s[labels[0]])
 			}
-			exact.AddRow(sum, exact.MulResidues(u, exact.Residue(weightOf(weights, i))), row)
+			exact.AddRow(sum, exact.MulResidues(u, w), row)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -76,8 +81,8 @@ func (a *Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Gr
 }
 
 // Subtract takes part i of a Sum away from what is left.
-func (a *Audit) Subtract(left []uint64, i int, part []float64) {
-	l, last := LayoutOf(a.head.shape), len(left)-1
+func (a Audit) Subtract(left []uint64, i int, part []float64) {
+	l, last := ridge.LayoutOf(a.Shape), len(left)-1
 	for _, v := range part {
 		if math.Abs(v) > 1<<53 {
 			left[last]++
@@ -86,19 +91,22 @@ func (a *Audit) Subtract(left []uint64, i int, part []float64) {
 	}
 	less := func(j int, v uint64) { left[j] = exact.SubResidues(left[j], v) }
 	if i == 0 {
+		if left[0] > MaxAudited {
+			left[last]++
+		}
 		for j, v := range part {
 			less(j, exact.Residue(int64(v)))
 		}
 		return
 	}
-	head := l.headLen()
+	head := l.Len(0)
 	if from, width, ok := l.Cross(i); ok {
 		for j := range len(part) / width {
-			less(head+from+j, exact.DotResidues(part[j*width:][:width], a.random[l.Dim:]))
+			less(head+from+j, exact.DotResidues(part[j*width:][:width], a.Random[l.Dim:]))
 		}
 		return
 	}
-	ti, tj := l.tile(i)
+	ti, tj := l.Place(i)
 	cols, up, down := blas.TileRows(l.Dim, tj), ti*blas.TileDim, tj*blas.TileDim
 	mirrored := exact.Combination{make([]uint64, cols), make([]uint64, cols)}
 	for j := range len(part) / cols {
@@ -112,8 +120,8 @@ func (a *Audit) Subtract(left []uint64, i int, part []float64) {
 			}
 			row, below = row[:j+1], row[:j]
 		}
-		less(head+up+j, exact.DotResidues(row, a.random[down:][:len(row)]))
-		exact.AddRow(mirrored, a.random[up+j], below)
+		less(head+up+j, exact.DotResidues(row, a.Random[down:][:len(row)]))
+		exact.AddRow(mirrored, a.Random[up+j], below)
 	}
 	for j := range cols {
 		less(head+down+j, mirrored.At(j))
@@ -121,25 +129,26 @@ func (a *Audit) Subtract(left []uint64, i int, part []float64) {
 }
 
 // Wrong says what of a Sum is not that of the rows, by what is left; "" if there is nothing.
-func (a *Audit) Wrong(left []uint64) string {
-	var wrong []string
-	head, last := len(a.head.head), len(left)-1
-	for _, part := range []struct {
-		what string
-		left []uint64
-	}{{"counts or sums of labels", left[:head]}, {"products of features", left[head:last]},
-		{"numbers above a diagonal or beyond 2⁵³", left[last:]}} {
-		n, first := 0, ""
-		for j, v := range part.left {
-			if v > 0 {
-				if n++; n <= 2 {
-					first += fmt.Sprintf(" %d", j+1)
-				}
-			}
+func (a Audit) Wrong(left []uint64) string {
+	n, first := 0, ""
+	for j, v := range left {
+		if v == 0 {
+			continue
 		}
-		if n > 0 {
-			wrong = append(wrong, fmt.Sprintf("%s%s (%d of %d)", part.what, first, n, len(part.left)))
+		if n++; n > 2 {
+			continue
+		}
+		switch f := j - ridge.LayoutOf(a.Shape).Len(0); {
+		case f < 0:
+			first += fmt.Sprintf(", number %d of the head", j+1)
+		case f < a.Shape.Dim:
+			first += fmt.Sprintf(", products of feature %d", f+1)
+		default:
+			first += ", numbers above a diagonal, or too large for an audit"
 		}
 	}
-	return strings.Join(wrong, ", ")
+	if n > 2 {
+		first += fmt.Sprintf(" and %d others", n-2)
+	}
+	return strings.TrimPrefix(first, ", ")
 }
