@@ -62,6 +62,9 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 			a.Model.Map.Apply(a.phi, x[at*in:], m)
 		}
 		a.Model.Linear.Scores(a.scores[at*k:], a.phi, m)
+		if own := a.Model.Manifest; own != nil { // nil while a training scores the rows that it held out
+			own.Segments.scores(a.scores[at*k:], a.phi, x[at*in:][:m*in], m)
+		}
 	}
 	return a.scores
 }

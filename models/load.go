@@ -129,6 +129,14 @@ func loadFiles(dir directory, provide func(m *Manifest, name string,
 	if err != nil {
 		return nil, nil, nil, &Error{dir.place(), err}
 	}
+	if s := m.Segments; s != nil {
+		if data, err = readListed(dir, m, SegmentsFile); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := s.read(data, m.Outputs, m.Features); err != nil {
+			return nil, nil, nil, &Error{dir.place(), err}
+		}
+	}
 	for _, name := range features.Files() {
 		if _, ok := m.File(name); !ok {
 			continue

@@ -20,8 +20,10 @@ import (
 )
 
 // Format is the newest version of the model directory that this program reads. It writes the
-// oldest in which a model is complete: 1, or 2 with a Threshold.
-const Format = 3
+// oldest in which a model is complete: 1, 2 or 3 with a Threshold, 4 with Segments.
+const Format = 4
+
+const segmentsFormat = 4
 
 // Names of the files of a model directory.
 const (
@@ -79,7 +81,9 @@ type Manifest struct {
 	// refer; "" in models of older versions, for which it is the second.
 	Positive string `json:"positive,omitempty"`
 	// Threshold, unless nil, decides between two classes.
-	Threshold  *Threshold         `json:"threshold,omitempty"`
+	Threshold *Threshold `json:"threshold,omitempty"`
+	// Segments have weights of their own; nil for none.
+	Segments   *Segments          `json:"segments,omitempty"`
 	Input      Input              `json:"input"`
 	Vocabulary *schema.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
 	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
@@ -298,6 +302,9 @@ func (m *Manifest) Encode() ([]byte, error) {
 	if m.Threshold != nil {
 		m.Format = 3 - m.PositiveClass()
 	}
+	if m.Segments != nil {
+		m.Format = segmentsFormat
+	}
 	if _, err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
@@ -403,6 +410,9 @@ func (m *Manifest) check() (features.Recipe, error) {
 	}
 	if m.Input.Dim < 1 || m.Input.Dim > rows.MaxDim {
 		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rows.MaxDim)
+	}
+	if err := m.Segments.check(m); err != nil {
+		return nil, err
 	}
 	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {
 		return nil, fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)

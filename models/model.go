@@ -140,6 +140,14 @@ func Encode(m *Model) ([]storage.File, error) {
 	}
 	m.Manifest.Features, m.Manifest.Outputs = m.Linear.D, m.Linear.K
 	m.Manifest.Files = []FileSum{SumFile(WeightsFile, weights.Bytes())}
+	files := []storage.File{{Name: WeightsFile, Data: weights.Bytes()}}
+	if s := m.Manifest.Segments; s != nil {
+		f, err := s.file()
+		if err != nil {
+			return nil, err
+		}
+		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, SumFile(f.Name, f.Data))
+	}
 	for _, f := range m.Kept {
 		m.Manifest.Files = append(m.Manifest.Files, SumFile(f.Name, f.Data))
 	}
@@ -147,6 +155,6 @@ func Encode(m *Model) ([]storage.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := append([]storage.File{{Name: WeightsFile, Data: weights.Bytes()}}, m.Kept...)
+	files = append(files, m.Kept...)
 	return append(files, storage.File{Name: ManifestFile, Data: manifest}), nil
 }

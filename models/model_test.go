@@ -163,10 +163,10 @@ func TestLoadRefusesInASentence(t *testing.T) {
 		got  string
 		want string
 	}{
-		{"newer version", refusal(t, file(ManifestFile, seal(edit(`"format": 1`, `"format": 4`)))),
-			"models: DIR: format version 4, this program reads up to 3; upgrade bochner"},
+		{"newer version", refusal(t, file(ManifestFile, seal(edit(`"format": 1`, `"format": 5`)))),
+			"models: DIR: format version 5, this program reads up to 4; upgrade bochner"},
 		{"no version", refusal(t, file(ManifestFile, seal(edit(`"format": 1`, `"format": 0`)))),
-			"models: DIR: manifest.json: format version 0, want 1 to 3"},
+			"models: DIR: manifest.json: format version 0, want 1 to 4"},
 		{"no manifest", refusal(t, file(WeightsFile, weights)),
 			"models: DIR: manifest.json is missing; is this the directory of a model?"},
 		{"no weights", refusal(t, file(ManifestFile, manifest)),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
@@ -59,7 +60,7 @@ func canFollow(t TrainOptions) error {
 	for _, x := range []struct {
 		flag string
 		set  bool
-	}{{"calibrate", t.Calibrate != "" && t.Calibrate != "none"}, {"threshold", t.Threshold != ""}, {"select",
+	}{{"calibrate " + t.Calibrate, t.Calibrate == score.Isotonic}, {"threshold", t.Threshold != ""}, {"select",
 		t.Lambda.Selects()}} {
 		if x.set {
 			return exit.Usage("--%s needs the scores of rows, and the models of later nights are fitted to sums, which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", x.flag)

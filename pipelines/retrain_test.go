@@ -22,7 +22,7 @@ import (
 func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	dir := t.TempDir()
 	for flag, set := range map[string]func(*TrainOptions){
-		"--calibrate": func(o *TrainOptions) { o.Calibrate = "platt" },
+		"--calibrate": func(o *TrainOptions) { o.Calibrate = "isotonic" },
 		"--threshold": func(o *TrainOptions) { o.Threshold = "f1" },
 		"--label":     func(o *TrainOptions) { o.Data.Label = "a,b" },
 		"--select":    func(o *TrainOptions) { o.Lambda.Select = spec.SelectLogLoss },
@@ -40,6 +40,30 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	n.arrive(t, 1)
 	if r, err := Retrain(jobtest.Ctx, n.o); r == nil || r.Outcome != days.Nothing {
 		t.Errorf("without probabilities: %+v, %v", r, err)
+	}
+}
+
+// With calibrate: platt the models of all nights have probabilities, by which they can be judged.
+// If the champion's recipe lacks the shapes of curves, a recipe is drawn that has them.
+func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
+	dir := t.TempDir()
+	n := newNights(calendar{days: 5}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
+	for day := 1; day <= 5; day++ {
+		n.arrive(t, day)
+		if n.o.Day = dayName(day); day == 1 {
+			continue
+		}
+		if day == 3 {
+			n.o.Train.Calibrate, n.o.Gate, n.o.Settings = "platt", "log_loss<=0.69", "platt"
+		}
+		r, err := Retrain(jobtest.Ctx, n.o)
+		if err != nil || r.Outcome != days.Promoted || (r.Redrawn != "") != (day < 4) {
+			t.Fatalf("day %d: %v\n%s", day, err, r.Text())
+		}
+		m, err := models.ReadManifest(jobtest.Ctx, dir+"/models/"+r.Champion)
+		if err != nil || (m.Probabilities != nil) != (day > 2) {
+			t.Errorf("day %d: probabilities %+v, %v", day, m.Probabilities, err)
+		}
 	}
 }
 

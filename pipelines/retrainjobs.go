@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
@@ -103,7 +104,11 @@ func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
 		return err
 	}
 	if _, rounds := n.o.Train.Rounds(); !rounds { // otherwise only the champion may lack probabilities
-		if err := n.judged(m); err != nil {
+		like := *m
+		if n.o.Train.Calibrate == score.Platt && m.Task == models.Classification {
+			like.Probabilities = new(models.Probabilities)
+		}
+		if err := n.judged(&like); err != nil {
 			return err
 		}
 	}
@@ -149,7 +154,8 @@ func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
 	return gates, b.String(), nil
 }
 
-// Recipe identifies a recipe by the beginning of its digest, which is long enough for a name.
+// Recipe identifies a recipe by the beginning of its digest, which is long enough for a name. One
+// that lacks the curves of classes that the settings ask for is not followed.
 func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) {
 	r, _, err := sums.ReadRecipe(ctx, model)
 	if errors.Is(err, sums.ErrNotBySums) {
@@ -157,6 +163,9 @@ func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	}
 	if err != nil {
 		return "", err
+	}
+	if n.o.Train.Calibrate == score.Platt && r.Task == models.Classification && r.Profile.Shapes == nil {
+		return "", nil
 	}
 	return r.Digest[:16], nil
 }
@@ -205,6 +214,7 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o parts.Parts) (*d
 func (n *retrainJobs) Fit(ctx context.Context, _ string, o days.FitOptions) error {
 	o.Job = n.making()
 	if o.Model != "" {
+		o.Calibrate = n.o.Train.Calibrate
 		_, err := days.Fit(ctx, o)
 		return err
 	}

@@ -15,7 +15,7 @@ from kubernetes.client import models as k8s
 
 IMAGE = "europe-west4-docker.pkg.dev/PROJECT/bochner/bochner:0.1.0"
 DAY = "{{ (data_interval_end - macros.timedelta(days=1)) | ds }}"
-RETRAIN = ["retrain", "--config=/etc/bochner/retrain.yaml", "--day=" + DAY, "--by=airflow"]
+RETRAIN = ["retrain", "--config=/etc/bochner/retrain.yaml", "--day=" + DAY, "--who=airflow"]
 NO_NEW_DATA = 9
 
 with DAG(

@@ -39,6 +39,7 @@ type Options struct {
 	Group   []string // what groups the row belongs to, together; not features
 	Fold    string   // the number of the row's fold, which is not a feature; "" for none
 	Keys    string   // the role of the columns that keys of rows are made of: group, fold or time; "" for no keys
+	Levels  []string // columns that name the level of a row; they may be features, too
 	Columns []string `flag:"columns" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to use, by name, position or pattern such as 'x*', separated by commas, or @FILE with a name on each line. The default is all but the label and those of --drop, --weight_column, --id_column and --time_column."`
 	Drop    []string `flag:"drop,common" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to leave out, as for --columns (see --help_all)."`
 	Ignore  []string // columns in the paths of files that are none unless another option names them
@@ -99,6 +100,9 @@ type Dataset struct {
 
 	// Key, unless nil, says how the keys of rows are made, which readers then store in Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
+
+	// Levels, unless nil, names the levels of the rows, which readers then store in Block.Levels.
+	Levels *schema.Levels `json:"levels,omitempty"`
 
 	// Only, unless nil, chooses the rows that are read.
 	Only *Only `json:"only,omitempty"`

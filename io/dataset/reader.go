@@ -39,11 +39,12 @@ type Reader struct {
 	extras  rows.Extras // of rows; nil if it has none
 	decoder *schema.Decoder
 	text    *lines.Reader
-	first   int64     // lines or records before the shard
-	labels  []float64 // of the last row
-	number  []byte    // scratch of written
-	wide    *row      // already read, but too long for the last block
-	named   *named    // nil unless the dataset has only some rows
+	first   int64       // lines or records before the shard
+	labels  []float64   // of the last row
+	number  []byte      // scratch of written
+	wide    *row        // already read, but too long for the last block
+	named   *named      // nil unless the dataset has only some rows
+	levels  *levelNames // nil unless rows have levels
 	report  Report
 	closer  []io.Closer
 }
@@ -69,6 +70,7 @@ type row struct {
 	y      []float64
 	weight float64
 	key    uint64
+	level  string
 }
 
 // Read opens a shard. With a nil label, labels are not read. Errors are in the Report.
@@ -110,9 +112,12 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 		}
 		r.named = &named{ids: ids}
 	}
-	if keyed := r.data.Weighted || r.data.Key != nil; err == nil && keyed && r.Describe == nil && r.extras == nil {
+	if keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil; err == nil && keyed && r.Describe == nil && r.extras == nil {
 		r.rows = nil
-		return errors.New("the format has no columns of weights, groups, folds or times")
+		return errors.New("the format has no columns of weights, groups, folds, times or levels")
+	}
+	if r.data.Levels != nil && r.Describe == nil {
+		r.levels = newLevelNames(r.data)
 	}
 	return err
 }
@@ -173,6 +178,12 @@ func (r *Reader) add(b *rows.Block) bool {
 	if r.data.Key != nil && r.Describe == nil {
 		var reason string
 		if now.key, reason = r.data.Key.Of(r.extras.Key); reason != "" {
+			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
+		}
+	}
+	if r.levels != nil {
+		var reason string
+		if now.level, reason = r.levels.name(r.extras.Key); reason != "" {
 			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
 		}
 	}
@@ -280,6 +291,9 @@ func (r *Reader) place(b *rows.Block, w row) {
 	}
 	if r.data.Key != nil && r.Describe == nil {
 		b.Keys = append(b.Keys, w.key)
+	}
+	if r.levels != nil {
+		b.Levels = append(b.Levels, w.level)
 	}
 	if r.Lines {
 		b.Lines = append(b.Lines, r.first+w.line)

@@ -28,6 +28,12 @@ func BeginTable(o *Opening, layout Tabular) {
 			}
 		}
 	}
+	if n := len(o.Options.Levels); n > 0 {
+		d.Levels = new(schema.Levels)
+		for _, role := range levels[:n] {
+			d.Levels.Columns = append(d.Levels.Columns, t.Columns[t.Role(role)])
+		}
+	}
 	if layout.Named() {
 		d.Schema.Columns = t.Names()
 	}
@@ -128,7 +134,7 @@ func AgreeColumns(o *Opening, files []Seen) error {
 func found(o *Opening, i int, schema, layout *TableLayout) error {
 	d := o.Data
 	lacks := func(f int, role, ignored string) error {
-		if o.Options.Like == nil {
+		if o.Options.Like == nil || slices.Contains(levels, role) {
 			return fmt.Errorf("column %q, the %s, is missing", schema.Columns[f], role)
 		}
 		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %s are not read", schema.Columns[f],

@@ -20,6 +20,7 @@ type Choice struct {
 	Weight, ID, Time string   // "" if there is none
 	Fold             string   // likewise
 	Group            []string // what a row belongs to, of all columns together
+	Levels           []string // the level of a row, of all columns together
 	Columns          []string // features; may be patterns, in which * is any text. Empty: all other columns
 	Drop             []string // not features; likewise
 	Path             []string // columns in the path of a file that has names
@@ -28,7 +29,7 @@ type Choice struct {
 // ChoiceOf returns the choice in the options of a Dataset.
 func ChoiceOf(o Options) Choice {
 	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Fold: o.Fold, Group: o.Group,
-		Columns: o.Columns, Drop: o.Drop}
+		Levels: o.Levels, Columns: o.Columns, Drop: o.Drop}
 }
 
 // Apart returns the choice of the columns that are not features.
@@ -65,7 +66,7 @@ func JoinNames(names []string) string {
 // given returns all texts of the choice, for some columns.
 func (c Choice) given(columns []string) []string {
 	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time, c.Fold}, c.Group,
-		c.Columns, c.Drop),
+		c.Levels, c.Columns, c.Drop),
 		func(s string) bool { return s == "" })
 }
 
@@ -96,11 +97,16 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 		what[f] = label
 	}
 	given := []struct{ name, given string }{{WeightRole, c.Weight}, {IDRole, c.ID}, {TimeRole, c.Time}, {FoldRole, c.Fold}}
-	if len(c.Group) > len(groups) {
-		return TableLayout{}, fmt.Errorf("table: %d group columns; the limit is %d", len(c.Group), len(groups))
-	}
-	for i, column := range c.Group {
-		given = append(given, struct{ name, given string }{groups[i], column})
+	for _, several := range []struct {
+		roles, given []string
+	}{{groups, c.Group}, {levels, c.Levels}} {
+		if len(several.given) > len(several.roles) {
+			return TableLayout{}, fmt.Errorf("table: %d %s columns; the limit is %d", len(several.given), several.roles[0],
+				len(several.roles))
+		}
+		for i, column := range several.given {
+			given = append(given, struct{ name, given string }{several.roles[i], column})
+		}
 	}
 	for _, role := range given {
 		if role.given == "" {

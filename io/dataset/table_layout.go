@@ -14,7 +14,9 @@ const MaxColumns = rows.MaxDim + 1
 
 // isName tells that the texts of a column with the role name a row or what it belongs to. They are
 // kept as they are, beside what else the column may be for a model.
-func isName(role string) bool { return role == IDRole || slices.Contains(groups, role) }
+func isName(role string) bool {
+	return role == IDRole || slices.Contains(groups, role) || slices.Contains(levels, role)
+}
 
 // The roles of columns that are neither features nor the label.
 const (
@@ -23,14 +25,18 @@ const (
 	TimeRole   = "time"   // when the row was; rows can be scored apart by it
 	FoldRole   = "fold"   // the number of the row's fold
 	GroupRole  = "group"  // what the row belongs to; of several columns the others are group2, group3 and so on
+	LevelRole  = "level"  // the level of the row; likewise
 )
 
 const label = "label" // the role of a label
 
-var roles = append([]string{WeightRole, IDRole, TimeRole, FoldRole}, groups...)
+var roles = slices.Concat([]string{WeightRole, IDRole, TimeRole, FoldRole}, groups, levels)
 
 // groups are the roles of columns that together say what a row belongs to.
 var groups = []string{GroupRole, GroupRole + "2", GroupRole + "3", GroupRole + "4"}
+
+// levels are the roles of columns that together name the level of a row.
+var levels = []string{LevelRole, LevelRole + "2", LevelRole + "3", LevelRole + "4"}
 
 // TableLayout says what the fields of a record are. It is plain data and part of a model; call
 // Validate on a Layout read from a file. It is the layout of formats in which all columns
@@ -119,7 +125,8 @@ func (l *TableLayout) Role(role string) int {
 	return -1
 }
 
-// KeyFields returns the fields that the keys of a dataset's rows are made of.
+// KeyFields returns the fields that the keys of a dataset's rows are made of, and then those that name
+// their levels.
 func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 	switch {
 	case d.Key == nil:
@@ -129,6 +136,11 @@ func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 		}
 	default:
 		fields = append(fields, l.Role(d.Key.By))
+	}
+	if d.Levels != nil {
+		for _, role := range levels[:len(d.Levels.Columns)] {
+			fields = append(fields, l.Role(role))
+		}
 	}
 	return fields
 }

@@ -10,8 +10,8 @@ import (
 // hiveMissing is what Hive and its followers write for a missing value.
 const hiveMissing = "__HIVE_DEFAULT_PARTITION__"
 
-// pathValues returns the values of the directories of a path that are written as name=value.
-func pathValues(path string) map[string]string {
+// PathValues returns the values of the directories of a path that are written as name=value.
+func PathValues(path string) map[string]string {
 	values := map[string]string{}
 	parts := strings.Split(path, "/")
 	for _, part := range parts[:len(parts)-1] {
@@ -36,13 +36,13 @@ func pathValues(path string) map[string]string {
 // data is for; without a model, those that an option names, and those that have several values and
 // are not to be ignored.
 func SetPath(o *Opening) {
-	first := pathValues(o.Data.Files[0].Name)
+	first := PathValues(o.Data.Files[0].Name)
 	several := map[string]bool{}
 	for i := range o.Data.Files {
 		if len(first) == 0 {
 			break
 		}
-		values := pathValues(o.Data.Files[i].Name)
+		values := PathValues(o.Data.Files[i].Name)
 		for name, value := range first {
 			other, ok := values[name]
 			if several[name] = several[name] || other != value; !ok {
@@ -56,7 +56,7 @@ func SetPath(o *Opening) {
 			return (!several[name] || slices.Contains(o.Options.Ignore, name)) && !slices.Contains(named, name)
 		}
 		like := SameLayout(o)
-		return like == nil || !like.Named() || !slices.Contains(like.Table().Columns, name)
+		return !slices.Contains(o.Options.Levels, name) && (like == nil || !like.Named() || !slices.Contains(like.Table().Columns, name))
 	})
 }
 
@@ -75,7 +75,7 @@ func (l *TableLayout) PathTexts(f *File) (texts [][]byte) {
 	if l.Path == 0 {
 		return nil // f may be nil, as it is for rows in memory
 	}
-	values := pathValues(f.Name)
+	values := PathValues(f.Name)
 	for _, name := range l.Columns[len(l.Columns)-l.Path:] {
 		texts = append(texts, []byte(values[name]))
 	}

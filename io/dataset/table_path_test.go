@@ -17,7 +17,7 @@ func TestValuesOfPathsAreDecoded(t *testing.T) {
 		"k=1":                                          "map[]",
 		"":                                             "map[]",
 	} {
-		if got := fmt.Sprint(pathValues(path)); got != want {
+		if got := fmt.Sprint(PathValues(path)); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/google/go-cmp/cmp"
 )
 
 // row is a row that Append returned, or the reason why it did not.

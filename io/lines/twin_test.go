@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 // record is what a Reader returns for one record.

@@ -60,13 +60,20 @@ func GroupKey(text []byte) uint64 {
 // addName adds the name of a group to a hash: a number as its shortest text, but with all digits of the data from 2⁵³ on.
 func addName(d *xxhash.Digest, text []byte) {
 	var number [32]byte
-	if v, err := strconv.ParseFloat(string(text), 64); err == nil && math.Abs(v) < 1<<53 {
-		text = AppendFloat(number[:0], v+0)
-	} else if err == nil {
-		text = []byte(canonicalLabel(text))
-	}
-	d.Write(text)
+	d.Write(canonicalName(number[:0], text))
 	d.Write([]byte{0})
+}
+
+// canonicalName returns the text of a name: of a number, in the buffer, the one for all ways to write it.
+func canonicalName(buffer, text []byte) []byte {
+	v, err := strconv.ParseFloat(string(text), 64)
+	switch {
+	case err != nil:
+		return text
+	case math.Abs(v) < 1<<53:
+		return AppendFloat(buffer, v+0)
+	}
+	return []byte(canonicalLabel(text))
 }
 
 // number returns a number, or the seconds of a time since 1970.

@@ -37,7 +37,7 @@ func SolveChain(o Options) (*Solution, error) {
 		}
 		judged = append(judged, s)
 	}
-	table, errors := joinTables(judged)
+	table, errors, trials := joinTables(judged)
 	best := slices.MinFunc(table, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Lambda, a.Lambda))
 	})
@@ -54,8 +54,8 @@ func SolveChain(o Options) (*Solution, error) {
 		return nil, err
 	}
 	first := judged[0]
-	fit.Table, fit.FoldErrors, fit.Trials, fit.FirstRows, fit.FoldVariance = table, errors, first.Trials,
-		first.FirstRows, first.FoldVariance
+	fit.Table, fit.FoldErrors, fit.Trials, fit.FirstRows, fit.FoldVariance = table, errors, trials, first.FirstRows,
+		first.FoldVariance
 	return fit, nil
 }
 
@@ -87,10 +87,11 @@ func rank(r Row) float64 {
 	return r.MSE
 }
 
-// joinTables returns the rows of the λ that all judgements have tried, with errors that are means over the
-// judgements, and the errors of each. Those of the first are the fold's own.
-func joinTables(judged []*Solution) (table []Row, errors [][]float64) {
-	for _, row := range judged[0].Table {
+// joinTables returns the rows of the λ that all judgements have tried, with errors that are means
+// over the judgements, the errors of each, and the trials of the first, unless a judgement failed.
+// Errors of the first are the fold's own.
+func joinTables(judged []*Solution) (table []Row, errors [][]float64, trials []*Solution) {
+	for at, row := range judged[0].Table {
 		var all []Row
 		for _, s := range judged {
 			if i := slices.IndexFunc(s.Table, func(r Row) bool { return r.Lambda == row.Lambda }); i >= 0 {
@@ -113,12 +114,16 @@ func joinTables(judged []*Solution) (table []Row, errors [][]float64) {
 			variance += r.MSE / (1 - r.R2) / n
 			own = append(own, r.MSE)
 		}
+		var trial *Solution
+		if judged[0].Trials != nil {
+			trial = judged[0].Trials[at]
+		}
 		if out.Failed != "" {
-			out = Row{Lambda: row.Lambda, Failed: out.Failed}
+			out, trial = Row{Lambda: row.Lambda, Failed: out.Failed}, nil
 		} else if out.StdErr = StandardError(own); row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
 			out.R2 = 1 - out.MSE/variance
 		}
-		table, errors = append(table, out), append(errors, own)
+		table, errors, trials = append(table, out), append(errors, own), append(trials, trial)
 	}
-	return table, errors
+	return table, errors, trials
 }

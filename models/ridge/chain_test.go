@@ -98,3 +98,35 @@ func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
 		}
 	}
 }
+
+// Where folds lead to different smaller λ, the trials are still those of the rows of the table.
+func TestTrialsOfAChainBelongToItsTable(t *testing.T) {
+	all, o := sums(5, 20)
+	o.Lambda, o.Smaller = []float64{1, 10}, []float64{0.5, 0.25, 0.125, 0.0625, 0.03125}
+	o.Add = func(to *Sum, f int) error {
+		to.Merge(all[[]int{1, 2, 4, 0, 3}[f]])
+		if f == 4 {
+			to.Merge(all[1]) // so that fold 0 is like others
+		}
+		return nil
+	}
+	s, err := SolveChain(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := Solve(judging(&o, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first.Table) == len(s.Table) {
+		t.Fatal("all judgements have tried the same")
+	}
+	if len(s.Trials) != len(s.Table) {
+		t.Fatalf("%d trials of %d values", len(s.Trials), len(s.Table))
+	}
+	for i, row := range s.Table {
+		if s.Trials[i].Lambda != row.Lambda {
+			t.Errorf("the trial of lambda %g is of %g", row.Lambda, s.Trials[i].Lambda)
+		}
+	}
+}

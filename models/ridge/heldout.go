@@ -3,6 +3,8 @@ package ridge
 import (
 	"math/bits"
 
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -16,15 +18,33 @@ func newHeldOut(shape Shape, threads int) heldOut {
 // squares returns the squared errors on the rows of fold of several V, fitted to the rows of the system y, as
 // solver.HeldOutErrors has them.
 func (h heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
-	k := fold.shape.Outputs
-	sums := solver.HeldOutSums{
-		N: fold.head[0], Columns: fold.Columns(), Targets: fold.head[1:][:k], Tiles: fold.tiles, Cross: fold.cross,
-		Width: fold.shape.width(),
-	}
-	for c := range k {
+	sums := fold.heldOut()
+	for c := range fold.shape.Outputs {
 		sums.Squares = append(sums.Squares, centredSquares(fold, nil, c))
 	}
-	return h.Squares(solver.HeldOutFit{N: y.n, Columns: y.colSum, Targets: y.outSum, Each: y.each}, sums, vt)
+	return h.Squares(y.fitted(), sums, vt)
+}
+
+// heldOut returns the sums but for Squares.
+func (s *Sum) heldOut() solver.HeldOutSums {
+	return solver.HeldOutSums{N: s.head[0], Columns: s.Columns(), Targets: s.head[1:][:s.shape.Outputs], Tiles: s.tiles,
+		Cross: s.cross, Width: s.shape.width()}
+}
+
+// fitted returns what the system is of.
+func (y *system) fitted() solver.HeldOutFit {
+	return solver.HeldOutFit{N: y.n, Columns: y.colSum, Targets: y.outSum, Each: y.each}
+}
+
+// discriminants returns those of the classes on the rows of fold, by the scores of the solution.
+func (y *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
+	sums := discriminant.Fold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
+	for c := range fold.shape.Outputs {
+		sums.Weights = append(sums.Weights, y.weights.Class(c))
+	}
+	vt := make([]float64, len(y.v))
+	blas.Transpose(vt, y.v, y.shape.Dim, y.shape.Outputs)
+	return discriminant.Of(y.fitted(), sums, vt, threads)
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are

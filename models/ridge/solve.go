@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -119,8 +120,11 @@ type Solution struct {
 	// Trials are such fits for each row of Table, within the tolerance of the descent;
 	// nil for a λ that failed, for all if fold 0 has no rows, and unless requested.
 	Trials []*Solution
-	// FirstRows is the number of rows of fold 0, which the Trials leave out; 0 without them.
+	// FirstRows is the number of rows of fold 0, which the Trials leave out; 0 without them. HeldOut
+	// of classes has it, too.
 	FirstRows int64
+	// Discriminants of the classes, by the scores of the rows of fold 0; only HeldOut has them.
+	Discriminants []discriminant.Discriminant
 }
 
 // Row is the result of cross-validation for one λ. Errors are squares in the units of the target,
@@ -313,6 +317,14 @@ func (p *solve) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 		return fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
 	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)
+	if total.shape.Regression {
+		return nil
+	}
+	total.Clear()
+	if err := p.add(total, func(f int) bool { return f == 0 }); err != nil {
+		return err
+	}
+	fit.FirstRows, fit.Discriminants = total.Rows(), y.discriminants(total, p.Threads)
 	return nil
 }
 
@@ -325,7 +337,7 @@ func (o *Options) validate() error {
 			return fmt.Errorf("ridge: lambda %g: want a finite number ≥ 0", l)
 		}
 	}
-	if len(o.Lambda) > 1 && o.Folds < 2 {
+	if len(o.Lambda) > 1 && (o.Folds < 2 || o.Judge == JudgeNone) {
 		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda",
 			len(o.Lambda))
 	}
@@ -335,9 +347,8 @@ func (o *Options) validate() error {
 	if o.Judge == JudgeFirst && o.Folds < 2 {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)
 	}
-	if o.HeldOut && o.Folds < 2 || o.Judge == JudgeNone && len(o.Lambda) > 1 {
-		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; need two or more folds, and one value if "+
-			"lambda is given", o.Folds, len(o.Lambda))
+	if o.HeldOut && o.Folds < 2 {
+		return fmt.Errorf("ridge: held out: %d folds; need two or more", o.Folds)
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)

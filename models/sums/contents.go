@@ -62,14 +62,14 @@ func Combine(plus, minus []uint64) (Contents, error) {
 	return out, nil
 }
 
-// List makes c the contents of the part and returns their file.
-func (p *Part) List(c Contents) storage.File {
-	data := make([]byte, 0, 8*len(c))
-	for _, h := range c {
+// List makes rows the contents and returns their file.
+func (c *Content) List(rows Contents) storage.File {
+	data := make([]byte, 0, 8*len(rows))
+	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
 	sum := models.SumFile(ContentsFile, data)
-	p.Contents = &sum
+	c.Contents = &sum
 	return storage.File{Name: ContentsFile, Data: data}
 }
 
@@ -78,5 +78,5 @@ func (d *Dir) Listed(ctx context.Context) ([]byte, error) {
 	if d.Rows.Used > MostContents || d.Part.Contents.Size != 8*d.Rows.Used {
 		return nil, &Error{d.Place, fmt.Errorf("%s %w", ContentsFile, errDamaged)}
 	}
-	return d.file(ctx, ContentsFile, d.Part.Contents)
+	return d.file(ctx, ContentsFile, d.contents, d.Part.Contents)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -25,8 +26,9 @@ type Dir struct {
 	Place  string
 	// Labels are what the rows have in common by the name of the directory, such as dt and its date.
 	Labels map[string]string
-	shape  ridge.Shape
-	at     [][]int64 // where the frames of each fold begin
+	levelOf
+	shape ridge.Shape
+	at    [][]int64 // where the frames of each fold begin
 }
 
 // maxPart limits the size of PartFile.
@@ -46,8 +48,20 @@ func ReadPart(ctx context.Context, place string) (*Part, error) {
 	return p, nil
 }
 
-// Open opens a directory of sums.
+// Open opens a directory of sums, without levels.
 func Open(ctx context.Context, place string) (*Dir, error) {
+	d, err := open(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	if d.Levels != nil {
+		return nil, &Error{place, fmt.Errorf("has sums by %s; name one without levels", strings.Join(d.LevelColumns, ", "))}
+	}
+	return d, d.check()
+}
+
+// open reads the manifest and the recipe of a directory of sums.
+func open(ctx context.Context, place string) (*Dir, error) {
 	p, err := ReadPart(ctx, place)
 	if err != nil {
 		return nil, err
@@ -75,8 +89,18 @@ func Open(ctx context.Context, place string) (*Dir, error) {
 	if err != nil {
 		return nil, &Error{place, err}
 	}
-	d := &Dir{Part: p, Recipe: r, Place: place, Labels: labelsOf(place), shape: r.Shape(len(p.Classes))}
-	return d, d.check()
+	return &Dir{Part: p, Recipe: r, Place: place, Labels: labelsOf(place),
+		shape: r.Shape(len(p.Classes))}, nil
+}
+
+// labelsOf returns the labels that the elements of a place have, such as dt=2026-11-20. The number of a
+// part that came late, as in dt=2026-11-20-part-2, is left out.
+func labelsOf(place string) map[string]string {
+	labels := dataset.PathValues(place + "/")
+	for name, value := range labels {
+		labels[name], _, _ = strings.Cut(value, "-part-")
+	}
+	return labels
 }
 
 // check compares the manifest with the recipe.
@@ -103,6 +127,9 @@ func (d *Dir) check() error {
 			return bad("fold %d has %d frames, want %d", f, len(frames), want)
 		}
 		at := int64(0)
+		if d.folds != nil {
+			at = d.folds[f]
+		}
 		for _, frame := range frames {
 			d.at[f] = append(d.at[f], at)
 			at += frame.Size
@@ -119,7 +146,7 @@ func (d *Dir) Copies(ctx context.Context) ([]profile.Content, error) {
 	if d.Part.Copies == nil {
 		return nil, nil
 	}
-	data, err := d.file(ctx, CopiesFile, d.Part.Copies)
+	data, err := d.file(ctx, CopiesFile, d.copies, d.Part.Copies)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +179,21 @@ func (d *Dir) checkCopies(all []profile.Content) error {
 	return nil
 }
 
-func (d *Dir) file(ctx context.Context, name string, want *models.FileSum) ([]byte, error) {
-	data, err := readFile(ctx, d.Place, name, want.Size)
+// file reads what a file has of the rows, from that place on.
+func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileSum) ([]byte, error) {
+	if want.Size < 0 || want.Size > MostContents*8 {
+		return nil, &Error{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
+	}
+	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, want.Size)
 	if err != nil {
+		return nil, missing(d.Place, name, err)
+	}
+	defer in.Close()
+	data := make([]byte, want.Size)
+	switch _, err := io.ReadFull(in, data); {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return nil, &Error{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
+	case err != nil:
 		return nil, err
 	}
 	if err := want.Check(data); err != nil {
@@ -165,13 +204,18 @@ func (d *Dir) file(ctx context.Context, name string, want *models.FileSum) ([]by
 
 func readFile(ctx context.Context, place, name string, most int64) ([]byte, error) {
 	data, err := storage.ReadFile(ctx, storage.Join(place, name), most)
+	return data, missing(place, name, err)
+}
+
+// missing returns the error of reading a file of a directory of sums.
+func missing(place, name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Error{place, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
+		return &Error{place, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
 	case errors.Is(err, fs.ErrInvalid):
-		return nil, &Error{place, err}
+		return &Error{place, err}
 	}
-	return data, err
+	return err
 }
 
 // Reader reads frames of directories of sums. It is not safe for concurrent use.

@@ -35,9 +35,12 @@ type Part struct {
 	Recipe  string `json:"recipe"`  // Recipe.Digest
 
 	Rows models.Rows `json:"rows"`
-	// Classes are the classes of the recipe and of the rows, ClassCounts the rows of each.
-	Classes     []string `json:"classes,omitempty"`
-	ClassCounts []int64  `json:"class_counts,omitempty"`
+	Content
+	// Levels have the content of sums that are kept apart, which has no Folds itself; LevelColumns are
+	// the columns that name them. Levels of fewer than MinRows rows are pooled.
+	Levels       []Level  `json:"levels,omitempty"`
+	LevelColumns []string `json:"level_columns,omitempty"`
+	MinRows      int64    `json:"min_rows,omitempty"`
 
 	// Leaves are the parts of the data that the sums are of.
 	Leaves []Leaf `json:"parts"`
@@ -46,15 +49,22 @@ type Part struct {
 	// Drift says how far the rows are from the recipe's; nil if sums were added up.
 	Drift *DriftReport `json:"drift,omitempty"`
 
-	Folds [][]Frame `json:"folds"` // the frames of each FoldFile
+	// Sums is the digest of the sums: equal for equal rows, however they were cut.
+	Sums   string `json:"sums_sha256"`
+	SHA256 string `json:"sha256"` // of the manifest without its last two lines
+}
+
+// Content describes the files with the sums of some rows.
+type Content struct {
+	// Classes are the classes of the recipe and of the rows, ClassCounts the rows of each.
+	Classes     []string `json:"classes,omitempty"`
+	ClassCounts []int64  `json:"class_counts,omitempty"`
+
+	Folds [][]Frame `json:"folds,omitempty"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.
 	Copies *models.FileSum `json:"copies,omitempty"`
 	// Contents describes ContentsFile; nil if there is none: see MostContents.
 	Contents *models.FileSum `json:"contents,omitempty"`
-
-	// Sums is the digest of the sums: equal for equal rows, however they were cut.
-	Sums   string `json:"sums_sha256"`
-	SHA256 string `json:"sha256"` // of the manifest without its last two lines
 }
 
 // Leaf is a part of the data that was summed at once.
@@ -109,7 +119,15 @@ func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 
 // Bytes returns the size of the files with the sums.
 func (p *Part) Bytes() (n int64) {
-	for _, frames := range p.Folds {
+	n = p.Content.bytes()
+	for i := range p.Levels {
+		n += p.Levels[i].bytes()
+	}
+	return n
+}
+
+func (c *Content) bytes() (n int64) {
+	for _, frames := range c.Folds {
 		for _, f := range frames {
 			n += f.Size
 		}
@@ -119,14 +137,25 @@ func (p *Part) Bytes() (n int64) {
 
 // digest returns the digest of the sums.
 func (p *Part) digest() string {
-	texts := []string{p.Recipe, strings.Join(p.Classes, "\x01"), fmt.Sprint(p.ClassCounts, p.Rows.Used)}
-	for _, frames := range p.Folds {
+	if p.Levels == nil {
+		return p.Content.digest(p.Recipe, p.Rows.Used)
+	}
+	var texts []string
+	for _, l := range p.Levels {
+		texts = append(texts, l.name(), l.digest(p.Recipe, l.Rows()))
+	}
+	return digestOf(texts...)
+}
+
+func (c *Content) digest(recipe string, rows int64) string {
+	texts := []string{recipe, strings.Join(c.Classes, "\x01"), fmt.Sprint(c.ClassCounts, rows)}
+	for _, frames := range c.Folds {
 		for _, f := range frames {
 			texts = append(texts, f.SHA256)
 		}
 	}
-	if p.Copies != nil {
-		texts = append(texts, p.Copies.SHA256)
+	if c.Copies != nil {
+		texts = append(texts, c.Copies.SHA256)
 	}
 	return digestOf(texts...)
 }
@@ -143,21 +172,29 @@ func decodePart(data []byte) (*Part, error) {
 	switch {
 	case !models.Sealed(data) || p.Sums != p.digest():
 		return nil, fmt.Errorf("%s %w", PartFile, errDamaged)
-	case len(p.Folds) < 1 || len(p.Folds) > maxFolds || len(p.ClassCounts) != len(p.Classes) ||
-		len(p.Classes) > ridge.MaxOutputs:
-		return nil, fmt.Errorf("%d folds, and counts of %d classes for %d", len(p.Folds), len(p.ClassCounts), len(p.Classes))
 	case p.Rows.Used < 0 || p.Rows.SetAside < 0 || p.Rows.Read != p.Rows.Used+p.Rows.SetAside:
 		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", p.Rows.Read, p.Rows.Used,
 			p.Rows.SetAside)
 	}
-	for _, frames := range p.Folds {
+	if p.Levels != nil {
+		return p, p.checkLevels()
+	}
+	return p, p.Content.check()
+}
+
+func (c *Content) check() error {
+	if len(c.Folds) < 1 || len(c.Folds) > maxFolds || len(c.ClassCounts) != len(c.Classes) ||
+		len(c.Classes) > ridge.MaxOutputs {
+		return fmt.Errorf("%d folds, and counts of %d classes for %d", len(c.Folds), len(c.ClassCounts), len(c.Classes))
+	}
+	for _, frames := range c.Folds {
 		for _, f := range frames {
 			if sum, err := hex.DecodeString(f.SHA256); err != nil || len(sum) != 32 || f.Size < 2 || f.Size > 1<<32 {
-				return nil, fmt.Errorf("a frame of %d bytes, with checksum %.80q", f.Size, f.SHA256)
+				return fmt.Errorf("a frame of %d bytes, with checksum %.80q", f.Size, f.SHA256)
 			}
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // Error says why a directory of sums cannot be used. errors.Is finds models.ErrBadModel in it: the

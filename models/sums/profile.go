@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 )
 
 // ProfileFile is the file of a model directory that holds a Profile.
@@ -42,6 +43,9 @@ type Profile struct {
 	Classes []string `json:"classes,omitempty"`
 	// Positive is as in the manifest.
 	Positive string `json:"positive,omitempty"`
+	// Shapes are those of the curves of the Classes, fitted to held-out rows by Platt's method: models
+	// that are fitted to sums have probabilities by them. It is nil if no such curves were fitted.
+	Shapes []discriminant.Shape `json:"shapes,omitempty"`
 	// Rule says how sums are made and solved; nil for learners that are not trained by sums.
 	Rule *Rule `json:"rule,omitempty"`
 	// Rows are the statistics of the rows that the recipe was made from.

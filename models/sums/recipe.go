@@ -17,6 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // RecipeFile is the file of a part that holds its recipe.
@@ -82,7 +84,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		r.Classes = schema.NewVocabulary(p.Classes)
 	}
 	for _, f := range m.Files {
-		if f.Name == models.WeightsFile {
+		if f.Name == models.WeightsFile || f.Name == models.SegmentsFile {
 			continue
 		}
 		data, err := models.ReadFile(ctx, dir, m, f.Name)
@@ -166,6 +168,9 @@ func (r *Recipe) complete() error {
 	switch {
 	case r.Task == models.Classification && (r.Classes == nil || r.TargetGrid != nil):
 		return errors.New("classification without classes")
+	case r.Profile.Shapes != nil && (r.Classes == nil || len(r.Profile.Shapes) != len(r.Classes.Classes) ||
+		r.Rule.Folds < 2 || slices.ContainsFunc(r.Profile.Shapes, func(s discriminant.Shape) bool { return !s.Valid() })):
+		return fmt.Errorf("invalid shapes of curves: %v", r.Profile.Shapes)
 	case r.Task == models.Regression && (len(r.TargetGrid) == 0 || r.Classes != nil):
 		return errors.New("regression without a grid")
 	case r.Task == models.Embedding && (r.Rule.Components == 0 || r.Classes != nil || r.TargetGrid != nil):
@@ -215,6 +220,25 @@ func (r *Recipe) Shape(classes int) ridge.Shape {
 		s.Outputs = 1
 	}
 	return s
+}
+
+// Curves returns Platt's sigmoids for classes, those of the recipe and others, on rows with these
+// discriminants. Classes that the recipe does not have get the mean shape.
+func (r *Recipe) Curves(classes []string, all []discriminant.Discriminant) (curves []score.CalibrationCurve) {
+	var mean discriminant.Shape
+	shapes := r.Profile.Shapes
+	for _, s := range shapes {
+		mean.Slope += s.Slope / float64(len(shapes))
+		mean.Offset += s.Offset / float64(len(shapes))
+	}
+	for c, d := range all {
+		shape := mean
+		if i, known := r.Classes.Index([]byte(classes[c])); known {
+			shape = shapes[i]
+		}
+		curves = append(curves, shape.Curve(d))
+	}
+	return curves
 }
 
 // Union returns the classes of the recipe and others. The error says which others cannot be

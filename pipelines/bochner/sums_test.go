@@ -59,8 +59,8 @@ var sumsCases = []sumsCase{
 	{"linear", "x,y,l", pointRow, "train --kernel linear"},
 	{"regression with C", "x,y,l", productRow, "train --features 400 --C 10 --folds 3"},
 	{"weights of rows and classes", "x,y,w,l", weighedRow,
-		"train --features 60 --weight_column w --class_weight balanced --C 100"},
-	{"copies with weights", "x,y,w,l", repeatedRow, "train --features 60 --weight_column w"},
+		"train --features 60 --weight_column w --class_weight balanced --C 100 --calibrate platt"},
+	{"copies with weights", "x,y,w,l", repeatedRow, "train --features 60 --weight_column w --calibrate platt"},
 	{"types", "x,c,l", colourRow, "train --features 60"},
 	{"target statistics, copies", "x,c,l", func(r *rand.Rand) string {
 		return fmt.Sprintf("%d,%s,%s", r.IntN(2), []string{"red", "green"}[r.IntN(2)], letter(r))
@@ -71,7 +71,7 @@ var sumsCases = []sumsCase{
 	{"groups", "x,y,g,l", func(r *rand.Rand) string {
 		x, y := points(r)
 		return fmt.Sprintf("%.4f,%.4f,g%d,%s", x, y, r.IntN(40), letter(r))
-	}, "train --features 60 --group_column g"},
+	}, "train --features 60 --group_column g --calibrate platt"},
 	{"embedding", "x,y,l", pointRow, "embed --features 60 --components 3"},
 }
 
@@ -106,12 +106,20 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 				command = append(command, "--label", "l")
 			}
 			must(t, dir, append(command, "--data", "all.csv", "--model", "recipe", "--quiet")...)
+			var calibrate []string
+			if strings.Contains(c.command, "--calibrate") {
+				calibrate = []string{"--calibrate", "platt"}
+			}
 			again := func(data, model string) string {
-				must(t, dir, "train", "--recipe", "recipe", "--data", data+".csv", "--model", model, "--quiet")
+				must(t, dir, append(calibrate, "--job", "train", "--recipe", "recipe", "--data", data+".csv", "--model", model,
+					"--quiet")...)
+				if made := read(t, dir, model, "manifest.json"); strings.Contains(made, `"curves"`) != (calibrate != nil) {
+					t.Errorf("the model has other probabilities than was said: %s", made)
+				}
 				return digestOf(t, filepath.Join(dir, model))
 			}
 			fit := func(model string, flags ...string) string {
-				must(t, dir, append([]string{"fit", "--model", model, "--quiet"}, flags...)...)
+				must(t, dir, slices.Concat([]string{"fit", "--model", model, "--quiet"}, flags, calibrate)...)
 				return digestOf(t, filepath.Join(dir, model))
 			}
 			whole := again("all", "m1")
@@ -281,7 +289,10 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"fit --model x --sums damaged", 6, "is damaged"},
 		{"fit --model x --sums twice --select error", 2, "needs the scores of rows"},
 		{"fit --model x --sums twice --select best", 2, "--select must be"},
-		{"fit --model x --sums twice --calibrate platt", 2, "train on the rows"},
+		{"fit --model x --sums twice --calibrate platt", 2, "the recipe was made without --calibrate platt"},
+		{"fit --model x --sums twice --calibrate isotonic", 2, "train on the rows"},
+		{"fit --model x --sums twice --calibrate plat", 2, "must be none or platt"},
+		{"train --model x --recipe reg --data numbers.csv --calibrate platt", 2, "is for classification"},
 		{"fit --model x --sums twice --lambda -1", 2, "--lambda must be"},
 		{"fit --plan --sums nowhere", 3, "no directory of sums"},
 		{"fit --model x --sums nowhere", 3, "no directory of sums"},

@@ -163,12 +163,12 @@ func sumCommand() *cobra.Command {
 	}
 	return newCommand("sum", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		switch {
-		case len(o.Of) == 0 && (len(o.Without) > 0 || o.Last != ""):
-			return nil, exit.Usage("--without and --last choose among the sums of --of")
+		case len(o.Of) == 0 && (len(o.Without) > 0 || o.Last != "" || o.Where != ""):
+			return nil, exit.Usage("--where, --without and --last choose among the sums of --of")
 		case len(o.Of) == 0:
 			return pipelines.Sum(cmd.Context(), o.SumOptions)
-		case o.Recipe != "" || len(o.Data.Data) > 0:
-			return nil, exit.Usage("--of adds up sums, which have their recipe: leave out --recipe and --data")
+		case o.Recipe != "" || len(o.Data.Data)+len(o.By) > 0:
+			return nil, exit.Usage("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
 		}
 		o.Sums = o.Of
 		return pipelines.AddSums(cmd.Context(), pipelines.FitOptions{Parts: o.Parts, SaveSums: o.Out, Job: o.Job})

@@ -59,7 +59,7 @@ func TestModelsAreReadByAlias(t *testing.T) {
 	if code != 3 || !strings.Contains(stderr, "another process changed it") {
 		t.Errorf("code %d: %s", code, stderr)
 	}
-	must(t, "models", "rollback", "--models", all, "--why", "complaints", "--by", "ann")
+	must(t, "models", "rollback", "--models", all, "--why", "complaints", "--who", "ann")
 	var h registry.Events
 	if err := json.Unmarshal([]byte(must(t, "models", "history", "--models", all, "--json", "--events", "2")),
 		&h); err != nil {

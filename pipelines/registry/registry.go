@@ -32,7 +32,7 @@ type Registry struct {
 
 // Note is what the history says about an event besides what happened.
 type Note struct {
-	By      string `flag:"by" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
+	By      string `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
 	Gates   []Gate
 	Why     string `flag:"why" group:"Model and output" placeholder:"TEXT" help:"Reason, for the history."`
 	Day     string

@@ -20,18 +20,24 @@ import (
 func Copies(reports []Report) ([]profile.Content, error) {
 	var all []profile.Content
 	for _, r := range reports {
-		if len(r.Copies) == 0 {
-			continue
-		}
-		some, err := profile.DecodeContents(r.Copies)
-		if err == nil {
-			all, err = profile.AddContents(all, some, 1)
-		}
-		if err != nil {
+		var err error
+		if all, err = AddCopies(all, r.Copies); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// AddCopies adds rows counted apart, as a Report encodes them, to others.
+func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error) {
+	if len(encoded) == 0 {
+		return all, nil
+	}
+	some, err := profile.DecodeContents(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return profile.AddContents(all, some, 1)
 }
 
 // copies are frequent rows with the number of their copies in each fold.

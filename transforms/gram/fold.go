@@ -40,6 +40,9 @@ type Spec struct {
 	// themselves. It is nil if copies are assigned by Pass.Copies, or not at all.
 	Apart *profile.Frequency `json:"apart,omitempty"`
 	Listing
+	// Levels have the names of the levels whose rows each set of folds is of, if rows of different levels
+	// are summed apart.
+	Levels [][]string `json:"levels,omitempty"`
 	// Alone says that no pass over the data follows, so that no trials are made for one.
 	Alone bool `json:"alone,omitempty"`
 	// Rows says to carry the rows to the solve in place of their sums, because they are few: see
@@ -102,6 +105,9 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 		return sums.finish(ctx, emit, report)
 	})
 }
+
+// Sums returns the number of sums: one for each fold, of each level.
+func (s *Spec) Sums() int { return s.Folds * max(1, len(s.Levels)) }
 
 // Shape returns the shape of the ridge sums of a pass over D features.
 func (p *Pass) Shape(dim int) ridge.Shape {

@@ -61,7 +61,8 @@ func (s *laneSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block)
 
 // done takes the report of a shard.
 func (s *laneSums) done(r *dataset.Report) error {
-	s.reports = append(s.reports, Report{Report: *r, Contents: s.TakeContents(), Positions: s.lines})
+	s.reports = append(s.reports, Report{Report: *r, Contents: s.TakeContents(), Positions: s.lines,
+		Levels: s.levels.take()})
 	s.lines = nil
 	return nil
 }
@@ -72,9 +73,10 @@ func (s *laneSums) flush() {
 	if s.open < len(s.reports) {
 		r := &s.reports[s.open]
 		r.Saturated = saturated
-		if s.apart != nil && s.lane.Stripe == 0 {
-			r.Copies = profile.AppendContents(nil, s.apart.Contents())
+		if s.all.apart != nil && s.lane.Stripe == 0 {
+			r.Copies = profile.AppendContents(nil, s.all.apart.Contents())
 		}
+		r.Levels = append(r.Levels, s.levels.copies()...)
 	}
 	s.begin()
 }
@@ -228,6 +230,9 @@ func only(to, b *rows.Block, rest []int) *rows.Block {
 		if len(b.Weights) > 0 {
 			to.Weights = append(to.Weights, b.Weights[i])
 		}
+		if len(b.Keys) > 0 {
+			to.Keys = append(to.Keys, b.Keys[i])
+		}
 		to.N++
 	}
 	return to
@@ -247,18 +252,17 @@ type folder struct {
 	labels  []int32 // scratch
 
 	rows  profile.WeightCollector
-	bytes *features.Grid
+	bytes *features.Grid // scratch that all folders of a Summer share
 
 	counts    bool // features beyond the grid; another stripe maps the same rows otherwise
 	saturated int64
 }
 
-func newFolder(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum) *folder {
-	_, out := m.Dims()
+func newFolder(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *folder {
 	f := &folder{
 		lane: l, pass: p, m: m,
 		sum:   sum,
-		bytes: features.NewGrid(out, p.Fold.Steps),
+		bytes: grid,
 	}
 	f.rows = profile.WeightCollector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
 	return f

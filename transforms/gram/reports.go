@@ -21,6 +21,8 @@ type Report struct {
 	// Positions their lines in its file.
 	Contents  []byte  `json:"contents,omitempty"`
 	Positions []int64 `json:"positions,omitempty"`
+	// Levels has the rows by level, if they are summed by level. A level may be there several times.
+	Levels []LevelReport `json:"levels,omitempty"`
 }
 
 // joinReports makes the reports of a shard, one for each stripe, one report. They say the same of the
@@ -48,7 +50,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 		}
 		one.Saturated += r.Saturated
 		one.Copies, one.Contents = append(one.Copies, r.Copies...), append(one.Contents, r.Contents...)
-		one.Positions = append(one.Positions, r.Positions...)
+		one.Positions, one.Levels = append(one.Positions, r.Positions...), append(one.Levels, r.Levels...)
 	}
 	out := make([][]byte, 0, len(joined))
 	for _, r := range joined {

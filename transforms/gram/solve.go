@@ -3,6 +3,7 @@ package gram
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -60,8 +62,11 @@ type FitReport struct {
 	Written
 	// Floor is the λ that is equivalent to rounding features to their grid.
 	Floor float64 `json:"floor"`
-	// FirstRows is the number of rows of the first fold, which the trials leave out.
+	// FirstRows is the number of rows of the first fold, which the trials and held-out weights leave
+	// out.
 	FirstRows int64 `json:"first_rows,omitempty"`
+	// Discriminants of the classes on these rows, by the held-out weights.
+	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
 
 // Written has the digests of the files that a solve writes.
@@ -121,7 +126,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if p.Fold.Components > 0 {
 		linear, report, err = solveComponents(p, shape, m, threads, add)
 	} else {
-		if p.Fold.HeldOut && p.Target.Classes != nil {
+		if p.Fold.HeldOut && p.Target.Classes != nil && !p.Fold.Alone {
 			var head []float64
 			if rows != nil {
 				head = firstHead(rows)
@@ -218,11 +223,15 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	weights := func(f *ridge.Solution) *models.Linear {
 		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
 	}
-	if fit.HeldOut != nil {
-		held = weights(fit.HeldOut)
-	}
 	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors,
 		Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
+	if h := fit.HeldOut; h != nil {
+		if p.Target.Classes != nil && h.Discriminants == nil {
+			return nil, nil, nil, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
+				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Fold.Parts())
+		}
+		held, report.Discriminants, report.FirstRows = weights(h), h.Discriminants, max(fit.FirstRows, h.FirstRows)
+	}
 	return weights(fit), held, joined(fit.Trials, shape), report, nil
 }
 

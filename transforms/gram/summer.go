@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -26,16 +27,21 @@ type Summer struct {
 	pass     *Pass
 	shape    ridge.Shape
 	stripe   ridge.Stripe
-	folds    []*folder // nil for folds of which the stripe has no part
+	folds    []*folder // level by level; nil for folds of which the stripe has no part
 	assigner *profile.Assigner
 	recoder  *preprocess.TargetEncoder
-	apart    *profile.Apart
+	levels   *byLevel // nil if all rows are summed together
+	all      rowsApart
 	hashes   []uint64
 	rest     []int
 	split    rows.Block
+	lists    bool // the rows
+}
 
-	lists    bool   // the rows
-	contents []byte // see TakeContents
+// rowsApart is what is known of rows besides their sums.
+type rowsApart struct {
+	apart    *profile.Apart // nil if no rows are counted apart
+	contents []byte         // see TakeContents
 }
 
 // NewSummer returns a Summer of no rows, which counts its work on the lane. It sums the lane's stripe.
@@ -50,28 +56,31 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	}
 	_, dim := m.Dims()
 	s.shape = p.Shape(dim)
-	shape := s.shape
-	cut := ridge.CutStripes(shape, p.Fold.Folds, l.Scan.Stripes)
+	shape, grid := s.shape, features.NewGrid(dim, p.Fold.Steps)
+	cut := ridge.CutStripes(shape, p.Fold.Sums(), l.Scan.Stripes)
 	if len(cut) != max(1, l.Scan.Stripes) || p.Fold.Rows && len(cut) > p.Fold.Folds {
 		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
 	}
 	if s.stripe = cut[l.Stripe]; len(cut) > 1 {
 		runtime.GC() // a stripe that this process has ended would lie beside this one
 	}
-	for fold := range p.Fold.Folds {
+	for fold := range p.Fold.Sums() {
 		var f *folder
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
 		case p.Fold.Random != nil:
 			f = newFolder(l, p, m, nil) // see beginAudit
 		case p.Fold.Rows:
-			f = newFolder(l, p, m, nil)
+			f = newFolder(l, p, m, nil, grid)
 			f.carried, f.counts = ridge.NewPoints(shape), true
 		default:
-			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end))
+			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
 		}
 		s.folds = append(s.folds, f)
+	}
+	if len(p.Fold.Levels) > 0 {
+		s.levels = newByLevel(p, l.Stripe == 0)
 	}
 	s.countApart()
 	return s, nil
@@ -79,8 +88,17 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 
 // countApart begins to count rows apart, if the pass says so.
 func (s *Summer) countApart() {
-	if f := s.pass.Fold.Apart; f != nil {
-		s.apart = profile.NewApart(f, s.pass.Seed, s.pass.Target.Labels())
+	f := s.pass.Fold.Apart
+	if f == nil {
+		return
+	}
+	begin := func() *profile.Apart { return profile.NewApart(f, s.pass.Seed, s.pass.Target.Labels()) }
+	if s.levels == nil {
+		s.all.apart = begin()
+		return
+	}
+	for i := range s.levels.of {
+		s.levels.of[i].apart = begin()
 	}
 }
 
@@ -88,23 +106,33 @@ func (s *Summer) countApart() {
 func (s *Summer) Add(b *rows.Block) error { return s.add(profile.FoldPlace{}, b) }
 
 // add adds rows of a shard that begins there.
-func (s *Summer) add(at profile.FoldPlace, b *rows.Block) (err error) {
-	if s.lists {
-		s.contents = s.assigner.Contents(s.contents, b)
+func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
+	if s.levels == nil {
+		return s.addTo(0, &s.all, at, b)
 	}
-	if len(s.folds) == 1 && s.recoder == nil && s.apart == nil {
+	return s.levels.each(b, func(level int, of *levelRows, b *rows.Block) error {
+		return s.addTo(level*s.pass.Fold.Folds, &of.rowsApart, at, b)
+	})
+}
+
+// addTo adds rows of a shard to the folds from first on.
+func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.Block) (err error) {
+	if s.lists {
+		of.contents = s.assigner.Contents(of.contents, b)
+	}
+	if len(s.folds) == 1 && s.recoder == nil && of.apart == nil {
 		s.folds[0].rows.Add(b, 0, b.N)
 		return nil
 	}
-	if s.apart != nil {
-		s.hashes, s.rest = s.apart.Hashes(s.hashes[:0], s.rest[:0], b)
+	if of.apart != nil {
+		s.hashes, s.rest = of.apart.Hashes(s.hashes[:0], s.rest[:0], b)
 		b = only(&s.split, b, s.rest)
 	} else if s.hashes, err = s.assigner.Hashes(s.hashes[:0], at, b); err != nil {
 		return err
 	}
 	s.recoder.Block(b, s.hashes)
 	for i, h := range s.hashes {
-		if f := s.folds[s.pass.Fold.Sum(h)]; f != nil {
+		if f := s.folds[first+s.pass.Fold.Sum(h)]; f != nil {
 			f.rows.Add(b, i, i+1)
 		}
 	}
@@ -114,8 +142,8 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) (err error) {
 // TakeContents returns the hashes of the rows that were added since the last call, as
 // profile.Assigner.Contents makes them. It returns nil if the pass does not list rows.
 func (s *Summer) TakeContents() []byte {
-	c := s.contents
-	s.contents = nil
+	c := s.all.contents
+	s.all.contents = nil
 	return c
 }
 
@@ -152,8 +180,8 @@ func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.C
 	s.flush()
 	s.each(emit)
 	s.folds = nil
-	if s.apart == nil {
+	if s.all.apart == nil {
 		return nil
 	}
-	return s.apart.Contents()
+	return s.all.apart.Contents()
 }

@@ -32,6 +32,7 @@ type Profiled struct {
 	Profile  profile.Sum
 	Distinct profile.DistinctRows // rows, under Pass.Seed
 	Keys     profile.FoldKeys     // of rows
+	Levels   profile.LevelCounts  // of rows
 }
 
 // Code codes the profile and the counts.
@@ -39,6 +40,7 @@ func (l *Profiled) Code(c *wire.Coder) {
 	l.Profile.Code(c)
 	l.Distinct.Code(c)
 	l.Keys.Code(c)
+	l.Levels.Code(c)
 }
 
 // Merge adds the result of another lane.
@@ -46,6 +48,7 @@ func (l *Profiled) Merge(m *Profiled) {
 	l.Profile.Merge(&m.Profile)
 	l.Distinct.Merge(&m.Distinct)
 	l.Keys.Merge(&m.Keys)
+	l.Levels.Merge(&m.Levels)
 }
 
 // beginProfile computes the profile of rows, and of their labels if the pass has a
@@ -78,6 +81,7 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 		}
 		sum.Distinct.AddBlock(p.Seed, b)
 		sum.Keys.AddBlock(b, hashes)
+		sum.Levels.AddBlock(b)
 		return nil
 	}}, nil
 }

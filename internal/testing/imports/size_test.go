@@ -20,7 +20,7 @@ const mostLines = 2500
 var large = map[string]int{
 	"features/preprocess":         3700, // one file a step
 	"features/skeleton":           2750,
-	"io/dataset":                  4450,
+	"io/dataset":                  4550,
 	"io/schema":                   4500,
 	"models":                      2700,
 	"models/ridge":                3050,
@@ -29,7 +29,7 @@ var large = map[string]int{
 	"pipelines/internal/days":     3500,
 	"pipelines/internal/evaluate": 2950,
 	"pipelines/internal/prepare":  2850,
-	"pipelines/internal/training": 3450,
+	"pipelines/internal/training": 3600,
 	"internal/blas":               4000, // each routine has a Go form and one per CPU level
 }
 

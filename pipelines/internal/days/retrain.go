@@ -43,7 +43,7 @@ type RetrainOptions struct {
 
 	Program string           // version
 	Command string           // for the history
-	By      string           `flag:"by" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
+	By      string           `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
 	Log     io.Writer        // notes; nil discards them
 	Now     func() time.Time // nil is time.Now
 }
@@ -63,7 +63,8 @@ type Jobs interface {
 	Probe(ctx context.Context, model string, files []string) error
 
 	// Recipe identifies the recipe of a model: models that were trained by it have the same. It
-	// is "" if the model was not trained by sums; the other jobs are then called only for probes.
+	// is "" if the model was not trained by sums, or its recipe lacks what the settings ask for; the
+	// other jobs are then called only for probes.
 	Recipe(ctx context.Context, model string) (string, error)
 	// Sum sums files under the recipe of a model, and creates the directory out unless it exists: then
 	// it reads none.

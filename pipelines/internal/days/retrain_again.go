@@ -27,7 +27,7 @@ func (n *night) again(ctx context.Context) error {
 		return err
 	}
 	if id == "" {
-		return n.anew(ctx, "its learner is not trained by sums")
+		return n.anew(ctx, "its learner is not trained by sums, or its recipe lacks the curves of --calibrate")
 	}
 	if err := n.open(ctx, id); err != nil {
 		return err

@@ -531,7 +531,7 @@ func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s.night(t, 3, Nothing, "trained on exactly the partitions")
 	s.put(3, "a3 b3")
 	s.put(4, "a4 b4")
-	s.night(t, 4, Promoted, "recipe     drawn anew: its learner is not trained by sums",
+	s.night(t, 4, Promoted, "recipe     drawn anew: its learner is not trained by sums, or",
 		"new        2026-01-02, 2026-01-03, 2026-01-04")
 	s.did(t, "probe 1", "sum 1", "sum 1", "train 3")
 	s.night(t, 4, Promoted)

@@ -2,12 +2,14 @@ package days
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -25,6 +27,11 @@ type SumOptions struct {
 	Recipe string          `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of the model whose recipe is used, or an alias such as DIR@champion."`
 	Data   dataset.Options `group:"Data" omit:"Columns,Drop,ID,Time"`
 	Out    string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create."`
+
+	// By are columns that name the level of a row, which may be features. Each level has sums of its own,
+	// but those of fewer than MinRows rows are pooled.
+	By      []string `flag:"by,common" group:"Data" list:"commas" placeholder:"COLUMNS" help:"Columns that divide the rows into levels, such as country: the directory has sums of each level, for fit --where 'country=DE'. They may be features, too."`
+	MinRows int64    `flag:"min_rows" group:"Data" placeholder:"ROWS" help:"With --by, pool the levels of fewer rows in one sum. No condition can divide them."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// MaxDrift is the largest distance, from 0 to 1, by which a column, the labels or the share of
@@ -70,12 +77,16 @@ func (o SumOptions) validate() error {
 	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
 		return err
 	}
+	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
+		return exit.Usage("--min_rows pools the levels of --by, and is not negative")
+	}
 	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
 // sum is Sum. It also returns the rows if recipe is given, which is then used.
 func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumResult, rows []row, err error) {
-	again := training.ByRecipe{Recipe: recipe, Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
+	o.Data.Levels = o.By
+	again := training.ByRecipe{Recipe: recipe, Data: o.Data, MinRows: o.MinRows, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
 	again.Positions = recipe != nil
 	if recipe == nil {
 		if err := o.validate(); err != nil {
@@ -119,13 +130,11 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 		if err != nil {
 			return err
 		}
-		var hashes [][]byte
 		for _, r := range s.Reports {
-			hashes = append(hashes, r.Contents)
 			rows = append(rows, rowsOfSum(r, t.Data.Files)...)
 		}
 		if p.Rows.Used <= sums.MostContents {
-			files = append(files, p.List(sums.ContentsOf(hashes...)))
+			files = append(files, listContents(p, s))
 		} else if recipe == nil {
 			t.Notes = append(t.Notes, unlisted)
 		}
@@ -142,6 +151,22 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 	}
 	result.Notes = t.Notes
 	return result, rows, nil
+}
+
+// listContents makes the hashes of the rows of sums the contents of their part, and returns the file.
+func listContents(p *sums.Part, s *training.Summed) (all storage.File) {
+	if s.Levels == nil {
+		var hashes [][]byte
+		for _, r := range s.Reports {
+			hashes = append(hashes, r.Contents)
+		}
+		return p.List(sums.ContentsOf(hashes...))
+	}
+	for i := range s.Levels {
+		f := p.Levels[i].List(sums.ContentsOf(s.Levels[i].Contents...))
+		all.Name, all.Data = f.Name, append(all.Data, f.Data...)
+	}
+	return all
 }
 
 func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
@@ -190,6 +215,9 @@ func (o SumOptions) found(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (
 	case p.Recipe != r.Digest:
 		return nil, exit.Refuse(
 			"pipelines: %s has sums by another recipe than that of %s; remove it, or name another directory with --out", o.Out, o.Recipe)
+	case !slices.Equal(p.LevelColumns, o.By) || p.MinRows != o.MinRows:
+		return nil, exit.Refuse("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or name another directory with --out",
+			o.Out, cmp.Or(strings.Join(p.LevelColumns, ","), "''"), p.MinRows)
 	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:
 		return nil, exit.Refuse(
 			"pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name another directory with --out", o.Out, filesText(p))
@@ -226,6 +254,17 @@ func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	if len(r.NewClasses) > 0 {
 		fmt.Fprintf(&b, "new       classes that the recipe does not have: %s\n", prepare.SomeOf(r.NewClasses))
+	}
+	if n := len(r.Levels); n > 0 {
+		fmt.Fprintf(&b, "levels    %s of %s\n", report.Counted(n, "level"), strings.Join(r.LevelColumns, ", "))
+		if last := r.Levels[n-1]; len(last.Members) > 1 {
+			names := make([]string, len(last.Members))
+			for i, m := range last.Members {
+				names[i] = m.Name
+			}
+			fmt.Fprintf(&b, "pooled    %s with fewer than %s, as one: %s\n", report.Counted(len(names), "level"),
+				report.Counted64(r.MinRows, "row"), prepare.SomeOf(names))
+		}
 	}
 	report.Drift(&b, r.Part.Drift, "drift     ")
 	for _, note := range r.Notes {

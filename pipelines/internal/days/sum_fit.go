@@ -24,8 +24,8 @@ type FitOptions struct {
 	parts.Parts `group:"Model and output"`
 	// Lambda is that of the recipe where it has none. Folds are those of the recipe.
 	Lambda training.LambdaOptions `group:"Learner" omit:"Folds"`
-	// Calibrate must be none or "": probabilities need rows.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt,isotonic" help:"Probabilities from scores: none. The values platt and isotonic of train need rows, and are refused."`
+	// Calibrate is score.Platt for probabilities, if the recipe has shapes of curves; none or "".
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt" help:"Probabilities from scores: none, or platt, a sigmoid per class with the shape that rows gave to the recipe (train --calibrate platt), whose place and steepness follow from the sums of the first fold."`
 	Model     string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
@@ -109,8 +109,6 @@ func (o FitOptions) choices() error {
 		return exit.Usage("--folds cannot be used with sums: their folds are those of the recipe")
 	case l.Select != "" && l.Select != spec.SelectMSE:
 		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all folds, by which --select mse chooses; train on the rows for it", l.Select)
-	case o.Calibrate != "" && o.Calibrate != "none":
-		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; train on the rows for a model with probabilities", o.Calibrate)
 	}
 	return prepare.ValidDrift(o.MaxDrift)
 }
@@ -132,7 +130,8 @@ func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []str
 		return nil, nil, err
 	}
 	all.Forgotten = append(all.Forgotten, forgotten...)
-	again := training.ByRecipe{Recipe: all.Recipe, Parent: o.parent, Lambda: o.Lambda, Job: o.Job}
+	again := training.ByRecipe{Recipe: all.Recipe, Parent: o.parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
+		Job: o.Job}
 	t, err := again.BeginAdded(ctx, o.out(), all.Added)
 	if err != nil {
 		return nil, nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -174,7 +175,8 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
-	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, Job: o.Job}
+	fit := FitOptions{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
+		parent: parent, Job: o.Job}
 	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), r.gone), []string{c.SumsOfRows})
 	if err != nil {
 		return nil, err
@@ -359,6 +361,14 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
 	return training.LambdaOptions{Path: tried}
 }
 
+// calibrationOf returns how sums give probabilities to a model like m; "" if m has none, or others.
+func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
+	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
+		return p.Kind
+	}
+	return ""
+}
+
 // VerifyForgottenResult says whether a certificate holds.
 type VerifyForgottenResult struct {
 	Certificate *Certificate `json:"certificate"`
@@ -406,7 +416,8 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 		result.Why = []string{r.why}
 		return result, result.fails()
 	}
-	second := FitOptions{Lambda: lambdaOf(after, r.recipe), Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}
+	second := FitOptions{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),
+		Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}
 	p, _, err := second.run(ctx, append(slices.Clone(r.terms), r.gone), nil)
 	if err != nil {
 		return nil, err

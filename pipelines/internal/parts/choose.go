@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/where"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -19,8 +20,13 @@ import (
 type Parts struct {
 	Sums []string `flag:"sums,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums: those to add up; where rows are forgotten, those that the model was fitted to."`
 	// Without are patterns of directories of sums that are left out: those among Sums are not
-	// added, others are subtracted.
-	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: those among the sums are not added, and others are subtracted."`
+	// added, others are subtracted. What matches no directory may be a condition on those to leave out.
+	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: those among the sums are not added, and others are subtracted; or a condition as for --where, such as source=old, on the sums to leave out."`
+	// Where is a condition (package where) on the labels of the sums that are added: the date and other
+	// name=value parts of their directory, and the level of sum --by.
+	Where string `flag:"where,common" placeholder:"CONDITION" help:"Add only sums for which a condition holds, such as 'country=DE and dt>=2026-01': on the name=value parts of their directories, and on the levels of sum --by. Also !=, <, <=, >, in (A, B), or, not, and parentheses; a shorter date stands for its month or year."`
+	// AsOf leaves out those of Sums whose directory was written after the end of this date.
+	AsOf string `flag:"as_of" placeholder:"DATE" help:"Add only sums that were there by the end of this date, such as 2026-11-20: whose directory was written by then, by the time that storage tells."`
 	// Last leaves out those of Sums whose name has a date before the last so many days of the
 	// newest: 90d, 12w or 36h. "" leaves out none.
 	Last string `flag:"last" placeholder:"DAYS" help:"Add only sums whose directory has a date in its name (dt=2026-11-20) among the last days, weeks or hours before the newest, such as 90d."`
@@ -44,7 +50,10 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 	if added, err = last(added, o.Last); err != nil {
 		return nil, err
 	}
-	without, err := List(ctx, o.Without)
+	if added, err = asOf(ctx, added, o.AsOf); err != nil {
+		return nil, err
+	}
+	without, conditions, err := o.without(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,30 +62,94 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 		if slices.Contains(without, place) {
 			continue
 		}
-		d, err := sums.Open(ctx, place)
+		dirs, err := sums.OpenLevels(ctx, place)
+		if err == nil {
+			dirs, err = conditions.choose(dirs)
+		}
 		if err != nil {
 			return nil, err
 		}
-		terms = append(terms, Term{d, 1})
+		for _, d := range dirs {
+			terms = append(terms, Term{d, 1})
+		}
 	}
 	if len(terms) == 0 {
-		return nil, exit.Refuse("pipelines: no sums are left: --without leaves out all of them")
+		return nil, exit.Refuse("pipelines: no sums are left of %s: --where and --without leave out all of them",
+			strings.Join(o.Sums, ", "))
 	}
 	for _, place := range without {
 		if slices.Contains(added, place) {
 			continue
 		}
-		d, err := sums.Open(ctx, place)
+		dirs, err := sums.OpenLevels(ctx, place)
 		if err != nil {
 			return nil, err
 		}
-		if left := withoutLeaves(terms, d); left != nil { // by another name
-			terms = left
-			continue
+		for _, d := range dirs {
+			if left := withoutLeaves(terms, d); left != nil { // by another name
+				terms = left
+				continue
+			}
+			terms = append(terms, Term{d, -1})
 		}
-		terms = append(terms, Term{d, -1})
 	}
 	return terms, check(terms)
+}
+
+// without returns the directories that Without names, and the conditions of Where and Without.
+func (o Parts) without(ctx context.Context) (places []string, c conditions, err error) {
+	if c.where, err = where.Parse(o.Where); err != nil {
+		return nil, c, exit.Usage("--where %q: %w", o.Where, err)
+	}
+	for _, pattern := range o.Without {
+		dirs, err := Directories(ctx, pattern, sums.PartFile)
+		if err != nil {
+			return nil, c, err
+		}
+		if len(dirs) > 0 {
+			places = append(places, dirs...)
+			continue
+		}
+		condition, err := where.Parse(pattern)
+		if err != nil {
+			return nil, c, exit.Refuse("--without %s matches no directory of sums, and is no condition either: %w", pattern,
+				err)
+		}
+		c.without = append(c.without, condition)
+	}
+	slices.Sort(places)
+	return slices.Compact(places), c, nil
+}
+
+// conditions choose among sums by their labels.
+type conditions struct {
+	where   *where.Condition
+	without []*where.Condition
+}
+
+// choose returns the sums of a directory that are added. If these are all of its levels, the first of them
+// counts the rows of the directory that were set aside, which have no level.
+func (c conditions) choose(dirs []*sums.Dir) (chosen []*sums.Dir, err error) {
+	for _, d := range dirs {
+		take, err := d.Holds(c.where)
+		for _, w := range c.without {
+			var left bool
+			if err == nil {
+				left, err = d.Holds(w)
+			}
+			take = take && !left
+		}
+		if err != nil {
+			return nil, exit.Refuse("pipelines: %w", err)
+		}
+		if take {
+			chosen = append(chosen, d)
+		}
+	}
+	if len(chosen) == len(dirs) {
+		chosen[0].CountSetAside()
+	}
+	return chosen, nil
 }
 
 // withoutLeaves returns the terms without one that has the leaves of d; nil if there is none, or
@@ -152,6 +225,30 @@ func last(places []string, within string) ([]string, error) {
 		if dates[i].After(newest.Add(-span)) {
 			out = append(out, p)
 		}
+	}
+	return out, nil
+}
+
+// asOf returns the places that were written by the end of a date.
+func asOf(ctx context.Context, places []string, date string) (out []string, err error) {
+	if date == "" {
+		return places, nil
+	}
+	_, end, ok := where.Period(date)
+	if !ok {
+		return nil, exit.Usage("--as_of must be a date such as 2026-11-20, 2026-11 or 2026-11-20T08:00:00Z (have %q)", date)
+	}
+	for _, place := range places {
+		files, err := storage.List(ctx, storage.Join(place, sums.PartFile))
+		if err != nil {
+			return nil, err
+		}
+		if time.Unix(0, files[0].Modified).Before(end) {
+			out = append(out, place)
+		}
+	}
+	if len(out) == 0 {
+		return nil, exit.Refuse("--as_of %s: none of the %d directories of sums had been written by then", date, len(places))
 	}
 	return out, nil
 }

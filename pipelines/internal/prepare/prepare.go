@@ -166,6 +166,7 @@ type Profiles struct {
 	// Statistics are the statistics of the profile.
 	Statistics *profile.Statistics
 	Distinct   *profile.DistinctRows // rows
+	Levels     profile.LevelCounts   // of rows that are summed by level
 	Digest     string                // of the profile: the fingerprint of the data
 }
 
@@ -298,6 +299,7 @@ type Profiled struct {
 	Sum      profile.Sum
 	Distinct profile.DistinctRows // rows
 	Keys     profile.FoldKeys     // of rows
+	Levels   profile.LevelCounts  // of rows
 	Encoded  []byte               // the sum
 	Counts   job.Counts
 	Shards   []dataset.Shard // exact
@@ -317,7 +319,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 		return nil, true, err
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
-	p = &Profiled{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys}
+	p = &Profiled{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys, Levels: found.Levels}
 	p.Encoded = wire.Marshal(&p.Sum)
 	p.Counts, err = job.Count(d, reports, maxBad)
 	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // otherwise it says what is wrong with the rows

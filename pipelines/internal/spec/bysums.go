@@ -21,7 +21,7 @@ func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) { ret
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
 	folding := o.Planned(f)
-	sums := int64(folding.Folds)
+	sums := int64(folding.Sums())
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
 	threads := int64(max(e.Threads, 1))
 	// A buffer of rows and one of their features for each sum.

@@ -13,7 +13,11 @@ type Folding struct {
 	Lambda     []float64 // to try
 	Ordered    bool      // folds follow each other in time
 	Components int       // of an embedding; 0 for none
+	Levels     int       // whose rows are summed apart; 0 for none
 }
+
+// Sums returns the number of sums of a pass.
+func (f Folding) Sums() int { return f.Folds * max(1, f.Levels) }
 
 // Folding returns the folding of rows whose weights have that sum. first tells that only the first
 // fold may judge.

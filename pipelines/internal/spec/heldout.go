@@ -8,9 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
@@ -91,6 +93,26 @@ func (o Options) validateCalibration() error {
 		names := []string{"none", score.Platt, score.Isotonic}
 		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate,
 			option.DidYouMean(o.Calibrate, names))
+	}
+	return nil
+}
+
+// CheckSummed refuses to calibrate by sums of a recipe where they do not tell enough. The method is
+// platt, or none or "".
+func CheckSummed(calibrate string, r *sums.Recipe) error {
+	switch {
+	case calibrate == "", calibrate == "none":
+	case calibrate == score.Isotonic:
+		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
+			"curves follow from sums and a recipe, or train on the rows", calibrate)
+	case calibrate != score.Platt:
+		return exit.Usage("--calibrate must be none or platt (have %q)", calibrate)
+	case r.Task != models.Classification:
+		return exit.Usage("--calibrate %s is for classification; the recipe is for %s", calibrate, r.Task)
+	case r.Profile.Shapes == nil:
+		return exit.Usage("--calibrate %s: sums tell where the curves of probabilities lie and how steep they are, but not "+
+			"their shape, and the recipe was made without --calibrate platt; make one with it, and sum the rows by that",
+			calibrate)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -31,7 +33,9 @@ type ByRecipe struct {
 	Data   dataset.Options
 	// Lambda is the recipe's where it has none; folds are always the recipe's.
 	Lambda         LambdaOptions
+	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	MinRows        int64   // levels of rows with fewer are pooled
 	Job            job.Options
 	Contents       bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
 	Positions      bool // they have hashes and positions, of any number of rows
@@ -78,6 +82,9 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 	})
 	if err == nil {
 		t.grid = a.Recipe.Rule.Weights.For(t.Profile.Weights)
+		t.levels, err = a.levels(t.Prepared)
+	}
+	if err == nil {
 		m := t.Memory(a.Recipe.Rule.Components)
 		switch {
 		case a.Positions:
@@ -93,8 +100,30 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 	return t, nil
 }
 
+// levels returns the levels of the rows; nil if they are summed together.
+func (a ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
+	if p.Data.Levels == nil {
+		return nil, nil
+	}
+	columns := strings.Join(p.Data.Levels.Columns, ", ")
+	if p.Levels.Many {
+		return nil, exit.Refuse("--by %s: the rows have more than %d different levels; choose columns with fewer values",
+			columns, profile.MostLevels)
+	}
+	levels := sums.PoolLevels(p.Levels.Rows, a.MinRows)
+	if len(levels) > sums.MostLevels {
+		return nil, exit.Refuse("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
+			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, a.MinRows),
+			sums.MostLevels)
+	}
+	return levels, nil
+}
+
 // session begins a job that has not read anything.
 func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
+	if err := spec.CheckSummed(a.Calibrate, a.Recipe); err != nil {
+		return nil, err
+	}
 	j, err := job.New(ctx, a.Job, out)
 	if err != nil {
 		return nil, err
@@ -142,7 +171,17 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Traini
 }
 
 // foldOf returns the fold of the recipe, without values of λ.
-func (t *Training) foldOf() gram.Spec { return gram.SpecOf(t.given.Recipe, t.classes()) }
+func (t *Training) foldOf() gram.Spec {
+	s := gram.SpecOf(t.given.Recipe, t.classes())
+	for _, members := range t.levels {
+		var names []string
+		for _, m := range members {
+			names = append(names, m.Name)
+		}
+		s.Levels = append(s.Levels, names)
+	}
+	return s
+}
 
 func (t *Training) classes() int {
 	if t.Target == nil || t.Target.Classes == nil {
@@ -157,6 +196,7 @@ type Summed struct {
 	Shape   ridge.Shape
 	Folds   int
 	Copies  []profile.Content // the rows counted apart
+	Levels  []SummedLevel     // nil if all rows are summed together
 	Reports []gram.Report
 }
 
@@ -186,6 +226,9 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", t.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
+	if t.levels != nil {
+		return s, s.byLevel(t.levels)
+	}
 	s.Copies, err = gram.Copies(lines)
 	return s, err
 }
@@ -201,7 +244,7 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 		return err
 	}
 	if summed {
-		stored, err := gram.OpenSums(ctx, st, pass.Fold.Folds, pass.Shape(t.Recipe.Dim))
+		stored, err := gram.OpenSums(ctx, st, pass.Fold.Sums(), pass.Shape(t.Recipe.Dim))
 		if err == nil {
 			err = stored.Check(ctx)
 		}
@@ -254,6 +297,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	t.weightSum, t.grid = t.given.Recipe.Rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
+	pass.Fold.HeldOut = t.given.Calibrate == score.Platt
 	if fold := &pass.Fold; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
 		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
@@ -291,9 +335,13 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	t.summed = summed{fit: fit}
 	r := t.given.Recipe.Rule
-	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut),
+	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: r.FoldPlan().Judges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
 	t.Learner.ClassWeights = t.gridWeights()
+	if pass.Fold.HeldOut {
+		t.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: r.FoldPlan().Parts(),
+			Curves: t.given.Recipe.Curves(t.Target.Classes.Classes, fit.Discriminants), Weights: t.Learner.ClassWeights}
+	}
 	return nil
 }
 

@@ -30,6 +30,7 @@ func (t *Training) Memory(components int) spec.Memory {
 	}
 	if t.given != nil {
 		stored := spec.FoldingOf(&t.given.Recipe.Rule)
+		stored.Levels = len(t.levels)
 		f.Stored = &stored
 	}
 	o := t.opts

@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
@@ -30,8 +31,8 @@ func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
-	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, MaxBadFraction: o.MaxBadFraction,
-		Job: o.Job}
+	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, Calibrate: o.Calibrate,
+		MaxBadFraction: o.MaxBadFraction, Job: o.Job}
 	t, err := a.Begin(ctx, o.Model)
 	if err != nil {
 		return nil, err
@@ -66,8 +67,8 @@ func validateByRecipe(o Options) error {
 	if o.Model == "" {
 		return exit.Usage("--model is missing: name the directory to create")
 	}
-	if o.Calibrate != "" && o.Calibrate != "none" || o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
-		return exit.Usage("--calibrate, --threshold, --select and --folds cannot be used with --recipe, which trains by " +
+	if o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
+		return exit.Usage("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
 			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
 	if err := o.Lambda.Validate(); err != nil {
@@ -94,6 +95,47 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 	return r, err
 }
 
+// SummedLevel is what Summed has of a level.
+type SummedLevel struct {
+	Members  []sums.Member
+	Classes  []int64           // rows of each class; nil without classes
+	Copies   []profile.Content // the rows counted apart
+	Contents [][]byte          // hashes of rows, as Report.Contents has them
+}
+
+// byLevel collects what the reports say of each level.
+func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
+	s.Levels = make([]SummedLevel, len(levels))
+	rows := make([]int64, len(levels))
+	for _, r := range s.Reports {
+		for _, l := range r.Levels {
+			if l.Level < 0 || l.Level >= len(levels) {
+				return fmt.Errorf("pipelines: a report of level %d of %d", l.Level, len(levels))
+			}
+			of := &s.Levels[l.Level]
+			rows[l.Level] += l.Rows
+			if of.Classes == nil {
+				of.Classes = make([]int64, len(l.Classes))
+			}
+			for c, n := range l.Classes {
+				of.Classes[c] += n
+			}
+			of.Contents = append(of.Contents, l.Contents)
+			if of.Copies, err = gram.AddCopies(of.Copies, l.Copies); err != nil {
+				return err
+			}
+		}
+	}
+	for i, members := range levels {
+		s.Levels[i].Members = members
+		if want := (&sums.Level{Members: members}).Rows(); want != rows[i] {
+			return fmt.Errorf("pipelines: level %s had %d rows when they were counted, and %d when they were summed",
+				members[0].Name, want, rows[i])
+		}
+	}
+	return nil
+}
+
 // Part describes sums in the work directory. With write it also returns the files of a part, but
 // for its manifest, whose sums it writes into the work directory.
 func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
@@ -101,44 +143,81 @@ func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part,
 		Program: engine.Version(), Recipe: t.given.Recipe.Digest,
 		Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
 	}
-	if t.Target != nil && t.Target.Classes != nil {
-		p.Classes, p.ClassCounts = t.Target.Classes.Classes, t.Profile.Labels.Counts
-	}
-	var files []storage.File
-	if len(s.Copies) > 0 {
-		data := profile.AppendContents(nil, s.Copies)
-		sum := models.SumFile(sums.CopiesFile, data)
-		p.Copies = &sum
-		files = append(files, storage.File{Name: sums.CopiesFile, Data: data})
-	}
-	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	w, err := sums.NewWriter()
-	if err != nil {
-		return nil, nil, err
-	}
-	n := ridge.NumParts(s.Shape)
-	for f := range s.Folds {
-		load := func(i int) ([]float64, error) { return stored.Load(ctx, f*n+i) }
-		var frames []sums.Frame
-		if write {
-			file := storage.File{Name: sums.FoldFile(f), From: t.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
-			sum, err := storage.CreateState(ctx, file.From, func(out io.Writer) (err error) {
-				frames, err = w.Fold(out, n, load)
-				return err
-			})
-			if err != nil {
-				return nil, nil, err
-			}
-			file.Sum = &sum
-			files = append(files, file)
-		} else if frames, err = w.Fold(nil, n, load); err != nil {
-			return nil, nil, err
+	levels := s.Levels
+	if levels == nil {
+		levels = []SummedLevel{{Copies: s.Copies}}
+		if t.classes() > 0 {
+			levels[0].Classes = t.Profile.Labels.Counts
 		}
-		p.Folds = append(p.Folds, frames)
+	}
+	contents := make([]sums.Content, len(levels))
+	files, err := t.foldFiles(ctx, s, contents, write)
+	if err != nil {
+		return nil, nil, err
+	}
+	var copies []byte
+	for i, l := range levels {
+		c := &contents[i]
+		if t.classes() > 0 {
+			c.Classes, c.ClassCounts = t.Target.Classes.Classes, l.Classes
+		}
+		if len(l.Copies) > 0 {
+			data := profile.AppendContents(nil, l.Copies)
+			sum := models.SumFile(sums.CopiesFile, data)
+			c.Copies, copies = &sum, append(copies, data...)
+		}
+	}
+	if copies != nil {
+		files = append(files, storage.File{Name: sums.CopiesFile, Data: copies})
+	}
+	if s.Levels == nil {
+		p.Content = contents[0]
+	} else {
+		p.LevelColumns, p.MinRows = t.Data.Levels.Columns, t.given.MinRows
+		for i, l := range s.Levels {
+			p.Levels = append(p.Levels, sums.Level{Members: l.Members, Content: contents[i]})
+		}
 	}
 	_, err = p.Encode() // sets the digest
 	return p, files, err
+}
+
+// foldFiles describes the sums of each fold: first those of the first level, then of the next. With write
+// it also returns their files, which it writes into the work directory.
+func (t *Training) foldFiles(ctx context.Context, s *Summed, levels []sums.Content,
+	write bool) (files []storage.File, err error) {
+	stored, err := gram.OpenSums(ctx, s.State, s.Folds*len(levels), s.Shape)
+	if err != nil {
+		return nil, err
+	}
+	w, err := sums.NewWriter()
+	if err != nil {
+		return nil, err
+	}
+	n := ridge.NumParts(s.Shape)
+	for f := range s.Folds {
+		frames := make([][]sums.Frame, len(levels))
+		fold := func(out io.Writer) (err error) {
+			for l := 0; err == nil && l < len(levels); l++ {
+				first := (l*s.Folds + f) * n
+				frames[l], err = w.Fold(out, n, func(i int) ([]float64, error) { return stored.Load(ctx, first+i) })
+			}
+			return err
+		}
+		if write {
+			file := storage.File{Name: sums.FoldFile(f), From: t.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
+			sum, err := storage.CreateState(ctx, file.From, fold)
+			if err != nil {
+				return nil, err
+			}
+			file.Sum = &sum
+			files = append(files, file)
+		} else if err := fold(nil); err != nil {
+			return nil, err
+		}
+		for l := range levels {
+			levels[l].Folds = append(levels[l].Folds, frames[l])
+		}
+	}
+	return files, nil
 }

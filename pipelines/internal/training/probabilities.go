@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -47,6 +48,10 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	c, err := score.FitCalibration(&counts, t.opts.Calibrate)
 	if err != nil {
 		return &exit.DataError{Err: err}
+	}
+	t.shapes = nil
+	if c.Method == score.Platt {
+		t.shapes = discriminant.Shapes(c.Curves, t.summed.fit.Discriminants)
 	}
 	weights, err := t.classWeights()
 	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds,

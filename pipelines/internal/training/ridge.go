@@ -138,7 +138,7 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	if err != nil {
 		return err
 	}
-	t.summed.heldOut = scorer{st.HeldOut, fit.HeldOutSHA256}
+	t.summed.heldOut, t.summed.fit.Discriminants = scorer{st.HeldOut, fit.HeldOutSHA256}, fit.Discriminants
 	return nil
 }
 
@@ -195,8 +195,8 @@ func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
 		}
 		return text
 	}
-	pass.Stripes = len(ridge.CutStripes(shape, pass.Fold.Folds, t.stripes))
-	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Folds, "sum"), report.Bytes(shape.Bytes()),
+	pass.Stripes = len(ridge.CutStripes(shape, pass.Fold.Sums(), t.stripes))
+	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Sums(), "sum"), report.Bytes(shape.Bytes()),
 		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
 	if pass.Stripes > 1 {
 		text += fmt.Sprintf(", added up in %d stripes, for each of which the rows are read", pass.Stripes)

@@ -19,7 +19,7 @@ func (t *Training) profile() *sums.Profile {
 		rows.Labels, p.Rows = &few, &rows
 	}
 	if t.Target != nil && t.Target.Classes != nil {
-		p.Classes, p.Positive = t.Target.Classes.Classes, t.positive
+		p.Classes, p.Positive, p.Shapes = t.Target.Classes.Classes, t.positive, t.shapes
 	}
 	return p
 }
@@ -38,8 +38,8 @@ func (t *Training) rule() *sums.Rule {
 	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
 	if r.Components == 0 {
 		r.Lambda, r.C = t.opts.Lambda.Path, t.opts.Lambda.C
-		if _, folds := t.opts.Lambda.Values(1); folds == 1 {
-			r.Folds, r.Cut = 1, 0 // held-out rows served to calibrate only
+		if _, folds := t.opts.Lambda.Values(1); folds == 1 && t.shapes == nil {
+			r.Folds, r.Cut = 1, 0 // held-out rows served to calibrate only, by rows
 		}
 	}
 	if w := t.Profile.Weights; w != nil {

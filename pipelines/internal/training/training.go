@@ -11,6 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -177,6 +179,7 @@ type Training struct {
 	Fitted                      // by the stages that sum, choose λ and solve
 	Sized    *tuning.SizeResult // how the number of features was chosen; nil if it was given
 	stripes  int                // in which sums are added up
+	levels   [][]sums.Member    // whose rows are summed apart; nil for none
 	decision                    // how scores become classes
 	// Lineage says of what the sums are that a model is fitted to; nil if rows were read.
 	Lineage *registry.Lineage
@@ -207,8 +210,9 @@ type Fitted struct {
 // decision says how scores become probabilities and classes.
 type decision struct {
 	probabilities *models.Probabilities
-	positive      string            // of two classes; else ""
-	threshold     *models.Threshold // that held-out rows have chosen
+	positive      string               // of two classes; else ""
+	threshold     *models.Threshold    // that held-out rows have chosen
+	shapes        []discriminant.Shape // of curves by Platt's method, of a fit by sums
 }
 
 // FindFeatures replaces drawn features by features learned from the data.

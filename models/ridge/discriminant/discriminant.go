@@ -1,0 +1,74 @@
+// Package discriminant finds the probabilities of classes by sums of rows, without the rows.
+//
+// Platt's method fits a sigmoid to scores of held-out rows. If scores were normal with the same
+// variance in a class and in all others, the sigmoid would follow from the means and the variance
+// (Fisher 1936), which are quadratic in sums of features. They are not normal, and how far the
+// sigmoid of rows is from the one of sums is the Shape, which changes little from rows to rows of
+// one kind. So it is found once, where rows are scored, and then belongs to a recipe.
+package discriminant
+
+import (
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/score"
+)
+
+// Discriminant tells the rows of a class from others by a score that is normal with the same
+// variance in both: at a score s the log odds of the class are Slope·(s − Centre) + Prior.
+type Discriminant struct {
+	Slope  float64 `json:"slope"`  // ≥ 0, distance of the means over the variance
+	Centre float64 `json:"centre"` // halfway between the means
+	Prior  float64 `json:"prior"`  // log odds of the class among all rows
+}
+
+// leastSpread is the least standard deviation of a score, as a share of the distance of the means:
+// smaller ones are due to few rows, and a sigmoid that reaches 0 or 1 promises too much.
+const leastSpread = 1.0 / 8
+
+// leastDistance is up to where a distance of means is a rounding error, of scores for codes of ±1.
+const leastDistance = 1e-9
+
+// New returns the discriminant of so many members of a class and other rows, with scores that have
+// the given distance of means, and variance around them. Below leastDistance the slope is 0.
+func New(distance, variance, centre, members, others float64) Discriminant {
+	d := Discriminant{Centre: centre, Prior: loss.Log((members + 1) / (others + 1))}
+	if distance > leastDistance {
+		least := float64(distance * leastSpread)
+		d.Slope = distance / max(variance, float64(least*least))
+	}
+	return d
+}
+
+// Shape says how a sigmoid that was fitted to rows differs from their discriminant: heavy tails of
+// the scores make it flatter, steps steeper.
+type Shape struct {
+	Slope  float64 `json:"slope"`  // of the sigmoid, as a multiple of the discriminant's: 1/16 to 16
+	Offset float64 `json:"offset"` // what the sigmoid adds to the log odds at the centre
+}
+
+// mostSteeper limits Shape.Slope.
+const mostSteeper = 16
+
+// Shapes returns the shape of the sigmoid of each class on rows with these discriminants, nil
+// without discriminants. Where scores do not separate a class, both are flat, and the slope is 1.
+func Shapes(curves []score.CalibrationCurve, all []Discriminant) (shapes []Shape) {
+	for c, d := range all {
+		v := curves[c]
+		s := Shape{1, float64(v.Slope*d.Centre) + v.Offset - d.Prior}
+		if d.Slope > 0 {
+			s.Slope = min(max(v.Slope/d.Slope, 1.0/mostSteeper), mostSteeper)
+		}
+		shapes = append(shapes, s)
+	}
+	return shapes
+}
+
+// Valid tells whether Shapes can have returned the shape.
+func (s Shape) Valid() bool {
+	return s.Slope >= 1.0/mostSteeper && s.Slope <= mostSteeper && s.Offset-s.Offset == 0
+}
+
+// Curve returns the sigmoid of that shape on rows with that discriminant.
+func (s Shape) Curve(d Discriminant) score.CalibrationCurve {
+	slope := float64(s.Slope * d.Slope)
+	return score.CalibrationCurve{Slope: slope, Offset: d.Prior + s.Offset - float64(slope*d.Centre)}
+}

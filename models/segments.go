@@ -1,0 +1,105 @@
+package models
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// SegmentsFile is the file of a model directory with the weights of Segments: like WeightsFile, with the
+// outputs of the first segment, then those of the next.
+const SegmentsFile = "segments.safetensors"
+
+// MaxSegments limits the segments of a model.
+const MaxSegments = 10_000
+
+// Segments are linear models of some rows each: those that have a value in a column. Rows with other values
+// are predicted by Model.Linear.
+type Segments struct {
+	Column string    `json:"column"`
+	Slot   int       `json:"slot"` // where a row has the value of the column
+	Of     []Segment `json:"of"`   // by their values, ascending
+	// Shrinkage is μ: weights w_s of a segment minimise its loss + μ‖w_s − w‖², with the weights w of all rows.
+	// It is as much as μ rows that say that w is right.
+	Shrinkage float64 `json:"shrinkage"`
+
+	models []*Linear
+}
+
+// Segment is one of Segments.
+type Segment struct {
+	Name  string  `json:"name"`  // the text of the value
+	Value float32 `json:"value"` // in a row: a number, or the index of a level
+	Rows  int64   `json:"rows"`  // that it was fitted to
+}
+
+// SetWeights sets the models of the segments, which have K outputs on D features each.
+func (s *Segments) SetWeights(models []*Linear) { s.models = models }
+
+func (s *Segments) check(m *Manifest) error {
+	switch {
+	case s == nil:
+		return nil
+	case m.Format < segmentsFormat:
+		return fmt.Errorf("format version %d with segments; want %d", m.Format, segmentsFormat)
+	case len(s.Of) == 0 || len(s.Of) > MaxSegments || len(s.Of)*m.Outputs > ridge.MaxOutputs:
+		return fmt.Errorf("%d segments of %d outputs", len(s.Of), m.Outputs)
+	case s.Slot < 0 || s.Slot >= m.Input.Dim || !(s.Shrinkage >= 0):
+		return fmt.Errorf("segments by number %d of %d, with shrinkage %g", s.Slot, m.Input.Dim, s.Shrinkage)
+	}
+	for i := range s.Of {
+		if v := s.Of[i].Value; v-v != 0 || i > 0 && v <= s.Of[i-1].Value {
+			return errors.New("segments whose values do not ascend")
+		}
+	}
+	return nil
+}
+
+// file returns the SegmentsFile.
+func (s *Segments) file() (storage.File, error) {
+	all := &Linear{K: len(s.models) * s.models[0].K, D: s.models[0].D}
+	for _, l := range s.models {
+		all.W, all.B = append(all.W, l.W...), append(all.B, l.B...)
+	}
+	var data bytes.Buffer
+	err := WriteWeights(&data, all)
+	return storage.File{Name: SegmentsFile, Data: data.Bytes()}, err
+}
+
+// read reads the SegmentsFile of models with k outputs on d features.
+func (s *Segments) read(data []byte, k, d int) error {
+	all, err := ReadWeights(data, len(s.Of)*k, d)
+	if err != nil {
+		return fmt.Errorf("%s: %w", SegmentsFile, err)
+	}
+	for i := range s.Of {
+		s.models = append(s.models, &Linear{W: all.W[i*k*d:][:k*d], B: all.B[i*k:][:k], K: k, D: d})
+	}
+	return nil
+}
+
+// scores replaces the scores of the rows of segments, given n rows and their features.
+func (s *Segments) scores(dst, phi, x []float32, n int) {
+	if s == nil {
+		return
+	}
+	in, d, k := len(x)/n, s.models[0].D, s.models[0].K
+	for i := range n {
+		at, found := slices.BinarySearchFunc(s.Of, x[i*in+s.Slot], func(o Segment, v float32) int {
+			switch {
+			case o.Value < v:
+				return -1
+			case o.Value > v || v != v:
+				return 1
+			}
+			return 0
+		})
+		if found {
+			s.models[at].Scores(dst[i*k:], phi[i*d:], 1)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package sums
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/where"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// Level is the sums of the rows of a level, or of several that are pooled because they have few rows.
+type Level struct {
+	Members []Member `json:"members"`
+	Content
+}
+
+// Member is a level by its name, such as country=DE, with its rows.
+type Member struct {
+	Name string `json:"name"`
+	Rows int64  `json:"rows"`
+}
+
+// MostLevels limits the levels of a directory of sums.
+const MostLevels = 1000
+
+// PoolLevels returns the members of each level of rows, given the rows of each name. Names with fewer than
+// so many rows are pooled in the last level.
+func PoolLevels(rows map[string]int64, fewest int64) (levels [][]Member) {
+	var pooled []Member
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		if m := (Member{name, rows[name]}); m.Rows < fewest {
+			pooled = append(pooled, m)
+		} else {
+			levels = append(levels, []Member{m})
+		}
+	}
+	if pooled != nil {
+		levels = append(levels, pooled)
+	}
+	return levels
+}
+
+// Rows returns the number of rows.
+func (l *Level) Rows() (n int64) {
+	for _, m := range l.Members {
+		n += m.Rows
+	}
+	return n
+}
+
+// name returns the names of the members.
+func (l *Level) name() string {
+	names := make([]string, len(l.Members))
+	for i, m := range l.Members {
+		names[i] = m.Name
+	}
+	return strings.Join(names, " ")
+}
+
+// checkLevels checks the levels of a manifest.
+func (p *Part) checkLevels() error {
+	if len(p.Levels) == 0 || len(p.Levels) > MostLevels || len(p.Folds) > 0 || len(p.LevelColumns) == 0 {
+		return fmt.Errorf("%d levels of %d columns, with %d folds besides", len(p.Levels), len(p.LevelColumns),
+			len(p.Folds))
+	}
+	left := p.Rows.Used
+	for i := range p.Levels {
+		l := &p.Levels[i]
+		for _, m := range l.Members {
+			if m.Rows < 1 || m.Rows > left {
+				return fmt.Errorf("level %.80q of %d rows", m.Name, m.Rows)
+			}
+			left -= m.Rows
+		}
+		if err := l.check(); err != nil {
+			return err
+		}
+		if len(l.Folds) != len(p.Levels[0].Folds) {
+			return errors.New("levels of different numbers of folds")
+		}
+	}
+	if left != 0 {
+		return fmt.Errorf("%d rows of no level", left)
+	}
+	return nil
+}
+
+// leaf returns the part of the data that the rows of a level are.
+func (p *Part) leaf(of Leaf, l *Level) Leaf {
+	name := l.Members[0].Name
+	if n := len(l.Members); n > 1 {
+		name = fmt.Sprintf("%d levels with few rows", n)
+	}
+	rows := models.Rows{Read: l.Rows(), Used: l.Rows()}
+	return Leaf{Name: of.Name + "/" + name, Digest: digestOf(of.Digest, l.name()), Rows: rows, Files: of.Files}
+}
+
+// level returns the sums of a level as those of a directory. In every file they follow those of the levels
+// before it.
+func (d *Dir) level(i int) *Dir {
+	l := &d.Levels[i]
+	p := &Part{Program: d.Program, Recipe: d.Part.Recipe, Content: l.Content,
+		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Part.leaf(d.Leaves[0], l)}}
+	p.Sums = p.digest()
+	of := &Dir{Part: p, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(p.Classes)),
+		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, folds: make([]int64, len(p.Folds))}}
+	for k := range i {
+		before := &d.Levels[k]
+		for f, frames := range before.Folds {
+			for _, frame := range frames {
+				of.folds[f] += frame.Size
+			}
+		}
+		if c := before.Copies; c != nil {
+			of.copies += c.Size
+		}
+		if c := before.Contents; c != nil {
+			of.contents += c.Size
+		}
+	}
+	return of
+}
+
+// levelOf says which sums of a directory are those of a level. The zero value is for a directory without
+// levels.
+type levelOf struct {
+	Members          []Member // the levels of the rows
+	setAside         int64    // rows of the directory that were set aside
+	folds            []int64  // where the sums begin in each FoldFile
+	copies, contents int64    // where those of the level begin in CopiesFile and ContentsFile
+}
+
+// CountSetAside counts the rows that were set aside, which have no level, with the rows of this level.
+func (d *Dir) CountSetAside() {
+	if d.Members != nil {
+		d.Rows.Read, d.Rows.SetAside = d.Rows.Used+d.setAside, d.setAside
+	}
+}
+
+// Holds tells whether a condition holds for the labels of the rows. It is an error if they lack one that
+// the condition needs, or if it holds for some of the levels that are pooled, and not for others.
+func (d *Dir) Holds(c *where.Condition) (bool, error) {
+	labels := d.LabelsOf(0)
+	holds, err := c.Holds(labels)
+	if err != nil {
+		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(labels)), ", "), "none")
+		return false, fmt.Errorf("%s: %w: it has sums by %s; sum --by makes levels, and directories such as dt=2026-11-20 "+
+			"give names", d.Place, err, names)
+	}
+	for i := 1; err == nil && i < len(d.Members); i++ {
+		var also bool
+		if also, err = c.Holds(d.LabelsOf(i)); err == nil && also != holds {
+			err = fmt.Errorf("the levels %s (of %d rows) and %s (of %d) are pooled, and %s holds for one of them: sum the "+
+				"rows again with a lower --min_rows", d.Members[0].Name, d.Members[0].Rows, d.Members[i].Name,
+				d.Members[i].Rows, c)
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", d.Place, err)
+	}
+	return holds, nil
+}
+
+// LabelsOf returns the labels of the rows of a member; of all rows if there are no levels.
+func (d *Dir) LabelsOf(member int) map[string]string {
+	if len(d.Members) == 0 {
+		return d.Labels
+	}
+	labels := dataset.PathValues(d.Members[member].Name + "/")
+	for name, value := range d.Labels {
+		labels[name] = cmp.Or(labels[name], value)
+	}
+	return labels
+}
+
+// OpenLevels opens a directory of sums: those of each level, or one for all rows.
+func OpenLevels(ctx context.Context, place string) ([]*Dir, error) {
+	d, err := open(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	if d.Levels == nil {
+		return []*Dir{d}, d.check()
+	}
+	if len(d.Leaves) != 1 {
+		return nil, &Error{place, fmt.Errorf("levels of %d parts", len(d.Leaves))}
+	}
+	var all []*Dir
+	for i := range d.Levels {
+		l := d.level(i)
+		if err := l.check(); err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}

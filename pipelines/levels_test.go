@@ -1,0 +1,226 @@
+package pipelines
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+)
+
+// leveledRow is a row of a table whose columns a condition can be on.
+type leveledRow struct{ day, country, source, text string }
+
+// holds tells whether a condition with these parts holds for the row.
+func (r leveledRow) holds(countries []string, source, from string, not bool) bool {
+	in := false
+	for _, c := range countries {
+		in = in || c == r.country
+	}
+	return in != not && (source == "" || r.source == source) && r.day >= from
+}
+
+// leveledTables writes a table for each of a few days and returns the rows that can be used. Rows are
+// given by kind.
+func leveledTables(t *testing.T, dir, kind string) (header string, rows []leveledRow, days []string) {
+	r := rand.New(rand.NewPCG(uint64(len(kind)), 3))
+	header = "x,z,country,source,g,w,y\n"
+	for d := range 4 {
+		day := fmt.Sprintf("2026-01-%02d", 30+d)
+		if d > 1 {
+			day = fmt.Sprintf("2026-02-%02d", d-1)
+		}
+		days = append(days, day)
+		text := header
+		for i := range 60 {
+			country := []string{"DE", "FR", "U S", "a=b/c", ""}[min(r.IntN(9)/2, 4)]
+			source := []string{"web", "app"}[r.IntN(2)]
+			x, z := r.NormFloat64(), r.NormFloat64()
+			if kind == "copies" {
+				x, z = float64(r.IntN(3)), float64(r.IntN(2))
+			}
+			y := fmt.Sprintf("%.3f", x+z*z)
+			if kind != "targets" {
+				y = []string{"no", "yes"}[r.IntN(2)]
+				if country == "FR" && d > 0 && i%2 == 0 {
+					y = "maybe" // a class that other levels lack
+				}
+			}
+			line := fmt.Sprintf("%.3f,%.3f,%s,%s,%d,%d,%s\n", x, z, country, source, r.IntN(9), 1+r.IntN(3), y)
+			rows = append(rows, leveledRow{day, country, source, line})
+			text += line
+		}
+		if kind == "classes" {
+			const aside = "1,1,DE,web,1,1,\n" // has no label, and so it counts only where all levels are taken
+			rows = append(rows, leveledRow{text: aside})
+			text += aside
+		}
+		jobtest.Write(t, dir, "day-"+day+".csv", text)
+	}
+	return header, rows, days
+}
+
+// A model that fit makes of the levels for which a condition holds is that of a training by the recipe on
+// these rows, byte for byte.
+func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
+	tries := 5
+	if os.Getenv("BOCHNER_LONG") != "" {
+		tries = 2500
+	}
+	for _, kind := range []string{"targets", "classes", "copies", "groups"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			at := func(name string) string { return filepath.Join(dir, name) }
+			header, rows, days := leveledTables(t, dir, kind)
+			data := func(name string) dataset.Options {
+				o := dataset.Options{Data: []string{at(name)}, Label: "y"}
+				if kind == "groups" {
+					o.Weight = "w"
+				}
+				return o
+			}
+			o := TrainOptions{Model: at("recipe"), Spec: prepare.Spec{Data: data("day-" + days[0] + ".csv"), Seed: 1,
+				Kernel: &fourier.GaussianOptions{Features: 12}, MaxBadFraction: 0.1, Room: 5}}
+			o.Data.Drop = []string{"country", "source", "g", "w"}
+			if kind == "groups" {
+				o.Split.Group = []string{"g"}
+				o.Data.Drop = []string{"country", "source"}
+			}
+			_, err := trainPlain(jobtest.Ctx, o)
+			for _, day := range days {
+				if err == nil {
+					_, err = Sum(jobtest.Ctx, SumOptions{Recipe: o.Model, Data: data("day-" + day + ".csv"), MaxBadFraction: 0.1,
+						By: []string{"country", "source"}, MinRows: 3, Out: at("sums/dt=" + day)})
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(at("sums/dt=" + days[0] + "/copies.bin")); (err == nil) != (kind == "copies") {
+				t.Fatalf("are rows counted apart? %v", err)
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			for i := range tries {
+				fitsAsTrained(t, r, dir, i, header, rows, func(name string) dataset.Options { return data(name) })
+			}
+		})
+	}
+}
+
+// fitsAsTrained compares fit under a random condition with a training on the rows for which it holds.
+func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string, rows []leveledRow,
+	data func(name string) dataset.Options) {
+	t.Helper()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	countries := []string{"DE", "FR", "U S", "a=b/c", ""}
+	r.Shuffle(len(countries), func(i, j int) { countries[i], countries[j] = countries[j], countries[i] })
+	countries = countries[:1+r.IntN(3)]
+	source, from, not := []string{"", "web", "app"}[r.IntN(3)], []string{"", "2026-01-31", "2026-02-01"}[r.IntN(3)], r.IntN(2) == 0
+	condition := "country in ('" + strings.Join(countries, "', '") + "')"
+	if not {
+		condition = "not " + condition
+	}
+	if source != "" {
+		condition += " and source=" + source
+	}
+	switch from {
+	case "2026-01-31":
+		condition += " and dt>=2026-01-31"
+	case "2026-02-01":
+		condition += " and dt=2026-02"
+	}
+	if i == 0 {
+		condition = ""
+	}
+	text := header
+	for _, row := range rows {
+		if i == 0 || row.day != "" && row.holds(countries, source, from, not) {
+			text += row.text
+		}
+	}
+	jobtest.Write(t, dir, "some.csv", text)
+	fitted, fitErr := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{at("sums/*")}, Where: condition},
+		Model: at("fitted")})
+	trained, trainErr := Train(jobtest.Ctx, TrainOptions{Recipe: at("recipe"), Model: at("trained"),
+		Spec: prepare.Spec{Data: data("some.csv"), MaxBadFraction: 0.1}})
+	if fitErr != nil || trainErr != nil {
+		// Both refuse rows of one class, or none; and levels that are pooled cannot be divided.
+		if fitErr == nil || trainErr == nil && !strings.Contains(fitErr.Error(), "are pooled") {
+			t.Errorf("%d: %s: %v, but %v", i, condition, fitErr, trainErr)
+		}
+	} else if got, want := manifestOf(t, at("fitted")), manifestOf(t, at("trained")); got != want {
+		t.Errorf("%d: %s: fitted to %v rows and trained on %v, the models differ:\n%s\n%s", i, condition, fitted.Rows,
+			trained.Rows, got, want)
+	}
+	for _, name := range []string{"fitted", "trained"} {
+		if err := os.RemoveAll(at(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func manifestOf(t *testing.T, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// What a condition on levels cannot choose is refused with the reason.
+func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	_, _, days := leveledTables(t, dir, "targets")
+	data := dataset.Options{Data: []string{at("day-" + days[0] + ".csv")}, Label: "y"}
+	o := TrainOptions{Model: at("recipe"), Spec: prepare.Spec{Data: data, Seed: 1,
+		Kernel: &fourier.GaussianOptions{Features: 12}}}
+	o.Data.Drop = []string{"country", "source", "g", "w"}
+	_, err := trainPlain(jobtest.Ctx, o)
+	sum := SumOptions{Recipe: o.Model, Data: data, By: []string{"country"}, MinRows: 13, Out: at("sums/dt=" + days[0])}
+	if err == nil {
+		_, err = Sum(jobtest.Ctx, sum)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for condition, want := range map[string]string{
+		"country=":    "ends where a value should follow",
+		"city=Berlin": "has no city",
+		"country=DE":  "are pooled",
+		"dt>2027":     "no sums are left",
+	} {
+		_, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
+		if code := exit.Code(err); err == nil || !strings.Contains(err.Error(), want) ||
+			code != exit.CodeUsage && code != exit.CodeData {
+			t.Errorf("%s: %v (code %d), want %q", condition, err, code, want)
+		}
+	}
+	written := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	if err := os.Chtimes(filepath.Join(sum.Out, "manifest.json"), written, written); err != nil {
+		t.Fatal(err)
+	}
+	for date, want := range map[string]string{"2026-02-02": "none of the 1 directories", "2026-02-03": "", "2026-02": "",
+		"soon": "must be a date"} {
+		_, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{at("sums/*")}, AsOf: date}, Model: at("m" + date)})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("as of %s: %v, want %q", date, err, want)
+		}
+	}
+	sum.By = []string{"source"}
+	_, err = Sum(jobtest.Ctx, sum)
+	jobtest.WantError(t, "other levels", err, exit.CodeData, "has sums by other levels")
+	sum.By, sum.Out = []string{"nothing"}, at("sums/dt=2026-03-01")
+	_, err = Sum(jobtest.Ctx, sum)
+	jobtest.WantError(t, "no such column", err, exit.CodeData, "nothing")
+}

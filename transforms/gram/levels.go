@@ -1,0 +1,120 @@
+package gram
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// LevelReport is what a Report has of the rows of a level. Copies and Contents are as in the Report.
+type LevelReport struct {
+	Level    int     `json:"level"` // in Spec.Levels
+	Rows     int64   `json:"rows,omitempty"`
+	Classes  []int64 `json:"classes,omitempty"` // rows of each class
+	Copies   []byte  `json:"copies,omitempty"`
+	Contents []byte  `json:"contents,omitempty"`
+}
+
+// byLevel divides rows by their levels.
+type byLevel struct {
+	of      []levelRows
+	index   map[string]int
+	classes int
+	counts  bool    // rows; one stripe does
+	at      [][]int // indices of the rows of each level in a block
+	part    rows.Block
+}
+
+// levelRows are the rows of a level since the last report.
+type levelRows struct {
+	rowsApart
+	rows    int64
+	classes []int64
+}
+
+func newByLevel(p *Pass, counts bool) *byLevel {
+	l := &byLevel{of: make([]levelRows, len(p.Fold.Levels)), index: map[string]int{}, counts: counts,
+		at: make([][]int, len(p.Fold.Levels))}
+	if p.Target != nil && p.Target.Grid == nil {
+		l.classes = p.Fold.Outputs
+	}
+	for i, names := range p.Fold.Levels {
+		for _, name := range names {
+			l.index[name] = i
+		}
+	}
+	return l
+}
+
+// each calls add with the rows of each level in a block.
+func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows.Block) error) error {
+	for i := range l.at {
+		l.at[i] = l.at[i][:0]
+	}
+	for i := range b.N {
+		level, known := l.index[b.Levels[i]]
+		if !known {
+			return fmt.Errorf("gram: the level %q was not there when rows were counted; were files replaced?", b.Levels[i])
+		}
+		l.at[level] = append(l.at[level], i)
+	}
+	for level, at := range l.at {
+		if len(at) == 0 {
+			continue
+		}
+		of := &l.of[level]
+		some := only(&l.part, b, at)
+		if l.counts {
+			of.count(some, l.classes)
+		}
+		if err := add(level, of, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *levelRows) count(b *rows.Block, classes int) {
+	l.rows += int64(b.N)
+	if classes == 0 {
+		return
+	}
+	if l.classes == nil {
+		l.classes = make([]int64, classes)
+	}
+	for _, y := range b.Y {
+		l.classes[int(y)]++
+	}
+}
+
+// take returns what is known of the rows since the last call, without the copies that are counted apart.
+func (l *byLevel) take() (reports []LevelReport) {
+	if l == nil || !l.counts {
+		return nil
+	}
+	for i := range l.of {
+		of := &l.of[i]
+		if of.rows == 0 {
+			continue
+		}
+		reports = append(reports, LevelReport{Level: i, Rows: of.rows, Classes: of.classes, Contents: of.contents})
+		of.rows, of.classes, of.contents = 0, nil, nil
+	}
+	return reports
+}
+
+// copies returns the rows that were counted apart.
+func (l *byLevel) copies() (reports []LevelReport) {
+	if l == nil || !l.counts {
+		return nil
+	}
+	for i := range l.of {
+		if a := l.of[i].apart; a != nil {
+			if all := a.Contents(); len(all) > 0 {
+				reports = append(reports, LevelReport{Level: i, Copies: profile.AppendContents(nil, all)})
+			}
+		}
+	}
+	return reports
+}
