@@ -42,7 +42,7 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	if o.Grid != nil {
 		unit = o.Step * maxTarget
 	}
-	r.Relative, r.Bound = y.residual(total, p.mu(y, o.Lambda[0]), unit, w), 0x1p-24+float64(w.D+9)*0x1p-50
+	r.Relative, r.Bound = y.residual(total, p.mu(y, o.Lambda[0]), unit, w), 0x1p-24+float64(float64(w.D+9)*0x1p-50)
 	fit, err := Solve(o)
 	if err != nil {
 		return r, err

@@ -68,8 +68,8 @@ func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Sum
 	}
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: s.add, Done: func(*dataset.Report) error {
 		s.flush() // features beyond the grid are in sums of the same rows, too
-		if s.apart != nil {
-			sum.Merge(&Audited{Copies: s.apart.Contents()})
+		if s.all.apart != nil {
+			sum.Merge(&Audited{Copies: s.all.apart.Contents()})
 			s.countApart()
 		}
 		return nil

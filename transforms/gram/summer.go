@@ -69,7 +69,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
 		case p.Fold.Random != nil:
-			f = newFolder(l, p, m, nil) // see beginAudit
+			f = newFolder(l, p, m, nil, grid) // see beginAudit
 		case p.Fold.Rows:
 			f = newFolder(l, p, m, nil, grid)
 			f.carried, f.counts = ridge.NewPoints(shape), true
