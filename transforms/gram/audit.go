@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/models/audit"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -26,10 +27,11 @@ func (*Audit) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 	return transforms.Sum(s.Scope("gram.Audit"), sc, "audit")
 }
 
-// Audited is what an audit leaves of rows, fold by fold, and the rows counted apart.
+// Audited is what an audit leaves of rows, fold by fold, level by level, and the rows of each level that are
+// counted apart.
 type Audited struct {
 	Left   []uint64
-	Copies []profile.Content
+	Copies [][]profile.Content
 }
 
 // Merge adds the rows of b.
@@ -37,7 +39,9 @@ func (a *Audited) Merge(b *Audited) {
 	for j, v := range b.Left {
 		a.Left[j] = exact.AddResidues(a.Left[j], v)
 	}
-	a.Copies, _ = profile.AddContents(a.Copies, b.Copies, 1) // fails only where copies are subtracted
+	for i, c := range b.Copies {
+		a.Copies[i], _ = profile.AddContents(a.Copies[i], c, 1) // fails only where copies are subtracted
+	}
 }
 
 // Code implements wire.Coded.
@@ -48,12 +52,14 @@ func (a *Audited) Code(c *wire.Coder) {
 	for j := range a.Left {
 		c.Uint64(&a.Left[j])
 	}
-	copies := profile.AppendContents(nil, a.Copies)
-	if c.Bytes(&copies, transforms.MaxState); c.Reading() {
-		var err error
-		a.Copies, err = profile.DecodeContents(copies)
-		c.Check(err == nil)
-	}
+	wire.Each(c, &a.Copies, sums.MostLevels+1, func(of *[]profile.Content) {
+		copies := profile.AppendContents(nil, *of)
+		if c.Bytes(&copies, transforms.MaxState); c.Reading() {
+			var err error
+			*of, err = profile.DecodeContents(copies)
+			c.Check(err == nil)
+		}
+	})
 }
 
 func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Summing, error) {
@@ -62,16 +68,21 @@ func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Sum
 		return transforms.Summing{}, err
 	}
 	n := audit.Len(s.shape)
-	sum := &Audited{Left: make([]uint64, n*len(s.folds))}
+	sum := &Audited{Left: make([]uint64, n*len(s.folds)), Copies: make([][]profile.Content, len(s.sets()))}
 	for i, f := range s.folds {
 		f.audit, f.left = &audit.Audit{Shape: s.shape, Random: p.Fold.Random}, sum.Left[i*n:][:n]
 	}
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: s.add, Done: func(*dataset.Report) error {
 		s.flush() // features beyond the grid are in sums of the same rows, too
-		if s.all.apart != nil {
-			sum.Merge(&Audited{Copies: s.all.apart.Contents()})
-			s.countApart()
+		if p.Fold.Apart == nil {
+			return nil
 		}
+		some := new(Audited)
+		for _, of := range s.sets() {
+			some.Copies = append(some.Copies, of.apart.Contents())
+		}
+		sum.Merge(some)
+		s.countApart()
 		return nil
 	}}, nil
 }

@@ -41,7 +41,7 @@ type Spec struct {
 	Apart *profile.Frequency `json:"apart,omitempty"`
 	Listing
 	// Levels have the names of the levels whose rows each set of folds is of, if rows of different levels
-	// are summed apart.
+	// are summed apart. A last set without names is of the rows of all other levels.
 	Levels [][]string `json:"levels,omitempty"`
 	// Alone says that no pass over the data follows, so that no trials are made for one.
 	Alone bool `json:"alone,omitempty"`

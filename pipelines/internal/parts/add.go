@@ -70,25 +70,30 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	if err := t.classes(names, counts); err != nil {
 		return nil, err
 	}
-	for _, d := range terms {
+	return t, t.addCopies(ctx)
+}
+
+// addCopies adds up the rows counted apart.
+func (t *Total) addCopies(ctx context.Context) error {
+	for _, d := range t.Terms {
 		copies, err := d.Copies(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if v := t.Added.Classes; v != nil {
 			for i := range copies {
 				class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
 				if !ok {
-					return nil, notThere("copies of a frequent row would be of no class")
+					return notThere("copies of a frequent row would be of no class")
 				}
 				copies[i].Y[0] = float64(class)
 			}
 		}
 		if t.Added.Copies, err = profile.AddContents(t.Added.Copies, copies, int64(d.Sign)); err != nil {
-			return nil, notThere("%v", err)
+			return notThere("%v", err)
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // notThere is the error of subtracting rows that are not in the sums.

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/audit"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -36,6 +37,7 @@ type AuditOptions struct {
 type AuditResult struct {
 	Rows    int64           `json:"rows"` // of the sums
 	Folds   int             `json:"folds"`
+	Levels  int             `json:"levels,omitempty"`  // that were compared one by one
 	Data    *job.Counts     `json:"data,omitempty"`    // rows that the sums were compared with; nil if with none
 	Weights *ridge.Residual `json:"weights,omitempty"` // nil if there was no model, or the sums can have none
 	Holds   bool            `json:"holds"`
@@ -47,8 +49,8 @@ func (r *AuditResult) not(format string, args ...any) {
 }
 
 // Audit compares sums with the rows of o.Data, by package audit, and o.Model with the sums, by ridge.CheckWeights.
-// One of the two may be missing. If something is not confirmed, the error is an *exit.GateError and the
-// result is complete.
+// One of the two may be missing. Several directories are compared as what they add up to; the levels of one
+// directory one by one. If something is not confirmed, the error is an *exit.GateError and the result is complete.
 func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
 		return nil, exit.Usage("--audit compares sums with the rows of --data, with --model, or with both: name one of them")
@@ -77,100 +79,166 @@ func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 		return nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
-	r = &AuditResult{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}
-	pass := &gram.Audit{Pass: gram.Pass{Pass: t.Pass(1), Fold: gram.SpecOf(all.Recipe, all.ClassCount())}}
-	if err := r.compare(ctx, o, t, all, pass); err != nil {
+	a := &auditing{AuditResult: &AuditResult{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
+		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Pass(1), Fold: gram.SpecOf(all.Recipe, all.ClassCount())}}}
+	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}
-	if r.Holds = len(r.Why) == 0; !r.Holds {
-		err = &exit.GateError{Message: "the audit does not confirm this: " + strings.Join(r.Why, "; ")}
+	if a.Holds = len(a.Why) == 0; !a.Holds {
+		err = &exit.GateError{Message: "the audit does not confirm this: " + strings.Join(a.Why, "; ")}
 	}
-	return r, err
+	return a.AuditResult, err
+}
+
+// auditing is an audit under way.
+type auditing struct {
+	*AuditResult
+	t     *training.Training
+	all   *Total
+	pass  *gram.Audit
+	found gram.Audited // what the rows leave
+	total *ridge.Sum   // of all folds; nil if no model is compared
 }
 
 // compare reads the rows, if there are any, and then the sums.
-func (r *AuditResult) compare(ctx context.Context, o AuditOptions, t *training.Training, all *Total,
-	pass *gram.Audit) (err error) {
-	shape := pass.Shape(all.Recipe.Dim)
-	pass.Fold.Random = exact.RandomResidues(audit.RandomLen(shape))
-	test, n := audit.Audit{Shape: shape, Random: pass.Fold.Random}, audit.Len(shape)
-	var found gram.Audited
-	if len(o.Data.Data) > 0 {
-		if err := r.read(ctx, o, t, all, pass, &found); err != nil {
-			return err
+func (a *auditing) compare(ctx context.Context, o AuditOptions) error {
+	shape := a.pass.Shape(a.all.Recipe.Dim)
+	a.pass.Fold.Random = exact.RandomResidues(audit.RandomLen(shape))
+	each, err := a.all.levels(ctx)
+	if err != nil {
+		return err
+	}
+	if each[0] != a.all {
+		o.Data.Levels, a.Levels = a.all.Terms[0].LevelColumns, len(each)
+		for _, d := range a.all.Terms {
+			a.pass.Fold.Levels = append(a.pass.Fold.Levels, sums.NamesOf(d.Members))
+		}
+		if a.pass.Fold.Levels = append(a.pass.Fold.Levels, nil); o.Where == "" && len(o.Without) == 0 {
+			each = append(each, &Total{Recipe: a.all.Recipe}) // of no rows
 		}
 	}
 	var model *models.Model
-	var total *ridge.Sum
 	if o.Model != "" {
 		if model, err = models.LoadURI(ctx, o.Model); err != nil {
 			return err
 		}
-		total = ridge.NewSum(shape)
-		if pass.Fold.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim {
+		switch a.total = ridge.NewSum(shape); {
+		case model.Manifest.Segments != nil:
+			return exit.Refuse("pipelines: %s has segments, whose weights an audit does not compare with sums; audit the sums without --model", o.Model)
+		case a.pass.Fold.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
 			return exit.Refuse("pipelines: %s is an embedding, or has another number of features or outputs than the sums; name the model that was fitted to them, or none", o.Model)
 		}
 	}
-	if err := all.Each(ctx, shape, func(fold, part int, sum []float64) {
-		if r.Data != nil {
-			test.Subtract(found.Left[fold*n:][:n], part, sum)
+	if len(o.Data.Data) > 0 {
+		if err := a.read(ctx, o); err != nil {
+			return err
 		}
-		if total != nil {
-			total.AddPart(part, sum) // they are of one shape
+		if a.Data.Used != a.Rows && len(each) != a.Levels { // else there may be rows of other levels
+			a.not("the data have %s, and the sums say %s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows))
 		}
-	}); err != nil {
-		return err
 	}
-	for f := range len(found.Left) / n {
-		if wrong := test.Wrong(found.Left[f*n:][:n]); wrong != "" {
-			r.not("fold %d does not match the rows: %s", f, wrong)
+	for i, l := range each {
+		if err := a.subtract(ctx, i, l, shape); err != nil {
+			return err
 		}
 	}
 	if model == nil {
 		return nil
 	}
-	m, err := t.Worker.Gridded(all.Recipe.Recipe)
-	if err != nil {
-		return err
+	return a.checkWeights(model)
+}
+
+// levels returns the sums of each level, if these are all of one directory, or else t alone.
+func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
+	for i, d := range t.Terms {
+		if d.Members == nil || d.Place != t.Terms[0].Place {
+			return []*Total{t}, nil
+		}
+		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.Added{Classes: t.Added.Classes}}
+		if err := l.addCopies(ctx); err != nil {
+			return nil, err
+		}
+		each = append(each, l)
 	}
-	pass.Fold.Lambda = []float64{model.Manifest.Learner.Lambda}
-	w, err := pass.CheckWeights(total, all.Added.Copies, m, model.Linear, t.Engine.Threads)
-	if err != nil {
-		r.not("weights: the sums of all folds lead to none: %v", err)
-	} else if r.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
-		r.not("weights: %d of %d are not what the sums of all folds lead to; the relative residual is %.2g, and rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
-	}
-	return nil
+	return each, nil
 }
 
 // read sets found to what the rows leave.
-func (r *AuditResult) read(ctx context.Context, o AuditOptions, t *training.Training, all *Total,
-	pass *gram.Audit, found *gram.Audited) error {
-	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, all.Recipe)
+func (a *auditing) read(ctx context.Context, o AuditOptions) error {
+	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, a.all.Recipe)
 	if err != nil {
 		return err
 	}
-	pass.Data, pass.Shards, pass.EqualWeights = *d, t.Opts.Shards(d), all.Recipe.Rule.Weights == nil && d.Weighted
-	t.Progress.Phase("reading rows", r.Rows)
-	defer t.Progress.Done()
-	reports, err := t.ScanSum(ctx, pass, "audit", found)
+	a.pass.Data, a.pass.Shards = *d, a.t.Opts.Shards(d)
+	a.pass.EqualWeights = a.all.Recipe.Rule.Weights == nil && d.Weighted
+	a.t.Progress.Phase("reading rows", a.Rows)
+	defer a.t.Progress.Done()
+	reports, err := a.t.ScanSum(ctx, a.pass, "audit", &a.found)
 	if err != nil {
 		return err
 	}
 	counts, err := job.Count(d, reports, o.MaxBadFraction)
-	if r.Data = &counts; counts.Used != r.Rows {
-		r.not("the data have %s, and the sums say %s", report.Counted64(counts.Used, "row"), report.Groups(r.Rows))
-	}
-	if !bytes.Equal(profile.AppendContents(nil, found.Copies), profile.AppendContents(nil, all.Added.Copies)) {
-		r.not("all folds: the frequent rows that are counted apart are others")
-	}
+	a.Data = &counts
 	return err
+}
+
+// subtract takes level i away from what the rows leave, and adds it to the total.
+func (a *auditing) subtract(ctx context.Context, i int, level *Total, shape ridge.Shape) error {
+	test, n := audit.Audit{Shape: shape, Random: a.pass.Fold.Random}, audit.Len(shape)
+	left := func(fold int) []uint64 { return a.found.Left[(i*a.Folds+fold)*n:][:n] }
+	if err := level.Each(ctx, shape, func(fold, part int, sum []float64) {
+		if a.Data != nil {
+			test.Subtract(left(fold), part, sum)
+		}
+		if a.total != nil {
+			a.total.AddPart(part, sum) // they are of one shape
+		}
+	}); err != nil || a.Data == nil {
+		return err
+	}
+	name := ""
+	switch {
+	case i < a.Levels:
+		name = level.Terms[0].Leaves[0].Name + ", "
+	case a.Levels > 0:
+		name = "rows of other levels, "
+	}
+	for fold := range a.Folds {
+		if wrong := test.Wrong(left(fold)); wrong != "" {
+			a.not("%sfold %d does not match the rows: %s", name, fold, wrong)
+		}
+	}
+	if !bytes.Equal(profile.AppendContents(nil, a.found.Copies[i]), profile.AppendContents(nil, level.Added.Copies)) {
+		a.not("%sall folds: the frequent rows that are counted apart are others", name)
+	}
+	return nil
+}
+
+// checkWeights compares a model with the total.
+func (a *auditing) checkWeights(model *models.Model) error {
+	m, err := a.t.Worker.Gridded(a.all.Recipe.Recipe)
+	if err != nil {
+		return err
+	}
+	a.pass.Fold.Lambda = []float64{model.Manifest.Learner.Lambda}
+	w, err := a.pass.CheckWeights(a.total, a.all.Added.Copies, m, model.Linear, a.t.Engine.Threads)
+	if err != nil {
+		a.not("weights: the sums of all folds lead to none: %v", err)
+	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
+		a.not("weights: %d of %d are not what the sums of all folds lead to; the relative residual is %.2g, and rounding explains %.2g",
+			w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
+	}
+	return nil
 }
 
 // WriteTo prints the result for people.
 func (r *AuditResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "sums      %s in %s\n", report.Counted64(r.Rows, "row"), report.Counted(r.Folds, "fold"))
+	levels := ""
+	if r.Levels > 0 {
+		levels = ", for each of " + report.Counted(r.Levels, "level")
+	}
+	fmt.Fprintf(&b, "sums      %s in %s%s\n", report.Counted64(r.Rows, "row"), report.Counted(r.Folds, "fold"), levels)
 	if r.Data != nil {
 		fmt.Fprintf(&b, "rows      %s; wrong sums pass with a probability below 2⁻⁶⁰\n", r.Data)
 	}
