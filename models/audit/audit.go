@@ -128,27 +128,22 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 	}
 }
 
-// Wrong says what of a Sum is not that of the rows, by what is left; "" if there is nothing.
+// Wrong names what differs between a Sum and the rows, by what is left; "" if nothing does.
 func (a Audit) Wrong(left []uint64) string {
-	n, first := 0, ""
+	var all []string
 	for j, v := range left {
-		if v == 0 {
-			continue
-		}
-		if n++; n > 2 {
-			continue
-		}
 		switch f := j - ridge.LayoutOf(a.Shape).Len(0); {
+		case v == 0:
 		case f < 0:
-			first += fmt.Sprintf(", number %d of the head", j+1)
+			all = append(all, fmt.Sprintf("count or sum of labels %d", j+1))
 		case f < a.Shape.Dim:
-			first += fmt.Sprintf(", products of feature %d", f+1)
+			all = append(all, fmt.Sprintf("products of feature %d", f+1))
 		default:
-			first += ", numbers above a diagonal, or too large for an audit"
+			all = append(all, "numbers above a diagonal, or too large for an audit")
 		}
 	}
-	if n > 2 {
-		first += fmt.Sprintf(" and %d others", n-2)
+	if n := len(all); n > 2 {
+		all = append(all[:2], fmt.Sprintf("and %d more", n-2))
 	}
-	return strings.TrimPrefix(first, ", ")
+	return strings.Join(all, ", ")
 }
