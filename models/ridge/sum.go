@@ -272,6 +272,16 @@ func (s *Sum) Sub(t *Sum) {
 	})
 }
 
+// Scale makes every row count so many times. Unless that is a whole number, the sums are rounded, and no
+// longer exact.
+func (s *Sum) Scale(times float64) {
+	s.combine(s, func(a, _ []float64) {
+		for i := range a {
+			a[i] *= times
+		}
+	})
+}
+
 // Equal reports whether s and t have the same shape and the same sums.
 func (s *Sum) Equal(t *Sum) bool {
 	return s.shape == t.shape && slices.Equal(s.head, t.head) && slices.Equal(s.cross, t.cross) &&

@@ -191,7 +191,7 @@ func TestDocumentedOutputIsCompared(t *testing.T) {
 
 var (
 	jobCall  = regexp.MustCompile(`(?m)(?:^|[|;&(]|\$ ) *bochner +([a-z]+)\b([^|;&)\n]*)`)
-	jobFlags = regexp.MustCompile(`(?:^|\s)--?([A-Za-z_]+)`)
+	jobFlags = regexp.MustCompile(`(?:^|\s)--?([A-Za-z][A-Za-z0-9_]*)`)
 )
 
 // checkFlags tests that the commands of a text that is not run are the program's, with

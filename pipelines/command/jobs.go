@@ -212,6 +212,21 @@ func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() erro
 	return remove, err
 }
 
+func askCommand() *cobra.Command {
+	var o struct {
+		pipelines.AskOptions
+		Quiet bool `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
+	}
+	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
+		if o.Question = args[0]; !o.Quiet {
+			o.Log = cmd.ErrOrStderr()
+		}
+		return pipelines.Ask(cmd.Context(), o.AskOptions)
+	})
+	cmd.Args, cmd.ValidArgs = oneArgument("a question", pipelines.Questions()), pipelines.Questions()
+	return cmd
+}
+
 func pruneCommand() *cobra.Command {
 	var o pipelines.PruneOptions
 	return newCommand("prune", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {

@@ -5,14 +5,11 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/wire"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/audit"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -87,18 +84,3 @@ func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Sum
 	}}, nil
 }
 
-// CheckWeights compares a model with the sum of all folds, but for rows counted apart, which it overwrites: see
-// ridge.CheckWeights. m is the map of the recipe.
-func (p *Pass) CheckWeights(total *ridge.Sum, apart []profile.Content, m features.Gridded, w *models.Linear,
-	threads int) (r ridge.Residual, err error) {
-	c, err := assign(p, apart)
-	for f := 0; err == nil && f < p.Fold.Folds; f++ {
-		err = c.add(total, f, m, p, threads)
-	}
-	if err != nil {
-		return r, err
-	}
-	step, ranges := ridge.GridOf(m, p.Fold.Steps)
-	return ridge.CheckWeights(total, ridge.Options{Choice: ridge.Choice{Lambda: p.Fold.Lambda}, Threads: threads,
-		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.grid(), Weights: p.Fold.Weights}}, w)
-}

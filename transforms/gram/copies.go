@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -76,11 +77,11 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
 	}
-	return assign(p, contents)
+	return newCopies(p, contents)
 }
 
-// assign assigns the copies of rows counted apart to folds.
-func assign(p *Pass, contents []profile.Content) (c *copies, err error) {
+// newCopies assigns the copies of contents to folds.
+func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 	c = &copies{contents: contents}
 	if c.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
 		return nil, err
@@ -100,6 +101,21 @@ func assign(p *Pass, contents []profile.Content) (c *copies, err error) {
 		c.of = append(c.of, groups)
 	}
 	return c, nil
+}
+
+// SumCopies adds the copies of a fold, among those that a directory of sums by the recipe counts apart, to
+// the sum of the fold. Their classes are those of the sum. m is the map of the recipe.
+func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.Content,
+	threads int) error {
+	if len(contents) == 0 {
+		return nil
+	}
+	p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: r.TargetGrid}}, Fold: SpecOf(r, to.Shape().Outputs)}
+	c, err := newCopies(p, contents)
+	if err != nil {
+		return err
+	}
+	return c.add(to, fold, m, p, threads)
 }
 
 // add adds the copies in a fold to its sum. A nil copies has none.

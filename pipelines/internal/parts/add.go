@@ -70,27 +70,55 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	if err := t.classes(names, counts); err != nil {
 		return nil, err
 	}
-	return t, t.addCopies(ctx)
-}
-
-// addCopies adds up the rows counted apart.
-func (t *Total) addCopies(ctx context.Context) error {
-	for _, d := range t.Terms {
-		copies, err := d.Copies(ctx)
+	for _, d := range terms {
+		copies, err := t.CopiesOf(ctx, d)
 		if err != nil {
-			return err
-		}
-		if v := t.Added.Classes; v != nil {
-			for i := range copies {
-				class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
-				if !ok {
-					return notThere("copies of a frequent row would be of no class")
-				}
-				copies[i].Y[0] = float64(class)
-			}
+			return nil, err
 		}
 		if t.Added.Copies, err = profile.AddContents(t.Added.Copies, copies, int64(d.Sign)); err != nil {
-			return notThere("%v", err)
+			return nil, notThere("%v", err)
+		}
+	}
+	return t, nil
+}
+
+// CopiesOf returns the rows that a term counts apart, with classes of the total.
+func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.Content, error) {
+	copies, err := d.Copies(ctx)
+	if v := t.Added.Classes; v != nil {
+		for i := range copies {
+			class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
+			if !ok {
+				return nil, notThere("copies of a frequent row would be of no class")
+			}
+			copies[i].Y[0] = float64(class)
+		}
+	}
+	return copies, err
+}
+
+// AddTerm adds the sums of a fold of one of the terms, without the rows counted apart, to a sum that has the
+// classes of the total.
+func (t *Total) AddTerm(ctx context.Context, to *ridge.Sum, d Term, fold int) error {
+	one := *t
+	one.Terms = []Term{d}
+	return one.Each(ctx, to.Shape(), fold, to.AddPart)
+}
+
+// Each adds up the sums of a fold, without the rows counted apart, and calls f with each part. f must not keep
+// the numbers.
+func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
+	a, err := t.newAdder(shape)
+	if err != nil {
+		return err
+	}
+	defer a.reader.Close()
+	for i := range a.layout.Parts() {
+		if err := a.add(ctx, fold, i); err != nil {
+			return err
+		}
+		if err := f(i, a.sum); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -163,23 +191,6 @@ func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) erro
 		return err
 	}
 	return w.Close(ctx, []gram.Report{{Copies: profile.AppendContents(nil, s.Copies)}})
-}
-
-// Each adds up the sums, and calls f with each part of each fold. f must not keep the numbers.
-func (t *Total) Each(ctx context.Context, shape ridge.Shape, f func(fold, part int, sum []float64)) error {
-	a, err := t.newAdder(shape)
-	if err != nil {
-		return err
-	}
-	defer a.reader.Close()
-	n := ridge.NumParts(shape)
-	for key := range n * t.Recipe.Rule.Folds {
-		if err := a.add(ctx, key/n, key%n); err != nil {
-			return err
-		}
-		f(key/n, key%n, a.sum)
-	}
-	return nil
 }
 
 // adder adds one part of the sums of all terms. It is not safe for concurrent use.

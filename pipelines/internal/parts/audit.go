@@ -155,7 +155,7 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 			return []*Total{t}, nil
 		}
 		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.Added{Classes: t.Added.Classes}}
-		if err := l.addCopies(ctx); err != nil {
+		if l.Added.Copies, err = t.CopiesOf(ctx, d); err != nil {
 			return nil, err
 		}
 		each = append(each, l)
@@ -184,18 +184,6 @@ func (a *auditing) read(ctx context.Context, o AuditOptions) error {
 
 // subtract takes level i away from what the rows leave, and adds it to the total.
 func (a *auditing) subtract(ctx context.Context, i int, level *Total, shape ridge.Shape) error {
-	test, n := audit.Audit{Shape: shape, Random: a.pass.Fold.Random}, audit.Len(shape)
-	left := func(fold int) []uint64 { return a.found.Left[(i*a.Folds+fold)*n:][:n] }
-	if err := level.Each(ctx, shape, func(fold, part int, sum []float64) {
-		if a.Data != nil {
-			test.Subtract(left(fold), part, sum)
-		}
-		if a.total != nil {
-			a.total.AddPart(part, sum) // they are of one shape
-		}
-	}); err != nil || a.Data == nil {
-		return err
-	}
 	name := ""
 	switch {
 	case i < a.Levels:
@@ -203,12 +191,28 @@ func (a *auditing) subtract(ctx context.Context, i int, level *Total, shape ridg
 	case a.Levels > 0:
 		name = "rows of other levels, "
 	}
+	test, n := audit.Audit{Shape: shape, Random: a.pass.Fold.Random}, audit.Len(shape)
 	for fold := range a.Folds {
-		if wrong := test.Wrong(left(fold)); wrong != "" {
+		var left []uint64
+		if a.Data != nil {
+			left = a.found.Left[(i*a.Folds+fold)*n:][:n]
+		}
+		if err := level.Each(ctx, shape, fold, func(part int, sum []float64) error {
+			if left != nil {
+				test.Subtract(left, part, sum)
+			}
+			if a.total != nil {
+				return a.total.AddPart(part, sum)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if wrong := test.Wrong(left); wrong != "" {
 			a.not("%sfold %d does not match the rows: %s", name, fold, wrong)
 		}
 	}
-	if !bytes.Equal(profile.AppendContents(nil, a.found.Copies[i]), profile.AppendContents(nil, level.Added.Copies)) {
+	if a.Data != nil && !bytes.Equal(profile.AppendContents(nil, a.found.Copies[i]), profile.AppendContents(nil, level.Added.Copies)) {
 		a.not("%sall folds: the frequent rows that are counted apart are others", name)
 	}
 	return nil
@@ -216,12 +220,18 @@ func (a *auditing) subtract(ctx context.Context, i int, level *Total, shape ridg
 
 // checkWeights compares a model with the total.
 func (a *auditing) checkWeights(model *models.Model) error {
-	m, err := a.t.Worker.Gridded(a.all.Recipe.Recipe)
+	r, threads := a.all.Recipe, a.t.Engine.Threads
+	m, err := a.t.Worker.Gridded(r.Recipe)
+	for f := 0; err == nil && f < a.Folds; f++ {
+		err = gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads)
+	}
 	if err != nil {
 		return err
 	}
-	a.pass.Fold.Lambda = []float64{model.Manifest.Learner.Lambda}
-	w, err := a.pass.CheckWeights(a.total, a.all.Added.Copies, m, model.Linear, a.t.Engine.Threads)
+	o := ridge.Options{Choice: ridge.Choice{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
+	o.Step, o.Ranges = ridge.GridOf(m, r.Rule.Steps)
+	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
+	w, err := ridge.CheckWeights(a.total, o, model.Linear)
 	if err != nil {
 		a.not("weights: the sums of all folds lead to none: %v", err)
 	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {

@@ -273,14 +273,22 @@ func DateOf(place string) (time.Time, error) {
 	if i := strings.LastIndex(name, "="); i >= 0 {
 		text = name[i+1:]
 	}
+	if t, ok := Date(text); ok {
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("the name %q has no date, as dt=2026-11-20 has", name)
+}
+
+// Date reads a date or an hour, such as 2026-11-20, after which the number of a part may follow.
+func Date(text string) (time.Time, bool) {
 	text, _, _ = strings.Cut(text, "-part-")
 	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02T150405", "2006-01-02-15",
 		"2006010215"} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
+			return t, true
 		}
 	}
-	return time.Time{}, fmt.Errorf("the name %q has no date, as dt=2026-11-20 has", name)
+	return time.Time{}, false
 }
 
 // check returns an error if the terms are of different recipes, add rows twice, or subtract rows

@@ -1,0 +1,19 @@
+package pipelines
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/pipelines/internal/ask"
+)
+
+// AskOptions say what is asked of which sums.
+type AskOptions = ask.Options
+
+// Answer is the answer to a question: R² and errors of models of some parts of the data on others.
+type Answer = ask.Answer
+
+// Ask answers a question about data from its sums. It reads no rows.
+func Ask(ctx context.Context, o AskOptions) (*Answer, error) { return ask.Ask(ctx, o) }
+
+// Questions returns what can be asked.
+func Questions() []string { return ask.Questions() }

@@ -1,0 +1,256 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+)
+
+// made has sums of days of rows x with targets y in [−1, 1], from each of some sources, of which the last days
+// judge; with 0 all judge.
+func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x, y []float64)) *data {
+	t.Helper()
+	m, err := fourier.Gaussian{In: 1, Out: 8, Width: 1, Seed: 1}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	map_ := m.(features.Gridded)
+	d := &data{ctx: context.Background(), last: -1, slots: map[int]*running{}, features: map_}
+	d.Seed, d.Threads = 1, 1
+	d.units = ridge.Units{Step: map_.Step(), Grid: linear.Grids{{Low: -2, High: 2}}}
+	shape := ridge.Shape{Dim: 8, Outputs: 1, Regression: true}
+	d.total = &parts.Total{Recipe: &sums.Recipe{TargetGrid: d.units.Grid, Dim: 8, Rule: sums.Rule{Folds: 1,
+		Steps: features.ByteSteps, Lambda: []float64{1e-1, 1e-3, 1e-5}}}}
+	all := ridge.NewSum(shape)
+	for day := range days {
+		for source := range sources {
+			x, y := rows(day, source)
+			x32 := make([]float32, len(x))
+			for i, v := range x {
+				x32[i] = float32(v)
+			}
+			z, s := features.NewGrid(8, features.ByteSteps), ridge.NewSum(shape)
+			map_.Quantize(z, x32, len(x), 1)
+			s.AddTargets(z, d.units.Grid.Append(nil, y), 1)
+			date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
+			dir := &sums.Dir{Place: fmt.Sprint(day, " ", source), Labels: map[string]string{"source": fmt.Sprint(source)}}
+			d.parts = append(d.parts, part{Term: parts.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
+				judges: day >= days-judges || judges == 0})
+			all.Merge(s)
+		}
+	}
+	if judges > 0 {
+		d.Judge = "given"
+	}
+	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
+	if d.Evaluator, err = ridge.NewEvaluator(all, d.units, d.Threads); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// draw returns n rows of y = sign·sin 2x with noise.
+func draw(r *rand.Rand, n int, sign float64) (x, y []float64) {
+	for range n {
+		v := r.NormFloat64()
+		x, y = append(x, v), append(y, sign*math.Sin(2*v)+0.1*r.NormFloat64())
+	}
+	return x, y
+}
+
+// In a year that drifts slowly and breaks once, a window is chosen that forgets what was before the break, and
+// choosing honestly is much better than training on everything. Without drift, nothing is lost.
+func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
+	for _, breaks := range []bool{true, false} {
+		r := rand.New(rand.NewPCG(1, 2))
+		d := made(t, 365, 1, 0, func(day, _ int) (x, y []float64) {
+			sign := 1.0
+			if breaks && day >= 180 {
+				sign = -1
+			}
+			if breaks {
+				sign *= 1 - 0.3*float64(day)/365
+			}
+			return draw(r, 8, sign)
+		})
+		d.Question = "window"
+		all, window, half := d.forgetting()
+		if d.err != nil {
+			t.Fatal(d.err)
+		}
+		for _, f := range []*Forgetting{window, half} {
+			best := math.Inf(-1)
+			for _, row := range f.Hindsight {
+				best = max(best, row.R2)
+			}
+			n := max(float64(f.Window), f.HalfLife)
+			switch {
+			case f.R2 > best+1e-12:
+				t.Errorf("%s: honest R² %.4f, the best in hindsight %.4f", f, f.R2, best)
+			case breaks && (f.R2 < all.R2+0.5 || f.R2 < best-0.02 || n < 1 || n > 64):
+				t.Errorf("%s: R² %.4f, of all dates %.4f, best in hindsight %.4f", f, f.R2, all.R2, best)
+			case !breaks && (f.R2 < all.R2-0.005 || n > 0 && n < 64):
+				t.Errorf("without drift %s: R² %.4f, of all dates %.4f", f, f.R2, all.R2)
+			}
+		}
+	}
+}
+
+// A half-life weights dates as copies of their rows would: with half-life 1, the second last date counts half, so
+// as if the last were there twice.
+func TestAHalfLifeWeightsDates(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	d := made(t, 3, 1, 0, func(int, int) (x, y []float64) { return draw(r, 20, 1) })
+	history, _ := d.forward([]Span{{HalfLife: 1}})
+	s := ridge.NewSum(d.parts[0].sum.Shape())
+	for _, i := range []int{0, 1, 1} {
+		s.Merge(d.parts[i].sum)
+	}
+	want := d.Fit(s, history[1].values).Squares(d.parts[2].sum)
+	for l, got := range history[1].squares[0] {
+		if math.Abs(got-want[l]) > 1e-12*want[l] {
+			t.Errorf("lambda %g: %.15g, of copies %.15g", history[1].values[l], got, want[l])
+		}
+	}
+}
+
+// A source with wrong targets is the one that leaving out helps most, by leave-one-out and by Shapley values,
+// exact or estimated.
+func TestTheBadSourceIsFirst(t *testing.T) {
+	first, lowest, excluded := 0, 0, 0
+	const seeds = 100
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		bad := r.IntN(6)
+		d := made(t, 8, 6, 5, func(day, source int) (x, y []float64) {
+			if source == bad && day < 3 {
+				return draw(r, 10, -1)
+			}
+			return draw(r, 10, 1)
+		})
+		d.By = []string{"source"}
+		rows := d.worth().Tables[0].Rows
+		if rows[0].Name == fmt.Sprint(bad) {
+			first++
+		}
+		if rows[0].Worth.High != nil && *rows[0].Worth.High < 0 {
+			excluded++
+		}
+		low := true
+		for _, row := range rows[1:6] {
+			low = low && *row.Worth.Shapley > *rows[0].Worth.Shapley
+		}
+		if low {
+			lowest++
+		}
+		if seed > 4 {
+			continue
+		}
+		exact := map[string]float64{}
+		for _, row := range rows[:6] {
+			exact[row.Name] = *row.Worth.Shapley
+		}
+		d.Permutations = 40
+		train, judged := d.held([]string{"source"})
+		for g := range rows[:6] {
+			rows[g] = Row{Name: train[g].name, Worth: &Worth{}}
+		}
+		d.estimateShapley(rows[:6], func(in []bool) float64 {
+			var some []unit
+			for g, is := range in {
+				if is {
+					some = append(some, train[g])
+				}
+			}
+			return d.try("", some, judged, rows[6].Lambda).R2
+		})
+		for _, row := range rows[:6] {
+			if e := math.Abs(*row.Worth.Shapley - exact[row.Name]); e > 4.5*row.Worth.StdErr {
+				t.Errorf("seed %d, source %s: %.4f ± %.4f, exact %.4f", seed, row.Name, *row.Worth.Shapley, row.Worth.StdErr,
+					exact[row.Name])
+			}
+		}
+	}
+	if first < seeds || lowest < seeds || excluded < seeds*9/10 {
+		t.Errorf("of %d seeds the bad source is first in %d, has the lowest Shapley value in %d, an interval below 0 in %d",
+			seeds, first, lowest, excluded)
+	}
+}
+
+func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
+	n := func(day int) int { // of rows, more of the days that judge
+		return 3 + day/365*17
+	}
+	for seed := range 10 {
+		r := rand.New(rand.NewPCG(uint64(seed), 4))
+		bad := 20 + r.IntN(345)
+		if seed == 0 {
+			bad = 364
+		}
+		d := made(t, 375, 1, 10, func(day, _ int) (x, y []float64) {
+			if day == bad {
+				return draw(r, 1000, -1)
+			}
+			return draw(r, n(day), 1)
+		})
+		for _, c := range []struct {
+			least float64
+			most  int
+		}{{0.5, 9}, {0, 10}} {
+			d.fits, d.MinR2 = 0, c.least
+			if a := d.bisect(); a.Found == nil || a.Found.Name != nameOf(d.parts[bad].date) || d.fits > c.most || !(*a.Found.Low > 0) {
+				t.Errorf("seed %d, from R² %g: found %+v in %d fits, want %s", seed, c.least, a.Found, d.fits,
+					nameOf(d.parts[bad].date))
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(7, 4))
+	d := made(t, 375, 1, 10, func(day, _ int) (x, y []float64) { return draw(r, n(day), 1) })
+	for _, least := range []float64{0, 0.3} {
+		if d.MinR2 = least; d.bisect().Found != nil {
+			t.Errorf("R² %g: found a bad day among good ones", least)
+		}
+	}
+}
+
+// The interval of R² covers the R² of days without end in about 95% of samples of 30 days that differ.
+func TestIntervalsCover(t *testing.T) {
+	covered, samples := 0, 200
+	var truth float64
+	var d *data
+	sample := func(r *rand.Rand, n int) (all []tally) {
+		for range n {
+			noise := math.Exp(r.NormFloat64() / 2)
+			var e, q, qq float64
+			for range 40 {
+				y := math.Round(1000 * r.NormFloat64())
+				e += noise * noise * 1e5
+				q, qq = q+y, qq+y*y
+			}
+			all = append(all, tally{e * d.units.Grid[0].Step() * d.units.Grid[0].Step(),
+				[]float64{40, q, math.Floor(qq / 32768), math.Mod(qq, 32768)}})
+		}
+		return all
+	}
+	d = made(t, 2, 1, 0, func(int, int) (x, y []float64) { return draw(rand.New(rand.NewPCG(1, 1)), 9, 1) })
+	truth = d.r2(sample(rand.New(rand.NewPCG(1, 9)), 20000), nil)
+	for seed := range samples {
+		s := d.score(sample(rand.New(rand.NewPCG(uint64(seed), 8)), 30))
+		if *s.Low <= truth && truth <= *s.High {
+			covered++
+		}
+	}
+	if share := float64(covered) / float64(samples); share < 0.87 || share > 0.99 {
+		t.Errorf("%.3f of the intervals cover %.4f", share, truth)
+	}
+}

@@ -1,0 +1,220 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// part is a directory of sums that takes part.
+type part struct {
+	parts.Term
+	date         time.Time // zero if it has none
+	judges, seen bool      // by --judge; the recipe was drawn from some of its files
+	copies       []profile.Content
+	head         []float64  // the first part of its sum
+	sum          *ridge.Sum // of all folds; nil if it is read again when it is needed
+}
+
+// unit is parts that are trained on, left out or judged together: those of a date, or of a group.
+type unit struct {
+	name  string
+	parts []int
+}
+
+// running is the sum of the parts that are in it.
+type running struct {
+	*ridge.Sum
+	in []bool
+}
+
+// data are the sums that a question is about. After an error nothing more is computed.
+type data struct {
+	Options
+	ctx      context.Context // of the question
+	err      error           // the first
+	total    *parts.Total
+	features features.Gridded
+	parts    []part           // in the order of time
+	slots    map[int]*running // sums that change by the parts in which a training set differs from the last
+	last     int              // the part that was read last
+	*ridge.Evaluator
+	units    ridge.Units
+	progress *report.Progress
+	facts
+}
+
+// facts are told beside an answer.
+type facts struct {
+	fits  int // training sets
+	notes []string
+}
+
+// Slots of running sums: of the training set, of blocks to choose λ, of the part that was read last, and then of
+// spans.
+const (
+	trainSlot = 0
+	blockSlot = 1
+	readSlot  = blockSlot + blocks
+	spanSlot  = readSlot + 1
+)
+
+// open reads the sums of the terms, or as many as stay in memory.
+func open(ctx context.Context, o Options, terms []parts.Term) (*data, error) {
+	d := &data{Options: o, ctx: ctx, last: -1, slots: map[int]*running{},
+		progress: report.NewProgress(o.Log, func() int64 { return 0 })}
+	d.Threads = cmp.Or(d.Threads, runtime.GOMAXPROCS(0))
+	if err := d.selectParts(terms); err != nil {
+		return nil, err
+	}
+	for i, p := range d.parts {
+		terms[i] = p.Term
+	}
+	terms = terms[:len(d.parts)]
+	r := terms[0].Recipe
+	if r.Rule.Components > 0 {
+		return nil, exit.Refuse("ask: the sums are of an embedding, which has no error; questions need sums with labels")
+	}
+	var err error
+	if d.total, err = parts.Add(ctx, terms); err != nil {
+		return nil, err
+	}
+	worker, shape := transforms.NewWorker(""), r.Shape(d.total.ClassCount())
+	defer worker.Close()
+	if d.features, err = worker.Gridded(r.Recipe); err != nil {
+		return nil, err
+	}
+	if d.load(shape); d.err != nil {
+		return nil, d.err
+	}
+	all := d.sum(trainSlot, []unit{{parts: d.everything()}})
+	d.units.Step, d.units.Ranges = ridge.GridOf(d.features, r.Rule.Steps)
+	if d.units.Grid = r.TargetGrid; d.total.Added.Classes != nil {
+		d.units.Classes = d.total.Added.Classes.Classes
+	}
+	_, d.units.Weights = r.Rule.Weigh(slices.Clone(all.Part(0)), nil, shape.Regression)
+	if d.Evaluator, err = ridge.NewEvaluator(all, d.units, d.Threads); err != nil {
+		d.fail(exit.Refuse("%w", err))
+	}
+	return d, d.err
+}
+
+func (d *data) fail(err error) { d.err = cmp.Or(d.err, err) }
+
+// load keeps the sums of the parts if they fit into memory beside what the question takes.
+func (d *data) load(shape ridge.Shape) {
+	have := cmp.Or(d.Memory, machine.ReadMemory().Free)
+	work := ridge.Memory(shape, d.total.Added.Rows.Used, blocks, d.Threads, false) +
+		int64(spanSlot+len(d.spans())+d.Threads)*shape.Bytes()
+	kept := int64(len(d.parts)) * shape.Bytes()
+	keep := have == 0 || kept+work <= have
+	if !keep {
+		d.progress.Note("the sums take %s of memory, the solve %s, and %s are free: sums are read again when they are needed",
+			report.Bytes(kept), report.Bytes(work), report.Bytes(have))
+	}
+	for i := range d.parts {
+		var err error
+		d.parts[i].copies, err = d.total.CopiesOf(d.ctx, d.parts[i].Term)
+		d.fail(err)
+	}
+	errs := make([]error, len(d.parts))
+	parallel.Each(len(d.parts), d.Threads, func(_, i int) {
+		if keep && d.err == nil {
+			s := ridge.NewSum(shape)
+			d.parts[i].sum, errs[i] = s, d.addFolds(s, i)
+		}
+	})
+	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
+	for i, err := range errs {
+		d.fail(err)
+		d.parts[i].head = slices.Clone(d.part(i).Part(0))
+	}
+}
+
+// addFold adds a fold of a part, with its rows counted apart, to a sum.
+func (d *data) addFold(to *ridge.Sum, i, fold int) error {
+	p := &d.parts[i]
+	if err := d.total.AddTerm(d.ctx, to, p.Term, fold); err != nil {
+		return err
+	}
+	return gram.SumCopies(to, fold, p.Recipe, d.features, p.copies, 1)
+}
+
+func (d *data) addFolds(to *ridge.Sum, i int) (err error) {
+	for fold := range d.parts[i].Folds {
+		err = cmp.Or(err, d.ctx.Err(), d.addFold(to, i, fold))
+	}
+	return err
+}
+
+// part returns the sum of a part, which holds until another is asked for.
+func (d *data) part(i int) *ridge.Sum {
+	d.fail(d.ctx.Err())
+	if s := d.parts[i].sum; s != nil {
+		return s
+	}
+	read := d.slots[readSlot]
+	if d.last != i && d.err == nil {
+		read.Clear()
+		d.fail(d.addFolds(read.Sum, i))
+		d.last = i
+	}
+	return read.Sum
+}
+
+// sum returns the sum of units in a slot, which holds until the slot is used again. Sums are exact, so parts are
+// added to what the slot has, or subtracted.
+func (d *data) sum(slot int, of []unit) *ridge.Sum {
+	s, in, n := d.slots[slot], make([]bool, len(d.parts)), 0
+	if s == nil {
+		s = &running{ridge.NewSum(d.slots[readSlot].Shape()), make([]bool, len(in))}
+		d.slots[slot] = s
+	}
+	for _, u := range of {
+		for _, i := range u.parts {
+			in[i] = true
+			n++
+		}
+	}
+	for i := range in {
+		if in[i] != s.in[i] {
+			n--
+		}
+	}
+	if n < 0 { // more would change than there is
+		s.Clear()
+		clear(s.in)
+	}
+	for i := range in {
+		switch {
+		case in[i] == s.in[i] || d.err != nil:
+		case in[i]:
+			s.Merge(d.part(i))
+		default:
+			s.Sub(d.part(i))
+		}
+	}
+	s.in = in
+	return s.Sum
+}
+
+// everything returns the positions of all parts.
+func (d *data) everything() (all []int) {
+	for i := range d.parts {
+		all = append(all, i)
+	}
+	return all
+}

@@ -1,0 +1,298 @@
+package ask
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// auto is the λ of try that is chosen by cross-validation.
+const auto = -1
+
+// without returns the units but those from one position to another.
+func without(all []unit, from, to int) []unit { return slices.Concat(all[:from], all[to:]) }
+
+// groups leaves out each group, and judges it.
+func (d *data) groups() *Answer {
+	all := d.grouped(d.By, d.everything())
+	var rows []Row
+	var tallies []tally
+	for k, g := range all {
+		if u := d.judges(g); len(u.parts) > 0 && len(all) > 1 && d.err == nil {
+			row := d.try(g.name, without(all, k, k+1), []unit{u}, auto)
+			row.Trained = ""
+			rows, tallies = append(rows, row), append(tallies, row.tallies...)
+		}
+	}
+	if len(rows) == 0 {
+		d.fail(exit.Refuse("ask: none of %s can be judged by a model of others (--by %s, --judge %q)",
+			report.Counted(len(all), "group"), strings.Join(d.By, ","), d.Judge))
+	}
+	return &Answer{Asked: "each group, predicted by a model of all others", By: inside,
+		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: total, Score: d.score(tallies)})}}}
+}
+
+// matrix trains on each group and judges each. A group is judged by models of the other four fifths of its parts.
+func (d *data) matrix() *Answer {
+	all := d.grouped(d.By, d.everything())
+	var judged []unit
+	for _, g := range all {
+		if u := d.judges(g); len(u.parts) > 0 {
+			judged = append(judged, u)
+		}
+	}
+	t := Table{Head: "judged"}
+	for _, of := range all {
+		if d.err != nil {
+			break
+		}
+		m := d.model([]unit{of}, judged, auto)
+		for k, u := range judged {
+			var tallies []tally
+			if own := d.singles(of); u.name == of.name {
+				for b := range blocks {
+					from, to := b*len(own)/blocks, (b+1)*len(own)/blocks
+					some := slices.DeleteFunc(slices.Clone(own[from:to]), func(u unit) bool { return !d.parts[u.parts[0]].judges })
+					if rest := without(own, from, to); len(rest) > 0 && len(some) > 0 {
+						tallies = append(tallies, d.model(rest, some, auto).tallies...)
+					}
+				}
+			} else if d.err == nil {
+				tallies = m.tallies[k : k+1]
+			}
+			if len(tallies) > 0 {
+				t.Rows = append(t.Rows, Row{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows, Lambda: m.Lambda,
+					Score: d.score(tallies), Seen: d.seen(u)})
+			}
+		}
+	}
+	return &Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: inside,
+		Tables: []Table{t}}
+}
+
+// shuffled returns units in a random order (Fisher and Yates), which seed and index determine.
+func (d *data) shuffled(all []unit, index int) []unit {
+	all = slices.Clone(all)
+	s := stream.New(d.Seed, shuffle, uint64(index))
+	for i := len(all) - 1; i > 0; i-- {
+		j := int(s.Below(uint64(i + 1)))
+		all[i], all[j] = all[j], all[i]
+	}
+	return all
+}
+
+// curve trains on nested subsets of the dates: the last, twice as many, and so on, and the same in random order.
+func (d *data) curve() *Answer {
+	d.fail(d.dated())
+	train, judged := d.held(nil)
+	slices.Reverse(train)
+	const orders = 4
+	tables := []Table{{Title: "from the newest date back", Head: "dates"},
+		{Title: "in random order, mean of " + report.Counted(orders, "order"), Head: "dates"}}
+	for n := 1; n > 0 && d.err == nil; n *= 2 {
+		if n >= len(train) {
+			n = len(train)
+		}
+		newest := d.try(fmt.Sprint(n), train[:n], judged, auto)
+		newest.Trained = spanOf([]unit{train[n-1], train[0]})
+		random := Row{Name: newest.Name, tallies: make([]tally, len(judged))}
+		for k := range orders {
+			row := d.model(d.shuffled(train, k)[:n], judged, auto)
+			random.TrainedRows += row.TrainedRows / orders
+			for i, t := range row.tallies {
+				random.tallies[i].head = t.head
+				random.tallies[i].squares += t.squares / orders
+			}
+		}
+		random.Score = d.score(random.tallies)
+		tables[0].Rows, tables[1].Rows = append(tables[0].Rows, newest), append(tables[1].Rows, random)
+		if n == len(train) {
+			break
+		}
+	}
+	return &Answer{Asked: "learning curves of the judged dates", By: inside, Judged: spanOf(judged), Tables: tables}
+}
+
+// Worth says what a group adds to R².
+type Worth struct {
+	R2       float64 `json:"r2"` // R² of all groups − R² without the group; below 0 the group does harm
+	Interval         // of R2
+	// Shapley is Σ|S|!(k−|S|−1)!/k!·(R²(S ∪ g) − R²(S)) over the subsets S of the other groups (Shapley
+	// 1953), with R² = 0 without data; nil if it was not asked for.
+	Shapley *float64 `json:"shapley,omitempty"`
+	StdErr  float64  `json:"shapley_std_err,omitempty"` // of an estimate from random orders
+}
+
+// worth judges models of all groups, and of all but one. λ is chosen once, by cross-validation over all groups.
+func (d *data) worth() *Answer {
+	groups, judged := d.held(d.By)
+	if len(groups) < 2 {
+		d.fail(exit.Refuse("ask: the sums to train on are of %s; worth leaves out one of several (--by)",
+			report.Counted(len(groups), "group")))
+		return nil
+	}
+	all := d.try("none", groups, judged, auto)
+	all.Trained = ""
+	var rows []Row
+	for k, g := range groups {
+		row := d.try(g.name, without(groups, k, k+1), judged, all.Lambda)
+		difference := func(times []float64) float64 { return d.r2(all.tallies, times) - d.r2(row.tallies, times) }
+		row.Trained, row.Seen = "", d.seen(g)
+		row.Worth = &Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
+		rows = append(rows, row)
+	}
+	known := map[string]float64{}
+	value := func(in []bool) float64 {
+		var some []unit
+		for g, is := range in {
+			if is {
+				some = append(some, groups[g])
+			}
+		}
+		key := fmt.Sprint(in)
+		if _, ok := known[key]; !ok && len(some) > 0 {
+			known[key] = d.r2(d.model(some, judged, all.Lambda).tallies, nil)
+		}
+		return known[key]
+	}
+	how := ""
+	switch {
+	case len(groups) <= exactGroups:
+		exactShapley(rows, value)
+		how = "; Shapley values add up to the R² of all"
+	case d.Permutations > 0:
+		d.estimateShapley(rows, value)
+		how = "; Shapley values are means over " + report.Counted(d.Permutations, "random order")
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
+	return &Answer{Asked: "models of all groups but one, the most harmful first" + how, By: once, Judged: spanOf(judged),
+		Tables: []Table{{Head: "left out", Rows: append(rows, all)}}}
+}
+
+// exactGroups is the largest number of groups of which all subsets are fitted.
+const exactGroups = 12
+
+// exactShapley sets the Shapley values by the values of all subsets.
+func exactShapley(rows []Row, value func(in []bool) float64) {
+	k := len(rows)
+	values, sizes := make([]float64, 1<<k), make([]int, 1<<k)
+	for subset := range values {
+		in := make([]bool, k)
+		for g := range in {
+			if in[g] = subset>>g&1 == 1; in[g] {
+				sizes[subset]++
+			}
+		}
+		values[subset] = value(in)
+	}
+	for g := range k {
+		var shapley float64
+		for subset, v := range values {
+			weight := 1 / float64(k) // n!(k−n−1)!/k! = 1/(k·C(k−1, n))
+			for i := range sizes[subset] {
+				weight *= float64(i+1) / float64(k-1-i)
+			}
+			if subset>>g&1 == 0 {
+				shapley += float64(weight * (values[subset|1<<g] - v))
+			}
+		}
+		rows[g].Worth.Shapley = &shapley
+	}
+}
+
+// estimateShapley sets the Shapley values to the means of what groups add in random orders (Castro, Gómez and
+// Tejada 2009), with their standard errors.
+func (d *data) estimateShapley(rows []Row, value func(in []bool) float64) {
+	n, places := float64(d.Permutations), make([]unit, len(rows))
+	sum, squares := make([]float64, len(rows)), make([]float64, len(rows))
+	for g := range places {
+		places[g].parts = []int{g}
+	}
+	for p := range d.Permutations {
+		in, before := make([]bool, len(rows)), 0.0
+		for _, u := range d.shuffled(places, p) {
+			g := u.parts[0]
+			in[g] = true
+			after := value(in)
+			sum[g] += after - before
+			squares[g] += float64((after - before) * (after - before))
+			before = after
+		}
+	}
+	for g := range rows {
+		mean := sum[g] / n
+		rows[g].Worth.Shapley = &mean
+		rows[g].Worth.StdErr = math.Sqrt(max(0, squares[g]/n-float64(mean*mean)) / max(1, n-1))
+	}
+}
+
+// Found is the date that broke the score.
+type Found struct {
+	Name     string  `json:"name"`
+	Before   float64 `json:"r2_before"` // of the dates before it; 0 if there are none
+	With     float64 `json:"r2_with"`   // of these and the date
+	Interval         // of the difference
+	MinR2    float64 `json:"min_r2"`
+}
+
+// bisect finds the first date with which a model of all dates up to it is worse on the judged sums than MinR2. λ is
+// chosen once, by cross-validation over all dates to train on. Models of few early dates may be worse, too.
+func (d *data) bisect() *Answer {
+	d.fail(d.dated())
+	steps, judged := d.held(nil)
+	if d.err != nil {
+		return nil
+	}
+	lambda, known := d.lambda(steps, d.sum(trainSlot, steps)), map[int]Row{0: {}}
+	model := func(n int) Row {
+		if _, ok := known[n]; !ok {
+			known[n] = d.try(steps[n-1].name, steps[:n], judged, lambda)
+		}
+		return known[n]
+	}
+	fall := func(good, bad Row) Interval {
+		return d.interval(min(len(good.tallies), len(bad.tallies)), func(times []float64) float64 {
+			return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
+		})
+	}
+	good, bad, least := 0, len(steps)+1, d.MinR2 // all models may be good, too
+	if least == 0 {
+		// A half, a quarter and so on may be better by 0.01 than all dates, and beyond chance where an interval tells.
+		all := model(len(steps))
+		for n := len(steps); n > 1 && bad > len(steps); n /= 2 {
+			half := model(n / 2)
+			if i := fall(half, all); half.R2 > all.R2+0.01 && (i.Low == nil || *i.Low > 0) {
+				good, bad, least = n/2, n, (half.R2+all.R2)/2
+			}
+		}
+		if bad > len(steps) {
+			good = len(steps)
+		}
+	}
+	for bad-good > 1 {
+		if n := (good + bad) / 2; model(n).R2 < least {
+			bad = n
+		} else {
+			good = n
+		}
+	}
+	t := Table{Head: "last date"}
+	for _, n := range slices.Sorted(maps.Keys(known))[1:] {
+		t.Rows = append(t.Rows, known[n])
+	}
+	a := &Answer{Asked: "models of the first dates", By: once, Judged: spanOf(judged), Tables: []Table{t}}
+	if bad > len(steps) {
+		a.Verdict = "no date broke the score"
+		return a
+	}
+	f := &Found{steps[bad-1].name, known[good].R2, known[bad].R2, fall(known[good], known[bad]), least}
+	a.Found, a.Verdict = f, fmt.Sprintf("with %s R² falls from %.4f to %.4f", f.Name, f.Before, f.With)
+	return a
+}

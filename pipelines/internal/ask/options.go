@@ -1,0 +1,108 @@
+// Package ask answers questions about data from stored sums, without reading a row. With the Gram matrix
+// G = Σzzᵀ, the cross products b = Σzy and Σy² of each part p, the error of weights w on a part is
+//
+//	n·MSE_p(w) = Σy² − 2wᵀb_p + wᵀG_p w,
+//
+// and weights for any set of parts take one solve of the sum of their G and b. So an answer equals training on
+// the rows of some parts and scoring the rows of others, with features on the grid of the recipe.
+//
+// No error of an answer is of rows that its λ was chosen by. Questions that go forward in time choose λ by the
+// errors on the dates judged before (prequentially), and at the first date as the others do: by
+// cross-validation inside the training set, over five blocks of its parts, or over the folds of its only one.
+package ask
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+)
+
+// Options say what is asked of which sums.
+type Options struct {
+	Question  string // one of Questions
+	Selection `group:"Model and output"`
+	Limits    `group:"Comparison"`
+	// Lambda is the recipe's where it has none.
+	Lambda  spec.LambdaOptions `group:"Learner" omit:"Folds,Select"`
+	Plot    string             `flag:"plot" group:"Model and output" placeholder:"FILE" help:"File for a plot of R², .png or .svg."`
+	Seed    uint64             `flag:"seed" group:"Job" default:"1" help:"Seed of bootstrap samples and random orders."`
+	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
+	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, up to which sums stay in memory; otherwise they are read again when they are needed. 0 is the memory that is free. Does not change results."`
+	Log     io.Writer          // notes; nil discards them
+}
+
+// Selection says which sums take part, and what their labels mean.
+type Selection struct {
+	parts.Parts
+	Judge     string   `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that judge. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on what judges."`
+	By        []string `flag:"by,common" list:"commas" placeholder:"LABELS" help:"Labels whose values are the groups of groups, matrix and worth, such as country; without them each date is a group."`
+	DateLabel string   `flag:"date_label" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`
+	Recipe    string   `flag:"recipe,common" placeholder:"DIR" help:"Model that the recipe of the sums was drawn for. By its lineage, sums of the files that the recipe was drawn from are marked with *."`
+}
+
+// Limits have the options of single questions.
+type Limits struct {
+	Dates        int     `flag:"train_dates,common" help:"Dates to train on in backtest, the last before each judged date; 0 is all."`
+	Gap          int     `flag:"gap_dates,common" help:"Dates to leave out between training and judged ones in backtest and window."`
+	Windows      []int   `flag:"windows" placeholder:"LIST" help:"Numbers of dates that window compares as windows and as half-lives. The default is powers of two."`
+	Permutations int     `flag:"permutations" default:"20" help:"Random orders from which worth estimates the Shapley values of more than 12 groups; 0 estimates none."`
+	MinR2        float64 `flag:"min_r2" help:"R² below which a model counts as broken in bisect; 0 is half way between all dates and the first half, quarter or so on that is better."`
+}
+
+// questions are what can be asked.
+var questions = map[string]func(*data) *Answer{
+	"backtest": (*data).backtest, "groups": (*data).groups, "matrix": (*data).matrix, "curve": (*data).curve,
+	"window": (*data).window, "worth": (*data).worth, "bisect": (*data).bisect,
+}
+
+// Questions returns what can be asked.
+func Questions() []string {
+	return []string{"backtest", "groups", "matrix", "curve", "window", "worth", "bisect"}
+}
+
+// Ask answers a question.
+func Ask(ctx context.Context, o Options) (*Answer, error) {
+	question, ok := questions[o.Question]
+	switch {
+	case !ok:
+		return nil, exit.Usage("unknown question %q; have %v", o.Question, Questions())
+	case o.Dates < 0 || o.Gap < 0 || o.Permutations < 0 || o.Threads < 0 || o.Memory < 0:
+		return nil, exit.Usage("--train_dates, --gap_dates, --permutations, --threads and --memory must be at least 0")
+	case slices.ContainsFunc(o.Windows, func(n int) bool { return n < 1 }):
+		return nil, exit.Usage("--windows must be numbers of dates, at least 1 (have %v)", o.Windows)
+	case !(o.MinR2 < 1):
+		return nil, exit.Usage("--min_r2 must be below 1 (have %g)", o.MinR2)
+	case len(o.By) == 0 && o.Question == "matrix":
+		return nil, exit.Usage("matrix needs the label or labels whose values it compares: name it with --by")
+	}
+	if err := cmp.Or(o.Lambda.Validate(), report.ValidPicture(o.Plot)); err != nil {
+		return nil, err
+	}
+	terms, err := o.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	d, err := open(ctx, o, terms)
+	if err != nil {
+		return nil, err
+	}
+	d.progress.Phase("answering", 0)
+	a := question(d)
+	d.progress.Done()
+	if d.err != nil {
+		return nil, d.err
+	}
+	a.describe(d, time.Since(begun).Seconds())
+	if o.Plot != "" {
+		err = a.draw(ctx, o.Plot)
+	}
+	return a, err
+}

@@ -1,0 +1,212 @@
+package ask
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// Score is how good predictions were.
+type Score struct {
+	Rows float64 `json:"judged_rows"` // that were predicted, or the sum of their weights on their grid
+	// R2 is 1 − error/variance over the judged rows together; below 0 the mean of the judged rows would have
+	// been better. For classes the variance is that of the shares of the classes: the Brier skill score.
+	R2       float64 `json:"r2"`
+	Interval         // of R2
+	// Error is the mean squared error of a target; for several targets the share of their variances over all
+	// sums that it is; for classes the Brier score of the scores as probabilities, Σ(o−p)² over the classes.
+	Error float64 `json:"error"`
+}
+
+// Interval is a 95% interval by the bootstrap over judged units: dates or groups, since rows of a unit are alike.
+// It is nil for fewer than five.
+type Interval struct {
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+}
+
+// tally is the squared errors on judged rows, in the units of ridge.Row.MSE, and the head of their sum.
+type tally struct {
+	squares float64
+	head    []float64
+}
+
+// head returns the head of the sum of a unit.
+func (d *data) head(u unit) []float64 {
+	head := make([]float64, len(d.parts[0].head))
+	for _, i := range u.parts {
+		for k, v := range d.parts[i].head {
+			head[k] += v
+		}
+	}
+	return head
+}
+
+// r2 returns R² over tallies, each counted as often as times says; all once if that is nil.
+func (d *data) r2(all []tally, times []float64) float64 {
+	head, squares := d.head(unit{}), 0.0
+	for i, t := range all {
+		n := 1.0
+		if times != nil {
+			n = times[i]
+		}
+		squares += float64(n * t.squares)
+		for k, v := range t.head {
+			head[k] += float64(n * v)
+		}
+	}
+	if head[0] > 0 {
+		if spread := d.Spread(head); spread > 0 {
+			return 1 - squares/spread
+		}
+	}
+	return 0 // nothing differs
+}
+
+// score returns the score over judged units.
+func (d *data) score(all []tally) (s Score) {
+	s.R2 = d.r2(all, nil)
+	for _, t := range all {
+		s.Rows += t.head[0]
+		s.Error += t.squares
+	}
+	if s.Error /= max(s.Rows, 1); d.units.Grid == nil {
+		s.Error /= 4 // from codes −1 and 1 to shares
+	}
+	s.Interval = d.interval(len(all), func(times []float64) float64 { return d.r2(all, times) })
+	return s
+}
+
+var resample, shuffle = stream.PurposeOf("ask/bootstrap"), stream.PurposeOf("ask/order")
+
+// interval returns the interval of a statistic of n units by percentiles of the bootstrap (Efron 1979).
+func (d *data) interval(n int, statistic func(times []float64) float64) Interval {
+	const least, samples, tail = 5, 1000, 25
+	if n < least {
+		return Interval{}
+	}
+	values, times := make([]float64, samples), make([]float64, n)
+	for b := range values {
+		clear(times)
+		s := stream.New(d.Seed, resample, uint64(b))
+		for range n {
+			times[s.Below(uint64(n))]++
+		}
+		values[b] = statistic(times)
+	}
+	slices.Sort(values)
+	return Interval{&values[tail], &values[samples-1-tail]}
+}
+
+// judge returns the squared errors of fits, for each λ, on the parts of a unit.
+func (d *data) judge(f *ridge.Fits, u unit, values int) []float64 {
+	all := make([]float64, values)
+	for _, i := range u.parts {
+		if s := d.part(i); d.err == nil {
+			for k, v := range f.Squares(s) {
+				all[k] += v
+			}
+		}
+	}
+	return all
+}
+
+// try judges units by a model of others, with the λ given, or chosen inside the training set if it is below 0.
+func (d *data) try(name string, train, judged []unit, lambda float64) Row {
+	row := d.model(train, judged, lambda)
+	row.Name, row.Score = name, d.score(row.tallies)
+	return row
+}
+
+// model is try without a score.
+func (d *data) model(train, judged []unit, lambda float64) Row {
+	s := d.sum(trainSlot, train)
+	if lambda < 0 {
+		lambda = d.lambda(train, s)
+	}
+	row := Row{Trained: spanOf(train), TrainedRows: s.Rows(), Lambda: lambda}
+	if d.err != nil {
+		return row
+	}
+	d.fits++
+	fits := d.Fit(s, []float64{lambda})
+	for _, u := range judged {
+		t := tally{d.judge(fits, u, 1)[0], d.head(u)}
+		if row.tallies = append(row.tallies, t); math.IsInf(t.squares, 1) {
+			d.fail(exit.Refuse("ask: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda", row.Trained,
+				lambda))
+		}
+		row.Seen = len(judged) == 1 && d.seen(u)
+	}
+	return row
+}
+
+// seen tells whether the recipe was drawn from files of a unit.
+func (d *data) seen(u unit) bool {
+	return slices.ContainsFunc(u.parts, func(i int) bool { return d.parts[i].seen })
+}
+
+// blocks is the most blocks of parts that a training set is cut into to choose λ.
+const blocks = 5
+
+// values returns the values of λ to try for a training set, the largest first. They are the same for all
+// training sets, unless C was given, of which there is one.
+func (d *data) values(train *ridge.Sum) []float64 {
+	rule, l := &d.total.Recipe.Rule, d.Lambda
+	if l.Auto() {
+		l.Path, l.C = rule.Lambda, rule.C
+	}
+	mass, _ := rule.Weigh(slices.Clone(train.Part(0)), nil, d.units.Grid != nil)
+	values, _ := l.Values(mass)
+	if l.Auto() && rule.Steps > features.ByteSteps && rule.Frequent == nil { // copies are rounded alike
+		values = append(values, ridge.SmallerLambda()...)
+	}
+	values = slices.Sorted(slices.Values(values))
+	slices.Reverse(values)
+	return slices.Compact(values)
+}
+
+// lambda returns the value that has the least error in cross-validation inside a training set, whose sum is
+// whole: over up to five blocks of units that follow each other, or of the parts of the only unit, or over the
+// folds of the only part. If that is impossible, because there is one fold or one class, it is the largest.
+func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
+	if len(train) == 1 {
+		train = d.singles(train[0])
+	}
+	rule, n := &d.total.Recipe.Rule, len(train)
+	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole), Unfitted: true}, Units: d.units, Threads: d.Threads,
+		FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
+	if n == 1 {
+		o.Folds = rule.Folds
+	}
+	if len(o.Lambda) == 1 || o.Folds == 1 {
+		return o.Lambda[0]
+	}
+	sums := make([]*ridge.Sum, o.Folds)
+	for b := range sums {
+		if n > 1 {
+			sums[b] = d.sum(blockSlot+b, train[b*n/o.Folds:(b+1)*n/o.Folds])
+			continue
+		}
+		sums[b] = ridge.NewSum(whole.Shape())
+		d.fail(d.addFold(sums[b], train[0].parts[0], b))
+	}
+	o.Load = func(fold int) (*ridge.Sum, error) { return sums[fold], d.err }
+	fit, err := ridge.Solve(o)
+	if err != nil { // all rows are of one class or of one block
+		return o.Lambda[0]
+	}
+	return fit.Lambda
+}
+
+// singles returns the parts of a unit as units.
+func (d *data) singles(u unit) (all []unit) {
+	for _, i := range u.parts {
+		all = append(all, unit{d.parts[i].Place, []int{i}})
+	}
+	return all
+}

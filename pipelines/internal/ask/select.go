@@ -1,0 +1,190 @@
+package ask
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/where"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// selectParts sets the parts that take part, in the order of time.
+func (d *data) selectParts(terms []parts.Term) error {
+	drawn, empty := d.drawn(), 0
+	judge, err := where.Parse(d.Judge)
+	if err != nil {
+		return exit.Usage("--judge %q: %w", d.Judge, err)
+	}
+	for _, t := range terms {
+		switch {
+		case t.Sign < 0:
+			d.fail(exit.Refuse("--without %s: is not among the sums; questions leave out sums, but subtract none", t.Place))
+		case t.Rows.Used == 0:
+			empty++
+			continue
+		}
+		p := part{Term: t, date: d.dateOf(t)}
+		if p.judges, err = t.Holds(judge); err != nil {
+			d.fail(exit.Refuse("--judge %q: %w", d.Judge, err))
+		}
+		for _, l := range t.Leaves {
+			for _, f := range l.Files {
+				p.seen = p.seen || drawn[f.Version]
+			}
+		}
+		d.parts = append(d.parts, p)
+	}
+	if empty > 0 {
+		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
+	}
+	if len(d.parts) < 2 {
+		d.fail(exit.Refuse("ask: %s of sums with rows: some train and others judge, so questions need two or more",
+			report.Counted(len(d.parts), "directory")))
+	}
+	slices.SortStableFunc(d.parts, func(a, b part) int {
+		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.Place, b.Place))
+	})
+	return d.err
+}
+
+// label returns the values of labels of the rows of a part, of all levels if it pools some, or the label that it
+// lacks.
+func (p *part) label(names []string) (value, lacks string) {
+	var all []string
+	for member := range max(1, len(p.Members)) {
+		var values []string
+		for _, name := range names {
+			v, ok := p.LabelsOf(member)[name]
+			if !ok {
+				return "", name
+			}
+			values = append(values, v)
+		}
+		all = append(all, strings.Join(values, ", "))
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), "; "), ""
+}
+
+// dateOf returns the date of a part by its labels, zero if it has none.
+func (d *data) dateOf(t parts.Term) time.Time {
+	labels := t.LabelsOf(0)
+	date, ok := parts.Date(labels[d.DateLabel])
+	if d.DateLabel != "" && !ok {
+		d.fail(exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20", d.DateLabel, t.Place))
+	} else if own, err := parts.DateOf(t.Place); err == nil && d.DateLabel == "" {
+		return own
+	}
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		if !ok {
+			date, ok = parts.Date(labels[label])
+		}
+	}
+	return date
+}
+
+// drawn returns the versions of the files from which the recipe was drawn, as far as a lineage tells.
+func (d *data) drawn() map[string]bool {
+	dir, err := models.ResolveAlias(d.ctx, d.Recipe)
+	d.fail(err)
+	var l *registry.Lineage
+	if d.Recipe != "" && err == nil {
+		l, err = registry.ReadLineage(d.ctx, dir)
+		d.fail(err)
+	}
+	if l == nil || l.Recipe != "" && l.Recipe != dir[strings.LastIndex(dir, "/")+1:] {
+		d.notes = append(d.notes, "the recipe may have been drawn from some of these sums: name its model with --recipe")
+		return nil
+	}
+	versions := map[string]bool{}
+	for _, p := range l.Parts {
+		if len(l.Drawn) == 0 || slices.Contains(l.Drawn, p.Name) {
+			for _, f := range p.Files {
+				versions[f.Version] = true
+			}
+		}
+	}
+	return versions
+}
+
+// dated returns an error if a part has no date.
+func (d *data) dated() error {
+	for _, p := range d.parts {
+		if p.date.IsZero() {
+			return exit.Usage("%s needs dates, and %s has none, as sums/dt=2026-11-20 has; or name the label with --date_label",
+				d.Question, p.Place)
+		}
+	}
+	return nil
+}
+
+// grouped returns parts by the values of labels, in the order of the values; without labels those of each date, or
+// each part if not all have dates.
+func (d *data) grouped(by []string, some []int) (all []unit) {
+	dated := d.dated() == nil
+	for _, i := range some {
+		p := &d.parts[i]
+		name, lacks := p.label(by)
+		switch {
+		case len(by) == 0 && dated:
+			name = nameOf(p.date)
+		case len(by) == 0:
+			name = p.Place
+		case lacks != "":
+			d.fail(exit.Refuse("--by %s: %s has no such label, as sums/%s=VALUE or levels of sum --by have", lacks, p.Place, lacks))
+		}
+		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
+		if k < 0 {
+			k, all = len(all), append(all, unit{name: name})
+		}
+		all[k].parts = append(all[k].parts, i)
+	}
+	if len(by) > 0 {
+		slices.SortFunc(all, func(a, b unit) int { return cmp.Compare(a.name, b.name) })
+	}
+	return all
+}
+
+// nameOf writes a date, with its hour if it has one.
+func nameOf(t time.Time) string {
+	return strings.TrimSuffix(t.Format("2006-01-02T15:04"), "T00:00")
+}
+
+// steps returns the parts of each date, in the order of time.
+func (d *data) steps() []unit {
+	d.fail(d.dated())
+	return d.grouped(nil, d.everything())
+}
+
+// judges returns the parts of a unit that judge.
+func (d *data) judges(u unit) unit {
+	return unit{u.name, slices.DeleteFunc(slices.Clone(u.parts), func(i int) bool { return !d.parts[i].judges })}
+}
+
+// held returns the units to train on, by the label if there is one, and those that judge: by --judge, or else the
+// newest fifth of the dates.
+func (d *data) held(by []string) (train, judged []unit) {
+	if d.Judge == "" {
+		steps := d.steps()
+		for k, s := range steps {
+			for _, i := range s.parts {
+				d.parts[i].judges = k >= len(steps)-max(1, len(steps)/5)
+			}
+		}
+	}
+	judge := func(i int) bool { return d.parts[i].judges }
+	trains := slices.DeleteFunc(d.everything(), judge)
+	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
+	if len(trains) == 0 || len(judges) == 0 {
+		d.fail(exit.Refuse("ask: %d directories of sums train and %d judge (--judge %q); each needs one", len(trains),
+			len(judges), d.Judge))
+	}
+	return d.grouped(by, trains), d.grouped(nil, judges)
+}
