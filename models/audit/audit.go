@@ -4,6 +4,7 @@ package audit
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -130,20 +131,29 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 
 // Wrong names what differs between a Sum and the rows, by what is left; "" if nothing does.
 func (a Audit) Wrong(left []uint64) string {
-	var all []string
+	labels, features, others := false, []string(nil), false
 	for j, v := range left {
 		switch f := j - ridge.LayoutOf(a.Shape).Len(0); {
 		case v == 0:
 		case f < 0:
-			all = append(all, fmt.Sprintf("count or sum of labels %d", j+1))
+			labels = true
 		case f < a.Shape.Dim:
-			all = append(all, fmt.Sprintf("products of feature %d", f+1))
+			features = append(features, strconv.Itoa(f+1))
 		default:
-			all = append(all, "numbers above a diagonal, or too large for an audit")
+			others = true
 		}
 	}
-	if n := len(all); n > 2 {
-		all = append(all[:2], fmt.Sprintf("and %d more", n-2))
+	var all []string
+	if labels {
+		all = append(all, "counts or sums of labels")
+	}
+	if n := len(features); n > 3 {
+		all = append(all, fmt.Sprintf("products of features %s and %d more", strings.Join(features[:2], ", "), n-2))
+	} else if n > 0 {
+		all = append(all, "products of features "+strings.Join(features, ", "))
+	}
+	if others {
+		all = append(all, "numbers above a diagonal, or too large for an audit")
 	}
 	return strings.Join(all, ", ")
 }

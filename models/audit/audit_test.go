@@ -188,14 +188,14 @@ func TestAuditsNameWhatIsWrong(t *testing.T) {
 		by       float64
 		want     string
 	}{
-		{ridge.Shape{Dim: 5, Outputs: 2}, 0, 0, 3, "count or sum of labels 1"},
-		{ridge.Shape{Dim: 5, Outputs: 2}, 0, 2, -1, "count or sum of labels 3"},
-		{ridge.Shape{Dim: 5, Outputs: 2, Regression: true, Weighted: true}, 0, 7, 1, "count or sum of labels 8"},
-		{ridge.Shape{Dim: 5, Outputs: 2}, 1, 2*5 + 2, 1, "products of feature 3"},
-		{ridge.Shape{Dim: 5, Outputs: 2}, 1, 3*5 + 1, 1, "products of feature 2, products of feature 4"},
-		{ridge.Shape{Dim: 5, Outputs: 2}, 2, 4*2 + 1, 1, "products of feature 5"},
-		{ridge.Shape{Dim: 390, Outputs: 2}, 2, 2*384 + 9, 1, "products of feature 10, products of feature 387"},
-		{ridge.Shape{Dim: 5, Outputs: 2}, 1, 0, 1 << 54, "products of feature 1, products of feature 2, and 4 more"},
+		{ridge.Shape{Dim: 5, Outputs: 2}, 0, 0, 3, "counts or sums of labels"},
+		{ridge.Shape{Dim: 5, Outputs: 2}, 0, 2, -1, "counts or sums of labels"},
+		{ridge.Shape{Dim: 5, Outputs: 2, Regression: true, Weighted: true}, 0, 7, 1, "counts or sums of labels"},
+		{ridge.Shape{Dim: 5, Outputs: 2}, 1, 2*5 + 2, 1, "products of features 3"},
+		{ridge.Shape{Dim: 5, Outputs: 2}, 1, 3*5 + 1, 1, "products of features 2, 4"},
+		{ridge.Shape{Dim: 5, Outputs: 2}, 2, 4*2 + 1, 1, "products of features 5"},
+		{ridge.Shape{Dim: 390, Outputs: 2}, 2, 2*384 + 9, 1, "products of features 10, 387"},
+		{ridge.Shape{Dim: 5, Outputs: 2}, 1, 0, 1 << 54, "products of features 1, 2 and 3 more, numbers above a diagonal, or too large for an audit"},
 		{ridge.Shape{Dim: 5, Outputs: 2}, 1, 1*5 + 3, 1, "numbers above a diagonal, or too large for an audit"},
 	} {
 		rows := drawAudited(r, c.shape, 20, features.ByteSteps)
@@ -208,7 +208,7 @@ func TestAuditsNameWhatIsWrong(t *testing.T) {
 	rows := drawAudited(r, ridge.Shape{Dim: 50, Outputs: 2}, 20, features.ByteSteps)
 	s := rows.sum()
 	rows.z[70]++
-	if got := rows.wrong(s); got != "products of feature 1, products of feature 2, and 48 more" {
+	if got := rows.wrong(s); got != "products of features 1, 2 and 48 more" {
 		t.Errorf("another row: %q", got)
 	}
 }

@@ -83,4 +83,3 @@ func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Sum
 		return nil
 	}}, nil
 }
-

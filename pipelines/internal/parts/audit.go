@@ -84,10 +84,16 @@ func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}
-	if a.Holds = len(a.Why) == 0; !a.Holds {
-		err = &exit.GateError{Message: "the audit does not confirm this: " + strings.Join(a.Why, "; ")}
+	const most = 10 // of a message
+	n := len(a.Why)
+	if a.Holds = n == 0; a.Holds {
+		return a.AuditResult, nil
 	}
-	return a.AuditResult, err
+	some := strings.Join(a.Why[:min(n, most)], "; ")
+	if n > most {
+		some += fmt.Sprintf("; and %d more, which --json lists", n-most)
+	}
+	return a.AuditResult, &exit.GateError{Message: "the audit does not confirm this: " + some}
 }
 
 // auditing is an audit under way.
@@ -246,7 +252,7 @@ func (r *AuditResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	levels := ""
 	if r.Levels > 0 {
-		levels = ", for each of " + report.Counted(r.Levels, "level")
+		levels = " of " + report.Counted(r.Levels, "level")
 	}
 	fmt.Fprintf(&b, "sums      %s in %s%s\n", report.Counted64(r.Rows, "row"), report.Counted(r.Folds, "fold"), levels)
 	if r.Data != nil {
