@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
+	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 )
 
 // EvaluateOptions says which model to evaluate on which data.
@@ -43,6 +44,19 @@ type RowsNeeded = evaluate.RowsNeeded
 // the gate is not passed, the error is an *exit.GateError and the result is complete.
 func CompareModels(ctx context.Context, o CompareModelsOptions) (*ModelComparison, error) {
 	return evaluate.CompareModels(ctx, o)
+}
+
+// TwoSampleOptions says which two tables to compare, and in which features.
+type TwoSampleOptions = twosample.Options
+
+// TwoSampleResult says whether two tables are drawn from the same distribution.
+type TwoSampleResult = twosample.Result
+
+// TwoSample tests whether the rows of two tables are drawn from the same distribution, by the
+// maximum mean discrepancy in random features. If a bound is not kept, the error is an
+// *exit.GateError and the result is complete.
+func TwoSample(ctx context.Context, o TwoSampleOptions) (*TwoSampleResult, error) {
+	return twosample.Test(ctx, o)
 }
 
 // VerifyOptions says which model to verify, and on which data it was trained.

@@ -146,7 +146,7 @@ func (k *comparison) report() *DriftReport {
 	if k.sum != nil {
 		r.Rows, rows = k.sum.Rows, k.sum.Rows
 	}
-	if least := leastRows * k.cluster; float64(rows) < least || float64(k.ref.Rows) < least {
+	if least := LeastRows * k.cluster; float64(rows) < least || float64(k.ref.Rows) < least {
 		return r
 	}
 	for j := range k.counts.columns {
@@ -186,7 +186,7 @@ func (k *comparison) missing(j int) {
 func (k *comparison) values(j int) {
 	n, counts := k.counts.present(j)
 	ref := float64(k.ref.Rows - k.ref.Columns[j].Missing)
-	if n < leastRows || ref < leastRows {
+	if n < LeastRows || ref < LeastRows {
 		return
 	}
 	var deciles []float32
@@ -249,7 +249,7 @@ func (k *comparison) mean(j int) {
 	}
 	a, b := k.ref.Columns[j], k.sum.Columns[j]
 	n1, n2 := (effective(k.ref)-float64(a.Missing))/k.cluster, (effective(k.sum)-float64(b.Missing))/k.cluster
-	if n1 < leastRows || n2 < leastRows || !(a.Dev > 0) {
+	if n1 < LeastRows || n2 < LeastRows || !(a.Dev > 0) {
 		return
 	}
 	z := -distuv.UnitNormal.Quantile(math.Exp(-k.log)) // two-sided: k.log has the factor of 2
@@ -284,7 +284,7 @@ func (k *comparison) levels(j int) {
 // shares compares the shares of the values of something by their total variation. Between samples
 // it is larger than between what they are drawn from by at most ½Σ√(p(1/n₁ + 1/n₂)) in the mean.
 func (k *comparison) shares(name, kind string, a, b []int64, n1, n2 int64, value func(v int) string) {
-	if n1 < leastRows || n2 < leastRows {
+	if n1 < LeastRows || n2 < LeastRows {
 		return
 	}
 	rows := 1/float64(n1) + 1/float64(n2)

@@ -23,6 +23,8 @@ type FeatureDrift struct {
 	AtLeast  float64 `json:"at_least"` // the distance that is certain, with confidence 95%
 	// P is the p-value of the hypothesis that both are drawn alike.
 	P float64 `json:"p"`
+	// Squared is ‖μ_a − μ_b‖² as it was found, where rows are 1 long in the mean: MMD².
+	Squared float64 `json:"mmd2,omitempty"`
 }
 
 // FeatureSum has the features of rows, which count by their weights.
@@ -44,8 +46,26 @@ func (s FeatureSum) Without(part FeatureSum) FeatureSum {
 	return rest
 }
 
-// leastRows is the number of rows below which there is nothing to compare.
-const leastRows = 30
+// AddPart adds part i of a sum of that layout, without labels.
+func (s *FeatureSum) AddPart(layout ridge.Layout, i int, part []float64) error {
+	from, width, cross := layout.Cross(i)
+	switch {
+	case layout.Tile(i):
+		return s.Products.AddPart(i, part)
+	case cross: // of all classes, or, with targets, the last column
+		for at, v := range part {
+			if !layout.Regression || at%width == width-1 {
+				s.Features[from+at/width] += v
+			}
+		}
+	default: // the head
+		s.Weight += part[0]
+	}
+	return nil
+}
+
+// LeastRows is the number of rows below which there is nothing to compare.
+const LeastRows = 30
 
 // FeatureDriftOf compares the features of different rows under one recipe. Without drift
 // n‖μ_a − μ_b‖² is a weighted sum of χ² variables whose weights are the eigenvalues of the
@@ -55,7 +75,7 @@ const leastRows = 30
 // the sum of weights; it is 1 otherwise. Fewer than 30 rows tell nothing.
 func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
-	if min(f.Rows[0], f.Rows[1]) < leastRows {
+	if min(f.Rows[0], f.Rows[1]) < LeastRows {
 		return f
 	}
 	d := distanceOf(a, b, threads)

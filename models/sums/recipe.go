@@ -104,6 +104,21 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 	return r, m, nil
 }
 
+// Unlabelled returns the recipe of one sum of rows without labels, weights and groups. Of r only
+// the features, their grid, the input and the files are used.
+func (r *Recipe) Unlabelled() (*Recipe, error) {
+	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Recipe: r.Recipe, Kernel: r.Kernel, Width: r.Width,
+		Learner: r.Learner, Input: r.Input, Rule: Rule{Folds: 1, Steps: r.Rule.Steps, Components: 1}}
+	for _, f := range r.Kept {
+		u.Files = append(u.Files, models.SumFile(f.Name, f.Data))
+	}
+	data, err := u.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return decodeRecipe(data, r.Kept)
+}
+
 // ErrNotBySums means that a model was not trained by sums.
 var ErrNotBySums = errors.New("only models trained by exact sums (learners ridge and pca) are recipes for later data")
 

@@ -43,6 +43,7 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 		{"compare --champion", sums, "--challenger DIR/first --data DIR/test.csv"},
 		{"compare --challenger", sums, "--champion DIR/first --data DIR/test.csv"},
 		{"sum --recipe", sums, "--data DIR/test.csv --out DIR/more"},
+		{"test --recipe", sums, "DIR/test.csv DIR/data.csv"},
 		{"train --recipe", sums, "--data DIR/test.csv --model DIR/again"},
 		{"train --init", svm, strings.Join(append(rounds, "--model", in("warm")), " ")},
 		{"forget --model", sums, "--sums DIR/sums/* --data DIR/rows.csv --out DIR/without"},

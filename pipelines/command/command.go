@@ -190,7 +190,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(),
-		verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
+		testCommand(), verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
 		inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(),
 		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),
 	)

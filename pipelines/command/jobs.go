@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 )
 
@@ -89,6 +91,25 @@ func compareCommand() *cobra.Command {
 	return newCommand("compare", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		return pipelines.CompareModels(cmd.Context(), o)
 	})
+}
+
+func testCommand() *cobra.Command {
+	var o pipelines.TwoSampleOptions
+	kernels := newKernels("gaussian", "features", strconv.Itoa(twosample.Features))
+	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
+		if o.Recipe != "" {
+			if err := fixedByRecipe(cmd, "min_p"); err != nil {
+				return nil, err
+			}
+		}
+		if o.Kernel, err = kernels.chosen(); err != nil {
+			return nil, err
+		}
+		o.A, o.B = args[0], args[1]
+		return pipelines.TwoSample(cmd.Context(), o)
+	}, kernels.flags()...)
+	cmd.Args = cobra.ExactArgs(2)
+	return cmd
 }
 
 func verifyCommand() *cobra.Command {

@@ -18,8 +18,9 @@ type kernelFlags struct {
 	options  option.Group
 }
 
-// newKernels returns the flags. The options of standard, the default family, come first.
-func newKernels(standard string) *kernelFlags {
+// newKernels returns the flags. The options of standard, the default family, come first. A name of
+// an option and its default may follow.
+func newKernels(standard string, other ...string) *kernelFlags {
 	f := &kernelFlags{Name: standard, families: map[string]kernel.Options{}}
 	for _, name := range append([]string{standard}, kernel.Names()...) {
 		if f.families[name] != nil {
@@ -30,6 +31,11 @@ func newKernels(standard string) *kernelFlags {
 			panic("command: " + err.Error())
 		}
 		f.families[name] = family.New()
+		if len(other) > 0 {
+			if k, err := kernel.With(f.families[name], other[0], other[1]); err == nil { // others do not have it
+				f.families[name] = k
+			}
+		}
 		f.options.Add(name, f.families[name])
 	}
 	return f

@@ -26,7 +26,8 @@ func trainCommand() *cobra.Command {
 	flags := newTrainingFlags(&o.TrainOptions)
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Recipe != "" {
-			if err := fixedByRecipe(cmd); err != nil {
+			free := strings.Fields("model lambda C calibrate threshold select folds timings")
+			if err := fixedByRecipe(cmd, free...); err != nil {
 				return nil, err
 			}
 		}
@@ -79,12 +80,11 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 	return o, nil
 }
 
-// fixedByRecipe refuses flags that say what a recipe says.
-func fixedByRecipe(cmd *cobra.Command) (err error) {
+// fixedByRecipe refuses flags that say what a recipe says: all but those of sum and the free ones.
+func fixedByRecipe(cmd *cobra.Command, free ...string) (err error) {
 	var sum pipelines.SumOptions
 	sum.Data.Formats = dataset.NewOptions()
-	free := append(namesOf(&sum, &jobFlags{}, &printFlags{}),
-		strings.Fields("model lambda C calibrate threshold select folds timings")...)
+	free = append(free, namesOf(&sum, &jobFlags{}, &printFlags{})...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if name := optionOf(f).Name; name != "" && !slices.Contains(free, name) && err == nil {
 			err = exit.Usage("--%s cannot be used with --recipe, which decides it: leave out one of the two", name)

@@ -134,20 +134,8 @@ func addFeatures(ctx context.Context, d parts.Term, to *sums.FeatureSum) error {
 		for j := range part {
 			part[j] *= d.Sign
 		}
-		from, width, cross := layout.Cross(i)
-		switch {
-		case layout.Tile(i):
-			if err := to.Products.AddPart(i, part); err != nil {
-				return err
-			}
-		case cross: // of all classes, or, with targets, the last column
-			for at, v := range part {
-				if !layout.Regression || at%width == width-1 {
-					to.Features[from+at/width] += v
-				}
-			}
-		default: // the head
-			to.Weight += part[0]
+		if err := to.AddPart(layout, i, part); err != nil {
+			return err
 		}
 	}
 	return nil

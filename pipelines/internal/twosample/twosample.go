@@ -1,0 +1,157 @@
+// Package twosample tests whether two tables are drawn from the same distribution, by the sums that
+// training takes.
+package twosample
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// Features is the number of features where options leave the kernel open.
+const Features = 512
+
+// Options says which two tables to compare, and in which features.
+type Options struct {
+	A, B string // names or patterns of the files of the two tables
+	// Recipe is the model whose recipe is used: of the other options only A, B, Data, MinP, MaxDrift,
+	// MaxBadFraction and Job are then used. "" makes a recipe from the rows of both tables.
+	Recipe       string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model in whose features the tables are compared, or an alias such as DIR@champion. Its columns are compared. The default is to choose columns, scaling and width from the rows of both tables."`
+	Data         dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
+	prepare.Spec `omit:"Data,Task,Split,Room"`
+	// MinP is the least p-value, and MaxDrift the largest certain distance of a column and of the
+	// features, with which the tables pass; 0 for no bound.
+	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Least p-value: with a smaller one the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column or the features may have moved: if one has certainly moved further, the exit code is 4. Unlike --min_p it lets small differences of large tables pass. 0 is no bound."`
+}
+
+// Result says whether two tables are drawn from the same distribution.
+type Result struct {
+	A job.Counts `json:"a"`
+	B job.Counts `json:"b"`
+	// DriftReport has the p-value in Features, and the columns of B that have certainly moved from
+	// those of A.
+	*sums.DriftReport
+	Kernel string   `json:"kernel"`    // in words
+	Dim    int      `json:"dimension"` // number of features
+	Notes  []string `json:"notes,omitempty"`
+
+	names [2]string
+}
+
+// Test compares the rows of two tables by their mean features. If a bound is not kept, the error is
+// an *exit.GateError and the result is complete.
+func Test(ctx context.Context, o Options) (result *Result, err error) {
+	if err := o.prepared(ctx); err != nil {
+		return nil, err
+	}
+	dir, remove, err := engine.NewTemp(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	result = &Result{names: [2]string{o.A, o.B}}
+	recipe, err := o.recipe(ctx, storage.Join(dir, "both"), result)
+	if err != nil {
+		return nil, err
+	}
+	a, ofA, err := o.sum(ctx, storage.Join(dir, "a"), recipe, o.A)
+	if err != nil {
+		return nil, err
+	}
+	// B is compared with A as a part with the rows of its recipe.
+	of := *recipe
+	of.Profile = &sums.Profile{Rows: a.Statistics}
+	b, ofB, err := o.sum(ctx, storage.Join(dir, "b"), &of, o.B)
+	if err != nil {
+		return nil, err
+	}
+	result.A, result.B, result.Kernel, result.Dim = a.Counts, b.Counts, recipe.Kernel, recipe.Dim
+	if result.DriftReport = b.Drift; b.Drift == nil { // there are too many columns
+		result.DriftReport = &sums.DriftReport{Rows: b.Counts.Used, Reference: a.Counts.Used}
+	}
+	f := sums.TwoSampleOf(ofA, ofB, o.Job.Engine.WithDefaults().Threads)
+	result.Features = &f
+	failed := result.Exceeds(o.MaxDrift, o.MaxDrift)
+	if f.P < o.MinP {
+		failed = append([]string{fmt.Sprintf("%s, below %g", pText(f.P), o.MinP)}, failed...)
+	}
+	return result, exit.NotPassed(failed)
+}
+
+// prepared completes the options, and returns an error for those that no tables can have.
+func (o *Options) prepared(ctx context.Context) error {
+	switch {
+	case o.A == "" || o.B == "":
+		return exit.Usage("no two tables: give the files of both")
+	case o.MinP != 0 && !(o.MinP >= sums.MostCertain && o.MinP < 1):
+		return exit.Usage("--min_p must be 0 or from %g, below which p-values are not told apart, to below 1 (have %g)",
+			sums.MostCertain, o.MinP)
+	}
+	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
+		return err
+	}
+	if o.Kernel == nil {
+		o.Kernel = &fourier.GaussianOptions{Features: Features}
+	}
+	if err := o.LoadKernel(ctx); err != nil {
+		return err
+	}
+	o.Data.Data, o.Data.Ignore = []string{o.A, o.B}, unlikePaths(o.A, o.B)
+	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // refuses a file that is in both
+		return err
+	}
+	o.Spec.Data = o.Data
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
+		return err
+	}
+	return o.Spec.Validate()
+}
+
+// unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, that two patterns
+// give different values: they would tell the tables apart.
+func unlikePaths(a, b string) (names []string) {
+	for part := range strings.SplitSeq(a, "/") {
+		if name, _, found := strings.Cut(part, "="); found && !slices.Contains(strings.Split(b, "/"), part) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// pText says what a p-value is, as far as it is known.
+func pText(p float64) string {
+	if p <= sums.MostCertain {
+		return fmt.Sprintf("p < %g", sums.MostCertain)
+	}
+	return fmt.Sprintf("p = %.2g", p)
+}
+
+// WriteTo prints the result for people.
+func (r *Result) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	f := r.Features
+	fmt.Fprintf(&b, "rows      %s: %s\n          %s: %s\n", r.names[0], r.A.WithList(), r.names[1], r.B.WithList())
+	fmt.Fprintf(&b, "features  %d of the %s\n", r.Dim, r.Kernel)
+	fmt.Fprintf(&b, "test      %s that both are drawn alike (MMD² = %.3g)\n", pText(f.P), f.Squared)
+	fmt.Fprintf(&b, "distance  %.3g, for certain %.3g (0: alike, 1: nothing in common)\n", f.Distance, f.AtLeast)
+	report.Drift(&b, r.DriftReport, "columns   ")
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note      %s\n", note)
+	}
+	return b.WriteTo(w)
+}
