@@ -12,6 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
@@ -212,6 +214,23 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	changed(",DE,web,", ",IT,web,")
 	audit(days[0], "", "changed.csv", "rows of other levels, ")
 	audit(days[0], "country=FR", "changed.csv", "")
+
+	m, err := models.LoadURI(jobtest.Ctx, filepath.Join(dir, "recipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Manifest.Segments = &models.Segments{Column: "x", Of: []models.Segment{{Name: "1", Value: 1, Rows: 9}}}
+	m.Manifest.Segments.SetWeights([]*models.Linear{m.Linear})
+	files, err := models.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storage.Publish(jobtest.Ctx, filepath.Join(dir, "segments"), files); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Audit(jobtest.Ctx, AuditOptions{Parts: Parts{Sums: []string{filepath.Join(dir, "sums", "*")}},
+		Model: filepath.Join(dir, "segments")})
+	jobtest.WantError(t, "segments", err, exit.CodeData, "has segments")
 }
 
 func manifestOf(t *testing.T, dir string) string {
