@@ -54,7 +54,6 @@ func (l *Level) Rows() (n int64) {
 	return n
 }
 
-// name returns the names of the members.
 func (l *Level) name() string { return strings.Join(NamesOf(l.Members), " ") }
 
 // NamesOf returns the names of members.
