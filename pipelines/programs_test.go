@@ -115,7 +115,8 @@ type world struct {
 // programCounts counts what programs did.
 type programCounts struct{ made, compared, killed, refused int }
 
-// A step draws from random numbers of its own what it does, so programs without it stay as they are.
+// A step draws from random numbers of its own what it does, so programs without it stay as they
+// are.
 type step func(w *world) error
 
 // steps in the order of their weight: one that needs piles does nothing while there are none.
@@ -123,8 +124,8 @@ var steps = []step{(*world).sumNew, (*world).sumNew, (*world).sumAgain, (*world)
 	(*world).add, (*world).subtract, (*world).subtract, (*world).forget, (*world).forget, (*world).fit, (*world).fit,
 	(*world).train, (*world).audit}
 
-// runProgram runs a program. It returns an error if equal multisets of rows have given other bytes, or give
-// others at once on one thread.
+// runProgram runs a program. It returns an error if equal multisets of rows have given other bytes,
+// or give others at once on one thread.
 func (k *programKind) runProgram(seeds []uint64, counts *programCounts) (err error) {
 	w := &world{programKind: k, programCounts: counts, m: disktest.New(), root: newRoot(), found: map[string]string{}}
 	defer disk.Swap(w.m)()
@@ -484,11 +485,13 @@ func (k *programKind) shrink(seeds []uint64) []uint64 {
 	return seeds
 }
 
-// Random programs sum, split, add, subtract, forget, fit, train and audit, with rows in any order and cut, on any
-// number of threads, at any level of the CPU, killed and resumed. Equal multisets of rows always give the
-// same bytes. BOCHNER_PROGRAM repeats a program: its kind, a colon, and the seeds of its steps with commas.
+// Random programs sum, split, add, subtract, forget, fit, train and audit, with rows in any order
+// and cut, on any number of threads, at any level of the CPU, killed and resumed. Equal multisets
+// of rows always give the same bytes. BOCHNER_PROGRAM repeats a program: its kind, a colon, and the
+// seeds of its steps with commas.
 func TestEqualRowsGiveEqualBytesInEveryProgram(t *testing.T) {
-	// Temporary directories of other processes are locked on the disk, which a program does not see.
+	// Temporary directories of other processes are locked on the disk, which a program does not
+	// see.
 	t.Setenv("TMPDIR", t.TempDir())
 	for i, k := range programKinds {
 		k.train(t, uint64(i))

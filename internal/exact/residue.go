@@ -27,8 +27,8 @@ func AddResidues(a, b uint64) uint64 { return residue(0, a+b) }
 func SubResidues(a, b uint64) uint64 { return residue(0, a+(Prime-b)) }
 func MulResidues(a, b uint64) uint64 { return residue(bits.Mul64(a, b)) }
 
-// residue returns hi·2⁶⁴ + lo in two's complement modulo Prime: as 2⁶¹ ≡ 1, it adds up the digits to the
-// base 2⁶¹, of which the last has the sign.
+// residue returns hi·2⁶⁴ + lo in two's complement modulo Prime: as 2⁶¹ ≡ 1, it adds up the digits
+// to the base 2⁶¹, of which the last has the sign.
 func residue(hi, lo uint64) uint64 {
 	v := lo&Prime + (hi<<3|lo>>61)&Prime + Prime + uint64(int64(hi)>>58)
 	if v = v&Prime + v>>61; v >= Prime {
@@ -40,7 +40,8 @@ func residue(hi, lo uint64) uint64 {
 // Whole is a type that holds whole numbers.
 type Whole interface{ int16 | int32 | float64 }
 
-// termsAtOnce is how many products of a residue and a number up to 2⁵³ fit in 128 bits with their sign.
+// termsAtOnce is how many products of a residue and a number up to 2⁵³ fit in 128 bits with their
+// sign.
 const termsAtOnce = 1 << 13
 
 // DotResidues returns Σ a_i·r_i modulo Prime, for whole numbers |a_i| ≤ 2⁵³ and as many residues.
@@ -61,8 +62,8 @@ func DotResidues[T Whole](a []T, r []uint64) (sum uint64) {
 	return sum
 }
 
-// Combination is a linear combination of at most 8,192 rows of whole numbers up to 2⁵³, with residues as
-// coefficients: the high and low halves of each number.
+// Combination is a linear combination of at most 8,192 rows of whole numbers up to 2⁵³, with
+// residues as coefficients: the high and low halves of each number.
 type Combination [2][]uint64
 
 // AddRow adds u times a row to the beginning of the combination.

@@ -1,4 +1,5 @@
-// Package audit compares exact sums with their rows by a random test, for much less than adding them up again.
+// Package audit compares exact sums with their rows by a random test, for much less than adding
+// them up again.
 package audit
 
 import (
@@ -16,17 +17,18 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), for two inner products of length D a
-// row. For a row z with weight w and labels e (the indicators of the classes; or the targets q and a 1)
-// Add adds w·z·(zᵀr + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are random and the same for all
-// rows. Subtract takes Σwzzᵀ·r + Σwzeᵀ·s of the Sum away again. Then nothing may be left. The head is
-// compared as it is.
+// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), for two inner products of
+// length D a row. For a row z with weight w and labels e (the indicators of the classes; or the
+// targets q and a 1) Add adds w·z·(zᵀr + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are
+// random and the same for all rows. Subtract takes Σwzzᵀ·r + Σwzeᵀ·s of the Sum away again. Then
+// nothing may be left. The head is compared as it is.
 //
-// A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ = [Σwzzᵀ Σwzeᵀ] of the Sum less that of
-// the rows, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0 modulo p, then
-// (Δt)_i = 0 for exactly one of the p values of t_j, whatever the others are. If several folds are
-// wrong, each of them must pass, so all may share t, and one t is enough. Numbers of a Sum are at most
-// 2⁵³ and those of rows below 2⁶⁰ (MaxAudited), so they are equal if they are equal modulo p.
+// A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ = [Σwzzᵀ Σwzeᵀ] of the Sum less
+// that of the rows, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0
+// modulo p, then (Δt)_i = 0 for exactly one of the p values of t_j, whatever the others are. If
+// several folds are wrong, each of them must pass, so all may share t, and one t is enough. Numbers
+// of a Sum are at most 2⁵³ and those of rows below 2⁶⁰ (MaxAudited), so they are equal if they are
+// equal modulo p.
 //
 // What is left is Len residues: the head, a number for each feature, and how many numbers of the
 // Sum rows cannot have. Those of rows in several places add up, residue by residue.

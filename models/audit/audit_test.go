@@ -22,7 +22,8 @@ type audited struct {
 	weights []int64 // nil without
 }
 
-// drawAudited returns n rows whose features, targets and weights are often the largest that there may be.
+// drawAudited returns n rows whose features, targets and weights are often the largest that there
+// may be.
 func drawAudited(r *rand.Rand, shape ridge.Shape, n, steps int) *audited {
 	rows, most := &audited{shape: shape, steps: steps}, features.MaxSteps
 	if steps == features.ByteSteps {
@@ -161,8 +162,8 @@ func (a *audited) tamper(r *rand.Rand, s *ridge.Sum) string {
 	return ""
 }
 
-// No random tampering with a number of a sum, with two of them or with a row goes unnoticed. The campaign has a
-// million.
+// No random tampering with a number of a sum, with two of them or with a row goes unnoticed. The
+// campaign has a million.
 func TestAuditsFindEveryTampering(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for done := 0; done < campaign.Of(1_500, 1_000_000); {

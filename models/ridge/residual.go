@@ -15,19 +15,20 @@ type Residual struct {
 	Different int     `json:"different"` // weights and intercepts that are not, bit for bit, those of Solve
 }
 
-// CheckWeights compares a model with the Sum that it was fitted to, by one λ. It overwrites the Sum, and fails if
-// Solve does.
+// CheckWeights compares a model with the Sum that it was fitted to, by one λ. It overwrites the
+// Sum, and fails if Solve does.
 //
-// Let A = G_c + μR be the matrix of the system, and v the weights in its units. If Cholesky's method found them
-// in float64 and they were rounded to float32, then ρ = R_c − A·v is bounded for each equation and output by
+// Let A = G_c + μR be the matrix of the system, and v the weights in its units. If Cholesky's
+// method found them in float64 and they were rounded to float32, then ρ = R_c − A·v is bounded for
+// each equation and output by
 //
 //	|ρ_i| ≤ (2⁻²⁴ + 8(D+9)u)·(h_i Σ_j h_j|v_j| + |R_i| + |s_i t|/n),   h_j² = Σz_j² + μR_j,   u = 2⁻⁵³,
 //
-// because |A_ij|, |Σz_iz_j| and |s_i s_j|/n are at most h_i h_j: 2⁻²⁴ is the rounding of weights, and the rest
-// covers the backward error of the method, 4(D+1)u·h_i h_j (Higham 2002, Theorems 10.3 and 10.4), and the
-// rounding of A, of R_c and of the sum over j. The residual does not depend on the solver. But the bound
-// takes the worst signs, so a weight may be off by many units in the last place within it: hence weights are
-// also solved for anew, and compared bit for bit.
+// because |A_ij|, |Σz_iz_j| and |s_i s_j|/n are at most h_i h_j: 2⁻²⁴ is the rounding of weights,
+// and the rest covers the backward error of the method, 4(D+1)u·h_i h_j (Higham 2002, Theorems 10.3
+// and 10.4), and the rounding of A, of R_c and of the sum over j. The residual does not depend on
+// the solver. But the bound takes the worst signs, so a weight may be off by many units in the last
+// place within it: hence weights are also solved for anew, and compared bit for bit.
 func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error) {
 	o.Load = func(int) (*Sum, error) { return total, nil }
 	p := &solve{Options: o}
@@ -56,8 +57,8 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	return r, nil
 }
 
-// residual returns the largest |ρ_i| of CheckWeights, relative to what is bracketed there. A weight times
-// unit, and the Half of its feature, is in units of the grids.
+// residual returns the largest |ρ_i| of CheckWeights, relative to what is bracketed there. A weight
+// times unit, and the Half of its feature, is in units of the grids.
 func (y *system) residual(total *Sum, mu, unit float64, w *linear.Model) (largest float64) {
 	h, sums, v := make([]float64, w.D), make([]float64, w.K), make([]float64, w.D*w.K)
 	for j := range h {
@@ -65,7 +66,8 @@ func (y *system) residual(total *Sum, mu, unit float64, w *linear.Model) (larges
 		own := unit / math.Sqrt(y.Ridge[j])
 		for c := range sums {
 			v[j*w.K+c] = float64(w.W[c*w.D+j]) * own
-			sums[c] += float64(h[j] * max(math.Abs(v[j*w.K+c]), 0x1p-126*own)) // below, float32 rounds as it does this number
+			// Below 2⁻¹²⁶ float32 rounds as it does there.
+			sums[c] += float64(h[j] * max(math.Abs(v[j*w.K+c]), 0x1p-126*own))
 		}
 	}
 	found := make([]float64, w.D)

@@ -24,8 +24,8 @@ func (*Audit) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 	return transforms.Sum(s.Scope("gram.Audit"), sc, "audit")
 }
 
-// Audited is what an audit leaves of rows, fold by fold, level by level, and the rows of each level that are
-// counted apart.
+// Audited is what an audit leaves of the rows: of each fold of the first level, then of the next,
+// and the rows of each level that are counted apart.
 type Audited struct {
 	Left   []uint64
 	Copies [][]profile.Content

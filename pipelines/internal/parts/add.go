@@ -105,8 +105,8 @@ func (t *Total) AddTerm(ctx context.Context, to *ridge.Sum, d Term, fold int) er
 	return one.Each(ctx, to.Shape(), fold, to.AddPart)
 }
 
-// Each adds up the sums of a fold, without the rows counted apart, and calls f with each part. f must not keep
-// the numbers.
+// Each adds up the sums of a fold, without the rows counted apart, and calls f with each part. f
+// must not keep the numbers.
 func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
 	a, err := t.newAdder(shape)
 	if err != nil {

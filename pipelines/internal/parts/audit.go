@@ -48,12 +48,13 @@ func (r *AuditResult) not(format string, args ...any) {
 	r.Why = append(r.Why, fmt.Sprintf(format, args...))
 }
 
-// Audit compares sums with the rows of o.Data, by package audit, and o.Model with the sums, by ridge.CheckWeights.
-// One of the two may be missing. Several directories are compared as what they add up to; the levels of one
-// directory one by one. If something is not confirmed, the error is an *exit.GateError and the result is complete.
+// Audit compares sums with the rows of o.Data, by package audit, and o.Model with the sums, by
+// ridge.CheckWeights. One of the two may be missing. Several directories are compared as what they
+// add up to; the levels of one directory one by one. If something is not confirmed, the error is an
+// *exit.GateError and the result is complete.
 func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
-		return nil, exit.Usage("--audit compares sums with the rows of --data, with --model, or with both: name one of them")
+		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
 	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction),
 		o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
@@ -130,9 +131,11 @@ func (a *auditing) compare(ctx context.Context, o AuditOptions) error {
 		}
 		switch a.total = ridge.NewSum(shape); {
 		case model.Manifest.Segments != nil:
-			return exit.Refuse("pipelines: %s has segments, whose weights an audit does not compare with sums; audit the sums without --model", o.Model)
+			return exit.Refuse("pipelines: %s has segments, whose weights an audit cannot compare with sums; "+
+				"audit the sums without --model", o.Model)
 		case a.pass.Fold.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
-			return exit.Refuse("pipelines: %s is an embedding, or has another number of features or outputs than the sums; name the model that was fitted to them, or none", o.Model)
+			return exit.Refuse("pipelines: %s is an embedding, or has another number of features or outputs than the "+
+				"sums; name the model that was fitted to them, or none", o.Model)
 		}
 	}
 	if len(o.Data.Data) > 0 {
@@ -218,8 +221,9 @@ func (a *auditing) subtract(ctx context.Context, i int, level *Total, shape ridg
 			a.not("%sfold %d does not match the rows: %s", name, fold, wrong)
 		}
 	}
-	if a.Data != nil && !bytes.Equal(profile.AppendContents(nil, a.found.Copies[i]), profile.AppendContents(nil, level.Added.Copies)) {
-		a.not("%sall folds: the frequent rows that are counted apart are others", name)
+	if a.Data != nil && !bytes.Equal(profile.AppendContents(nil, a.found.Copies[i]),
+		profile.AppendContents(nil, level.Added.Copies)) {
+		a.not("%sall folds: the frequent rows that are counted apart differ", name)
 	}
 	return nil
 }
@@ -239,10 +243,10 @@ func (a *auditing) checkWeights(model *models.Model) error {
 	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
 	w, err := ridge.CheckWeights(a.total, o, model.Linear)
 	if err != nil {
-		a.not("weights: the sums of all folds lead to none: %v", err)
+		a.not("weights: the equations of the sums of all folds have no solution: %v", err)
 	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
-		a.not("weights: %d of %d are not what the sums of all folds lead to; the relative residual is %.2g, and rounding explains %.2g",
-			w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
+		a.not("weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
+			"rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
 	}
 	return nil
 }
@@ -259,8 +263,8 @@ func (r *AuditResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "rows      %s; wrong sums pass with a probability below 2⁻⁶⁰\n", r.Data)
 	}
 	if s := r.Weights; s != nil {
-		fmt.Fprintf(&b, "weights   %d differ; relative residual %.2g, of which rounding explains %.2g\n", s.Different,
-			s.Relative, s.Bound)
+		fmt.Fprintf(&b, "weights   %d differ; relative residual %.2g, rounding explains %.2g\n", s.Different, s.Relative,
+			s.Bound)
 	}
 	fmt.Fprintf(&b, "audit     %s\n", map[bool]string{true: "confirmed", false: "not confirmed"}[r.Holds])
 	return b.WriteTo(w)
