@@ -12,6 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
@@ -108,6 +110,7 @@ func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
 			if _, err := os.Stat(at("sums/dt=" + days[0] + "/copies.bin")); (err == nil) != (kind == "copies") {
 				t.Fatalf("are rows counted apart? %v", err)
 			}
+			auditsLevels(t, dir, days, data)
 			r := rand.New(rand.NewPCG(1, 2))
 			for i := range tries {
 				fitsAsTrained(t, r, dir, i, header, rows, func(name string) dataset.Options { return data(name) })
@@ -166,6 +169,68 @@ func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string,
 			t.Fatal(err)
 		}
 	}
+}
+
+// auditsLevels compares sums by level with rows: rows may change neither their values nor their levels, but for
+// levels that are not looked at, and but for levels of several directories.
+func auditsLevels(t *testing.T, dir string, days []string, data func(name string) dataset.Options) {
+	t.Helper()
+	audit := func(day, condition, file, want string) {
+		t.Helper()
+		o := AuditOptions{Parts: Parts{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
+			Data: data(file), MaxBadFraction: 0.1}
+		if day == "*" {
+			for _, day := range days[1:] {
+				o.Data.Data = append(o.Data.Data, filepath.Join(dir, "day-"+day+".csv"))
+			}
+		}
+		r, err := Audit(jobtest.Ctx, o)
+		code := 4
+		if want == "" {
+			code = 0
+		}
+		if exit.Code(err) != code || r == nil || r.Holds != (want == "") || !strings.Contains(strings.Join(r.Why, "; "), want) {
+			t.Errorf("sums of %s where %q with %s: %v, want %q", day, condition, file, err, want)
+		}
+	}
+	changed := func(old, new string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, "day-"+days[0]+".csv"))
+		if err != nil || !strings.Contains(string(text), old) {
+			t.Fatal(old, err)
+		}
+		jobtest.Write(t, dir, "changed.csv", strings.Replace(string(text), old, new, 1))
+	}
+	first := "day-" + days[0] + ".csv"
+	audit(days[0], "", first, "")
+	audit(days[0], "country=DE", first, "")
+	audit("*", "", first, "")
+	changed(",DE,web,", ",FR,web,")
+	audit(days[0], "", "changed.csv", "/country=DE/source=web, ")
+	audit(days[0], "", "changed.csv", "/country=FR/source=web, ")
+	audit(days[0], "country=FR", "changed.csv", "/country=FR/source=web, ")
+	audit(days[0], "country='U S'", "changed.csv", "")
+	audit("*", "", "changed.csv", "")
+	changed(",DE,web,", ",IT,web,")
+	audit(days[0], "", "changed.csv", "rows of other levels, ")
+	audit(days[0], "country=FR", "changed.csv", "")
+
+	m, err := models.LoadURI(jobtest.Ctx, filepath.Join(dir, "recipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Manifest.Segments = &models.Segments{Column: "x", Of: []models.Segment{{Name: "1", Value: 1, Rows: 9}}}
+	m.Manifest.Segments.SetWeights([]*models.Linear{m.Linear})
+	files, err := models.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storage.Publish(jobtest.Ctx, filepath.Join(dir, "segments"), files); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Audit(jobtest.Ctx, AuditOptions{Parts: Parts{Sums: []string{filepath.Join(dir, "sums", "*")}},
+		Model: filepath.Join(dir, "segments")})
+	jobtest.WantError(t, "segments", err, exit.CodeData, "has segments")
 }
 
 func manifestOf(t *testing.T, dir string) string {

@@ -51,6 +51,15 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResu
 	return days.VerifyForgotten(ctx, o)
 }
 
+// AuditOptions says which sums to audit by which rows, and which model by the sums.
+type AuditOptions = parts.AuditOptions
+
+// AuditResult says whether sums are those of rows, and a model that of sums.
+type AuditResult = parts.AuditResult
+
+// Audit compares sums with rows by a random test, and the weights of a model with the sums.
+func Audit(ctx context.Context, o AuditOptions) (*AuditResult, error) { return parts.Audit(ctx, o) }
+
 // PruneOptions says which directories of sums are removed.
 type PruneOptions = days.PruneOptions
 

@@ -87,12 +87,12 @@ func (l Layout) Tile(i int) bool { return i > 0 && i <= blas.NumTiles(l.Dim) }
 
 // Diagonal returns which tile on the diagonal part i is, and whether it is one.
 func (l Layout) Diagonal(i int) (row int, ok bool) {
-	row, column := l.tile(i)
+	row, column := l.Place(i)
 	return row, l.Tile(i) && row == column
 }
 
-// tile returns row and column of a tile.
-func (l Layout) tile(i int) (row, column int) {
+// Place returns row and column of the tile that part i is.
+func (l Layout) Place(i int) (row, column int) {
 	i--
 	for ; i > row; row++ {
 		i -= row + 1
@@ -126,6 +126,6 @@ func (l Layout) Len(i int) int {
 	if from, width, ok := l.Cross(i); ok {
 		return width * min(l.chunk(), l.Dim-from)
 	}
-	row, column := l.tile(i)
+	row, column := l.Place(i)
 	return blas.TileRows(l.Dim, row) * blas.TileRows(l.Dim, column)
 }

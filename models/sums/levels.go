@@ -54,13 +54,15 @@ func (l *Level) Rows() (n int64) {
 	return n
 }
 
-// name returns the names of the members.
-func (l *Level) name() string {
-	names := make([]string, len(l.Members))
-	for i, m := range l.Members {
+func (l *Level) name() string { return strings.Join(NamesOf(l.Members), " ") }
+
+// NamesOf returns the names of members.
+func NamesOf(members []Member) []string {
+	names := make([]string, len(members))
+	for i, m := range members {
 		names[i] = m.Name
 	}
-	return strings.Join(names, " ")
+	return names
 }
 
 // checkLevels checks the levels of a manifest.
@@ -105,7 +107,7 @@ func (p *Part) leaf(of Leaf, l *Level) Leaf {
 // before it.
 func (d *Dir) level(i int) *Dir {
 	l := &d.Levels[i]
-	p := &Part{Program: d.Program, Recipe: d.Part.Recipe, Content: l.Content,
+	p := &Part{Program: d.Program, Recipe: d.Part.Recipe, Content: l.Content, LevelColumns: d.LevelColumns,
 		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Part.leaf(d.Leaves[0], l)}}
 	p.Sums = p.digest()
 	of := &Dir{Part: p, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(p.Classes)),

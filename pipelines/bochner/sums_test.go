@@ -133,6 +133,14 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			if fit("m2", "--sums", "sums/*", "--save_sums", "total") != whole {
 				t.Error("adding sums")
 			}
+			audit := []string{"verify", "--audit", "--sums", "sums/*", "--data", "all.csv", smallShards, "--quiet"}
+			if i == 0 {
+				audit = append(audit, "--runner", "prism", "--lanes", "3")
+			}
+			if !strings.HasPrefix(c.command, "embed") {
+				audit = append(audit, "--model", "m2")
+			}
+			must(t, dir, audit...)
 			rest := again("ac", "m3")
 			if fit("m4", "--sums", "sums/*", "--without", "sums/b") != rest {
 				t.Error("leaving a part out")

@@ -116,13 +116,20 @@ func verifyCommand() *cobra.Command {
 	var o struct {
 		pipelines.VerifyOptions
 		Forgotten pipelines.ForgetOptions `group:"Model and output" omit:"Model,Data,Out,SaveSums,MaxBadFraction,Job"`
+		Audit     bool                    `flag:"audit,common" group:"Model and output" help:"Compare the sums of --sums with the rows of --data, and the weights of --model with the sums. One of the two may be missing."`
 	}
 	return newCommand("verify", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		f := o.Forgotten
 		if f.Certificate == "" && f.IDs != "" {
 			return nil, exit.Usage("--ids names the rows of a certificate of forget: name its file with --certificate")
 		}
-		if f.Certificate == "" {
+		switch {
+		case o.Audit && f.Certificate != "":
+			return nil, exit.Usage("--audit and --certificate cannot be used together: verify one after the other")
+		case o.Audit:
+			return pipelines.Audit(cmd.Context(), pipelines.AuditOptions{Parts: f.Parts, Model: o.Model, Data: o.Data,
+				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
+		case f.Certificate == "":
 			return pipelines.Verify(cmd.Context(), o.VerifyOptions)
 		}
 		f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job

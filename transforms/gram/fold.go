@@ -41,7 +41,7 @@ type Spec struct {
 	Apart *profile.Frequency `json:"apart,omitempty"`
 	Listing
 	// Levels have the names of the levels whose rows each set of folds is of, if rows of different levels
-	// are summed apart.
+	// are summed apart. A last set without names is of the rows of all other levels.
 	Levels [][]string `json:"levels,omitempty"`
 	// Alone says that no pass over the data follows, so that no trials are made for one.
 	Alone bool `json:"alone,omitempty"`
@@ -50,6 +50,8 @@ type Spec struct {
 	Rows bool `json:"rows,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`
+	// Random has the random numbers of an Audit; nil in other passes.
+	Random []uint64 `json:"random,omitempty"`
 }
 
 // Choice says which values of λ are tried.

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/audit"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
@@ -246,7 +247,9 @@ type folder struct {
 
 	sum     *ridge.Sum
 	carried *ridge.GridRows // in place of the sum
-	labels  []int32         // scratch
+	audit   *audit.Audit    // in place of the sum, with what it leaves
+	left    []uint64
+	labels  []int32 // scratch
 
 	rows  profile.WeightCollector
 	bytes *features.Grid // scratch that all folders of a Summer share
@@ -273,6 +276,10 @@ func (f *folder) add(b *rows.Block, weights []int64) {
 	if f.counts {
 		f.saturated += saturated
 		f.lane.Add(transforms.FeaturesSaturated, saturated)
+	}
+	if f.audit != nil {
+		f.audit.Add(f.left, f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
+		return
 	}
 	defer f.lane.Clock(transforms.FoldTime)()
 	if f.carried != nil {

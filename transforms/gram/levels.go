@@ -22,6 +22,7 @@ type byLevel struct {
 	index   map[string]int
 	classes int
 	counts  bool    // rows; one stripe does
+	others  bool    // the last are rows of levels that have no index
 	at      [][]int // indices of the rows of each level in a block
 	part    rows.Block
 }
@@ -40,6 +41,7 @@ func newByLevel(p *Pass, counts bool) *byLevel {
 		l.classes = p.Fold.Outputs
 	}
 	for i, names := range p.Fold.Levels {
+		l.others = len(names) == 0
 		for _, name := range names {
 			l.index[name] = i
 		}
@@ -54,7 +56,9 @@ func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows
 	}
 	for i := range b.N {
 		level, known := l.index[b.Levels[i]]
-		if !known {
+		if !known && l.others {
+			level = len(l.of) - 1
+		} else if !known {
 			return fmt.Errorf("gram: the level %q was not there when rows were counted; were files replaced?", b.Levels[i])
 		}
 		l.at[level] = append(l.at[level], i)

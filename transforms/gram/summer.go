@@ -68,6 +68,8 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 		var f *folder
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
+		case p.Fold.Random != nil:
+			f = newFolder(l, p, m, nil, grid) // see beginAudit
 		case p.Fold.Rows:
 			f = newFolder(l, p, m, nil, grid)
 			f.carried, f.counts = ridge.NewPoints(shape), true
@@ -90,14 +92,20 @@ func (s *Summer) countApart() {
 	if f == nil {
 		return
 	}
-	begin := func() *profile.Apart { return profile.NewApart(f, s.pass.Seed, s.pass.Target.Labels()) }
+	for _, of := range s.sets() {
+		of.apart = profile.NewApart(f, s.pass.Seed, s.pass.Target.Labels())
+	}
+}
+
+// sets returns what is known of the rows of each set of folds.
+func (s *Summer) sets() (all []*rowsApart) {
 	if s.levels == nil {
-		s.all.apart = begin()
-		return
+		return []*rowsApart{&s.all}
 	}
 	for i := range s.levels.of {
-		s.levels.of[i].apart = begin()
+		all = append(all, &s.levels.of[i].rowsApart)
 	}
+	return all
 }
 
 // Add adds the rows of a block, which may be changed.

@@ -258,12 +258,8 @@ func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
 	if n := len(r.Levels); n > 0 {
 		fmt.Fprintf(&b, "levels    %s of %s\n", report.Counted(n, "level"), strings.Join(r.LevelColumns, ", "))
 		if last := r.Levels[n-1]; len(last.Members) > 1 {
-			names := make([]string, len(last.Members))
-			for i, m := range last.Members {
-				names[i] = m.Name
-			}
-			fmt.Fprintf(&b, "pooled    %s with fewer than %s, as one: %s\n", report.Counted(len(names), "level"),
-				report.Counted64(r.MinRows, "row"), prepare.SomeOf(names))
+			fmt.Fprintf(&b, "pooled    %s with fewer than %s, as one: %s\n", report.Counted(len(last.Members), "level"),
+				report.Counted64(r.MinRows, "row"), prepare.SomeOf(sums.NamesOf(last.Members)))
 		}
 	}
 	report.Drift(&b, r.Part.Drift, "drift     ")

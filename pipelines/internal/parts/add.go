@@ -103,7 +103,13 @@ func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.Content, error)
 func (t *Total) AddTerm(ctx context.Context, to *ridge.Sum, d Term, fold int) error {
 	one := *t
 	one.Terms = []Term{d}
-	a, err := one.newAdder(to.Shape())
+	return one.Each(ctx, to.Shape(), fold, to.AddPart)
+}
+
+// Each adds up the sums of a fold, without the rows counted apart, and calls f with each part. f
+// must not keep the numbers.
+func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
+	a, err := t.newAdder(shape)
 	if err != nil {
 		return err
 	}
@@ -112,7 +118,7 @@ func (t *Total) AddTerm(ctx context.Context, to *ridge.Sum, d Term, fold int) er
 		if err := a.add(ctx, fold, i); err != nil {
 			return err
 		}
-		if err := to.AddPart(i, a.sum); err != nil {
+		if err := f(i, a.sum); err != nil {
 			return err
 		}
 	}

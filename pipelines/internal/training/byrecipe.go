@@ -174,11 +174,7 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Traini
 func (t *Training) foldOf() gram.Spec {
 	s := gram.SpecOf(t.given.Recipe, t.classes())
 	for _, members := range t.levels {
-		var names []string
-		for _, m := range members {
-			names = append(names, m.Name)
-		}
-		s.Levels = append(s.Levels, names)
+		s.Levels = append(s.Levels, sums.NamesOf(members))
 	}
 	return s
 }

@@ -1,0 +1,161 @@
+// Package audit compares exact sums with their rows by a random test, for much less than adding
+// them up again.
+package audit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), for two inner products of
+// length D a row. For a row z with weight w and labels e (the indicators of the classes; or the
+// targets q and a 1) Add adds w·z·(zᵀr + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are
+// random and the same for all rows. Subtract takes Σwzzᵀ·r + Σwzeᵀ·s of the Sum away again. Then
+// nothing may be left. The head is compared as it is.
+//
+// A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ = [Σwzzᵀ Σwzeᵀ] of the Sum less
+// that of the rows, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0
+// modulo p, then (Δt)_i = 0 for exactly one of the p values of t_j, whatever the others are. If
+// several folds are wrong, each of them must pass, so all may share t, and one t is enough. Numbers
+// of a Sum are at most 2⁵³ and those of rows below 2⁶⁰ (MaxAudited), so they are equal if they are
+// equal modulo p.
+//
+// What is left is Len residues: the head, a number for each feature, and how many numbers of the
+// Sum rows cannot have. Those of rows in several places add up, residue by residue.
+type Audit struct {
+	Shape  ridge.Shape
+	Random []uint64 // t, RandomLen residues
+}
+
+// MaxAudited is the largest sum of weights of rows that an Audit can tell apart from others.
+const MaxAudited = (1<<60 - 1) / (features.MaxSteps * blas.MaxTarget)
+
+// Len returns how many residues an audit leaves.
+func Len(s ridge.Shape) int { return ridge.LayoutOf(s).Len(0) + s.Dim + 1 }
+
+// RandomLen returns how many random residues an Audit takes.
+func RandomLen(s ridge.Shape) int {
+	_, width, _ := ridge.LayoutOf(s).Cross(ridge.NumParts(s) - 1)
+	return s.Dim + width
+}
+
+// Add adds rows to what is left, as Sum.Add does to a Sum.
+func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
+	head := ridge.NewPartSum(a.Shape, 0, 1)
+	head.Add(z, y, grid, weights, threads)
+	for j, v := range head.Part(0) {
+		left[j] = exact.AddResidues(left[j], exact.Residue(int64(v)))
+	}
+	all, n, d := ridge.Labels(nil, z.N(), y, grid), z.N(), z.D()
+	r, s, left, k := a.Random[:d], a.Random[d:], left[len(head.Part(0)):], len(all)/max(1, n)
+	var mu sync.Mutex
+	parallel.Ranges(n, n/max(1, threads)+1, threads, func(first, end int) {
+		row, sum := make([]int16, d), exact.Combination{make([]uint64, d), make([]uint64, d)}
+		for i := first; i < end; i++ {
+			z.Row(row, i)
+			labels, w := all[i*k:][:k], uint64(1)
+			if weights != nil {
+				w = exact.Residue(weights[i])
+			}
+			u := exact.DotResidues(row, r)
+			if a.Shape.Regression {
+				u = exact.AddResidues(u, exact.AddResidues(exact.DotResidues(labels, s[:k]), s[k]))
+			} else {
+				u = exact.AddResidues(u, s[labels[0]])
+			}
+			exact.AddRow(sum, exact.MulResidues(u, w), row)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for j := range d {
+			left[j] = exact.AddResidues(left[j], sum.At(j))
+		}
+	})
+}
+
+// Subtract takes part i of a Sum away from what is left.
+func (a Audit) Subtract(left []uint64, i int, part []float64) {
+	l, last := ridge.LayoutOf(a.Shape), len(left)-1
+	for _, v := range part {
+		if math.Abs(v) > 1<<53 {
+			left[last]++
+			return
+		}
+	}
+	less := func(j int, v uint64) { left[j] = exact.SubResidues(left[j], v) }
+	if i == 0 {
+		if left[0] > MaxAudited {
+			left[last]++
+		}
+		for j, v := range part {
+			less(j, exact.Residue(int64(v)))
+		}
+		return
+	}
+	head := l.Len(0)
+	if from, width, ok := l.Cross(i); ok {
+		for j := range len(part) / width {
+			less(head+from+j, exact.DotResidues(part[j*width:][:width], a.Random[l.Dim:]))
+		}
+		return
+	}
+	ti, tj := l.Place(i)
+	cols, up, down := blas.TileRows(l.Dim, tj), ti*blas.TileDim, tj*blas.TileDim
+	mirrored := exact.Combination{make([]uint64, cols), make([]uint64, cols)}
+	for j := range len(part) / cols {
+		row := part[j*cols:][:cols]
+		below := row
+		if ti == tj {
+			for _, v := range row[j+1:] {
+				if v != 0 {
+					left[last]++
+				}
+			}
+			row, below = row[:j+1], row[:j]
+		}
+		less(head+up+j, exact.DotResidues(row, a.Random[down:][:len(row)]))
+		exact.AddRow(mirrored, a.Random[up+j], below)
+	}
+	for j := range cols {
+		less(head+down+j, mirrored.At(j))
+	}
+}
+
+// Wrong names what differs between a Sum and the rows, by what is left; "" if nothing does.
+func (a Audit) Wrong(left []uint64) string {
+	labels, features, others := false, []string(nil), false
+	for j, v := range left {
+		switch f := j - ridge.LayoutOf(a.Shape).Len(0); {
+		case v == 0:
+		case f < 0:
+			labels = true
+		case f < a.Shape.Dim:
+			features = append(features, strconv.Itoa(f+1))
+		default:
+			others = true
+		}
+	}
+	var all []string
+	if labels {
+		all = append(all, "counts or sums of labels")
+	}
+	if n := len(features); n > 3 {
+		all = append(all, fmt.Sprintf("products of features %s and %d more", strings.Join(features[:2], ", "), n-2))
+	} else if n > 0 {
+		all = append(all, "products of features "+strings.Join(features, ", "))
+	}
+	if others {
+		all = append(all, "numbers above a diagonal, or too large for an audit")
+	}
+	return strings.Join(all, ", ")
+}

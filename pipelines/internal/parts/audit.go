@@ -1,0 +1,271 @@
+package parts
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/audit"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// AuditOptions says which sums to compare with which rows, and which model with the sums.
+type AuditOptions struct {
+	Parts
+	Model          string          // directory or alias; "" for none
+	Data           dataset.Options // with no Data for none
+	MaxBadFraction float64
+	Job            job.Options
+}
+
+// AuditResult says whether sums are those of rows, and a model that of sums.
+type AuditResult struct {
+	Rows    int64           `json:"rows"` // of the sums
+	Folds   int             `json:"folds"`
+	Levels  int             `json:"levels,omitempty"`  // that were compared one by one
+	Data    *job.Counts     `json:"data,omitempty"`    // rows that the sums were compared with; nil if with none
+	Weights *ridge.Residual `json:"weights,omitempty"` // nil if there was no model, or the sums can have none
+	Holds   bool            `json:"holds"`
+	Why     []string        `json:"why,omitempty"` // it does not hold
+}
+
+func (r *AuditResult) not(format string, args ...any) {
+	r.Why = append(r.Why, fmt.Sprintf(format, args...))
+}
+
+// Audit compares sums with the rows of o.Data, by package audit, and o.Model with the sums, by
+// ridge.CheckWeights. One of the two may be missing. Several directories are compared as what they
+// add up to; the levels of one directory one by one. If something is not confirmed, the error is an
+// *exit.GateError and the result is complete.
+func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
+	if len(o.Data.Data) == 0 && o.Model == "" {
+		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
+	}
+	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction),
+		o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
+		return nil, err
+	}
+	terms, err := o.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Add(ctx, terms)
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = scratch.Close(ctx, err) }()
+	again := training.ByRecipe{Recipe: all.Recipe, Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
+	again.Job.Work, again.Job.Resume = "", false
+	t, err := again.BeginAdded(ctx, storage.Join(scratch.Work.Dir, "audit"), all.Added)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = t.Close(ctx, err) }()
+	a := &auditing{AuditResult: &AuditResult{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
+		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Pass(1), Fold: gram.SpecOf(all.Recipe, all.ClassCount())}}}
+	if err := a.compare(ctx, o); err != nil {
+		return nil, err
+	}
+	const most = 10 // of a message
+	n := len(a.Why)
+	if a.Holds = n == 0; a.Holds {
+		return a.AuditResult, nil
+	}
+	some := strings.Join(a.Why[:min(n, most)], "; ")
+	if n > most {
+		some += fmt.Sprintf("; and %d more, which --json lists", n-most)
+	}
+	return a.AuditResult, &exit.GateError{Message: "the audit does not confirm this: " + some}
+}
+
+// auditing is an audit under way.
+type auditing struct {
+	*AuditResult
+	t     *training.Training
+	all   *Total
+	pass  *gram.Audit
+	found gram.Audited // what the rows leave
+	total *ridge.Sum   // of all folds; nil if no model is compared
+}
+
+// compare reads the rows, if there are any, and then the sums.
+func (a *auditing) compare(ctx context.Context, o AuditOptions) error {
+	shape := a.pass.Shape(a.all.Recipe.Dim)
+	a.pass.Fold.Random = exact.RandomResidues(audit.RandomLen(shape))
+	each, err := a.all.levels(ctx)
+	if err != nil {
+		return err
+	}
+	if each[0] != a.all {
+		o.Data.Levels, a.Levels = a.all.Terms[0].LevelColumns, len(each)
+		for _, d := range a.all.Terms {
+			a.pass.Fold.Levels = append(a.pass.Fold.Levels, sums.NamesOf(d.Members))
+		}
+		if a.pass.Fold.Levels = append(a.pass.Fold.Levels, nil); o.Where == "" && len(o.Without) == 0 {
+			each = append(each, &Total{Recipe: a.all.Recipe}) // of no rows
+		}
+	}
+	var model *models.Model
+	if o.Model != "" {
+		if model, err = models.LoadURI(ctx, o.Model); err != nil {
+			return err
+		}
+		switch a.total = ridge.NewSum(shape); {
+		case model.Manifest.Segments != nil:
+			return exit.Refuse("pipelines: %s has segments, whose weights an audit cannot compare with sums; "+
+				"audit the sums without --model", o.Model)
+		case a.pass.Fold.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
+			return exit.Refuse("pipelines: %s is an embedding, or has another number of features or outputs than the "+
+				"sums; name the model that was fitted to them, or none", o.Model)
+		}
+	}
+	if len(o.Data.Data) > 0 {
+		if err := a.read(ctx, o); err != nil {
+			return err
+		}
+		if a.Data.Used != a.Rows && len(each) != a.Levels { // else there may be rows of other levels
+			a.not("the data have %s, and the sums say %s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows))
+		}
+	}
+	for i, l := range each {
+		if err := a.subtract(ctx, i, l, shape); err != nil {
+			return err
+		}
+	}
+	if model == nil {
+		return nil
+	}
+	return a.checkWeights(model)
+}
+
+// levels returns the sums of each level, if these are all of one directory, or else t alone.
+func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
+	for i, d := range t.Terms {
+		if d.Members == nil || d.Place != t.Terms[0].Place {
+			return []*Total{t}, nil
+		}
+		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.Added{Classes: t.Added.Classes}}
+		if l.Added.Copies, err = t.CopiesOf(ctx, d); err != nil {
+			return nil, err
+		}
+		each = append(each, l)
+	}
+	return each, nil
+}
+
+// read sets found to what the rows leave.
+func (a *auditing) read(ctx context.Context, o AuditOptions) error {
+	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, a.all.Recipe)
+	if err != nil {
+		return err
+	}
+	a.pass.Data, a.pass.Shards = *d, a.t.Opts.Shards(d)
+	a.pass.EqualWeights = a.all.Recipe.Rule.Weights == nil && d.Weighted
+	a.t.Progress.Phase("reading rows", a.Rows)
+	defer a.t.Progress.Done()
+	reports, err := a.t.ScanSum(ctx, a.pass, "audit", &a.found)
+	if err != nil {
+		return err
+	}
+	counts, err := job.Count(d, reports, o.MaxBadFraction)
+	a.Data = &counts
+	return err
+}
+
+// subtract takes level i away from what the rows leave, and adds it to the total.
+func (a *auditing) subtract(ctx context.Context, i int, level *Total, shape ridge.Shape) error {
+	name := ""
+	switch {
+	case i < a.Levels:
+		name = level.Terms[0].Leaves[0].Name + ", "
+	case a.Levels > 0:
+		name = "rows of other levels, "
+	}
+	test, n := audit.Audit{Shape: shape, Random: a.pass.Fold.Random}, audit.Len(shape)
+	for fold := range a.Folds {
+		var left []uint64
+		if a.Data != nil {
+			left = a.found.Left[(i*a.Folds+fold)*n:][:n]
+		}
+		if err := level.Each(ctx, shape, fold, func(part int, sum []float64) error {
+			if left != nil {
+				test.Subtract(left, part, sum)
+			}
+			if a.total != nil {
+				return a.total.AddPart(part, sum)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if wrong := test.Wrong(left); wrong != "" {
+			a.not("%sfold %d does not match the rows: %s", name, fold, wrong)
+		}
+	}
+	if a.Data != nil && !bytes.Equal(profile.AppendContents(nil, a.found.Copies[i]),
+		profile.AppendContents(nil, level.Added.Copies)) {
+		a.not("%sall folds: the frequent rows that are counted apart differ", name)
+	}
+	return nil
+}
+
+// checkWeights compares a model with the total.
+func (a *auditing) checkWeights(model *models.Model) error {
+	r, threads := a.all.Recipe, a.t.Engine.Threads
+	m, err := a.t.Worker.Gridded(r.Recipe)
+	for f := 0; err == nil && f < a.Folds; f++ {
+		err = gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads)
+	}
+	if err != nil {
+		return err
+	}
+	o := ridge.Options{Choice: ridge.Choice{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
+	o.Step, o.Ranges = ridge.GridOf(m, r.Rule.Steps)
+	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
+	w, err := ridge.CheckWeights(a.total, o, model.Linear)
+	if err != nil {
+		a.not("weights: the equations of the sums of all folds have no solution: %v", err)
+	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
+		a.not("weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
+			"rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
+	}
+	return nil
+}
+
+// WriteTo prints the result for people.
+func (r *AuditResult) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	levels := ""
+	if r.Levels > 0 {
+		levels = " of " + report.Counted(r.Levels, "level")
+	}
+	fmt.Fprintf(&b, "sums      %s in %s%s\n", report.Counted64(r.Rows, "row"), report.Counted(r.Folds, "fold"), levels)
+	if r.Data != nil {
+		fmt.Fprintf(&b, "rows      %s; wrong sums pass with a probability below 2⁻⁶⁰\n", r.Data)
+	}
+	if s := r.Weights; s != nil {
+		fmt.Fprintf(&b, "weights   %d differ; relative residual %.2g, rounding explains %.2g\n", s.Different, s.Relative,
+			s.Bound)
+	}
+	fmt.Fprintf(&b, "audit     %s\n", map[bool]string{true: "confirmed", false: "not confirmed"}[r.Holds])
+	return b.WriteTo(w)
+}

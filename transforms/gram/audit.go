@@ -1,0 +1,85 @@
+package gram
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/audit"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func init() { transforms.RegisterSum[Audited]("audit", beginAudit) }
+
+// Audit is a pass that compares the sums of a Pass with the rows, by package audit.
+type Audit struct{ Pass }
+
+// Sum reads all rows and returns one encoded Audited, and a JSON dataset.Report for each shard.
+func (*Audit) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("gram.Audit"), sc, "audit")
+}
+
+// Audited is what an audit leaves of the rows: of each fold of the first level, then of the next,
+// and the rows of each level that are counted apart.
+type Audited struct {
+	Left   []uint64
+	Copies [][]profile.Content
+}
+
+// Merge adds the rows of b.
+func (a *Audited) Merge(b *Audited) {
+	for j, v := range b.Left {
+		a.Left[j] = exact.AddResidues(a.Left[j], v)
+	}
+	for i, c := range b.Copies {
+		a.Copies[i], _ = profile.AddContents(a.Copies[i], c, 1) // fails only where copies are subtracted
+	}
+}
+
+// Code implements wire.Coded.
+func (a *Audited) Code(c *wire.Coder) {
+	if n := c.Int(len(a.Left), 1<<31); c.Reading() {
+		a.Left = make([]uint64, min(n, c.Left()/8))
+	}
+	for j := range a.Left {
+		c.Uint64(&a.Left[j])
+	}
+	wire.Each(c, &a.Copies, sums.MostLevels+1, func(of *[]profile.Content) {
+		copies := profile.AppendContents(nil, *of)
+		if c.Bytes(&copies, transforms.MaxState); c.Reading() {
+			var err error
+			*of, err = profile.DecodeContents(copies)
+			c.Check(err == nil)
+		}
+	})
+}
+
+func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Summing, error) {
+	s, err := NewSummer(l, &p.Pass)
+	if err != nil {
+		return transforms.Summing{}, err
+	}
+	n := audit.Len(s.shape)
+	sum := &Audited{Left: make([]uint64, n*len(s.folds)), Copies: make([][]profile.Content, len(s.sets()))}
+	for i, f := range s.folds {
+		f.audit, f.left = &audit.Audit{Shape: s.shape, Random: p.Fold.Random}, sum.Left[i*n:][:n]
+	}
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: s.add, Done: func(*dataset.Report) error {
+		s.flush() // features beyond the grid are in sums of the same rows, too
+		if p.Fold.Apart == nil {
+			return nil
+		}
+		some := new(Audited)
+		for _, of := range s.sets() {
+			some.Copies = append(some.Copies, of.apart.Contents())
+		}
+		sum.Merge(some)
+		s.countApart()
+		return nil
+	}}, nil
+}
