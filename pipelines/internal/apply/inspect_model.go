@@ -121,6 +121,9 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	if m.Threshold != nil {
 		training.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
 	}
+	if s := m.Segments; s != nil {
+		fmt.Fprintf(&b, "segments  %s of %s with weights of their own\n", report.Counted(len(s.Of), "value"), s.Column)
+	}
 	if m.Weights != nil {
 		fmt.Fprintf(&b, "weights   %s\n", training.WeightsText(m.Weights))
 	}

@@ -144,8 +144,11 @@ func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []str
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	if o.Model != "" {
-		if err := t.Fits(spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, o.listed(all),
-			t.Engine.Threads)); err != nil {
+		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, o.listed(all), t.Engine.Threads)
+		if o.Each != "" {
+			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Engine.Threads))
+		}
+		if err := t.Fits(m); err != nil {
 			return nil, nil, err
 		}
 	}

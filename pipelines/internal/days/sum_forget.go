@@ -148,6 +148,10 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	if err != nil {
 		return nil, err
 	}
+	if s := before.Segments; s != nil {
+		return nil, exit.Usage("%s has weights for each %s, which forget does not fit; sum the data again without the rows, "+
+			"and use fit --each %s", o.Model, s.Column, s.Column)
+	}
 	r, err := o.begin(ctx, o.Model)
 	if err != nil {
 		return nil, err

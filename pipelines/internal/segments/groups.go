@@ -73,7 +73,8 @@ func groupsOf(t *parts.Total, column string) (all []group, notes []string, err e
 	}
 	switch {
 	case len(all) == 0:
-		return nil, nil, exit.Refuse("pipelines: --each %s: all sums are of %s", column, "levels that are pooled or unknown")
+		return nil, nil, exit.Refuse("pipelines: --each %s: all sums are of levels that are pooled, missing or not known to "+
+			"the recipe", column)
 	case len(all) > models.MaxSegments:
 		return nil, nil, exit.Refuse("pipelines: --each %s: it has %d values; the limit is %d", column, len(all),
 			models.MaxSegments)

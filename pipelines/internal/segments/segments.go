@@ -24,7 +24,7 @@ type Fitted struct {
 }
 
 // strengths are what is tried: as how many rows the weights of all rows count.
-var strengths = [...]float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4}
+var strengths = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3}
 
 // fitter fits the segments of a total.
 type fitter struct {
@@ -35,6 +35,12 @@ type fitter struct {
 	lambda   float64
 	*ridge.Evaluator
 	scratch *ridge.Sum
+}
+
+// Bytes returns about how much memory Fit takes.
+func Bytes(t *parts.Total, threads int) int64 {
+	sums := 2*t.Recipe.Rule.Folds + 1 + min(threads, len(strengths))
+	return int64(sums) * t.Recipe.Shape(t.ClassCount()).Bytes()
 }
 
 // Fit fits weights to the rows of each value of a column, with λ. On each fold that judges, weights are compared that
@@ -189,7 +195,7 @@ func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note st
 			kept++
 		}
 	}
-	return fmt.Sprintf("%d of %s have weights of their own: the mean squared error on held-out rows is %.4g, and %.4g with "+
-		"the weights of all rows", kept, report.Counted(len(groups), "segment"), shrunk/max(rows, 1),
+	return fmt.Sprintf("%d of %s have weights of their own: the mean squared error on held-out rows, which chose, is %.4g, "+
+		"and %.4g with the weights of all rows", kept, report.Counted(len(groups), "segment"), shrunk/max(rows, 1),
 		total[values-1]/max(rows, 1)), nil
 }
