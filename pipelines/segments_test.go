@@ -101,9 +101,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 			}
 		}
 		t.Logf("seed %d: mean squared error %.4f shrunk, %.4f of all rows, %.4f of each store", seed, shrunk, all, own)
-		if toAll, toOwn = append(toAll, all-shrunk), append(toOwn, own-shrunk); shrunk > 1.1*min(all, own) {
-			t.Errorf("seed %d: shrinkage does harm", seed)
-		}
+		toAll, toOwn = append(toAll, all-shrunk), append(toOwn, own-shrunk)
 	}
 	for what, v := range map[string][]float64{"all rows": toAll, "each store": toOwn} {
 		mean, std := meanAndError(v)
@@ -148,7 +146,7 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 		sums, each, calibrate, want string
 	}{
 		{"plain", "store", "", "is not by that column"},
-		{"by", "shop", "", "reads no such column"},
+		{"by", "shop", "", "no input column of that name"},
 		{"by", "x", "", "is not by that column"},
 		{"by", "store", "platt", "--each cannot be used with --calibrate"},
 	} {

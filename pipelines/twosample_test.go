@@ -57,7 +57,7 @@ func TestTwoSampleSeesWhatNoColumnShows(t *testing.T) {
 	if r.Features.P != sums.MostCertain || len(r.Columns) > 0 || r.Features.AtLeast < 0.1 {
 		t.Fatalf("related otherwise: %+v", r.Features)
 	}
-	if text := jobtest.Text(t, r); !strings.Contains(text, "p < 1e-06 that both are drawn alike") {
+	if text := jobtest.Text(t, r); !strings.Contains(text, "p < 1e-06 that both are from the same distribution") {
 		t.Error(text)
 	}
 	_, err = twoSample(t, a, related, func(o *TwoSampleOptions) { o.MaxDrift = 0.1 })
@@ -138,7 +138,7 @@ func TestTwoSampleRefusesWhatHasNoAnswer(t *testing.T) {
 		{b, nil, exit.CodeData, "b.csv has 29 rows; a test needs 30"},
 		{a, nil, exit.CodeData, "its rows would count twice"},
 		{dir + "/*.csv", nil, exit.CodeData, "its rows would count twice"},
-		{"", nil, exit.CodeUsage, "no two tables"},
+		{"", nil, exit.CodeUsage, "test needs two tables"},
 		{b, func(o *TwoSampleOptions) { o.MinP = 1e-9 }, exit.CodeUsage, "--min_p must be"},
 		{b, func(o *TwoSampleOptions) { o.MinP = 2 }, exit.CodeUsage, "--min_p must be"},
 		{b, func(o *TwoSampleOptions) { o.MaxDrift = 2 }, exit.CodeUsage, "--max_drift must be"},

@@ -90,7 +90,7 @@ func spanOf(all []unit) string {
 // WriteTo prints the answer for people.
 func (a *Answer) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sums      %s of %s, %s\n", report.Counted(a.Directories, "part"), report.Counted64(a.Rows, "row"),
+	fmt.Fprintf(&b, "sums      %s, %s, %s\n", report.Counted(a.Directories, "part"), report.Counted64(a.Rows, "row"),
 		report.Counted(a.Features, "feature"))
 	fmt.Fprintf(&b, "question  %s\nlambda    chosen %s\n", a.Asked, a.By)
 	if a.Judged != "" {

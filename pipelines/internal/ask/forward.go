@@ -86,7 +86,7 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		history = append(history, j)
 	}
 	if len(history) == 0 {
-		d.fail(exit.Refuse("ask: none of %s has others before it to train on (--gap_dates %d) and sums that judge (--judge %q)",
+		d.fail(exit.Refuse("ask: no date can be predicted: each of %s lacks an earlier one to train on (--gap_dates %d), or sums that meet --judge %q",
 			report.Counted(len(steps), "date"), d.Gap, d.Judge))
 	}
 	return history, first
@@ -254,9 +254,9 @@ func (d *data) window() *Answer {
 		Asked: "each date, predicted by models of some of the dates before it",
 		By:    prequentially + "; so are window and half-life", Window: window, HalfLife: half,
 		Tables: []Table{
-			{Title: "chosen on each date by the dates before, and for the next date", Head: "choice",
+			{Title: "chosen on earlier dates only; the columns show the choice for the next date", Head: "choice",
 				Rows: []Row{row("lambda alone", all), row("window", window), row("half-life", half)}},
-			{Title: "in hindsight, with the best lambda for all dates: the best row is too good", Head: "trained on",
+			{Title: "in hindsight, with the best lambda for all dates: the best row is optimistic", Head: "trained on",
 				Rows: slices.Concat(window.Hindsight, half.Hindsight[1:])},
 		},
 	}

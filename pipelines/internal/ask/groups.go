@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -32,8 +31,8 @@ func (d *data) groups() *Answer {
 		}
 	}
 	if len(rows) == 0 {
-		d.fail(exit.Refuse("ask: none of %s can be judged by a model of others (--by %s, --judge %q)",
-			report.Counted(len(all), "group"), strings.Join(d.By, ","), d.Judge))
+		d.fail(exit.Refuse("ask: no group can be predicted from others: groups needs two or more, one of them with sums that meet "+
+			"--judge; have %s", report.Counted(len(all), "group")))
 	}
 	return &Answer{Asked: "each group, predicted by a model of all others", By: inside,
 		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: total, Score: d.score(tallies)})}}}
@@ -134,8 +133,7 @@ type Worth struct {
 func (d *data) worth() *Answer {
 	groups, judged := d.held(d.By)
 	if len(groups) < 2 {
-		d.fail(exit.Refuse("ask: the sums to train on are of %s; worth leaves out one of several (--by)",
-			report.Counted(len(groups), "group")))
+		d.fail(exit.Refuse("ask: worth needs two or more groups to train on (have %d); change --by or --judge", len(groups)))
 		return nil
 	}
 	all := d.try("none", groups, judged, auto)
@@ -293,6 +291,6 @@ func (d *data) bisect() *Answer {
 		return a
 	}
 	f := &Found{steps[bad-1].name, known[good].R2, known[bad].R2, fall(known[good], known[bad]), least}
-	a.Found, a.Verdict = f, fmt.Sprintf("with %s R² falls from %.4f to %.4f", f.Name, f.Before, f.With)
+	a.Found, a.Verdict = f, fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
 	return a
 }

@@ -31,29 +31,29 @@ type Options struct {
 	Limits    `group:"Comparison"`
 	// Lambda is the recipe's where it has none.
 	Lambda  spec.LambdaOptions `group:"Learner" omit:"Folds,Select"`
-	Plot    string             `flag:"plot" group:"Model and output" placeholder:"FILE" help:"File for a plot of R², .png or .svg."`
+	Plot    string             `flag:"plot" group:"Model and output" placeholder:"FILE" help:"Write a plot of R² to this .png or .svg file."`
 	Seed    uint64             `flag:"seed" group:"Job" default:"1" help:"Seed of bootstrap samples and random orders."`
 	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
-	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, up to which sums stay in memory; otherwise they are read again when they are needed. 0 is the memory that is free. Does not change results."`
+	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Keep the sums in memory if they fit in this many bytes, a number or 8GB; otherwise read them again when they are needed. 0 is all free memory. Does not change results."`
 	Log     io.Writer          // notes; nil discards them
 }
 
 // Selection says which sums take part, and what their labels mean.
 type Selection struct {
 	parts.Parts
-	Judge     string   `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that judge. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on what judges."`
-	By        []string `flag:"by,common" list:"commas" placeholder:"LABELS" help:"Labels whose values are the groups of groups, matrix and worth, such as country; without them each date is a group."`
+	Judge     string   `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that models are scored on. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on them."`
+	By        []string `flag:"by,common" list:"commas" placeholder:"LABELS" help:"Labels that form the groups for the questions groups, matrix and worth, such as country. The question matrix requires it; for the others, each date is a group by default."`
 	DateLabel string   `flag:"date_label" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`
-	Recipe    string   `flag:"recipe,common" placeholder:"DIR" help:"Model that the recipe of the sums was drawn for. By its lineage, sums of the files that the recipe was drawn from are marked with *."`
+	Recipe    string   `flag:"recipe,common" placeholder:"DIR" help:"Model with the recipe of the sums. Its lineage tells which sums have files that the recipe was drawn from; they are marked with *."`
 }
 
 // Limits have the options of single questions.
 type Limits struct {
-	Dates        int     `flag:"train_dates,common" help:"Dates to train on in backtest, the last before each judged date; 0 is all."`
-	Gap          int     `flag:"gap_dates,common" help:"Dates to leave out between training and judged ones in backtest and window."`
+	Dates        int     `flag:"train_dates,common" help:"Train the models of backtest on this many dates before each date; 0 is all."`
+	Gap          int     `flag:"gap_dates,common" help:"Dates to leave out between training and prediction in backtest and window."`
 	Windows      []int   `flag:"windows" placeholder:"LIST" help:"Numbers of dates that window compares as windows and as half-lives. The default is powers of two."`
 	Permutations int     `flag:"permutations" default:"20" help:"Random orders from which worth estimates the Shapley values of more than 12 groups; 0 estimates none."`
-	MinR2        float64 `flag:"min_r2" help:"R² below which a model counts as broken in bisect; 0 is half way between all dates and the first half, quarter or so on that is better."`
+	MinR2        float64 `flag:"min_r2" help:"R² below which bisect calls a model broken. 0 chooses it: midway between the R² of all dates and that of their first half, quarter and so on, for the first of these that is clearly better."`
 }
 
 // questions are what can be asked.
@@ -80,7 +80,7 @@ func Ask(ctx context.Context, o Options) (*Answer, error) {
 	case !(o.MinR2 < 1):
 		return nil, exit.Usage("--min_r2 must be below 1 (have %g)", o.MinR2)
 	case len(o.By) == 0 && o.Question == "matrix":
-		return nil, exit.Usage("matrix needs the label or labels whose values it compares: name it with --by")
+		return nil, exit.Usage("matrix needs the labels whose values it compares: name them with --by")
 	}
 	if err := cmp.Or(o.Lambda.Validate(), report.ValidPicture(o.Plot)); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (d *data) selectParts(terms []parts.Term) error {
 	for _, t := range terms {
 		switch {
 		case t.Sign < 0:
-			d.fail(exit.Refuse("--without %s: is not among the sums; questions leave out sums, but subtract none", t.Place))
+			d.fail(exit.Refuse("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Place))
 		case t.Rows.Used == 0:
 			empty++
 			continue
@@ -45,7 +45,7 @@ func (d *data) selectParts(terms []parts.Term) error {
 		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
 	}
 	if len(d.parts) < 2 {
-		d.fail(exit.Refuse("ask: %s of sums with rows: some train and others judge, so questions need two or more",
+		d.fail(exit.Refuse("ask: have %s of sums with rows; ask needs two or more, to train on some and predict others",
 			report.Counted(len(d.parts), "directory")))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
@@ -118,7 +118,7 @@ func (d *data) drawn() map[string]bool {
 func (d *data) dated() error {
 	for _, p := range d.parts {
 		if p.date.IsZero() {
-			return exit.Usage("%s needs dates, and %s has none, as sums/dt=2026-11-20 has; or name the label with --date_label",
+			return exit.Usage("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label with --date_label",
 				d.Question, p.Place)
 		}
 	}
@@ -138,7 +138,7 @@ func (d *data) grouped(by []string, some []int) (all []unit) {
 		case len(by) == 0:
 			name = p.Place
 		case lacks != "":
-			d.fail(exit.Refuse("--by %s: %s has no such label, as sums/%s=VALUE or levels of sum --by have", lacks, p.Place, lacks))
+			d.fail(exit.Refuse("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s", lacks, p.Place))
 		}
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
 		if k < 0 {
@@ -183,7 +183,7 @@ func (d *data) held(by []string) (train, judged []unit) {
 	trains := slices.DeleteFunc(d.everything(), judge)
 	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
 	if len(trains) == 0 || len(judges) == 0 {
-		d.fail(exit.Refuse("ask: %d directories of sums train and %d judge (--judge %q); each needs one", len(trains),
+		d.fail(exit.Refuse("ask: %d directories of sums to train on and %d to predict (--judge %q); both must be at least 1", len(trains),
 			len(judges), d.Judge))
 	}
 	return d.grouped(by, trains), d.grouped(nil, judges)

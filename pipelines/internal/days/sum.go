@@ -31,7 +31,7 @@ type SumOptions struct {
 	// By are columns that name the level of a row, which may be features. Each level has sums of its own,
 	// but those of fewer than MinRows rows are pooled.
 	By      []string `flag:"by,common" group:"Data" list:"commas" placeholder:"COLUMNS" help:"Columns that divide the rows into levels, such as country: the directory has sums of each level, for fit --where 'country=DE'. They may be features, too."`
-	MinRows int64    `flag:"min_rows" group:"Data" placeholder:"ROWS" help:"With --by, pool the levels of fewer rows in one sum. No condition can divide them."`
+	MinRows int64    `flag:"min_rows" group:"Data" placeholder:"ROWS" help:"With --by, pool values with fewer rows than this into one sum. A condition can choose all pooled values or none."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// MaxDrift is the largest distance, from 0 to 1, by which a column, the labels or the share of

@@ -27,9 +27,9 @@ type FitOptions struct {
 	// Lambda is that of the recipe where it has none. Folds are those of the recipe.
 	Lambda training.LambdaOptions `group:"Learner" omit:"Folds"`
 	// Calibrate is score.Platt for probabilities, if the recipe has shapes of curves; none or "".
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt" help:"Probabilities from scores: none, or platt, a sigmoid per class with the shape that rows gave to the recipe (train --calibrate platt), whose place and steepness follow from the sums of the first fold."`
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt" help:"Probabilities from scores: none, or platt, a sigmoid per class. Its shape comes from the recipe (train --calibrate platt), its midpoint and slope from the sums of the first fold."`
 	// Each is a column of the model by which the sums are divided; "" fits no weights of segments.
-	Each  string `flag:"each,common" group:"Learner" placeholder:"COLUMN" help:"Column whose values have weights of their own, shrunk toward those of all rows as far as held-out folds tell. The sums must be by it (sum --by), and the model must read it."`
+	Each  string `flag:"each,common" group:"Learner" placeholder:"COLUMN" help:"Column whose values have weights of their own, shrunk toward those of all rows by as much as is best on held-out folds. The sums must be by it (sum --by), and it must be an input of the model."`
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
@@ -39,7 +39,7 @@ type FitOptions struct {
 	// column, the labels or the share of repeated rows from those of the recipe, and the features
 	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
 	// made and the error is an *exit.GateError that names it.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which the rows of a directory of sums may be away: a column or the labels from the rows of the recipe, the features of the model from the other directories; 0 for no bound. If they are certainly further away, nothing is written, the exit code is 4, and the message names the directory."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance allowed, from 0 to 1, of the columns and labels of a directory of sums from the rows of the recipe, and of its features from the other directories; 0 turns the check off. If the lower 95% bound of a distance is larger, nothing is written, the exit code is 4, and the message names the directory."`
 
 	Job job.Options `group:"Job"`
 }

@@ -32,8 +32,7 @@ func groupsOf(t *parts.Total, column string) (all []group, notes []string, err e
 	var pooled, unknown int64
 	for _, d := range t.Terms {
 		if d.Sign < 0 {
-			return nil, nil, exit.Usage("--each cannot be used with sums to subtract (%s); save the difference with --save_sums "+
-				"first", d.Place)
+			return nil, nil, exit.Usage("--each cannot subtract sums (%s); create the difference with sum --of first", d.Place)
 		}
 		name, pools := "", false
 		for member := range max(1, len(d.Members)) {
@@ -73,8 +72,8 @@ func groupsOf(t *parts.Total, column string) (all []group, notes []string, err e
 	}
 	switch {
 	case len(all) == 0:
-		return nil, nil, exit.Refuse("pipelines: --each %s: all sums are of levels that are pooled, missing or not known to "+
-			"the recipe", column)
+		return nil, nil, exit.Refuse("pipelines: --each %s: no value can have weights of its own: all are pooled "+
+			"(sum --min_rows), missing or unknown to the recipe", column)
 	case len(all) > models.MaxSegments:
 		return nil, nil, exit.Refuse("pipelines: --each %s: it has %d values; the limit is %d", column, len(all),
 			models.MaxSegments)
@@ -101,11 +100,11 @@ func newCoder(r *sums.Recipe, column string) (*coder, error) {
 	}
 	i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Name == column })
 	if i < 0 {
-		return nil, exit.Usage("--each %s: the model reads no such column, by which it could choose weights", column)
+		return nil, exit.Usage("--each %s: the model has no input column of that name", column)
 	}
 	c := &coder{Decoder: schema.NewDecoder(t, r.Schema.Centre), column: i, typed: &t.Columns[i]}
 	if c.row, c.slot = make([]float32, c.Width()), c.Slot(i); c.typed.Width() > 1 || c.typed.Buckets > 0 {
-		return nil, exit.Usage("--each %s: a row holds no single value of it, as of a category or a number", column)
+		return nil, exit.Usage("--each %s: cannot be a time or a category that is hashed; use a category or a number", column)
 	}
 	return c, nil
 }

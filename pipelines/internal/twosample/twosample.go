@@ -97,9 +97,9 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 func (o *Options) prepared(ctx context.Context) error {
 	switch {
 	case o.A == "" || o.B == "":
-		return exit.Usage("no two tables: give the files of both")
+		return exit.Usage("test needs two tables: name the files of both")
 	case o.MinP != 0 && !(o.MinP >= sums.MostCertain && o.MinP < 1):
-		return exit.Usage("--min_p must be 0 or from %g, below which p-values are not told apart, to below 1 (have %g)",
+		return exit.Usage("--min_p must be 0, or at least %g and below 1 (have %g)",
 			sums.MostCertain, o.MinP)
 	}
 	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
@@ -147,8 +147,8 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	f := r.Features
 	fmt.Fprintf(&b, "rows      %s: %s\n          %s: %s\n", r.names[0], r.A.WithList(), r.names[1], r.B.WithList())
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Dim, r.Kernel)
-	fmt.Fprintf(&b, "test      %s that both are drawn alike (MMD² = %.3g)\n", pText(f.P), f.Squared)
-	fmt.Fprintf(&b, "distance  %.3g, for certain %.3g (0: alike, 1: nothing in common)\n", f.Distance, f.AtLeast)
+	fmt.Fprintf(&b, "test      %s that both are from the same distribution (MMD² = %.3g)\n", pText(f.P), f.Squared)
+	fmt.Fprintf(&b, "distance  %.3g, at least %.3g with confidence 95%% (0: alike, 1: nothing in common)\n", f.Distance, f.AtLeast)
 	report.Drift(&b, r.DriftReport, "columns   ")
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
