@@ -1,0 +1,590 @@
+package pipelines
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
+	"github.com/bochner-ml/bochner/internal/testing/disktest"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// simulation is a few nights on one disk, with two drivers. A seed decides what they do, in which
+// order they call the disk, and which calls fail or are the last of their driver.
+type simulation struct {
+	t      *testing.T
+	seed   uint64
+	r      *rand.Rand // for what is decided before the drivers begin
+	turns  *disktest.Turns
+	nights int
+	o      RetrainOptions
+	calm   bool // nothing fails
+
+	events   []dataEvent       // still to come
+	contents map[string]string // of all files of data that there were, by name and version
+	hashes   map[string]string // the same by SHA-256
+	recorded []registry.Event  // that drivers were told of
+	made     map[string]bool   // directories that jobs have said to be done
+	log      []string          // what drivers and data did
+	problems []string
+	kills    int
+	clean    map[string]map[string]string // what undisturbed jobs make, by recipe and content
+}
+
+// A dataEvent changes the data of a day.
+type dataEvent struct {
+	day  int
+	text string // "" removes it
+	what string
+}
+
+// task is a job of a driver. Those that are not repeatable are done once.
+type task struct {
+	name       string
+	run        func(ctx context.Context) error
+	repeatable bool
+}
+
+const simRoot = "/simulation"
+
+// basis is what simulations read: a model by whose recipe days are summed.
+type basis struct {
+	model map[string]string
+	clean map[string]map[string]string // what undisturbed jobs make, by recipe and content
+}
+
+// newSimulation decides what happens.
+func newSimulation(t *testing.T, seed uint64, turns *disktest.Turns, b *basis) *simulation {
+	r := rand.New(rand.NewPCG(seed, 2))
+	s := &simulation{t: t, seed: seed, r: r, turns: turns, nights: 2 + r.IntN(3),
+		contents: map[string]string{}, hashes: map[string]string{}, made: map[string]bool{}, clean: b.clean}
+	s.o = newNights(calendar{window: []int{0, 0, 3}[r.IntN(3)]}, nil, simRoot+"/models", simRoot+"/data", "").o
+	s.o.Train.Kernel, s.o.Train.Job.Engine.Threads = &fourier.GaussianOptions{Features: 8}, 1
+	s.o.Gate, s.o.PairedGate = "", []string{"", "", "not worse by 10% at 80%"}[r.IntN(3)]
+	s.o.MaxDrift = []float64{0, yearDrift}[r.IntN(2)]
+	s.o.KeepSums.Prune = r.IntN(2) == 0
+	s.turns.Stick = []float64{0.5, 0.9, 0.99, 0.999}[r.IntN(4)]
+	if s.calm = r.IntN(8) == 0; !s.calm {
+		rate := func(most float64) float64 { return float64(r.IntN(2)) * r.Float64() * most }
+		s.turns.Rates = disktest.Rates{Fail: rate(0.003), Full: rate(0.003), Break: rate(0.001), Lose: rate(0.006),
+			Kill: rate(0.003), Cut: rate(0.001)}
+	}
+	s.turns.Rates.Delay = float64(r.IntN(2)) * 0.02
+	for name, content := range b.model {
+		s.turns.Mem.Put(simRoot+"/basis/"+name, []byte(content))
+	}
+	for day := 1; day <= s.nights; day++ {
+		s.turns.Mem.Put(kept(day), []byte(dailyCSV(day, 1)))
+		s.hash(dailyCSV(day, 1))
+		lines := strings.SplitAfter(dailyCSV(day, 1), "\n")
+		s.turns.Mem.Put(gone(day), []byte(lines[0]+lines[3]+lines[5]))
+		if day <= 2 || r.IntN(3) > 0 {
+			s.put(dataEvent{day, dailyCSV(day, 1), "arrives"})
+		} else {
+			s.events = append(s.events, dataEvent{day, dailyCSV(day, 1), "arrives late"})
+		}
+	}
+	for range r.IntN(4) {
+		day := 1 + r.IntN(s.nights)
+		s.events = append(s.events, []dataEvent{
+			{day, dailyCSV(day+100*(1+r.IntN(2)), 1), "is replaced"}, {day, "a,b,y\n", "is emptied"}, {day, "", "is withdrawn"},
+			{day, dailyCSV(1+day%s.nights, 1), "is replaced by a copy of another"}, {day, dailyCSV(day, 100), "breaks"},
+		}[r.IntN(5)])
+	}
+	return s
+}
+
+// kept are rows of a day that do not change, and gone those of them that are forgotten.
+func kept(day int) string { return fmt.Sprintf("%s/kept/day-%d.csv", simRoot, day) }
+func gone(day int) string { return fmt.Sprintf("%s/kept/gone-%d.csv", simRoot, day) }
+
+// put changes the data.
+func (s *simulation) put(e dataEvent) {
+	s.logf("data of %s %s", dayName(e.day), e.what)
+	dir := partition(simRoot+"/data", e.day)
+	name := dir + "/part-0.csv"
+	if e.text == "" {
+		s.turns.Mem.RemoveAll(dir)
+		s.turns.Mem.Sync(simRoot + "/data")
+		return
+	}
+	s.turns.Mem.Put(name, []byte(e.text))
+	s.hash(e.text)
+	if o, err := storage.Stat(jobtest.Ctx, name); err == nil {
+		s.contents[name+" "+o.Version] = e.text
+	}
+}
+
+func (s *simulation) hash(text string) {
+	s.hashes[fmt.Sprintf("%x", sha256.Sum256([]byte(text)))] = text
+}
+
+func (s *simulation) logf(format string, args ...any) {
+	s.log = append(s.log, fmt.Sprintf("%6d  ", len(s.turns.Log))+fmt.Sprintf(format, args...))
+}
+
+func (s *simulation) problem(format string, args ...any) {
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+	s.logf("PROBLEM: "+format, args...)
+}
+
+// tasks returns what drivers do.
+func (s *simulation) tasks() (all []task) {
+	o := job.Options{Resume: true}
+	o.Engine.Threads = 1
+	at := func(format string, args ...any) string { return simRoot + "/" + fmt.Sprintf(format, args...) }
+	var summed []string
+	for day := 1; day <= s.nights; day++ {
+		night := s.o
+		night.Day = dayName(day)
+		all = append(all, task{"retrain " + night.Day, func(ctx context.Context) error { return s.retrain(ctx, night) }, true})
+		data := dataset.Options{Data: []string{kept(day)}, Label: "y"}
+		out := at("sums/dt=%s", dayName(day))
+		all = append(all, s.making("sum", func(ctx context.Context) error {
+			_, err := Sum(ctx, SumOptions{Recipe: at("basis"), Data: data, Out: out, Job: o})
+			return err
+		}, out))
+		summed = append(summed, out)
+		if day == 1 {
+			continue
+		}
+		fit := FitOptions{Parts: Parts{Sums: slices.Clone(summed)}, Model: at("fit-%d", day), SaveSums: at("fit-%d-sums", day),
+			Job: o}
+		all = append(all, s.making("fit", func(ctx context.Context) error {
+			_, err := Fit(ctx, fit)
+			return err
+		}, fit.SaveSums, fit.Model))
+		forget := ForgetOptions{Model: fit.Model, Parts: fit.Parts, Data: dataset.Options{Data: []string{gone(day)}, Label: "y"},
+			Out: at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
+		all = append(all, s.making("forget", func(ctx context.Context) error {
+			if s.turns.Mem.Files(fit.Model)[models.ManifestFile] == "" {
+				return errNoModel
+			}
+			_, err := Forget(ctx, forget)
+			return err
+		}, forget.SaveSums, forget.Out))
+	}
+	return all
+}
+
+var errNoModel = errors.New("there is no model yet")
+
+// making is a job that creates directories.
+func (s *simulation) making(name string, run func(context.Context) error, outs ...string) task {
+	return task{name + " " + path.Base(outs[len(outs)-1]), func(ctx context.Context) error {
+		err := run(ctx)
+		for _, out := range outs {
+			if err != nil {
+				continue
+			}
+			s.made[out] = true
+			if s.turns.Mem.Files(out)[models.ManifestFile] == "" {
+				s.problem("%s is said to be done, but has no manifest", out)
+			}
+		}
+		return err
+	}, true}
+}
+
+// retrain is a night.
+func (s *simulation) retrain(ctx context.Context, o RetrainOptions) error {
+	report, err := Retrain(ctx, o)
+	if report == nil {
+		return err
+	}
+	s.logf("outcome of %s: %s, champion %s; %s", o.Day, report.Outcome, report.Champion, report.Why)
+	if report.Outcome == days.Promoted {
+		s.told(registry.Event{Action: registry.Promoted, Day: o.Day, Subject: registry.Subject{Model: report.Model}})
+	}
+	return nil
+}
+
+// told remembers what a driver was told that the registry has done.
+func (s *simulation) told(e registry.Event) { s.recorded = append(s.recorded, e) }
+
+// changes returns tasks that change the registry by hand.
+func (s *simulation) changes() []task {
+	reg := registry.Registry{Dir: s.o.Models}
+	change := func(name string, run func(ctx context.Context) (*registry.Event, error)) task {
+		return task{name, func(ctx context.Context) error {
+			e, err := run(ctx)
+			if err == nil {
+				s.told(*e)
+			}
+			return err
+		}, false}
+	}
+	return []task{
+		change("rollback", func(ctx context.Context) (*registry.Event, error) {
+			return reg.Rollback(ctx, "", registry.Note{Why: "simulated"})
+		}),
+		change("promote previous", func(ctx context.Context) (*registry.Event, error) {
+			model, err := reg.Name(ctx, models.Previous)
+			if err != nil {
+				return nil, err
+			}
+			return reg.Promote(ctx, model, registry.Note{Why: "simulated"})
+		}),
+	}
+}
+
+// lists gives each driver its tasks.
+func (s *simulation) lists() (lists [2][]task) {
+	for _, x := range s.tasks() {
+		switch s.r.IntN(4) {
+		case 0, 1:
+			i := s.r.IntN(2)
+			lists[i] = append(lists[i], x)
+		default:
+			lists[0], lists[1] = append(lists[0], x), append(lists[1], x)
+		}
+	}
+	for range s.r.IntN(4) {
+		c, i := s.changes(), s.r.IntN(2)
+		lists[i] = slices.Insert(lists[i], s.r.IntN(len(lists[i])+1), c[s.r.IntN(len(c))])
+	}
+	return lists
+}
+
+// drive is a driver: it does its tasks, and repeats those that fail a few times. If it is killed, another
+// one takes its place.
+func (s *simulation) drive(name string, life int, list []task) {
+	s.turns.Start(fmt.Sprintf("%s%d", name, life), func(d *disktest.Driver) {
+		for len(list) > 0 && !d.Gone() {
+			for try := 1; try <= 3; try++ {
+				s.logf("%s begins %s", d.Name, list[0].name)
+				err := list[0].run(jobtest.Ctx)
+				if d.Gone() {
+					break
+				}
+				s.logf("%s ends %s: %v", d.Name, list[0].name, err)
+				d.Aside(func() { s.ended(list[0], err) })
+				if err == nil || exit.Code(err) == exit.CodeLost || errors.Is(err, fs.ErrExist) {
+					break
+				}
+			}
+			if !d.Gone() {
+				list = list[1:]
+			}
+		}
+		if d.Gone() {
+			s.kills++
+			if life > 20 {
+				s.turns.Rates = disktest.Rates{}
+			}
+			s.drive(name, life+1, list)
+		}
+	})
+}
+
+// ended looks whether a job has ended as it should.
+func (s *simulation) ended(x task, err error) {
+	if s.calm && err != nil && slices.Contains([]int{exit.CodeFailed, exit.CodeUsage, exit.CodeStorage, exit.CodeModel, exit.CodeCrash}, exit.Code(err)) {
+		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.Code(err), err)
+	}
+	s.registryWhole()
+}
+
+// run does all, and looks at the disk after each call that could hurt.
+func (s *simulation) run() {
+	begin := s.lists()
+	for i, name := range []string{"A", "B"} {
+		s.drive(name, 1, begin[i])
+	}
+	for {
+		turn, more := s.turns.Step()
+		if !more {
+			break
+		}
+		if len(s.events) > 0 && s.r.IntN(400) == 0 {
+			s.put(s.events[0])
+			s.events = s.events[1:]
+		}
+		if turn == nil {
+			continue
+		}
+		if turn.What != "" {
+			s.logf("%s", turn)
+		}
+		if slices.Contains([]string{"rename", "remove"}, turn.Op) && strings.HasPrefix(turn.Name, s.o.Models+"/") {
+			s.registryWhole()
+		}
+		if len(s.problems) > 0 || len(s.turns.Log) > 1e6 {
+			s.turns.Rates = disktest.Rates{}
+		}
+	}
+	if len(s.turns.Log) > 1e6 {
+		s.problem("the drivers do not end")
+	}
+	s.finish()
+}
+
+// registryWhole checks that the registry names models that are whole, and has all events.
+func (s *simulation) registryWhole() {
+	reg := registry.Registry{Dir: s.o.Models}
+	events, err := reg.History(jobtest.Ctx, 0)
+	if err != nil {
+		s.problem("the history cannot be read: %v", err)
+		return
+	}
+	for _, told := range s.recorded {
+		if !slices.ContainsFunc(events, func(e registry.Event) bool {
+			return e.Action == told.Action && e.Model == told.Model && (told.ID == "" || told.ID == e.ID) &&
+				(told.Day == "" || told.Day == e.Day)
+		}) {
+			s.problem("a driver was told of %s %s, which is not in the history", told.Action, told.Model)
+		}
+	}
+	a, err := reg.State(jobtest.Ctx)
+	if err != nil {
+		s.problem("the aliases cannot be read: %v", err)
+		return
+	}
+	for _, alias := range models.AliasNames {
+		if model := a.Model(alias); model != "" {
+			if _, err := models.Check(jobtest.Ctx, reg.Place(model)); err != nil {
+				s.problem("the %s is not whole: %v", alias, err)
+			}
+		}
+	}
+}
+
+// finish has a driver without faults repeat all jobs, and compares what there is with what it should be.
+func (s *simulation) finish() {
+	s.logf("the last driver begins")
+	for _, e := range s.events {
+		s.put(e)
+	}
+	tasks := s.tasks()
+	for _, x := range tasks {
+		err := x.run(jobtest.Ctx)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			s.problem("%s, by the last driver: exit code %d: %v", x.name, exit.Code(err), err)
+		}
+	}
+	storage.Flush()
+	s.registryWhole()
+	s.compareModels()
+	s.compareSums()
+	s.compareJobs()
+	for name := range s.turns.Mem.Files(simRoot) {
+		if strings.Contains(name, ".tmp-") || strings.Contains(name, ".bochner-") {
+			s.problem("%s is left", name)
+		}
+	}
+}
+
+// compareModels compares the models of nights with trainings by their recipes on the same files, and the newest champion
+// with the data that is there.
+func (s *simulation) compareModels() {
+	for name, place := range s.with(s.o.Models, models.ManifestFile) {
+		l, err := registry.ReadLineage(jobtest.Ctx, place)
+		if err != nil || l == nil || l.Day == "" {
+			continue // a driver was killed before it had written who its parents are
+		}
+		var texts []string
+		for _, p := range l.Parts {
+			for _, f := range p.Files {
+				text, ok := s.contents[f.Name+" "+f.Version]
+				if !ok {
+					s.problem("%s was trained on %s %s, which never was", name, f.Name, f.Version)
+				}
+				texts = append(texts, text)
+			}
+		}
+		got := s.turns.Mem.Files(place)
+		want := s.undisturbed(path.Join(s.o.Models, l.Recipe), texts)
+		for _, file := range []string{models.WeightsFile, "profile.json", models.ManifestFile} {
+			if got[file] != want["model/"+file] && (file != models.ManifestFile || l.Redrawn == "") {
+				s.problem("%s of %s differs from an undisturbed training on %d files", file, name, len(texts))
+			}
+		}
+	}
+}
+
+// compareSums compares the sums of nights with sums of the same files.
+func (s *simulation) compareSums() {
+	recipes := s.with(s.o.Models, models.ManifestFile)
+	maps.Copy(recipes, s.with(s.o.Models+"-sums", models.ManifestFile)) // those of probes
+	for _, model := range recipes {
+		r, _, err := sums.ReadRecipe(jobtest.Ctx, model)
+		if err != nil {
+			s.problem("%s: %v", model, err)
+			continue
+		}
+		for name, place := range s.with(path.Join(s.o.Models+"-sums", r.Digest[:16]), sums.PartFile) {
+			s.compareSum(name, place, model)
+		}
+	}
+}
+
+func (s *simulation) compareSum(name, place, model string) {
+	p, err := sums.ReadPart(jobtest.Ctx, place)
+	if err != nil {
+		s.problem("%s: %v", place, err)
+		return
+	}
+	var texts []string
+	for _, l := range p.Leaves {
+		for _, f := range l.Files {
+			texts = append(texts, s.hashes[f.Version])
+		}
+	}
+	want := s.undisturbed(model, texts)
+	if got := s.turns.Mem.Files(place); sumsIn(got, "") != sumsIn(want, "sums/") {
+		s.problem("%s, of %d files, differs from undisturbed sums", place, len(texts))
+	}
+}
+
+// sumsIn returns the sums in files whose names begin with a prefix.
+func sumsIn(files map[string]string, prefix string) (all string) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && (path.Ext(rest) == ".sums" || rest == "contents.bin") {
+			all += rest + files[name]
+		}
+	}
+	return all
+}
+
+// compareJobs compares what the other jobs have made.
+func (s *simulation) compareJobs() {
+	var all []string
+	for day := 1; day <= s.nights; day++ {
+		text := dailyCSV(day, 1)
+		all = append(all, text)
+		s.compareSum("", fmt.Sprintf("%s/sums/dt=%s", simRoot, dayName(day)), simRoot+"/basis")
+		if day == 1 {
+			continue
+		}
+		lines := strings.SplitAfter(text, "\n")
+		left := strings.Join(slices.Concat(lines[:3], lines[4:5], lines[6:]), "")
+		for out, texts := range map[string][]string{"fit": all, "forgot": append(slices.Clone(all[:day-1]), left)} {
+			want := s.undisturbed(simRoot+"/basis", texts)
+			place := fmt.Sprintf("%s/%s-%d", simRoot, out, day)
+			if s.turns.Mem.Files(place)[models.WeightsFile] != want["model/"+models.WeightsFile] {
+				s.problem("%s differs from an undisturbed training", place)
+			}
+			if sumsIn(s.turns.Mem.Files(place+"-sums"), "") != sumsIn(want, "sums/") {
+				s.problem("%s-sums differs from undisturbed sums", place)
+			}
+		}
+	}
+}
+
+// with returns the directories in a directory that have a file, by name.
+func (s *simulation) with(dir, file string) map[string]string {
+	found := map[string]string{}
+	for name := range s.turns.Mem.Files(dir) {
+		if in, base := path.Split(name); base == file && strings.Count(in, "/") == 1 && in[0] != '.' {
+			found[path.Clean(in)] = path.Join(dir, in)
+		}
+	}
+	return found
+}
+
+// undisturbed returns the files of sums of data by the recipe of a model, and of a model fitted to them.
+func (s *simulation) undisturbed(model string, texts []string) map[string]string {
+	recipe := s.turns.Mem.Files(model)
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(fmt.Sprintf("%q %q", recipe[models.ManifestFile], texts))))
+	if made, ok := s.clean[key]; ok {
+		return made
+	}
+	m := disktest.New()
+	for name, text := range recipe {
+		m.Put("/recipe/"+name, []byte(text))
+	}
+	o := SumOptions{Recipe: "/recipe", Data: dataset.Options{Label: "y"}, Out: "/made/sums"}
+	for i, text := range texts {
+		o.Data.Data = append(o.Data.Data, fmt.Sprintf("/data/%d.csv", i))
+		m.Put(o.Data.Data[i], []byte(text))
+	}
+	defer disk.Swap(m)()
+	embeds := strings.Contains(recipe[models.ManifestFile], `"task": "embedding"`)
+	if embeds {
+		o.Data.Label = ""
+	}
+	_, err := Sum(jobtest.Ctx, o)
+	if err == nil && !embeds {
+		_, err = Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{o.Out}}, Model: "/made/model"})
+	}
+	storage.Flush()
+	if err != nil {
+		s.problem("undisturbed: %v", err)
+	}
+	s.clean[key] = m.Files("/made")
+	return s.clean[key]
+}
+
+// Two drivers on one disk, on which calls fail, seem to have failed, are late or are the last of their process, while
+// data changes under them: the registry names whole models at any moment, nobody is told of what did not
+// happen, and when all is calm again, models and sums are, byte for byte, those of undisturbed runs on the data that is
+// there. BOCHNER_SEED=N repeats one run.
+func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	b := newBasis(t)
+	first, last := uint64(1), uint64(campaign.Of(30, 10000))
+	if n, err := strconv.ParseUint(os.Getenv("BOCHNER_SEED"), 10, 64); err == nil {
+		first, last = n, n
+	}
+	calls, kills := 0, 0
+	for seed := first; seed <= last && !t.Failed(); seed++ {
+		s := b.simulate(t, seed)
+		calls, kills = calls+len(s.turns.Log), kills+s.kills
+		if len(s.problems) > 0 || first == last {
+			t.Logf("seed %d:\n%s", seed, strings.Join(s.log, "\n"))
+		}
+		for _, p := range s.problems {
+			t.Errorf("seed %d: %s", seed, p)
+		}
+	}
+	t.Logf("%d runs, %d calls, %d drivers killed", last-first+1, calls, kills)
+}
+
+func (b *basis) simulate(t *testing.T, seed uint64) (s *simulation) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := disktest.NewTurns(seed)
+		defer disk.Swap(turns.FS())()
+		s = newSimulation(t, seed, turns, b)
+		s.run()
+	})
+	return s
+}
+
+// newBasis trains the model whose recipe is used.
+func newBasis(t *testing.T) *basis {
+	m := disktest.New()
+	defer disk.Swap(m)()
+	m.Put(kept(1), []byte(dailyCSV(1, 1)))
+	o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{
+		Data: dataset.Options{Data: []string{kept(1)}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1},
+		Model: simRoot + "/basis", Lambda: lambdaOf(1e-4)}
+	if _, err := Train(jobtest.Ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	storage.Flush()
+	return &basis{m.Files(simRoot + "/basis"), map[string]map[string]string{}}
+}
