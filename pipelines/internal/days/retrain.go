@@ -300,7 +300,15 @@ func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 		Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
 	err := n.timed("train", func() error {
-		return n.make(ctx, model, l, func(dir string) error { return n.Train(ctx, dir, uris(train)) })
+		return n.make(ctx, model, l, func(dir string) error {
+			err := n.Train(ctx, dir, uris(train))
+			if err == nil {
+				if err = unchanged(ctx, train...); err != nil { // then its name is wrong
+					err = errors.Join(err, storage.Remove(ctx, dir))
+				}
+			}
+			return err
+		})
 	})
 	if err != nil {
 		return err

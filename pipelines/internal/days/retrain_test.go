@@ -35,10 +35,15 @@ type rowJobs struct {
 	calls  []string // what was called, with the number of files or sums
 	rounds bool     // models are not trained by sums
 	unfit  bool     // models do not have the scores by which they are to be judged
+	// meanwhile, if there is one, does what others do when a job begins.
+	meanwhile func(call string)
 }
 
 func (j *rowJobs) call(format string, args ...any) {
 	j.calls = append(j.calls, fmt.Sprintf(format, args...))
+	if j.meanwhile != nil {
+		j.meanwhile(j.calls[len(j.calls)-1])
+	}
 }
 
 type multiset map[string]int
@@ -747,6 +752,45 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	events, err := (registry.Registry{Dir: s.o.Models}).History(ctx, 0)
 	if err != nil || len(events) != 5 {
 		t.Errorf("%v: %+v", err, events)
+	}
+}
+
+// Data that is replaced after a run has listed it, and before a job reads it, is not taken for the version that was
+// listed: not by a training, whose run ends, and not by a sum, whose day is left out.
+func TestDataIsNotReplacedUnnoticed(t *testing.T) {
+	s := newShop(t)
+	s.put(1, "a b")
+	s.put(2, "c d")
+	s.o.Day = date(2)
+	s.jobs.meanwhile = func(call string) {
+		if strings.HasPrefix(call, "train") {
+			s.put(1, "e f")
+		}
+	}
+	if _, err := Retrain(ctx, s.o, s.jobs); !errors.Is(err, storage.ErrChanged) {
+		t.Errorf("a training on a file that is replaced: %v", err)
+	}
+	if left, err := storage.List(ctx, "/shop/models/*/manifest.json"); !errors.Is(err, storage.ErrNoMatch) {
+		t.Errorf("left %v, %v", left, err)
+	}
+	s.jobs.meanwhile = nil
+	s.night(t, 2, Promoted)
+	s.put(3, "g h")
+	s.put(4, "i j")
+	s.jobs.meanwhile = func(call string) {
+		if call == "sum 1" && s.rows(t) == "e f" {
+			s.put(1, "k l")
+			s.jobs.meanwhile = nil
+		}
+	}
+	s.night(t, 4, Promoted, date(1), "the file has changed since it was listed")
+	if got := s.rows(t); got != "c d g h" {
+		t.Errorf("trained on %q", got)
+	}
+	s.put(5, "m n")
+	s.night(t, 5, Promoted)
+	if got := s.rows(t); got != "c d g h i j k l" {
+		t.Errorf("trained on %q", got)
 	}
 }
 
