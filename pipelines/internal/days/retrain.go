@@ -325,7 +325,7 @@ func (n *night) make(ctx context.Context, model string, l *registry.Lineage, cre
 	}
 	if there {
 		n.note("found the model %s of an earlier run", model)
-		if err := removeWork(ctx, dir); err != nil {
+		if err := errors.Join(removeWork(ctx, dir), storage.ClearUnfinished(ctx, dir)); err != nil {
 			return err
 		}
 	} else if err := create(dir); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -801,15 +802,30 @@ func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
 	s.put(2, "c d")
 	left := "/shop/models/.bochner-" + date(1) + "-0123abcd"
 	sums := "/shop/models-sums/some-recipe/.bochner-" + date(1) + "-0123abcd"
+	probe := "/shop/models-sums/.bochner-probe-0123abcd"
 	hand := "/shop/models/.bochner-by-hand" // of a training that somebody else runs
-	for _, dir := range []string{left, sums, hand} {
+	for _, dir := range []string{left, sums, probe, hand} {
 		if err := errors.Join(storage.WriteFile(ctx, dir+"/bochner-work", nil),
 			storage.WriteState(ctx, dir+"/state/sum.bin", []byte("state"))); err != nil {
 			t.Fatal(err)
 		}
 	}
+	total := "/shop/models-sums/some-recipe/.tmp-total-0123abcd-0123456789abcdef"
+	report := "/shop/models/reports/.tmp-" + date(1) + ".json-0123456789abcdef"
+	event := "/shop/models/history/.tmp-00000001.json-0123456789abcdef"
+	for _, name := range []string{total + "/fold-00000.sums", report, event, storage.ClaimName(path.Dir(total) + "/total-0123abcd"),
+		storage.ClaimName("/shop/models/history/00000001.json")} {
+		s.mem.Put(name, nil)
+	}
+	other := "/shop/models/" + date(3) + "-0123abcd"
+	claim, err := storage.AcquireClaim(ctx, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Drop(ctx)
 	s.night(t, 2, Promoted)
-	for dir, want := range map[string]bool{left: false, sums: false, hand: true} {
+	for dir, want := range map[string]bool{left: false, sums: false, probe: false, hand: true, total: false, report: false,
+		event: false, storage.ClaimName(path.Dir(total) + "/total-0123abcd"): false, storage.ClaimName(other): true} {
 		if there, err := storage.Exists(ctx, dir); err != nil || there != want {
 			t.Errorf("%s: there %t, want %t: %v", dir, there, want, err)
 		}
