@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing/synctest"
@@ -152,10 +153,23 @@ func (t *Turns) turn(op, name string, writes bool) error {
 	return <-w.answer
 }
 
-var randomName = regexp.MustCompile(`^.*/bochner-(?:new|tmp)-[0-9]+|-[0-9A-Z]{26}\b|(\.tmp-.*)-[0-9a-f]{16}`)
+var (
+	scratch    = regexp.MustCompile(`^.*/bochner-(?:new|tmp)-[0-9]+`)
+	randomHash = regexp.MustCompile(`-(?:[0-9a-f]{16}|[0-9A-Z]{26})\b`)
+	randomPart = regexp.MustCompile(`-[0-9A-Z]{26}\b`)
+	randomTmp  = regexp.MustCompile(`(\.tmp-.*)-[0-9a-f]{16}`)
+)
 
-// plain is a name without what is random in it.
-func plain(name string) string { return randomName.ReplaceAllString(name, "$1*") }
+// plain is a name without what is random in it. Names in scratch directories depend on that of the directory.
+func plain(name string) string {
+	switch {
+	case strings.Contains(name, "/bochner-"):
+		return randomHash.ReplaceAllString(scratch.ReplaceAllString(name, "*"), "-*")
+	case strings.Contains(name, "/.tmp-"), strings.Contains(name, "/part-"):
+		return randomTmp.ReplaceAllString(randomPart.ReplaceAllString(name, "-*"), "$1-*")
+	}
+	return name
+}
 
 // chance returns the random numbers of a call.
 func (t *Turns) chance(w *waiting) *rand.Rand {
@@ -217,11 +231,9 @@ func (t *Turns) decide(w *waiting) error {
 	r := t.chance(w)
 	r.Float64() // which was for its delay
 	x := r.Float64()
-	less := func(rate float64, of bool) bool {
-		if x -= rate; of && x < 0 && x >= -rate {
-			return true
-		}
-		return false
+	less := func(rate float64, may bool) bool {
+		x -= rate
+		return may && x < 0 && x >= -rate
 	}
 	names := slices.Contains([]string{"rename", "remove", "mkdir", "sync", "fsync"}, w.Op)
 	switch {
