@@ -53,6 +53,7 @@ type simulation struct {
 	log      []string          // what drivers and data did
 	problems []string
 	mu       sync.Mutex
+	stuck    map[string]bool              // files whose removal failed
 	last     days.Outcome                 // of a night
 	count    map[string]int               // of what happened
 	clean    map[string]map[string]string // what undisturbed jobs make, by recipe and content
@@ -87,7 +88,7 @@ type basis struct {
 func newSimulation(t *testing.T, seed uint64, turns *disktest.Turns, b *basis) *simulation {
 	r := rand.New(rand.NewPCG(seed, 2))
 	s := &simulation{t: t, seed: seed, r: r, turns: turns, nights: 2 + r.IntN(3),
-		contents: map[string]string{}, hashes: map[string]string{}, made: map[string]bool{}, clean: b.clean, count: map[string]int{}}
+		contents: map[string]string{}, hashes: map[string]string{}, made: map[string]bool{}, clean: b.clean, count: map[string]int{}, stuck: map[string]bool{}}
 	s.o = newNights(calendar{window: []int{0, 0, 3}[r.IntN(3)]}, nil, simRoot+"/models", simRoot+"/data", "").o
 	s.o.Train.Kernel, s.o.Train.Job.Engine.Threads = &fourier.GaussianOptions{Features: 8}, 1
 	s.o.Gate, s.o.PairedGate = "", []string{"", "", "not worse by 10% at 80%"}[r.IntN(3)]
@@ -257,10 +258,10 @@ func (s *simulation) changes() []task {
 			return err
 		}, false}
 	}
-	return []task{
-		change("rollback", func(ctx context.Context) (*registry.Event, error) {
-			return reg.Rollback(ctx, "", registry.Note{Why: "simulated"})
-		}),
+	rollback := change("rollback", func(ctx context.Context) (*registry.Event, error) {
+		return reg.Rollback(ctx, "", registry.Note{Why: "simulated"})
+	})
+	return []task{rollback, rollback,
 		change("promote previous", func(ctx context.Context) (*registry.Event, error) {
 			model, err := reg.Name(ctx, models.Previous)
 			if err != nil {
@@ -291,7 +292,8 @@ func (s *simulation) lists() (lists [2][]task) {
 	}
 	for range s.r.IntN(6) {
 		c, i := s.changes(), s.r.IntN(2)
-		lists[i] = slices.Insert(lists[i], s.r.IntN(len(lists[i])+1), c[s.r.IntN(len(c))])
+		at := max(s.r.IntN(len(lists[i])+1), s.r.IntN(len(lists[i])+1)) // there must be something to change
+		lists[i] = slices.Insert(lists[i], at, c[s.r.IntN(len(c))])
 	}
 	return lists
 }
@@ -301,7 +303,7 @@ func (s *simulation) lists() (lists [2][]task) {
 func (s *simulation) drive(name string, life int, list []task) {
 	s.turns.Start(fmt.Sprintf("%s%d", name, life), func(d *disktest.Driver) {
 		for len(list) > 0 && !d.Gone() {
-			for try := 1; try <= 3; try++ {
+			for try := 1; try <= 2; try++ {
 				s.logf("%s begins %s", d.Name, list[0].name)
 				err := list[0].run(jobtest.Ctx)
 				if d.Gone() {
@@ -355,6 +357,9 @@ func (s *simulation) run() {
 		}
 		if turn.What != "" {
 			s.counted(turn.What)
+			if turn.Op == "remove" {
+				s.stuck[turn.Name] = true
+			}
 			s.logf("%s", turn)
 		}
 		if slices.Contains([]string{"rename", "remove"}, turn.Op) && strings.HasPrefix(turn.Name, s.o.Models+"/") {
@@ -419,7 +424,8 @@ func (s *simulation) finish() {
 		// A claim of a process that has ended is taken over. Directories of models and sums are swept.
 		claim := strings.HasSuffix(name, "-claim") && !strings.HasPrefix(name, "models")
 		unfinished := strings.Contains(name, ".tmp-") || strings.Contains(name, ".bochner-")
-		if unfinished && !claim && !strings.HasSuffix(name, "/") {
+		stuck := s.stuck[disktest.Plain(path.Join(simRoot, name))] // nobody tries again what the disk did not remove
+		if unfinished && !claim && !stuck && !strings.HasSuffix(name, "/") {
 			s.problem("%s is left", name)
 		}
 	}
@@ -619,7 +625,7 @@ func (s *simulation) undisturbed(model string, texts []string) map[string]string
 func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
-	first, last := uint64(1), uint64(campaign.Of(30, 10000))
+	first, last := uint64(1), uint64(campaign.Of(25, 3000))
 	if n, err := strconv.ParseUint(os.Getenv("BOCHNER_SEED"), 10, 64); err == nil {
 		first, last = n, n
 	}
@@ -651,7 +657,7 @@ func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 func TestASimulationIsRepeatedByItsSeed(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
-	for seed := range uint64(campaign.Of(2, 100)) {
+	for seed := range uint64(campaign.Of(1, 100)) {
 		first, second := b.simulate(t, 1000+seed).turns.Log, b.simulate(t, 1000+seed).turns.Log
 		for i := range min(len(first), len(second)) {
 			if first[i] != second[i] {

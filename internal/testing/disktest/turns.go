@@ -142,7 +142,7 @@ func (t *Turns) turn(op, name string, writes bool) error {
 		t.mu.Unlock()
 		return ErrGone
 	}
-	w := &waiting{Turn{d.Name, op, plain(name), 0, ""}, d, writes, 0, make(chan error, 1)}
+	w := &waiting{Turn{d.Name, op, Plain(name), 0, ""}, d, writes, 0, make(chan error, 1)}
 	d.calls[op+w.Name]++
 	w.N = d.calls[op+w.Name]
 	if r := t.chance(w); r.Float64() < t.Rates.Delay {
@@ -160,8 +160,8 @@ var (
 	randomTmp  = regexp.MustCompile(`(\.tmp-.*)-[0-9a-f]{16}`)
 )
 
-// plain is a name without what is random in it. Names in scratch directories depend on that of the directory.
-func plain(name string) string {
+// Plain is a name without what is random in it. Names in scratch directories depend on that of the directory.
+func Plain(name string) string {
 	switch {
 	case strings.Contains(name, "/bochner-"):
 		return randomHash.ReplaceAllString(scratch.ReplaceAllString(name, "*"), "-*")
