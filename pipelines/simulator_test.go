@@ -279,18 +279,23 @@ func (s *simulation) changes() []task {
 	}
 }
 
-// lists gives each driver its tasks.
+// lists gives each driver its tasks. Some seeds are about the registry alone.
 func (s *simulation) lists() (lists [2][]task) {
-	for _, x := range s.tasks() {
-		switch s.r.IntN(4) {
+	changes := s.r.IntN(6)
+	all := s.tasks()
+	if s.r.IntN(4) == 0 {
+		changes = 20
+		all = slices.DeleteFunc(all, func(x task) bool { return !strings.HasPrefix(x.name, "retrain") })
+	}
+	for _, x := range all {
+		switch i := s.r.IntN(4); i {
 		case 0, 1:
-			i := s.r.IntN(2)
 			lists[i] = append(lists[i], x)
 		default:
 			lists[0], lists[1] = append(lists[0], x), append(lists[1], x)
 		}
 	}
-	for range s.r.IntN(6) {
+	for range changes {
 		c, i := s.changes(), s.r.IntN(2)
 		at := max(s.r.IntN(len(lists[i])+1), s.r.IntN(len(lists[i])+1)) // there must be something to change
 		lists[i] = slices.Insert(lists[i], at, c[s.r.IntN(len(c))])
@@ -358,7 +363,7 @@ func (s *simulation) run() {
 		if turn.What != "" {
 			s.counted(turn.What)
 			if turn.Op == "remove" {
-				s.stuck[turn.Name] = true
+				s.stuck[turn.Name], s.stuck[path.Dir(turn.Name)] = true, true
 			}
 			s.logf("%s", turn)
 		}
@@ -424,7 +429,9 @@ func (s *simulation) finish() {
 		// A claim of a process that has ended is taken over. Directories of models and sums are swept.
 		claim := strings.HasSuffix(name, "-claim") && !strings.HasPrefix(name, "models")
 		unfinished := strings.Contains(name, ".tmp-") || strings.Contains(name, ".bochner-")
-		stuck := s.stuck[disktest.Plain(path.Join(simRoot, name))] // nobody tries again what the disk did not remove
+		plain := disktest.Plain(path.Join(simRoot, name))
+		stuck := s.stuck[plain] || s.stuck[path.Dir(plain)] // nobody tries again what the disk did not remove
+		stuck = stuck || strings.Contains(name, "/.tmp-bochner-work-") // of a work directory without work
 		if unfinished && !claim && !stuck && !strings.HasSuffix(name, "/") {
 			s.problem("%s is left", name)
 		}
