@@ -44,6 +44,8 @@ type simulation struct {
 	nights int
 	o      RetrainOptions
 	calm   bool // nothing fails
+	// registry says that drivers change the registry by hand most of the time.
+	registry bool
 
 	events   []dataEvent       // still to come
 	contents map[string]string // of all files of data that there were, by name and version
@@ -54,6 +56,7 @@ type simulation struct {
 	problems []string
 	mu       sync.Mutex
 	stuck    map[string]bool              // files whose removal failed
+	met      int                          // drivers that have come to meet the other
 	last     days.Outcome                 // of a night
 	count    map[string]int               // of what happened
 	clean    map[string]map[string]string // what undisturbed jobs make, by recipe and content
@@ -89,6 +92,9 @@ func newSimulation(t *testing.T, seed uint64, turns *disktest.Turns, b *basis) *
 	r := rand.New(rand.NewPCG(seed, 2))
 	s := &simulation{t: t, seed: seed, r: r, turns: turns, nights: 2 + r.IntN(3),
 		contents: map[string]string{}, hashes: map[string]string{}, made: map[string]bool{}, clean: b.clean, count: map[string]int{}, stuck: map[string]bool{}}
+	if s.registry = r.IntN(4) == 0; s.registry {
+		s.nights = 4
+	}
 	s.o = newNights(calendar{window: []int{0, 0, 3}[r.IntN(3)]}, nil, simRoot+"/models", simRoot+"/data", "").o
 	s.o.Train.Kernel, s.o.Train.Job.Engine.Threads = &fourier.GaussianOptions{Features: 8}, 1
 	s.o.Gate, s.o.PairedGate = "", []string{"", "", "not worse by 10% at 80%"}[r.IntN(3)]
@@ -262,12 +268,17 @@ func (s *simulation) changes() []task {
 		return reg.Rollback(ctx, "", registry.Note{Why: "simulated"})
 	})
 	return []task{rollback, rollback,
-		change("promote previous", func(ctx context.Context) (*registry.Event, error) {
-			model, err := reg.Name(ctx, models.Previous)
+		change("promote another", func(ctx context.Context) (*registry.Event, error) {
+			l, err := reg.List(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return reg.Promote(ctx, model, registry.Note{Why: "simulated"})
+			for _, m := range slices.Backward(l.Models) {
+				if !slices.Contains(m.Aliases, models.Champion) {
+					return reg.Promote(ctx, m.Name, registry.Note{Why: "simulated"})
+				}
+			}
+			return nil, errNoModel
 		}),
 		{"load champion", func(ctx context.Context) error {
 			if s.turns.Mem.Files(s.o.Models)[models.AliasFile] == "" {
@@ -279,13 +290,11 @@ func (s *simulation) changes() []task {
 	}
 }
 
-// lists gives each driver its tasks. Some seeds are about the registry alone.
+// lists gives each driver its tasks.
 func (s *simulation) lists() (lists [2][]task) {
-	changes := s.r.IntN(6)
-	all := s.tasks()
-	if s.r.IntN(4) == 0 {
-		changes = 20
-		all = slices.DeleteFunc(all, func(x task) bool { return !strings.HasPrefix(x.name, "retrain") })
+	all, changes := s.tasks(), s.r.IntN(6)
+	if s.registry {
+		all, changes = s.begun(all), 20
 	}
 	for _, x := range all {
 		switch i := s.r.IntN(4); i {
@@ -297,10 +306,20 @@ func (s *simulation) lists() (lists [2][]task) {
 	}
 	for range changes {
 		c, i := s.changes(), s.r.IntN(2)
-		at := max(s.r.IntN(len(lists[i])+1), s.r.IntN(len(lists[i])+1)) // there must be something to change
-		lists[i] = slices.Insert(lists[i], at, c[s.r.IntN(len(c))])
+		lists[i] = slices.Insert(lists[i], s.r.IntN(len(lists[i])+1), c[s.r.IntN(len(c))])
 	}
 	return lists
+}
+
+// begun has undisturbed nights before the drivers begin, so that there are models, and returns the last one.
+func (s *simulation) begun(all []task) []task {
+	nights := slices.DeleteFunc(all, func(x task) bool { return !strings.HasPrefix(x.name, "retrain") })
+	for _, x := range nights[:len(nights)-1] {
+		if err := x.run(jobtest.Ctx); err != nil {
+			s.problem("%s, before the drivers begin: %v", x.name, err)
+		}
+	}
+	return nights[len(nights)-1:]
 }
 
 // drive is a driver: it does its tasks, and repeats those that fail a few times. If it is killed, another
@@ -430,7 +449,7 @@ func (s *simulation) finish() {
 		claim := strings.HasSuffix(name, "-claim") && !strings.HasPrefix(name, "models")
 		unfinished := strings.Contains(name, ".tmp-") || strings.Contains(name, ".bochner-")
 		plain := disktest.Plain(path.Join(simRoot, name))
-		stuck := s.stuck[plain] || s.stuck[path.Dir(plain)] // nobody tries again what the disk did not remove
+		stuck := s.stuck[plain] || s.stuck[path.Dir(plain)]            // nobody tries again what the disk did not remove
 		stuck = stuck || strings.Contains(name, "/.tmp-bochner-work-") // of a work directory without work
 		if unfinished && !claim && !stuck && !strings.HasSuffix(name, "/") {
 			s.problem("%s is left", name)
