@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -25,7 +24,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -37,29 +35,32 @@ import (
 // simulation is a few nights on one disk, with two drivers. A seed decides what they do, in which
 // order they call the disk, and which calls fail or are the last of their driver.
 type simulation struct {
-	t      *testing.T
-	seed   uint64
-	r      *rand.Rand // for what is decided before the drivers begin
-	turns  *disktest.Turns
-	nights int
-	o      RetrainOptions
-	calm   bool // nothing fails
-	// registry says that drivers change the registry by hand most of the time.
-	registry bool
+	simPlan
+	simStory
+	r     *rand.Rand // for what is decided before the drivers begin, and when data changes
+	turns *disktest.Turns
+	texts map[string]string            // of all files of data that there were, by name and version, and by SHA-256
+	clean map[string]map[string]string // what undisturbed jobs make, by recipe and content
+}
 
-	events   []dataEvent       // still to come
-	contents map[string]string // of all files of data that there were, by name and version
-	hashes   map[string]string // the same by SHA-256
-	recorded []registry.Event  // that drivers were told of
-	made     map[string]bool   // directories that jobs have said to be done
-	log      []string          // what drivers and data did
+// simPlan is what a simulation consists of.
+type simPlan struct {
+	nights   int
+	o        RetrainOptions
+	calm     bool        // nothing fails
+	registry bool        // drivers change the registry by hand most of the time
+	events   []dataEvent // still to come
+}
+
+// simStory is what has happened.
+type simStory struct {
+	mu       sync.Mutex // after a power cut, both drivers end at the same time
+	log      []string   // what drivers and data did
 	problems []string
-	mu       sync.Mutex
-	stuck    map[string]bool              // files whose removal failed
-	met      int                          // drivers that have come to meet the other
-	last     days.Outcome                 // of a night
-	count    map[string]int               // of what happened
-	clean    map[string]map[string]string // what undisturbed jobs make, by recipe and content
+	count    map[string]int   // of what happened
+	told     []registry.Event // that drivers believe to have happened
+	stuck    map[string]bool  // files whose removal failed, and their directories
+	last     days.Outcome     // of a night
 }
 
 // A dataEvent changes the data of a day.
@@ -88,10 +89,10 @@ type basis struct {
 }
 
 // newSimulation decides what happens.
-func newSimulation(t *testing.T, seed uint64, turns *disktest.Turns, b *basis) *simulation {
+func newSimulation(seed uint64, turns *disktest.Turns, b *basis) *simulation {
 	r := rand.New(rand.NewPCG(seed, 2))
-	s := &simulation{t: t, seed: seed, r: r, turns: turns, nights: 2 + r.IntN(3),
-		contents: map[string]string{}, hashes: map[string]string{}, made: map[string]bool{}, clean: b.clean, count: map[string]int{}, stuck: map[string]bool{}}
+	s := &simulation{r: r, turns: turns, texts: map[string]string{}, clean: b.clean}
+	s.nights, s.count, s.stuck = 2+r.IntN(3), map[string]int{}, map[string]bool{}
 	if s.registry = r.IntN(4) == 0; s.registry {
 		s.nights = 4
 	}
@@ -148,16 +149,16 @@ func (s *simulation) put(e dataEvent) {
 	s.turns.Mem.Put(name, []byte(e.text))
 	s.hash(e.text)
 	if o, err := storage.Stat(jobtest.Ctx, name); err == nil {
-		s.contents[name+" "+o.Version] = e.text
+		s.texts[name+" "+o.Version] = e.text
 	}
 }
 
 func (s *simulation) hash(text string) {
-	s.hashes[fmt.Sprintf("%x", sha256.Sum256([]byte(text)))] = text
+	s.texts[fmt.Sprintf("%x", sha256.Sum256([]byte(text)))] = text
 }
 
 func (s *simulation) logf(format string, args ...any) {
-	s.mu.Lock() // after a power cut, both drivers end
+	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = append(s.log, fmt.Sprintf("%6d  ", len(s.turns.Log))+fmt.Sprintf(format, args...))
 }
@@ -182,7 +183,9 @@ func (s *simulation) tasks() (all []task) {
 	for day := 1; day <= s.nights; day++ {
 		night := s.o
 		night.Day = dayName(day)
-		all = append(all, task{"retrain " + night.Day, func(ctx context.Context) error { return s.retrain(ctx, night) }, true})
+		all = append(all, task{"retrain " + night.Day, func(ctx context.Context) error {
+			return s.retrain(ctx, night)
+		}, true})
 		data := dataset.Options{Data: []string{kept(day)}, Label: "y"}
 		out := at("sums/dt=%s", dayName(day))
 		all = append(all, s.making("sum", func(ctx context.Context) error {
@@ -193,14 +196,15 @@ func (s *simulation) tasks() (all []task) {
 		if day == 1 {
 			continue
 		}
-		fit := FitOptions{Parts: Parts{Sums: slices.Clone(summed)}, Model: at("fit-%d", day), SaveSums: at("fit-%d-sums", day),
-			Job: o}
+		fit := FitOptions{Parts: Parts{Sums: slices.Clone(summed)}, Model: at("fit-%d", day),
+			SaveSums: at("fit-%d-sums", day), Job: o}
 		all = append(all, s.making("fit", func(ctx context.Context) error {
 			_, err := Fit(ctx, fit)
 			return err
 		}, fit.SaveSums, fit.Model))
-		forget := ForgetOptions{Model: fit.Model, Parts: fit.Parts, Data: dataset.Options{Data: []string{gone(day)}, Label: "y"},
-			Out: at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
+		forget := ForgetOptions{Model: fit.Model, Parts: fit.Parts,
+			Data: dataset.Options{Data: []string{gone(day)}, Label: "y"},
+			Out:  at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
 		all = append(all, s.making("forget", func(ctx context.Context) error {
 			if s.turns.Mem.Files(fit.Model)[models.ManifestFile] == "" {
 				return errNoModel
@@ -222,7 +226,6 @@ func (s *simulation) making(name string, run func(context.Context) error, outs .
 			if err != nil {
 				continue
 			}
-			s.made[out] = true
 			if s.turns.Mem.Files(out)[models.ManifestFile] == "" {
 				s.problem("%s is said to be done, but has no manifest", out)
 			}
@@ -241,14 +244,14 @@ func (s *simulation) retrain(ctx context.Context, o RetrainOptions) error {
 	s.counted(string(report.Outcome))
 	s.logf("outcome of %s: %s, champion %s; %s", o.Day, report.Outcome, report.Champion, report.Why)
 	if report.Outcome == days.Promoted {
-		s.told(registry.Event{Action: registry.Promoted, Day: o.Day, Subject: registry.Subject{Model: report.Model}})
+		s.hears(registry.Event{Action: registry.Promoted, Day: o.Day, Subject: registry.Subject{Model: report.Model}})
 	}
 	return nil
 }
 
-// told remembers what a driver was told that the registry has done.
-func (s *simulation) told(e registry.Event) {
-	s.recorded = append(s.recorded, e)
+// hears remembers what a driver was told that the registry has done.
+func (s *simulation) hears(e registry.Event) {
+	s.told = append(s.told, e)
 	s.counted("told " + string(e.Action))
 }
 
@@ -259,7 +262,7 @@ func (s *simulation) changes() []task {
 		return task{name, func(ctx context.Context) error {
 			e, err := run(ctx)
 			if err == nil {
-				s.told(*e)
+				s.hears(*e)
 			}
 			return err
 		}, false}
@@ -355,7 +358,8 @@ func (s *simulation) drive(name string, life int, list []task) {
 
 // ended looks whether a job has ended as it should.
 func (s *simulation) ended(x task, err error) {
-	if s.calm && err != nil && err != errNoModel && slices.Contains([]int{exit.CodeFailed, exit.CodeUsage, exit.CodeStorage, exit.CodeModel, exit.CodeCrash}, exit.Code(err)) {
+	harmless := []int{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeDrift, exit.CodeNothing, exit.CodeLost}
+	if s.calm && err != errNoModel && !slices.Contains(harmless, exit.Code(err)) {
 		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.Code(err), err)
 	}
 	s.registryWhole()
@@ -396,254 +400,6 @@ func (s *simulation) run() {
 	s.finish()
 }
 
-// registryWhole checks that the registry names models that are whole, and has all events.
-func (s *simulation) registryWhole() {
-	reg := registry.Registry{Dir: s.o.Models}
-	events, err := reg.History(jobtest.Ctx, 0)
-	if err != nil {
-		s.problem("the history cannot be read: %v", err)
-		return
-	}
-	for _, told := range s.recorded {
-		if !slices.ContainsFunc(events, func(e registry.Event) bool {
-			return e.Action == told.Action && e.Model == told.Model && (told.ID == "" || told.ID == e.ID) &&
-				(told.Day == "" || told.Day == e.Day)
-		}) {
-			s.problem("a driver was told of %s %s, which is not in the history", told.Action, told.Model)
-		}
-	}
-	a, err := reg.State(jobtest.Ctx)
-	if err != nil {
-		s.problem("the aliases cannot be read: %v", err)
-		return
-	}
-	for _, alias := range models.AliasNames {
-		if model := a.Model(alias); model != "" {
-			if _, err := models.Check(jobtest.Ctx, reg.Place(model)); err != nil {
-				s.problem("the %s is not whole: %v", alias, err)
-			}
-		}
-	}
-}
-
-// finish has a driver without faults repeat all jobs, and compares what there is with what it should be.
-func (s *simulation) finish() {
-	s.logf("the last driver begins")
-	for _, e := range s.events {
-		s.put(e)
-	}
-	tasks := s.tasks()
-	for _, x := range tasks {
-		err := x.run(jobtest.Ctx)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			s.problem("%s, by the last driver: exit code %d: %v", x.name, exit.Code(err), err)
-		}
-	}
-	storage.Flush()
-	s.registryWhole()
-	s.compareModels()
-	s.compareSums()
-	s.compareJobs()
-	for name := range s.turns.Mem.Files(simRoot) {
-		// A claim of a process that has ended is taken over. Directories of models and sums are swept.
-		claim := strings.HasSuffix(name, "-claim") && !strings.HasPrefix(name, "models")
-		unfinished := strings.Contains(name, ".tmp-") || strings.Contains(name, ".bochner-")
-		plain := disktest.Plain(path.Join(simRoot, name))
-		stuck := s.stuck[plain] || s.stuck[path.Dir(plain)]            // nobody tries again what the disk did not remove
-		stuck = stuck || strings.Contains(name, "/.tmp-bochner-work-") // of a work directory without work
-		if unfinished && !claim && !stuck && !strings.HasSuffix(name, "/") {
-			s.problem("%s is left", name)
-		}
-	}
-	s.repeatLast(tasks)
-}
-
-// repeatLast checks that the last night used all that is there, and finds nothing to do if it is repeated.
-func (s *simulation) repeatLast(tasks []task) {
-	reg := registry.Registry{Dir: s.o.Models}
-	before, _ := reg.State(jobtest.Ctx)
-	if s.last == days.Promoted && s.o.MaxDrift == 0 {
-		l, err := registry.ReadLineage(jobtest.Ctx, reg.Place(before.Champion))
-		if err != nil || l == nil || l.HeldOut == nil {
-			s.problem("the lineage of the champion: %v", err)
-			return
-		}
-		got := []string{l.HeldOut.Name}
-		for _, p := range l.Parts {
-			got = append(got, p.Name)
-			for _, f := range p.Files {
-				now, err := storage.Stat(jobtest.Ctx, f.Name)
-				if err != nil || now.Version != f.Version {
-					s.problem("the champion was trained on an old version of %s: %v", f.Name, err)
-				}
-			}
-		}
-		slices.Sort(got)
-		if want := s.usable(); !slices.Equal(got, want) {
-			s.problem("the champion has seen %v, and there are %v", got, want)
-		}
-	}
-	i := slices.IndexFunc(tasks, func(x task) bool { return x.name == "retrain "+dayName(s.nights) })
-	err := tasks[i].run(jobtest.Ctx)
-	if after, _ := reg.State(jobtest.Ctx); err != nil || after.Champion != before.Champion {
-		s.problem("the last night, repeated, makes %s champion in place of %s: %v", after.Champion, before.Champion, err)
-	}
-}
-
-// usable are the days that a model can be trained on or judged by.
-func (s *simulation) usable() (all []string) {
-	seen := map[string]bool{"": true, noRows: true}
-	for day := 1; day <= s.nights; day++ {
-		text := s.turns.Mem.Files(partition(simRoot+"/data", day))["part-0.csv"]
-		if (s.o.Window == 0 || day > s.nights-s.o.Window) && !seen[text] {
-			all = append(all, dayName(day))
-			seen[text] = true
-		}
-	}
-	return all
-}
-
-// compareModels compares the models of nights with trainings by their recipes on the same files, and the newest champion
-// with the data that is there.
-func (s *simulation) compareModels() {
-	for name, place := range s.with(s.o.Models, models.ManifestFile) {
-		l, err := registry.ReadLineage(jobtest.Ctx, place)
-		if err != nil || l == nil || l.Day == "" {
-			continue // a driver was killed before it had written who its parents are
-		}
-		var texts []string
-		for _, p := range l.Parts {
-			for _, f := range p.Files {
-				text, ok := s.contents[f.Name+" "+f.Version]
-				if !ok {
-					s.problem("%s was trained on %s %s, which never was", name, f.Name, f.Version)
-				}
-				texts = append(texts, text)
-			}
-		}
-		got := s.turns.Mem.Files(place)
-		want := s.undisturbed(path.Join(s.o.Models, l.Recipe), texts)
-		for _, file := range []string{models.WeightsFile, "profile.json", models.ManifestFile} {
-			if got[file] != want["model/"+file] && (file != models.ManifestFile || l.Redrawn == "") {
-				s.problem("%s of %s differs from an undisturbed training on %d files", file, name, len(texts))
-			}
-		}
-	}
-}
-
-// compareSums compares the sums of nights with sums of the same files.
-func (s *simulation) compareSums() {
-	recipes := s.with(s.o.Models, models.ManifestFile)
-	maps.Copy(recipes, s.with(s.o.Models+"-sums", models.ManifestFile)) // those of probes
-	for _, model := range recipes {
-		r, _, err := sums.ReadRecipe(jobtest.Ctx, model)
-		if err != nil {
-			s.problem("%s: %v", model, err)
-			continue
-		}
-		for name, place := range s.with(path.Join(s.o.Models+"-sums", r.Digest[:16]), sums.PartFile) {
-			s.compareSum(name, place, model)
-		}
-	}
-}
-
-func (s *simulation) compareSum(name, place, model string) {
-	p, err := sums.ReadPart(jobtest.Ctx, place)
-	if err != nil {
-		s.problem("%s: %v", place, err)
-		return
-	}
-	var texts []string
-	for _, l := range p.Leaves {
-		for _, f := range l.Files {
-			texts = append(texts, s.hashes[strings.TrimPrefix(f.Version, "sha256:")])
-		}
-	}
-	want := s.undisturbed(model, texts)
-	if got := s.turns.Mem.Files(place); sumsIn(got, "") != sumsIn(want, "sums/") {
-		s.problem("%s, of %d files, differs from undisturbed sums", place, len(texts))
-	}
-}
-
-// sumsIn returns the sums in files whose names begin with a prefix.
-func sumsIn(files map[string]string, prefix string) (all string) {
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if rest, ok := strings.CutPrefix(name, prefix); ok && (path.Ext(rest) == ".sums" || rest == "contents.bin") {
-			all += rest + files[name]
-		}
-	}
-	return all
-}
-
-// compareJobs compares what the other jobs have made.
-func (s *simulation) compareJobs() {
-	var all []string
-	for day := 1; day <= s.nights; day++ {
-		text := dailyCSV(day, 1)
-		all = append(all, text)
-		s.compareSum("", fmt.Sprintf("%s/sums/dt=%s", simRoot, dayName(day)), simRoot+"/basis")
-		if day == 1 {
-			continue
-		}
-		lines := strings.SplitAfter(text, "\n")
-		left := strings.Join(slices.Concat(lines[:3], lines[4:5], lines[6:]), "")
-		for out, texts := range map[string][]string{"fit": all, "forgot": append(slices.Clone(all[:day-1]), left)} {
-			want := s.undisturbed(simRoot+"/basis", texts)
-			place := fmt.Sprintf("%s/%s-%d", simRoot, out, day)
-			if s.turns.Mem.Files(place)[models.WeightsFile] != want["model/"+models.WeightsFile] {
-				s.problem("%s differs from an undisturbed training", place)
-			}
-			if sumsIn(s.turns.Mem.Files(place+"-sums"), "") != sumsIn(want, "sums/") {
-				s.problem("%s-sums differs from undisturbed sums", place)
-			}
-		}
-	}
-}
-
-// with returns the directories in a directory that have a file, by name.
-func (s *simulation) with(dir, file string) map[string]string {
-	found := map[string]string{}
-	for name := range s.turns.Mem.Files(dir) {
-		if in, base := path.Split(name); base == file && strings.Count(in, "/") == 1 && in[0] != '.' {
-			found[path.Clean(in)] = path.Join(dir, in)
-		}
-	}
-	return found
-}
-
-// undisturbed returns the files of sums of data by the recipe of a model, and of a model fitted to them.
-func (s *simulation) undisturbed(model string, texts []string) map[string]string {
-	recipe := s.turns.Mem.Files(model)
-	key := fmt.Sprintf("%x", sha256.Sum256([]byte(fmt.Sprintf("%q %q", recipe[models.ManifestFile], texts))))
-	if made, ok := s.clean[key]; ok {
-		return made
-	}
-	m := disktest.New()
-	for name, text := range recipe {
-		m.Put("/recipe/"+name, []byte(text))
-	}
-	o := SumOptions{Recipe: "/recipe", Data: dataset.Options{Label: "y"}, Out: "/made/sums"}
-	for i, text := range texts {
-		o.Data.Data = append(o.Data.Data, fmt.Sprintf("/data/%d.csv", i))
-		m.Put(o.Data.Data[i], []byte(text))
-	}
-	defer disk.Swap(m)()
-	embeds := strings.Contains(recipe[models.ManifestFile], `"task": "embedding"`)
-	if embeds {
-		o.Data.Label = ""
-	}
-	_, err := Sum(jobtest.Ctx, o)
-	if err == nil && !embeds {
-		_, err = Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{o.Out}}, Model: "/made/model"})
-	}
-	storage.Flush()
-	if err != nil {
-		s.problem("undisturbed: %v", err)
-	}
-	s.clean[key] = m.Files("/made")
-	return s.clean[key]
-}
-
 // Two drivers on one disk, on which calls fail, seem to have failed, are late or are the last of their process, while
 // data changes under them: the registry names whole models at any moment, nobody is told of what did not
 // happen, and when all is calm again, models and sums are, byte for byte, those of undisturbed runs on the data that is
@@ -671,8 +427,8 @@ func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs, %d calls: %v", runs, calls, count)
-	for _, what := range []string{"FAILS", "FAILS: disk full", "FAILS for good", "is done and FAILS", "killed", "POWER CUT",
-		string(days.Promoted), string(days.Nothing), "told " + string(registry.RolledBack)} {
+	for _, what := range []string{"FAILS", "FAILS: disk full", "FAILS for good", "is done and FAILS", "killed",
+		"POWER CUT", string(days.Promoted), string(days.Nothing), "told " + string(registry.RolledBack)} {
 		if runs > 20 && count[what] == 0 {
 			t.Errorf("%s did not happen in %d runs", what, runs)
 		}
@@ -700,7 +456,7 @@ func (b *basis) simulate(t *testing.T, seed uint64) (s *simulation) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := disktest.NewTurns(seed)
 		defer disk.Swap(turns.FS())()
-		s = newSimulation(t, seed, turns, b)
+		s = newSimulation(seed, turns, b)
 		s.run()
 	})
 	return s

@@ -217,7 +217,8 @@ func (t *Turns) choose() *waiting {
 	}
 	if len(t.Log) > 0 && t.order.Float64() < t.Stick {
 		last := t.Log[len(t.Log)-1].Driver
-		if same := slices.DeleteFunc(slices.Clone(may), func(w *waiting) bool { return w.Turn.Driver != last }); len(same) > 0 {
+		other := func(w *waiting) bool { return w.Turn.Driver != last }
+		if same := slices.DeleteFunc(slices.Clone(may), other); len(same) > 0 {
 			may = same
 		}
 	}
