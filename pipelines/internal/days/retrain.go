@@ -402,6 +402,10 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		n.report.Gates, n.report.Comparison, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
 		return err
 	})
+	if why, other := unfit(err); judge.of != nil && why != "" && other == nil {
+		// such as rows of a day that has left the window, on which the champion was trained
+		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, why))
+	}
 	if err != nil {
 		return err
 	}

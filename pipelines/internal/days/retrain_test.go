@@ -297,7 +297,7 @@ func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files 
 		for _, model := range []string{champion, challenger} {
 			m, err := models.ReadManifest(ctx, model)
 			if err == nil && slices.Contains(strings.Fields(m.Fingerprint), row) && !strings.HasPrefix(row, "common") {
-				err = fmt.Errorf("row %s judges %s, which was trained on it", row, model)
+				err = exit.Refuse("row %s judges %s, which was trained on it", row, model)
 			}
 			if err != nil {
 				return nil, "", err
@@ -793,6 +793,24 @@ func TestDataIsNotReplacedUnnoticed(t *testing.T) {
 	if got := s.rows(t); got != "c d g h i j k l" {
 		t.Errorf("trained on %q", got)
 	}
+}
+
+// The rows of a day that has left the window are not known as a copy when they come again, but the champion was trained
+// on them.
+func TestADayThatCannotJudgeIsRefused(t *testing.T) {
+	s := newShop(t)
+	s.o.Window = 3
+	s.put(1, "a b")
+	s.put(2, "c d")
+	s.night(t, 2, Promoted)
+	s.put(4, "a b")
+	s.night(t, 4, Drifted, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
+	if got := s.rows(t); got != "a b" {
+		t.Errorf("the champion was trained on %q", got)
+	}
+	s.put(5, "e f")
+	s.put(6, "g h")
+	s.night(t, 6, Promoted)
 }
 
 // A night that fails leaves its work, from which the same command continues. If the next day comes first, nobody needs it.
