@@ -75,8 +75,9 @@ func (s *simulation) finish() {
 		claim := strings.HasSuffix(name, "-claim") && !strings.HasPrefix(name, "models")
 		unfinished := strings.Contains(name, ".tmp-") || strings.Contains(name, ".bochner-")
 		plain := disktest.Plain(path.Join(simRoot, name))
-		stuck := s.stuck[plain] || s.stuck[path.Dir(plain)]            // nobody tries again what the disk did not remove
-		stuck = stuck || strings.Contains(name, "/.tmp-bochner-work-") // of a work directory without work
+		stuck := s.stuck[plain] || s.stuck[path.Dir(plain)] // nobody tries again what the disk did not remove
+		// of a work directory without work, and of a model that no night has found again
+		stuck = stuck || strings.Contains(name, "/.tmp-bochner-work-") || strings.Contains(name, "/.tmp-lineage.json-")
 		if unfinished && !claim && !stuck && !strings.HasSuffix(name, "/") {
 			s.problem("%s is left", name)
 		}
