@@ -2,7 +2,10 @@ package storage
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
+	"strings"
 )
 
 // A Claim is the right to make a file or directory of some name. One process has it at a
@@ -17,11 +20,13 @@ type Claim struct {
 	c    Claimed
 }
 
+const claimSuffix = "-claim"
+
 // ClaimName returns the name of the file or object of the claim on an absolute name. It
 // is in the same directory.
 func ClaimName(name string) string {
 	dir, base := Split(name)
-	return Join(dir, tmpPrefix+base+"-claim")
+	return Join(dir, tmpPrefix+base+claimSuffix)
 }
 
 // AcquireClaim takes the claim on a name and makes the directories above it. If another run has
@@ -54,4 +59,25 @@ func (c *Claim) Clear(ctx context.Context) error { return fail("remove", c.name,
 // Drop releases the claim.
 func (c *Claim) Drop(ctx context.Context) error {
 	return fail("remove", c.name, c.c.Drop(context.WithoutCancel(ctx)))
+}
+
+// ClearClaims removes the claims of ended processes in the directories of a pattern, and what their
+// holders have left unfinished.
+func ClearClaims(ctx context.Context, dirs string) error {
+	claims, err := List(ctx, ClaimName(Join(dirs, "*")))
+	if errors.Is(err, ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, o := range claims {
+		dir, name := Split(o.Name)
+		c, failed := AcquireClaim(ctx, Join(dir, strings.TrimSuffix(name[len(tmpPrefix):], claimSuffix)))
+		if errors.Is(failed, ErrBusy) {
+			continue
+		}
+		if failed == nil {
+			failed = errors.Join(c.Clear(ctx), c.Drop(ctx))
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
 }

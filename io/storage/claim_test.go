@@ -42,6 +42,19 @@ func TestClearTakesOnlyItsOwn(t *testing.T) {
 	}
 }
 
+// The sums of a fit that was killed while it published them are as large as the sums.
+func TestPublishClearsWhatAKilledOneLeft(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "sums")
+	os.Mkdir(tmpName(dir), 0o777)
+	if err := Publish(ctx, dir, []File{{Name: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"sums"}, entries(t, root)); d != "" {
+		t.Error(d)
+	}
+}
+
 // What a publisher has written so far must not be taken for what a killed one left.
 func TestWhoCannotClaimANameCannotClearIt(t *testing.T) {
 	root := t.TempDir()

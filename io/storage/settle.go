@@ -2,6 +2,7 @@ package storage
 
 import (
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -59,16 +60,18 @@ func settle(files []string) {
 	fsys := disk.Now()
 	var tasks errgroup.Group
 	tasks.SetLimit(parallelSyncs)
-	dirs := map[string]bool{}
+	var dirs []string // in the order of the files, so that a run can be repeated in a test
 	for _, p := range files {
-		dirs[filepath.Dir(p)] = true
+		if dir := filepath.Dir(p); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
 		tasks.Go(func() error {
 			_ = fsys.Sync(p)
 			return nil
 		})
 	}
 	_ = tasks.Wait()
-	for dir := range dirs {
+	for _, dir := range dirs {
 		_ = fsys.Sync(dir)
 	}
 }

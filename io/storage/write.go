@@ -33,7 +33,7 @@ type File struct {
 }
 
 // Publish makes a directory of the files as Claim.Publish does, under a claim that it
-// takes and drops.
+// takes and drops, and removes what killed publishers have left.
 func Publish(ctx context.Context, dir string, files []File) error {
 	if err := MustNotExist(ctx, dir); err != nil {
 		return err
@@ -43,6 +43,7 @@ func Publish(ctx context.Context, dir string, files []File) error {
 		return err
 	}
 	defer c.Drop(ctx)
+	_ = c.Clear(ctx) // what cannot be removed does not hurt
 	return c.Publish(ctx, files)
 }
 

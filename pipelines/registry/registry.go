@@ -184,13 +184,13 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 			return nil, err
 		}
 		if try > 1 && r.made(ctx, s, e) {
-			return e, r.follow(ctx, s) // the answer was lost, the change was not
+			return e, r.keep(ctx, s, old) // the answer was lost, the change was not
 		}
 		if want := n.Expect; want != "" && want != s.Champion && (want != NoChampion || s.Champion != "") {
 			return nil, r.lost(s, want)
 		}
 		if old != nil {
-			if err := r.record(ctx, s.Last); err != nil {
+			if err := r.keep(ctx, s, old); err != nil {
 				return nil, err
 			}
 		}
@@ -222,6 +222,20 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 			n.Expect = cmp.Or(e.From, NoChampion)
 		}
 	}
+}
+
+// keep stores the last event of aliases that were read from a file. Their writer may have been stopped before
+// they were on the disk. Unless it has stored the event, they are written again first: after a power cut
+// the history must not have an event that the aliases do not have.
+func (r Registry) keep(ctx context.Context, s *models.Aliases, file []byte) error {
+	there, err := storage.Exists(ctx, models.EventFile(r.Dir, s.Events))
+	if err == nil && !there {
+		err = storage.Swap(ctx, storage.Join(r.Dir, models.AliasFile), file, file)
+	}
+	if err != nil && !errors.Is(err, storage.ErrSwapped) { // by somebody whose change is on the disk
+		return err
+	}
+	return r.record(ctx, s.Last)
 }
 
 // follow stores the last event of aliases that are in place. If the storage fails, the next

@@ -310,6 +310,34 @@ func TestAPromotionIsWholeOrAbsent(t *testing.T) {
 	}
 }
 
+// The aliases were replaced, but the answer was lost before they were on the disk. The history must not get ahead of them.
+func TestAPowerCutAfterALostAnswerUndoesNothing(t *testing.T) {
+	m, lost := disktest.New(), false
+	f := &disktest.Fault{FS: m, Each: func(op, name string, _ bool) error {
+		if op == "rename" && strings.HasSuffix(name, "/"+models.AliasFile) && !lost {
+			lost = true
+			return &disktest.Done{Err: syscall.EIO}
+		}
+		return nil
+	}}
+	t.Cleanup(disk.Swap(m))
+	r := with(t, "/models", "a", "b")
+	if _, err := r.Promote(ctx, "a", Note{}); err != nil {
+		t.Fatal(err)
+	}
+	disk.Swap(f)
+	if _, err := r.Promote(ctx, "b", Note{}); err != nil || !lost {
+		t.Fatal(lost, err)
+	}
+	m.PowerCut(false)
+	if got := r.state(t); got != "b a " {
+		t.Errorf("aliases %q", got)
+	}
+	if _, err := r.Rollback(ctx, "", Note{}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 	r := with(t, t.TempDir(), "a", "b", "c")
 	r.Now = func() time.Time { return time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC) }

@@ -10,6 +10,9 @@ import (
 // reportsDir is the directory of the reports in a directory of models.
 const reportsDir = "reports"
 
+// Reports returns the directory of the reports.
+func (r Registry) Reports() string { return storage.Join(r.Dir, reportsDir) }
+
 // WriteReport stores the report of a day, as JSON and as text. A later report of that day
 // replaces it.
 func (r Registry) WriteReport(ctx context.Context, day string, report any, text string) error {
@@ -17,8 +20,8 @@ func (r Registry) WriteReport(ctx context.Context, day string, report any, text 
 	if err != nil {
 		return err
 	}
-	if err := storage.WriteFile(ctx, storage.Join(r.Dir, reportsDir, day+".json"), append(data, '\n')); err != nil {
+	if err := storage.WriteFile(ctx, storage.Join(r.Reports(), day+".json"), append(data, '\n')); err != nil {
 		return err
 	}
-	return storage.WriteFile(ctx, storage.Join(r.Dir, reportsDir, day+".txt"), []byte(text))
+	return storage.WriteFile(ctx, storage.Join(r.Reports(), day+".txt"), []byte(text))
 }

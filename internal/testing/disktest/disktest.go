@@ -24,7 +24,7 @@ import (
 type Mem struct {
 	mu    sync.Mutex
 	root  *node
-	locks map[string]bool
+	locks map[*node]bool // of files, whatever their names are by now
 	clock int64
 }
 
@@ -46,7 +46,7 @@ func newDir() *node {
 }
 
 // New returns an empty file system.
-func New() *Mem { return &Mem{root: newDir(), locks: map[string]bool{}} }
+func New() *Mem { return &Mem{root: newDir(), locks: map[*node]bool{}} }
 
 // PowerCut forgets what was not synced, and all locks. With torn, files of synced
 // directories that were not synced themselves are as long as they were and hold
@@ -54,7 +54,7 @@ func New() *Mem { return &Mem{root: newDir(), locks: map[string]bool{}} }
 func (m *Mem) PowerCut(torn bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.locks = map[string]bool{}
+	m.locks = map[*node]bool{}
 	m.root.forget(torn)
 }
 
@@ -79,7 +79,7 @@ func (n *node) forget(torn bool) {
 func (m *Mem) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.locks = map[string]bool{}
+	m.locks = map[*node]bool{}
 }
 
 // Put makes a file with its directories, all synced.
@@ -312,35 +312,35 @@ func (m *Mem) Lock(name string) (disk.Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.locks[name] {
+	n := dir.entries[base]
+	if n == nil {
+		m.clock++
+		n = &node{time: m.clock}
+		dir.entries[base] = n
+	}
+	if m.locks[n] {
 		return nil, disk.ErrLocked
 	}
-	if dir.entries[base] == nil {
-		m.clock++
-		dir.entries[base] = &node{time: m.clock}
-	}
-	m.locks[name] = true
-	return &held{m, name}, nil
+	m.locks[n] = true
+	return &held{m, n}, nil
 }
 
 type held struct {
-	m    *Mem
-	name string
+	m *Mem
+	n *node
 }
 
 func (h *held) Note(data []byte) error {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
-	if n := h.m.find(h.name); n != nil {
-		n.data = bytes.Clone(data)
-	}
+	h.n.data = bytes.Clone(data)
 	return nil
 }
 
 func (h *held) Close() error {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
-	delete(h.m.locks, h.name)
+	delete(h.m.locks, h.n)
 	return nil
 }
 

@@ -1,7 +1,10 @@
 package disktest
 
 import (
+	"errors"
 	"io/fs"
+	"path"
+	"slices"
 	"sync"
 
 	"github.com/bochner-ml/bochner/internal/disk"
@@ -21,12 +24,22 @@ type Fault struct {
 	On bool
 	// Writes counts only calls that change something or bring it to the disk.
 	Writes bool
+	// Each, if there is one, is asked before every call instead of all this, and may wait. If it
+	// returns an error, so does the call; if that is a Done, the call is carried out all the same.
+	// Directories are then removed file by file, as on a disk.
+	Each func(op, name string, writes bool) error
 
 	mu    sync.Mutex
 	calls int
 	dead  error
 	at    string
 }
+
+// Done is the error of a call that was carried out, but whose answer was lost.
+type Done struct{ Err error }
+
+func (d *Done) Error() string { return "the answer was lost: " + d.Err.Error() }
+func (d *Done) Unwrap() error { return d.Err }
 
 // Calls returns how many calls there were.
 func (f *Fault) Calls() int {
@@ -42,7 +55,25 @@ func (f *Fault) Hit() string {
 	return f.at
 }
 
+// do makes a call, unless it is to fail.
+func (f *Fault) do(op, name string, call func() error) error {
+	err := f.call(op, name, true)
+	if _, done := errors.AsType[*Done](err); err != nil && !done {
+		return err
+	}
+	if failed := call(); err == nil {
+		return failed
+	}
+	return err
+}
+
 func (f *Fault) call(op, name string, writes bool) error {
+	if f.Each != nil {
+		if err := f.Each(op, name, writes); err != nil {
+			return &fs.PathError{Op: op, Path: name, Err: err}
+		}
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dead != nil {
@@ -112,45 +143,40 @@ func (f *Fault) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func (f *Fault) Mkdir(name string, private bool) error {
-	if err := f.call("mkdir", name, true); err != nil {
-		return err
-	}
-	return f.FS.Mkdir(name, private)
+	return f.do("mkdir", name, func() error { return f.FS.Mkdir(name, private) })
 }
 
 func (f *Fault) Rename(from, to string) error {
-	if err := f.call("rename", to, true); err != nil {
-		return err
-	}
-	return f.FS.Rename(from, to)
+	return f.do("rename", to, func() error { return f.FS.Rename(from, to) })
 }
 
 func (f *Fault) RenameNew(from, to string) error {
-	if err := f.call("rename", to, true); err != nil {
-		return err
-	}
-	return f.FS.RenameNew(from, to)
+	return f.do("rename", to, func() error { return f.FS.RenameNew(from, to) })
 }
 
 func (f *Fault) Remove(name string) error {
-	if err := f.call("remove", name, true); err != nil {
-		return err
-	}
-	return f.FS.Remove(name)
+	return f.do("remove", name, func() error { return f.FS.Remove(name) })
 }
 
+// RemoveAll removes the last name first if the calls have turns: no caller may rely on an order.
 func (f *Fault) RemoveAll(name string) error {
-	if err := f.call("removeall", name, true); err != nil {
+	if f.Each == nil {
+		return f.do("removeall", name, func() error { return f.FS.RemoveAll(name) })
+	}
+	entries, _ := f.FS.ReadDir(name) // there are none in a file
+	for _, e := range slices.Backward(entries) {
+		if err := f.RemoveAll(path.Join(name, e.Name())); err != nil {
+			return err
+		}
+	}
+	if err := f.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return f.FS.RemoveAll(name)
+	return nil
 }
 
 func (f *Fault) Sync(name string) error {
-	if err := f.call("sync", name, true); err != nil {
-		return err
-	}
-	return f.FS.Sync(name)
+	return f.do("sync", name, func() error { return f.FS.Sync(name) })
 }
 
 func (f *Fault) Lock(name string) (disk.Held, error) {
@@ -176,6 +202,9 @@ func (f *faultyFile) Read(p []byte) (int, error) {
 // Write writes half of it before it fails, as a disk does that is full.
 func (f *faultyFile) Write(p []byte) (int, error) {
 	if err := f.f.call("write", f.name, true); err != nil {
+		if errors.Is(err, ErrGone) {
+			return 0, err
+		}
 		n, _ := f.File.Write(p[:len(p)/2])
 		return n, err
 	}
@@ -183,10 +212,7 @@ func (f *faultyFile) Write(p []byte) (int, error) {
 }
 
 func (f *faultyFile) Sync() error {
-	if err := f.f.call("fsync", f.name, true); err != nil {
-		return err
-	}
-	return f.File.Sync()
+	return f.f.do("fsync", f.name, f.File.Sync)
 }
 
 func (f *faultyFile) Close() error {

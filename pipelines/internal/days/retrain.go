@@ -301,7 +301,15 @@ func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 		Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
 	err := n.timed("train", func() error {
-		return n.make(ctx, model, l, func(dir string) error { return n.Train(ctx, dir, uris(train)) })
+		return n.make(ctx, model, l, func(dir string) error {
+			err := n.Train(ctx, dir, uris(train))
+			if err == nil {
+				if err = unchanged(ctx, train...); err != nil { // then its name is wrong
+					err = errors.Join(err, storage.Remove(ctx, dir))
+				}
+			}
+			return err
+		})
 	})
 	if err != nil {
 		return err
@@ -318,7 +326,7 @@ func (n *night) make(ctx context.Context, model string, l *registry.Lineage, cre
 	}
 	if there {
 		n.note("found the model %s of an earlier run", model)
-		if err := removeWork(ctx, dir); err != nil {
+		if err := errors.Join(removeWork(ctx, dir), storage.ClearUnfinished(ctx, dir)); err != nil {
 			return err
 		}
 	} else if err := create(dir); err != nil {
@@ -395,6 +403,10 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		n.report.Gates, n.report.Comparison, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
 		return err
 	})
+	if why, other := unfit(err); judge.of != nil && why != "" && other == nil {
+		// such as rows of a day that has left the window, on which the champion was trained
+		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, why))
+	}
 	if err != nil {
 		return err
 	}

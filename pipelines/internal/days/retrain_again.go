@@ -136,6 +136,9 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 	}
 	place := n.index.place(name)
 	s, read, err := n.Sum(ctx, recipe, uris([]Partition{p}), place)
+	if err == nil {
+		err = unchanged(ctx, p)
+	}
 	switch {
 	case err == nil && !read:
 		err = removeWork(ctx, place)

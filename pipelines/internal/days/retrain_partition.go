@@ -135,6 +135,23 @@ func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partiti
 	return all, nil
 }
 
+// unchanged returns an error unless the files are those that were listed. Jobs open them by name, so
+// what was read before it returns nil are the versions that the partitions have.
+func unchanged(ctx context.Context, parts ...Partition) error {
+	for _, p := range parts {
+		for _, o := range p.Files {
+			now, err := storage.Stat(ctx, o.URI)
+			if err == nil && now.Version != o.Version {
+				err = &storage.Error{Op: "read", Name: o.Name, Err: storage.ErrChanged}
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // digestOf identifies files in the versions that were listed.
 func digestOf(files []storage.Object) string {
 	h := sha256.New()

@@ -2,6 +2,7 @@ package days
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -114,14 +115,20 @@ func (n *night) prune(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes the work directories of runs that failed and were not repeated for their day. They
-// are named by what they follow from, so no later run continues them.
+// sweep removes what runs have left that were stopped and not repeated for their day: work directories,
+// claims and unfinished files. They are named by what they follow from, so no later run continues them.
 func (n *night) sweep(ctx context.Context) {
+	var err error
 	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"),
-		storage.Join(n.Sums, "*", ".bochner-*")} {
-		if err := job.SweepWorkDirs(ctx, pattern); err != nil {
-			n.note("work directories of earlier runs cannot be removed: %s", transforms.FaultText(err))
-		}
+		storage.Join(n.Sums, ".bochner-*"), storage.Join(n.Sums, "*", ".bochner-*")} {
+		err = errors.Join(err, job.SweepWorkDirs(ctx, pattern))
+	}
+	for _, dir := range []string{n.Models, storage.Join(n.Models, models.HistoryDir), n.Sums, storage.Join(n.Sums, "*")} {
+		err = errors.Join(err, storage.ClearClaims(ctx, dir))
+	}
+	// Only runs write to the reports, one at a time.
+	if err = errors.Join(err, storage.ClearUnfinished(ctx, n.registry.Reports())); err != nil {
+		n.note("the unfinished work of earlier runs cannot be removed: %s", transforms.FaultText(err))
 	}
 }
 

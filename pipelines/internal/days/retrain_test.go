@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -35,10 +36,15 @@ type rowJobs struct {
 	calls  []string // what was called, with the number of files or sums
 	rounds bool     // models are not trained by sums
 	unfit  bool     // models do not have the scores by which they are to be judged
+	// meanwhile, if there is one, does what others do when a job begins.
+	meanwhile func(call string)
 }
 
 func (j *rowJobs) call(format string, args ...any) {
 	j.calls = append(j.calls, fmt.Sprintf(format, args...))
+	if j.meanwhile != nil {
+		j.meanwhile(j.calls[len(j.calls)-1])
+	}
 }
 
 type multiset map[string]int
@@ -291,7 +297,7 @@ func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files 
 		for _, model := range []string{champion, challenger} {
 			m, err := models.ReadManifest(ctx, model)
 			if err == nil && slices.Contains(strings.Fields(m.Fingerprint), row) && !strings.HasPrefix(row, "common") {
-				err = fmt.Errorf("row %s judges %s, which was trained on it", row, model)
+				err = exit.Refuse("row %s judges %s, which was trained on it", row, model)
 			}
 			if err != nil {
 				return nil, "", err
@@ -750,6 +756,63 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	}
 }
 
+// Data that is replaced after a run has listed it, and before a job reads it, is not taken for the version that was
+// listed: not by a training, whose run ends, and not by a sum, whose day is left out.
+func TestDataIsNotReplacedUnnoticed(t *testing.T) {
+	s := newShop(t)
+	s.put(1, "a b")
+	s.put(2, "c d")
+	s.o.Day = date(2)
+	s.jobs.meanwhile = func(call string) {
+		if strings.HasPrefix(call, "train") {
+			s.put(1, "e f")
+		}
+	}
+	if _, err := Retrain(ctx, s.o, s.jobs); !errors.Is(err, storage.ErrChanged) {
+		t.Errorf("a training on a file that is replaced: %v", err)
+	}
+	if left, err := storage.List(ctx, "/shop/models/*/manifest.json"); !errors.Is(err, storage.ErrNoMatch) {
+		t.Errorf("left %v, %v", left, err)
+	}
+	s.jobs.meanwhile = nil
+	s.night(t, 2, Promoted)
+	s.put(3, "g h")
+	s.put(4, "i j")
+	s.jobs.meanwhile = func(call string) {
+		if call == "sum 1" && s.rows(t) == "e f" {
+			s.put(1, "k l")
+			s.jobs.meanwhile = nil
+		}
+	}
+	s.night(t, 4, Promoted, date(1), "the file has changed since it was listed")
+	if got := s.rows(t); got != "c d g h" {
+		t.Errorf("trained on %q", got)
+	}
+	s.put(5, "m n")
+	s.night(t, 5, Promoted)
+	if got := s.rows(t); got != "c d g h i j k l" {
+		t.Errorf("trained on %q", got)
+	}
+}
+
+// The rows of a day that has left the window are not known as a copy when they come again, but the champion was trained
+// on them.
+func TestADayThatCannotJudgeIsRefused(t *testing.T) {
+	s := newShop(t)
+	s.o.Window = 3
+	s.put(1, "a b")
+	s.put(2, "c d")
+	s.night(t, 2, Promoted)
+	s.put(4, "a b")
+	s.night(t, 4, Drifted, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
+	if got := s.rows(t); got != "a b" {
+		t.Errorf("the champion was trained on %q", got)
+	}
+	s.put(5, "e f")
+	s.put(6, "g h")
+	s.night(t, 6, Promoted)
+}
+
 // A night that fails leaves its work, from which the same command continues. If the next day comes first, nobody needs it.
 func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
 	s := newShop(t)
@@ -757,15 +820,30 @@ func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
 	s.put(2, "c d")
 	left := "/shop/models/.bochner-" + date(1) + "-0123abcd"
 	sums := "/shop/models-sums/some-recipe/.bochner-" + date(1) + "-0123abcd"
+	probe := "/shop/models-sums/.bochner-probe-0123abcd"
 	hand := "/shop/models/.bochner-by-hand" // of a training that somebody else runs
-	for _, dir := range []string{left, sums, hand} {
+	for _, dir := range []string{left, sums, probe, hand} {
 		if err := errors.Join(storage.WriteFile(ctx, dir+"/bochner-work", nil),
 			storage.WriteState(ctx, dir+"/state/sum.bin", []byte("state"))); err != nil {
 			t.Fatal(err)
 		}
 	}
+	total := "/shop/models-sums/some-recipe/.tmp-total-0123abcd-0123456789abcdef"
+	report := "/shop/models/reports/.tmp-" + date(1) + ".json-0123456789abcdef"
+	event := "/shop/models/history/.tmp-00000001.json-0123456789abcdef"
+	for _, name := range []string{total + "/fold-00000.sums", report, event, storage.ClaimName(path.Dir(total) + "/total-0123abcd"),
+		storage.ClaimName("/shop/models/history/00000001.json")} {
+		s.mem.Put(name, nil)
+	}
+	other := "/shop/models/" + date(3) + "-0123abcd"
+	claim, err := storage.AcquireClaim(ctx, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Drop(ctx)
 	s.night(t, 2, Promoted)
-	for dir, want := range map[string]bool{left: false, sums: false, hand: true} {
+	for dir, want := range map[string]bool{left: false, sums: false, probe: false, hand: true, total: false, report: false,
+		event: false, storage.ClaimName(path.Dir(total) + "/total-0123abcd"): false, storage.ClaimName(other): true} {
 		if there, err := storage.Exists(ctx, dir); err != nil || there != want {
 			t.Errorf("%s: there %t, want %t: %v", dir, there, want, err)
 		}
