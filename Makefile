@@ -41,8 +41,8 @@ test: ## run the tests
 	code=$$?; rm -rf "$$dir"; exit $$code
 	cd deploy && go test -vet=off ./...
 
-test-long: ## run the tests with each campaign as a whole: all kills, all ways to run a job, 10,000 files (about half an hour)
-	BOCHNER_LONG=1 go test -count 1 -timeout 60m ./...
+test-long: ## run the tests with each campaign as a whole: all kills, all ways to run a job, 10,000 files, 10,000 programs of sums, 3,000 simulations (about two hours)
+	BOCHNER_LONG=1 go test -count 1 -timeout 240m ./...
 
 .PHONY: test-long
 

@@ -54,10 +54,9 @@ func (d *data) selectParts(terms []parts.Term) error {
 	return d.err
 }
 
-// label returns the values of labels of the rows of a part, of all levels if it pools some, or the label that it
-// lacks.
+// label returns the values of labels of the rows of a part, or the label that it lacks. Parts that pool several values
+// are one group, whichever they pool.
 func (p *part) label(names []string) (value, lacks string) {
-	var all []string
 	for member := range max(1, len(p.Members)) {
 		var values []string
 		for _, name := range names {
@@ -67,10 +66,13 @@ func (p *part) label(names []string) (value, lacks string) {
 			}
 			values = append(values, v)
 		}
-		all = append(all, strings.Join(values, ", "))
+		own := strings.Join(values, ", ")
+		if member > 0 && own != value {
+			return "pooled", ""
+		}
+		value = own
 	}
-	slices.Sort(all)
-	return strings.Join(slices.Compact(all), "; "), ""
+	return value, ""
 }
 
 // dateOf returns the date of a part by its labels, zero if it has none.
