@@ -120,20 +120,54 @@ func best(errors [][]float64, spans []int) (p pair, ok bool) {
 	return p, ok
 }
 
-// prequential judges each date by the pair among some spans that was best on the dates before it (Dawid 1984), and
-// returns its score, a row for each date, and the total errors of all pairs. The first pair is of the first span.
-func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row,
-	totals [][]float64) {
-	totals = make([][]float64, len(history[0].squares))
-	for c := range totals {
-		totals[c] = make([]float64, len(history[0].values))
+// change is the probability that another pair becomes the best one between two dates.
+const change = 0.02
+
+// follow updates the costs of the pairs of some spans, of which one is finite, by their errors on a date, and returns the
+// pair with the least cost; of equal ones the first. It tracks the best pair by fixed share (Herbster and Warmuth 1998): costs are
+// −log w of the weights
+//
+//	w ← (1−α)·w·exp(−e·scale)/Σ + α/n,   α = change, of n pairs.
+//
+// Total errors would follow a change only after it has cost as much as another pair has saved in all of the past.
+func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
+	n, sum := 0.0, 0.0
+	for _, c := range spans {
+		for l, e := range errors[c] {
+			costs[c][l] += float64(e * scale)
+		}
+		n += float64(len(costs[c]))
 	}
+	next, _ = best(costs, spans)
+	least := costs[next.span][next.value]
+	for _, c := range spans {
+		for _, cost := range costs[c] {
+			sum += math.Exp(least - cost)
+		}
+	}
+	for _, c := range spans {
+		for l, cost := range costs[c] {
+			if !math.IsInf(cost, 1) {
+				costs[c][l] = -math.Log(float64((1-change)*math.Exp(least-cost)/sum) + change/n)
+			}
+		}
+	}
+	return next
+}
+
+// prequential judges each date by the pair among some spans that the dates before lead to (Dawid 1984), and returns
+// its score, a row for each date, the pair for the next date, and the total errors of all pairs. The first pair is of
+// the first span. Errors count in units of twice the mean error of a date of the pair with the least total: a date is
+// one observation, because its rows are alike.
+func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row, next pair,
+	totals [][]float64) {
+	var costs [][]float64
+	for _, squares := range history[0].squares {
+		totals, costs = append(totals, make([]float64, len(squares))), append(costs, make([]float64, len(squares)))
+	}
+	next = pair{spans[0], max(0, slices.Index(history[0].values, first))}
 	var all []tally
 	for t, j := range history {
-		next, _ := best(totals, spans)
-		if t == 0 {
-			next = pair{spans[0], max(0, slices.Index(j.values, first))}
-		}
 		row := j.train[next.span]
 		row.Name, row.Lambda, row.Seen = j.name, j.values[next.value], d.seen(j.unit)
 		row.tallies = []tally{{j.squares[next.span][next.value], j.head}}
@@ -144,13 +178,16 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 				totals[c][l] += v
 			}
 		}
-		if _, ok := best(totals, spans); !ok || math.IsInf(row.tallies[0].squares, 1) {
+		least, ok := best(totals, spans)
+		if !ok || math.IsInf(row.tallies[0].squares, 1) {
 			d.fail(exit.Refuse("ask: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
 				row.Trained, row.Lambda))
 			break
 		}
+		mean := max(totals[least.span][least.value], math.SmallestNonzeroFloat32) / float64(t+1)
+		next = follow(costs, j.squares, spans, 1/(2*mean))
 	}
-	return d.score(all), rows, totals
+	return d.score(all), rows, next, totals
 }
 
 // backtest trains on all dates, or the last of them, before each date that is judged.
@@ -159,26 +196,31 @@ func (d *data) backtest() *Answer {
 	if d.err != nil {
 		return nil
 	}
-	score, rows, _ := d.prequential(history, []int{0}, first)
+	score, rows, _, _ := d.prequential(history, []int{0}, first)
 	return &Answer{Asked: "each date, predicted by a model of the dates before it", By: prequentially,
 		Tables: []Table{{Head: "judged", Rows: append(rows, Row{Name: total, Score: score})}}}
 }
 
+// lastDates is the question window without half-lives.
+const lastDates = "window of last dates"
+
 // spans are the spans to compare: all dates, windows, and half-lives.
 func (d *data) spans() (all []Span) {
-	if d.Question != "window" {
-		return []Span{{}}
+	all = []Span{{}}
+	if d.Question != "window" && d.Question != lastDates {
+		return all
 	}
 	windows, dates := d.Windows, len(d.grouped(nil, d.everything()))
 	for n := 1; n < dates && len(d.Windows) == 0; n *= 2 {
 		windows = append(windows, n)
 	}
-	all = []Span{{}}
 	for _, n := range windows {
 		all = append(all, Span{Window: n})
 	}
 	for _, n := range windows {
-		all = append(all, Span{HalfLife: float64(n)})
+		if d.Question == "window" {
+			all = append(all, Span{HalfLife: float64(n)})
+		}
 	}
 	return all
 }
@@ -193,16 +235,16 @@ type Forgetting struct {
 	Hindsight []Row `json:"hindsight"`
 }
 
-// ChooseWindow returns the number of last dates to train on next, and the half-life, each with its λ, for sums of
-// one recipe with dates.
-func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (window, halfLife *Forgetting, err error) {
-	o.Question = "window"
+// ChooseWindow returns the number of last dates to train on next, with its λ, and for comparison all dates with
+// theirs, for sums of one recipe with dates.
+func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (window, all *Forgetting, err error) {
+	o.Question = lastDates
 	d, err := open(ctx, o, terms)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, window, halfLife = d.forgetting()
-	return window, halfLife, d.err
+	all, window, _ = d.forgetting()
+	return window, all, d.err
 }
 
 // forgetting returns the choice of λ alone, with a window, and with a half-life.
@@ -220,10 +262,9 @@ func (d *data) forgetting() (all, window, halfLife *Forgetting) {
 				some = append(some, c)
 			}
 		}
-		var totals [][]float64
-		f.Score, _, totals = d.prequential(history, some, first)
-		next, _ := best(totals, some)
+		score, _, next, totals := d.prequential(history, some, first)
 		values := history[0].values
+		f.Score = score
 		f.Span, f.Lambda = spans[next.span], values[next.value]
 		for _, c := range some {
 			p, ok := best(totals, []int{c})

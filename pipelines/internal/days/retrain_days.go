@@ -23,6 +23,9 @@ func (n *night) anew(ctx context.Context, why string) error {
 	if done, err := n.refused(ctx); done || err != nil {
 		return err
 	}
+	if n.Window.Auto {
+		n.note("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
+	}
 	return n.draw(ctx, fit, why)
 }
 

@@ -71,7 +71,7 @@ func (s *shop) hasSums(t testing.TB, want ...string) {
 
 func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s := newShop(t)
-	s.o.Window, s.o.Redraw = 5, 0.3
+	s.o.Window.Days, s.o.Redraw = 5, 0.3
 	for day := 1; day <= 2; day++ {
 		s.put(day, modelRows(day))
 	}
@@ -121,7 +121,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 // Sums that another directory of models uses, too, stay.
 func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 	s := newShop(t)
-	s.o.Window, s.o.Sums = 2, "/shop/models-sums"
+	s.o.Window.Days, s.o.Sums = 2, "/shop/models-sums"
 	others := s.o
 	others.Models = "/shop/others"
 	for day := 1; day <= 6; day++ {

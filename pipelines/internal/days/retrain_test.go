@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -276,6 +277,26 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o parts.Parts) (*Drift
 	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
 }
 
+// ChooseWindow takes the last partitions from the newest on that has a row with break.
+func (j *rowJobs) ChooseWindow(ctx context.Context, places []string) (window, all *ask.Forgetting, err error) {
+	j.call("choose %d", len(places))
+	w := &ask.Forgetting{}
+	for i, place := range places {
+		rows, err := stored(ctx, place)
+		if err != nil {
+			return nil, nil, err
+		}
+		for row := range rows {
+			if strings.HasPrefix(row, "break") {
+				w.Window = len(places) - i
+			} else if row == "one-class" {
+				return nil, nil, exit.Refuse("all rows are of one class")
+			}
+		}
+	}
+	return w, &ask.Forgetting{}, nil
+}
+
 func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
 	text string, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
@@ -448,13 +469,13 @@ func TestNightsOfAMonth(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.night(t, 12, Kept, "it is not promoted twice")
-	s.o.Window = 4
+	s.o.Window.Days = 4
 	s.put(13, "a13 b13")
 	s.night(t, 13, Promoted)
 	if got, want := s.rows(t), "a10 a12 b10 b12"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
 	}
-	s.o.Window, s.o.Redraw = 0, 0.2
+	s.o.Window.Days, s.o.Redraw = 0, 0.2
 	s.put(14, "x1 a14 b14")
 	s.put(15, "x2 x3 c15 d15 e15")
 	s.put(16, "x4 x5 c16 d16")
@@ -550,7 +571,7 @@ var errDead = errors.New("the process is gone")
 // month runs days with what happens on them, and returns the files that must not depend on
 // how often a run was stopped.
 func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
-	s.o.MaxDrift, s.o.Window, s.o.KeepSums.Prune = 0.5, 5, true
+	s.o.MaxDrift, s.o.Window.Days, s.o.KeepSums.Prune = 0.5, 5, true
 	for day := 1; day <= 9; day++ {
 		rows := map[int]string{5: "x5 x6", 6: "a6 bad6"}[day]
 		s.stash(day, cmp.Or(rows, fmt.Sprintf("a%d b%[1]d common", day)))
@@ -703,7 +724,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"is not a day":                     func(o *RetrainOptions) { o.Day = "yesterday" },
 		"no directory of models":           func(o *RetrainOptions) { o.Models = "" },
 		"different directories":            func(o *RetrainOptions) { o.Sums = o.Models + "/sums" },
-		"a window of -1":                   func(o *RetrainOptions) { o.Window = -1 },
+		"a window of -1":                   func(o *RetrainOptions) { o.Window.Days = -1 },
 		"bounds of drift":                  func(o *RetrainOptions) { o.MaxDrift = -1 },
 		"contain DD once (has it 0 times)": func(o *RetrainOptions) { o.Data = "data/YYYY/MM" },
 		"write it as 2026-11-20":           func(o *RetrainOptions) { o.Day = "20.11.2026" },
