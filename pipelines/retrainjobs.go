@@ -212,13 +212,14 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o parts.Parts) (*d
 	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
-func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string) (window, all *ask.Forgetting, err error) {
+func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (window,
+	all *ask.Forgetting, err error) {
 	terms, err := parts.Parts{Sums: sums}.Open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	return ask.ChooseWindow(ctx, ask.Options{Threads: n.o.Train.Job.Engine.WithDefaults().Threads, Seed: 1,
-		Log: n.o.Train.Job.Log}, terms)
+		Known: known, Log: n.o.Train.Job.Log}, terms)
 }
 
 func (n *retrainJobs) Fit(ctx context.Context, _ string, o days.FitOptions) error {

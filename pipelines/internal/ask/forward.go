@@ -2,7 +2,10 @@ package ask
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -51,15 +54,22 @@ type judged struct {
 // cross-validation inside the first training set of the first span. Sums with a half-life are scaled and rounded
 // at each date: the relative error is below 2⁻⁵¹ times the half-life.
 func (d *data) forward(spans []Span) (history []judged, first float64) {
-	steps := d.steps()
+	steps, found := d.steps(), map[string][]float64{}
 	for t := 1; t < len(steps) && d.err == nil; t++ {
 		u, end := d.judges(steps[t]), t-d.Gap
 		if end < 1 {
 			continue
 		}
-		sums := make([]*ridge.Sum, len(spans))
+		j := judged{unit: u, head: d.head(u), squares: make([][]float64, len(spans))}
+		sums, keys := make([]*ridge.Sum, len(spans)), make([]string, len(spans))
 		for c, s := range spans { // all of them first, because they may read the same parts
 			before := s.of(steps[:end])
+			j.train = append(j.train, Row{Trained: spanOf(before)})
+			keys[c] = d.key(before, u)
+			if known := d.Known[keys[c]]; history != nil && len(known) == len(history[0].values) {
+				j.squares[c], j.values = known, history[0].values
+				continue
+			}
 			if s.HalfLife > 0 {
 				sums[c] = d.decayed(spanSlot+c, s.HalfLife, steps[end-1])
 			} else {
@@ -72,16 +82,20 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		if len(u.parts) == 0 || d.err != nil {
 			continue
 		}
-		j := judged{unit: u, head: d.head(u)}
 		for c, s := range spans {
-			j.values = d.values(sums[c])
-			j.train = append(j.train, Row{Trained: spanOf(s.of(steps[:end])), TrainedRows: sums[c].Rows()})
-			if c > 0 && spans[0] == (Span{}) && s.Window >= end { // all dates so far
-				j.squares = append(j.squares, j.squares[0])
-				continue
+			if sums[c] != nil {
+				j.values, j.train[c].TrainedRows = d.values(sums[c]), sums[c].Rows()
 			}
-			d.fits++
-			j.squares = append(j.squares, d.judge(d.Fit(sums[c], j.values), u, len(j.values)))
+			switch {
+			case c > 0 && spans[0] == (Span{}) && s.Window >= end: // all dates so far
+				j.squares[c] = j.squares[0]
+			case sums[c] != nil:
+				d.fits++
+				j.squares[c] = d.judge(d.Fit(sums[c], j.values), u, len(j.values))
+			}
+			if !math.IsInf(slices.Max(j.squares[c]), 1) { // JSON has no infinity
+				found[keys[c]] = j.squares[c]
+			}
 		}
 		history = append(history, j)
 	}
@@ -89,7 +103,26 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		d.fail(exit.Refuse("ask: none of %s has others before it to train on (--gap_dates %d) and sums that judge (--judge %q)",
 			report.Counted(len(steps), "date"), d.Gap, d.Judge))
 	}
+	if d.Known != nil {
+		clear(d.Known)
+		maps.Copy(d.Known, found)
+	}
 	return history, first
+}
+
+// key identifies in Known the errors on a unit of fits to others; "" without Known.
+func (d *data) key(train []unit, judged unit) string {
+	if d.Known == nil {
+		return ""
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, d.units.Weights, len(judged.parts))
+	for _, u := range append([]unit{judged}, train...) {
+		for _, i := range u.parts {
+			fmt.Fprintln(h, d.parts[i].Sums)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // decayed returns the sum in a slot with older dates weighted less, after a date is added.
@@ -123,13 +156,13 @@ func best(errors [][]float64, spans []int) (p pair, ok bool) {
 // change is the probability that another pair becomes the best one between two dates.
 const change = 0.02
 
-// follow updates the costs of the pairs of some spans, of which one is finite, by their errors on a date, and returns the
-// pair with the least cost; of equal ones the first. It tracks the best pair by fixed share (Herbster and Warmuth 1998): costs are
-// −log w of the weights
+// follow updates the costs of the pairs of some spans, at least one of them finite, by their errors
+// on a date, and returns the pair with the least cost; of equal ones the first. It tracks the best
+// pair by fixed share (Herbster and Warmuth 1998): costs are −log w of the weights
 //
 //	w ← (1−α)·w·exp(−e·scale)/Σ + α/n,   α = change, of n pairs.
 //
-// Total errors would follow a change only after it has cost as much as another pair has saved in all of the past.
+// Total errors would follow a change only once they exceed all that the old pair had saved before.
 func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 	n, sum := 0.0, 0.0
 	for _, c := range spans {
@@ -155,10 +188,10 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 	return next
 }
 
-// prequential judges each date by the pair among some spans that the dates before lead to (Dawid 1984), and returns
-// its score, a row for each date, the pair for the next date, and the total errors of all pairs. The first pair is of
-// the first span. Errors count in units of twice the mean error of a date of the pair with the least total: a date is
-// one observation, because its rows are alike.
+// prequential judges each date by the pair among some spans to which the dates before lead (Dawid
+// 1984), and returns its score, a row for each date, the pair for the next date, and the total errors
+// of all pairs. The first pair is of the first span. The unit of errors is twice the mean of a date by
+// the pair with the least total: a date is one observation, because its rows are alike.
 func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row, next pair,
 	totals [][]float64) {
 	var costs [][]float64
@@ -201,26 +234,21 @@ func (d *data) backtest() *Answer {
 		Tables: []Table{{Head: "judged", Rows: append(rows, Row{Name: total, Score: score})}}}
 }
 
-// lastDates is the question window without half-lives.
-const lastDates = "window of last dates"
-
-// spans are the spans to compare: all dates, windows, and half-lives.
+// spans are the spans to compare: all dates, windows, and half-lives, whose errors are never known.
 func (d *data) spans() (all []Span) {
-	all = []Span{{}}
-	if d.Question != "window" && d.Question != lastDates {
-		return all
+	if d.Question != "window" {
+		return []Span{{}}
 	}
 	windows, dates := d.Windows, len(d.grouped(nil, d.everything()))
 	for n := 1; n < dates && len(d.Windows) == 0; n *= 2 {
 		windows = append(windows, n)
 	}
+	all = []Span{{}}
 	for _, n := range windows {
 		all = append(all, Span{Window: n})
 	}
-	for _, n := range windows {
-		if d.Question == "window" {
-			all = append(all, Span{HalfLife: float64(n)})
-		}
+	for i := 0; i < len(windows) && d.Known == nil; i++ {
+		all = append(all, Span{HalfLife: float64(windows[i])})
 	}
 	return all
 }
@@ -236,9 +264,9 @@ type Forgetting struct {
 }
 
 // ChooseWindow returns the number of last dates to train on next, with its λ, and for comparison all dates with
-// theirs, for sums of one recipe with dates.
+// theirs, for sums of one recipe with dates. o.Known must not be nil.
 func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (window, all *Forgetting, err error) {
-	o.Question = lastDates
+	o.Question = "window"
 	d, err := open(ctx, o, terms)
 	if err != nil {
 		return nil, nil, err

@@ -76,8 +76,8 @@ type Jobs interface {
 	// Drift returns how far the rows of sums are from those of the sums in a directory.
 	Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error)
 	// ChooseWindow returns how many of the last partitions to train on, 0 for all, given the sums of each, and
-	// for comparison all.
-	ChooseWindow(ctx context.Context, sums []string) (window, all *ask.Forgetting, err error)
+	// for comparison all. Errors that were found on an earlier night are known; it replaces them by those of this one.
+	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (window, all *ask.Forgetting, err error)
 }
 
 // Summed describes the sums of a part.

@@ -278,7 +278,7 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o parts.Parts) (*Drift
 }
 
 // ChooseWindow takes the last partitions from the newest on that has a row with break.
-func (j *rowJobs) ChooseWindow(ctx context.Context, places []string) (window, all *ask.Forgetting, err error) {
+func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (window, all *ask.Forgetting, err error) {
 	j.call("choose %d", len(places))
 	w := &ask.Forgetting{}
 	for i, place := range places {

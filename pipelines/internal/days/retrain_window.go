@@ -1,6 +1,7 @@
 package days
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -10,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// Window says what a model is trained on: as text 90d, or "" for all days; or auto, which is chosen every night, of
-// at most so many days in auto up to 365d.
+// Window says what a model is trained on: as text 90d, or "" for all days; or auto, which is chosen
+// every night, of at most so many days in auto up to 365d.
 type Window struct {
 	Auto bool
 	Days int // the last days, to the day of the run; 0 is all
@@ -19,15 +20,14 @@ type Window struct {
 
 // MarshalText returns a number of days, auto, or "" for all days.
 func (w Window) MarshalText() ([]byte, error) {
-	switch {
-	case w.Auto && w.Days == 0:
-		return []byte("auto"), nil
-	case w.Auto:
-		return fmt.Appendf(nil, "auto up to %dd", w.Days), nil
-	case w.Days == 0:
-		return nil, nil
+	days := ""
+	if w.Days > 0 {
+		days = fmt.Sprintf("%dd", w.Days)
 	}
-	return fmt.Appendf(nil, "%dd", w.Days), nil
+	if w.Auto {
+		days = strings.TrimSuffix("auto up to "+days, " up to ")
+	}
+	return []byte(days), nil
 }
 
 // UnmarshalText reads what MarshalText writes.
@@ -50,7 +50,7 @@ type ChosenWindow struct {
 	Of         int `json:"of"`
 	// Days is the number of --window that takes the same partitions.
 	Days int `json:"days"`
-	// Chosen has the table, and the score of a window that is chosen every night, and All that of all partitions.
+	// Chosen has the score of a window that is chosen every night, and All that of all partitions.
 	Chosen *ask.Forgetting `json:"chosen"`
 	All    *ask.Forgetting `json:"all"`
 }
@@ -61,16 +61,9 @@ func (w *ChosenWindow) String() string {
 		report.Counted(w.Partitions, "day"), w.Of, w.Days, report.Counted(w.Of-1, "day"), w.Chosen.R2, w.All.R2)
 }
 
-// leastDays is the least number of partitions among which a window is chosen.
-const leastDays = 3
-
-// choose returns the last of the partitions to train on, as many as their sums say if the window is to be chosen.
+// choose returns the partitions to train on, the last of those given if the window is to be chosen.
 func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, error) {
 	if !n.Window.Auto || len(train) == 0 {
-		return train, nil
-	}
-	if len(train) < leastDays {
-		n.note("the window takes all days: %s, and a choice needs %d", report.Counted(len(train), "day"), leastDays)
 		return train, nil
 	}
 	var places []string
@@ -79,18 +72,16 @@ func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, err
 	}
 	w := &ChosenWindow{Of: len(train)}
 	err := n.timed("window", func() (err error) {
-		w.Chosen, w.All, err = n.ChooseWindow(ctx, places)
+		w.Chosen, w.All, err = n.ChooseWindow(ctx, places, n.index.Errors)
 		return err
 	})
 	if why, err := unfit(err); err != nil {
 		return nil, err
 	} else if why != "" {
-		n.note("the window takes all days: %s", why)
+		n.note("the window takes all days, because it cannot be chosen: %s", why)
 		return train, nil
 	}
-	if w.Partitions = w.Of; w.Chosen.Window > 0 {
-		w.Partitions = min(w.Of, w.Chosen.Window)
-	}
+	w.Partitions = cmp.Or(w.Chosen.Window, w.Of)
 	train = train[w.Of-w.Partitions:]
 	for w.Days = 1; n.since(w.Days) > train[0].Day; {
 		w.Days++
