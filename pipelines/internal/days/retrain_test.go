@@ -277,7 +277,7 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o parts.Parts) (*Drift
 	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
 }
 
-// ChooseWindow takes the last partitions from the newest on that has a row with break.
+// ChooseWindow takes the last partitions, from the newest on that has a row such as break or bad.
 func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (window, all *ask.Forgetting, err error) {
 	j.call("choose %d", len(places))
 	w := &ask.Forgetting{}
@@ -287,7 +287,7 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 			return nil, nil, err
 		}
 		for row := range rows {
-			if strings.HasPrefix(row, "break") {
+			if row == "break" || strings.HasPrefix(row, "bad") {
 				w.Window = len(places) - i
 			} else if row == "one-class" {
 				return nil, nil, exit.Refuse("all rows are of one class")
@@ -621,15 +621,15 @@ func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
 // However often a run is stopped, at whichever call, the next one makes of the day what an
 // undisturbed one makes of it: the same models, byte for byte, and the same history.
 func TestARunThatWasStoppedIsRepeated(t *testing.T) {
-	for _, rounds := range []bool{false, true} {
-		stoppedIsRepeated(t, rounds)
+	for _, c := range []struct{ rounds, auto bool }{{}, {rounds: true}, {auto: true}} {
+		stoppedIsRepeated(t, c.rounds, c.auto)
 	}
 }
 
-func stoppedIsRepeated(t *testing.T, rounds bool) {
+func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 	t.Helper()
 	s := newShop(t)
-	s.jobs.rounds = rounds
+	s.jobs.rounds, s.o.Window.Auto = rounds, auto
 	var calls []int
 	want := s.month(t, func(day int) {
 		f := &disktest.Fault{FS: s.mem, Writes: true}
@@ -649,7 +649,7 @@ func stoppedIsRepeated(t *testing.T, rounds bool) {
 		killed := 0
 		for from := 1; from <= step; from++ {
 			s := newShop(t)
-			s.jobs.rounds = rounds
+			s.jobs.rounds, s.o.Window.Auto = rounds, auto
 			got := s.month(t, func(day int) {
 				for at := from; at < 4*calls[day-1]+100; at += step {
 					f := &disktest.Fault{FS: s.mem, At: at, Do: func() error { return errDead }, On: true, Writes: true}
