@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
 // breakingCSV makes the rows of a day of a target that changes its sign on one day.
@@ -25,7 +27,7 @@ func breakingCSV(day, breaks int) string {
 	b.WriteString("a,b,y\n")
 	for range 200 {
 		a, c := 4*r.Float64()-2, r.NormFloat64()
-		y := math.Sin(2*a)
+		y := math.Sin(2 * a)
 		if day >= breaks {
 			y = -y
 		}
@@ -83,7 +85,7 @@ func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
 		}
 		if os.Getenv("BOCHNER_YEAR") != "" {
 			squares += n.errorOn(t, day, n.o.Models+"/"+r.Model)
-			n.errorsOf(t, day, fixed)
+			n.errorsOf(t, day, r.Model, fixed)
 		}
 		if slices.Contains([]int{breaks, breaks + 1, breaks + 2, breaks + 3, breaks + 4, breaks + 8, c.days}, day) {
 			t.Logf("day %d: %s, in %.2f of %.2f s", day, w, r.Steps["window"], stepsOf(r).Seconds())
@@ -139,14 +141,19 @@ func (n *nights) errorOn(t *testing.T, day int, model string) float64 {
 	return r.Targets.RMSE * r.Targets.RMSE
 }
 
-// errorsOf adds to those of some windows the error on a day of the model of the last days before it.
-func (n *nights) errorsOf(t *testing.T, day int, windows map[int]float64) {
+// errorsOf adds to those of some windows the error on a day of the model of the last days before it, by the sums of
+// a model.
+func (n *nights) errorsOf(t *testing.T, day int, of string, windows map[int]float64) {
 	t.Helper()
 	dir := t.TempDir()
+	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(of))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, window := range []int{1, 2, 4, 8, 16, 32, 64, 128, 365} {
 		var places []string
 		for d := max(1, day-window); d < day; d++ {
-			places = append(places, n.o.Models+"-sums/[0-9a-f]*/"+dayName(d)+"-*")
+			places = append(places, path.Dir(l.Parts[0].Sums)+"/"+dayName(d)+"-*")
 		}
 		model := fmt.Sprint(dir, "/", window)
 		if _, err := days.Fit(jobtest.Ctx, days.FitOptions{Parts: parts.Parts{Sums: places}, Model: model}); err != nil {
