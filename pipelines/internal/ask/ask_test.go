@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -297,5 +299,87 @@ func TestIntervalsCover(t *testing.T) {
 	}
 	if share := float64(covered) / float64(samples); share < 0.87 || share > 0.99 {
 		t.Errorf("%.3f of the intervals cover %.4f", share, truth)
+	}
+}
+
+// A pair of window and λ is followed in place of the one with the least total of errors, because after a break the
+// total is late: see docs/decisions/44-fixed-share.md, which has the table.
+func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
+	if os.Getenv("BOCHNER_LONG") == "" {
+		t.Skip("BOCHNER_LONG=1 compares years of seven kinds")
+	}
+	const at = 180
+	step := func(after float64) func(day int) (sign, phase float64) {
+		return func(day int) (sign, phase float64) { return map[bool]float64{true: after, false: 1}[day >= at], 0 }
+	}
+	kinds := []struct {
+		name   string
+		target func(day int) (sign, phase float64)
+		shift  float64 // standard deviation of the mean of a day
+	}{{"sign", step(-1), 0}, {"half", step(0.5), 0}, {"half, days differ", step(0.5), 0.3}, {"none", step(1), 0},
+		{"none, days differ", step(1), 0.3}, {"drift", func(day int) (sign, phase float64) { return 1, 4 * float64(day) / 365 }, 0},
+		{"sign every 20 days", func(day int) (sign, phase float64) { return float64(1 - 2*(day/20%2)), 0 }, 0}}
+	for _, rows := range []int{8, 60} {
+		for _, kind := range kinds {
+			var late, loss [2]float64 // of the least total and of following, in all seeds
+			const seeds = 4
+			for seed := range uint64(seeds) {
+				r := rand.New(rand.NewPCG(seed, 2))
+				d := made(t, 365, 1, 0, func(day, _ int) (x, y []float64) {
+					sign, phase := kind.target(day)
+					b := kind.shift * r.NormFloat64()
+					for range rows {
+						v := r.NormFloat64()
+						x, y = append(x, v), append(y, sign*math.Sin(2*v+phase)+b+r.NormFloat64())
+					}
+					return x, y
+				})
+				d.Question, d.Known = "window", map[string][]float64{}
+				for i := range d.parts {
+					d.parts[i].Part = &sums.Part{Sums: fmt.Sprint(i)}
+				}
+				spans := d.spans()
+				history, first := d.forward(spans)
+				all := make([]int, len(spans))
+				for c := range all {
+					all[c] = c
+				}
+				_, judged, _, totals := d.prequential(history, all, first)
+				least, _ := best(totals, all)
+				now := make([][]float64, len(spans))
+				for c := range now {
+					now[c] = make([]float64, len(history[0].values))
+				}
+				var squares, found [2]float64
+				for k, j := range history {
+					p, _ := best(now, all)
+					for rule, trained := range []int64{j.train[p.span].TrainedRows, judged[k].TrainedRows} {
+						if day := k + 1; found[rule] == 0 && day > at+1 && trained <= int64(rows*(day-at)) {
+							found[rule] = float64(day)
+						}
+					}
+					squares[0] += j.squares[p.span][p.value]
+					squares[1] += judged[k].tallies[0].squares
+					for c := range now {
+						for l, v := range j.squares[c] {
+							now[c][l] += v
+						}
+					}
+				}
+				for rule := range 2 {
+					late[rule] += (found[rule] - at - 2) / seeds
+					loss[rule] += 100 * (squares[rule]/totals[least.span][least.value] - 1) / seeds
+				}
+			}
+			nights := ""
+			if strings.HasPrefix(kind.name, "half") || kind.name == "sign" { // the others do not break on that day
+				nights = fmt.Sprintf("%.1f, %.1f", late[0], late[1])
+			}
+			t.Logf("| %s | %d | %s | %+.2f%%, %+.2f%% |", kind.name, rows, nights, loss[0], loss[1])
+			if kind.name == "sign" && late[1] > late[0]/2 || loss[1] > loss[0]+0.25 {
+				t.Errorf("%s: found after %.1f days, by the least total after %.1f; errors %+.2f%% and %+.2f%%", kind.name, late[1],
+					late[0], loss[1], loss[0])
+			}
+		}
 	}
 }
