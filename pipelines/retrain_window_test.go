@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -113,7 +114,7 @@ func (n *nights) sameByItself(t *testing.T, day int, r *days.RetrainReport) {
 	for _, copied := range []string{"auto", "fixed"} {
 		o := n.o
 		if o.Models = strings.TrimSuffix(n.o.Models, "models") + copied + fmt.Sprint(day); copied == "fixed" {
-			o.Window = days.Window{Days: r.Window.Days}
+			o.Window = spec.Window{Days: r.Window.Days}
 		}
 		own, err := Retrain(jobtest.Ctx, o)
 		if own == nil || own.Outcome != r.Outcome {

@@ -17,16 +17,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
 // RetrainOptions say what to retrain on.
 type RetrainOptions struct {
-	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
-	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
-	Data   string // pattern of the files of a day, see ParsePattern
-	Day    string `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
-	Window Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of last days every night by the errors of the days before, and auto up to 365d among so many. The default is all."`
+	Models string      `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
+	Sums   string      `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
+	Data   string      // pattern of the files of a day, see ParsePattern
+	Day    string      `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
+	Window spec.Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of last days every night by the errors of the days before, and auto up to 365d among so many. The default is all."`
 	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
 	// partition that neither model was trained on.
 	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows to compare models on, in no partition. The default is the newest partition that neither model has seen."`

@@ -1,0 +1,40 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Window says what a model is trained on: as text 90d, or "" for all days; or auto, which is chosen
+// every night, of at most so many days in auto up to 365d.
+type Window struct {
+	Auto bool
+	Days int // the last days, to the day of the run; 0 is all
+}
+
+// MarshalText returns a number of days, auto, or "" for all days.
+func (w Window) MarshalText() ([]byte, error) {
+	days := ""
+	if w.Days > 0 {
+		days = fmt.Sprintf("%dd", w.Days)
+	}
+	if w.Auto {
+		days = strings.TrimSuffix("auto up to "+days, " up to ")
+	}
+	return []byte(days), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (w *Window) UnmarshalText(text []byte) error {
+	days, auto := strings.CutPrefix(string(text), "auto")
+	if *w = (Window{Auto: auto}); days == "" {
+		return nil
+	}
+	days, bound := strings.CutPrefix(days, " up to ")
+	n, err := strconv.Atoi(strings.TrimSuffix(days, "d"))
+	if w.Days = n; err != nil || n < 1 || auto != bound {
+		return fmt.Errorf("%q is not a number of days such as 90d, auto, or auto up to 365d", text)
+	}
+	return nil
+}
