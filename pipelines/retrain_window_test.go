@@ -78,7 +78,7 @@ func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
 		if w == nil || w.Of != day-1 {
 			t.Fatalf("day %d: %+v\n%s", day, w, r.Text())
 		}
-		if last = r; day >= breaks+3 && w.Partitions > day-breaks {
+		if last = r; day >= breaks+3 && w.Dates > day-breaks {
 			t.Errorf("day %d: %s, the break was on day %d", day, w, breaks)
 		}
 		if checked {

@@ -212,11 +212,11 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o parts.Parts) (*d
 	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
-func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (window,
-	all *ask.Forgetting, err error) {
+func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string,
+	known map[string][]float64) (*ask.ChosenWindow, error) {
 	terms, err := parts.Parts{Sums: sums}.Open(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return ask.ChooseWindow(ctx, ask.Options{Threads: n.o.Train.Job.Engine.WithDefaults().Threads, Seed: 1,
 		Known: known, Log: n.o.Train.Job.Log}, terms)

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
@@ -261,18 +259,6 @@ type Forgetting struct {
 	Score
 	// Hindsight has the best λ of each span over all judged dates. The best of these scores is too good.
 	Hindsight []Row `json:"hindsight"`
-}
-
-// ChooseWindow returns the number of last dates to train on next, with its λ, and for comparison all dates with
-// theirs, for sums of one recipe with dates. o.Known must not be nil.
-func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (window, all *Forgetting, err error) {
-	o.Question = "window"
-	d, err := open(ctx, o, terms)
-	if err != nil {
-		return nil, nil, err
-	}
-	all, window, _ = d.forgetting()
-	return window, all, d.err
 }
 
 // forgetting returns the choice of λ alone, with a window, and with a half-life.

@@ -39,7 +39,7 @@ type RetrainOptions struct {
 	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Draw a new recipe if all rows have drifted further than this from its rows; 0 means never."`
 	// KeepSums says which sums stay; those of the partitions that are there, and of champion,
 	// challenger and previous champion, always do.
-	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and those of the last 400 days)."`
+	KeepSums spec.KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and those of the last 400 days)."`
 	// Settings are all other settings that the models depend on, for the names of models.
 	Settings string
 
@@ -76,9 +76,9 @@ type Jobs interface {
 	Fit(ctx context.Context, recipe string, o FitOptions) error
 	// Drift returns how far the rows of sums are from those of the sums in a directory.
 	Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error)
-	// ChooseWindow returns how many of the last partitions to train on, 0 for all, given the sums of each, and
-	// for comparison all. Errors that were found on an earlier night are known; it replaces them by those of this one.
-	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (window, all *ask.Forgetting, err error)
+	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. Errors that
+	// were found on an earlier night are known; it replaces them by those of this one.
+	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
 }
 
 // Summed describes the sums of a part.

@@ -83,7 +83,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s.night(t, 8, Promoted,
 		"sums       no model needs 4 directories") // the previous champion has 3 to 6; the probe of the first night summed 1 and 2, too
 	s.hasSums(t, "01 02 03 04 05 06 07 08")
-	s.o.KeepSums = KeptSums{Prune: true, Days: 7}
+	s.o.KeepSums.Prune, s.o.KeepSums.Days = true, 7
 	s.night(t, 8, Promoted, "removed    2 directories of sums")
 	s.hasSums(t, "02 03 04 05 06 07 08")
 	s.o.KeepSums.Days = 0

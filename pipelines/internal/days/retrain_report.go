@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -78,7 +79,7 @@ type ReportedRows struct {
 	Last       string      `json:"last_day,omitempty"`
 	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
 	// Window is nil if the window was not chosen.
-	Window *ChosenWindow `json:"window,omitempty"`
+	Window *ask.ChosenWindow `json:"window,omitempty"`
 }
 
 // ReportedDays are what happened to days.

@@ -278,23 +278,24 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o parts.Parts) (*Drift
 }
 
 // ChooseWindow takes the last partitions, from the newest on that has a row such as break or bad.
-func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (window, all *ask.Forgetting, err error) {
+func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (*ask.ChosenWindow,
+	error) {
 	j.call("choose %d", len(places))
-	w := &ask.Forgetting{}
+	w := &ask.ChosenWindow{Dates: len(places), Of: len(places), Chosen: &ask.Forgetting{}, All: &ask.Forgetting{}}
 	for i, place := range places {
 		rows, err := stored(ctx, place)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for row := range rows {
 			if row == "break" || strings.HasPrefix(row, "bad") {
-				w.Window = len(places) - i
+				w.Dates = len(places) - i
 			} else if row == "one-class" {
-				return nil, nil, exit.Refuse("all rows are of one class")
+				return nil, exit.Refuse("all rows are of one class")
 			}
 		}
 	}
-	return w, &ask.Forgetting{}, nil
+	return w, nil
 }
 
 func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,

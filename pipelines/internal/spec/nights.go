@@ -38,3 +38,37 @@ func (w *Window) UnmarshalText(text []byte) error {
 	}
 	return nil
 }
+
+// KeptSums says which sums a retraining keeps: as text all, the zero value; needed; or 90d, which is
+// needed and those of the last 90 days.
+type KeptSums struct {
+	Prune bool // sums that are not needed are removed
+	Days  int  // unless they are of so many last days
+}
+
+// MarshalText returns all, needed or a number of days.
+func (k KeptSums) MarshalText() ([]byte, error) {
+	switch {
+	case !k.Prune:
+		return []byte("all"), nil
+	case k.Days == 0:
+		return []byte("needed"), nil
+	}
+	return fmt.Appendf(nil, "%dd", k.Days), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (k *KeptSums) UnmarshalText(text []byte) error {
+	days, err := strconv.Atoi(strings.TrimSuffix(string(text), "d"))
+	switch {
+	case string(text) == "all":
+		*k = KeptSums{}
+	case string(text) == "needed":
+		*k = KeptSums{Prune: true}
+	case err != nil || days < 1:
+		return fmt.Errorf("%q is not all, needed or a number of days such as 90d", text)
+	default:
+		*k = KeptSums{true, days}
+	}
+	return nil
+}
