@@ -37,11 +37,12 @@ func breakingCSV(day, breaks int) string {
 	return b.String()
 }
 
-// In a year with a break, a window that is chosen every night has only days after the break from the second night on
-// after a day of them could judge models of another: on the night of day b+3, and on all later ones. The choice is the
-// same after runs that were stopped and by sums that are made anew, and the model is that of --window with the number
-// that was chosen, byte for byte. In a year the errors on the next days are at most 1% above those of the best window in
-// hindsight, and in three weeks, of which more are spent on learning what suits them, 3%.
+// In a year with a break, a window that is chosen every night has only days after the break from
+// the second night on after a day of them could judge models of another: on the night of day b+3,
+// and on all later ones. The choice is the same after runs that were stopped and by sums that are
+// made anew, and the model is that of --window with the number that was chosen, byte for byte. In a
+// year the errors on the next days are at most 1% above those of the best window in hindsight, and
+// in three weeks, of which more are spent on learning what suits them, 3%.
 func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
 	c, breaks, loss := calendar{days: 24}, 13, 1.03
 	if os.Getenv("BOCHNER_YEAR") != "" {
@@ -108,7 +109,8 @@ func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
 	}
 }
 
-// sameByItself repeats a night in copies of the models with sums of their own: by a choice, and with the window given.
+// sameByItself repeats a night in copies of the models with sums of their own: by a choice, and
+// with the window given.
 func (n *nights) sameByItself(t *testing.T, day int, r *days.RetrainReport) {
 	t.Helper()
 	for _, copied := range []string{"auto", "fixed"} {
@@ -142,8 +144,8 @@ func (n *nights) errorOn(t *testing.T, day int, model string) float64 {
 	return r.Targets.RMSE * r.Targets.RMSE
 }
 
-// errorsOf adds to those of some windows the error on a day of the model of the last days before it, by the sums of
-// a model.
+// errorsOf adds to those of some windows the error on a day of the model of the last days before
+// it, by the sums of a model.
 func (n *nights) errorsOf(t *testing.T, day int, of string, windows map[int]float64) {
 	t.Helper()
 	dir := t.TempDir()

@@ -72,9 +72,10 @@ func draw(r *rand.Rand, n int, sign float64) (x, y []float64) {
 	return x, y
 }
 
-// In a year that drifts slowly and breaks once, a window is chosen that forgets what was before the break: from the
-// first date on for which a date after the break has judged models of the day before. Choosing is better than the best
-// window in hindsight, because one window does not suit all of the year. Without drift, nearly nothing is lost.
+// In a year that drifts slowly and breaks once, a window is chosen that forgets what was before the
+// break: from the first date on for which a date after the break has judged models of the day
+// before. Choosing is better than the best window in hindsight, because one window does not suit
+// all of the year. Without drift, nearly nothing is lost.
 func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 	const at, rows = 180, 8
 	for _, breaks := range []bool{true, false} {
@@ -302,8 +303,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// A pair of window and λ is followed in place of the one with the least total of errors, because after a break the
-// total is late: see docs/decisions/44-fixed-share.md, which has the table.
+// A pair of window and λ is followed in place of the one with the least total of errors, because
+// after a break the total is late: see docs/decisions/44-fixed-share.md, which has the table.
 func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 	if os.Getenv("BOCHNER_LONG") == "" {
 		t.Skip("BOCHNER_LONG=1 compares years of seven kinds")

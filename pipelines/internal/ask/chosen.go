@@ -19,7 +19,8 @@ type ChosenWindow struct {
 	All    *Forgetting `json:"all"`
 }
 
-// ChooseWindow chooses by sums of one recipe with dates. Days is left to the caller. o.Known must not be nil.
+// ChooseWindow chooses by sums of one recipe with dates. Days is left to the caller. o.Known must
+// not be nil.
 func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (*ChosenWindow, error) {
 	o.Question = "window"
 	d, err := open(ctx, o, terms)

@@ -187,9 +187,9 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 }
 
 // prequential judges each date by the pair among some spans to which the dates before lead (Dawid
-// 1984), and returns its score, a row for each date, the pair for the next date, and the total errors
-// of all pairs. The first pair is of the first span. The unit of errors is twice the mean of a date by
-// the pair with the least total: a date is one observation, because its rows are alike.
+// 1984), and returns its score, a row for each date, the pair for the next date, and the total
+// errors of all pairs. The first pair is of the first span. The unit of errors is twice the mean of
+// a date by the pair with the least total: a date is one observation, because its rows are alike.
 func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row, next pair,
 	totals [][]float64) {
 	var costs [][]float64

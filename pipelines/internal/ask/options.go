@@ -36,8 +36,8 @@ type Options struct {
 	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
 	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, up to which sums stay in memory; otherwise they are read again when they are needed. 0 is the memory that is free. Does not change results."`
 	Log     io.Writer          // notes; nil discards them
-	// Known are squared errors for each λ that the last choice of a window has found, which are not found anew; this
-	// choice replaces them by its own.
+	// Known are squared errors for each λ that the last choice of a window has found, which are not
+	// found anew; this choice replaces them by its own.
 	Known map[string][]float64
 }
 

@@ -76,8 +76,8 @@ type Jobs interface {
 	Fit(ctx context.Context, recipe string, o FitOptions) error
 	// Drift returns how far the rows of sums are from those of the sums in a directory.
 	Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error)
-	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. Errors that
-	// were found on an earlier night are known; it replaces them by those of this one.
+	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each.
+	// Errors that were found on an earlier night are known; it replaces them by those of this one.
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
 }
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A chosen window moves with the data: from all days to those after a break, and back when the break is withdrawn. The
-// sums of days outside stay, whatever is removed, since a later night may choose them; such days are neither new nor
-// do they judge.
+// A chosen window moves with the data: from all days to those after a break, and back when the
+// break is withdrawn. The sums of days outside stay, whatever is removed, since a later night may
+// choose them; such days are neither new nor do they judge.
 func TestTheWindowIsChosenEveryNight(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Auto, s.o.KeepSums.Prune, s.o.MaxDrift = true, true, 0.9

@@ -39,8 +39,8 @@ func (w *Window) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// KeptSums says which sums a retraining keeps: as text all, the zero value; needed; or 90d, which is
-// needed and those of the last 90 days.
+// KeptSums says which sums a retraining keeps: as text all, the zero value; needed; or 90d, which
+// is needed and those of the last 90 days.
 type KeptSums struct {
 	Prune bool // sums that are not needed are removed
 	Days  int  // unless they are of so many last days
