@@ -57,7 +57,7 @@ test-faults: ## fail, kill and cut off jobs at every call to the file system, an
 .PHONY: test-faults
 
 test-year: ## a year of nights, 90 of iterative learners: drift, lost models, late, doubled and bad days, kills (half an hour)
-	BOCHNER_YEAR=1 go test -count 1 -timeout 120m -v -run "NightsOfAYear|BadDays" ./pipelines
+	BOCHNER_YEAR=1 go test -count 1 -timeout 120m -v -run "NightsOfAYear|AWindowIsChosenInAYear|BadDays" ./pipelines
 
 .PHONY: test-year
 

@@ -37,6 +37,9 @@ func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error)
 	if err := canFollow(o.Train); err != nil {
 		return nil, err
 	}
+	if _, rounds := o.Train.Rounds(); rounds && o.Window.Auto {
+		return nil, exit.Usage("--window auto chooses by the sums of days, which the learner %s does not have; give a number of days, such as --window 90d, or train with ridge", o.Train.LearnerName())
+	}
 	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
 	report, err := days.Retrain(ctx, o.RetrainOptions, &retrainJobs{o})
 	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {

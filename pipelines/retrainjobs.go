@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -209,6 +210,16 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o parts.Parts) (*d
 		return nil, err
 	}
 	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
+}
+
+func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string,
+	known map[string][]float64) (*ask.ChosenWindow, error) {
+	terms, err := parts.Parts{Sums: sums}.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ask.ChooseWindow(ctx, ask.Options{Threads: n.o.Train.Job.Engine.WithDefaults().Threads, Seed: 1,
+		Known: known, Log: n.o.Train.Job.Log}, terms)
 }
 
 func (n *retrainJobs) Fit(ctx context.Context, _ string, o days.FitOptions) error {

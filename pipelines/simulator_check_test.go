@@ -122,7 +122,7 @@ func (s *simulation) usable() (all []string) {
 	seen := map[string]bool{"": true, noRows: true}
 	for day := 1; day <= s.nights; day++ {
 		text := s.turns.Mem.Files(partition(simRoot+"/data", day))["part-0.csv"]
-		if (s.o.Window == 0 || day > s.nights-s.o.Window) && !seen[text] {
+		if (s.o.Window.Days == 0 || day > s.nights-s.o.Window.Days) && !seen[text] {
 			all = append(all, dayName(day))
 			seen[text] = true
 		}

@@ -2,9 +2,13 @@ package ask
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,20 +72,23 @@ func draw(r *rand.Rand, n int, sign float64) (x, y []float64) {
 	return x, y
 }
 
-// In a year that drifts slowly and breaks once, a window is chosen that forgets what was before the break, and
-// choosing honestly is much better than training on everything. Without drift, nothing is lost.
+// In a year that drifts slowly and breaks once, a window is chosen that forgets what was before the
+// break: from the first date on for which a date after the break has judged models of the day
+// before. Choosing is better than the best window in hindsight, because one window does not suit
+// all of the year. Without drift, nearly nothing is lost.
 func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
+	const at, rows = 180, 8
 	for _, breaks := range []bool{true, false} {
 		r := rand.New(rand.NewPCG(1, 2))
 		d := made(t, 365, 1, 0, func(day, _ int) (x, y []float64) {
 			sign := 1.0
-			if breaks && day >= 180 {
+			if breaks && day >= at {
 				sign = -1
 			}
 			if breaks {
 				sign *= 1 - 0.3*float64(day)/365
 			}
-			return draw(r, 8, sign)
+			return draw(r, rows, sign)
 		})
 		d.Question = "window"
 		all, window, half := d.forgetting()
@@ -89,20 +96,61 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 			t.Fatal(d.err)
 		}
 		for _, f := range []*Forgetting{window, half} {
-			best := math.Inf(-1)
+			least := math.Inf(1)
 			for _, row := range f.Hindsight {
-				best = max(best, row.R2)
+				least = min(least, row.Error)
 			}
 			n := max(float64(f.Window), f.HalfLife)
 			switch {
-			case f.R2 > best+1e-12:
-				t.Errorf("%s: honest R² %.4f, the best in hindsight %.4f", f, f.R2, best)
-			case breaks && (f.R2 < all.R2+0.5 || f.R2 < best-0.02 || n < 1 || n > 64):
-				t.Errorf("%s: R² %.4f, of all dates %.4f, best in hindsight %.4f", f, f.R2, all.R2, best)
+			case breaks && (f.R2 < all.R2+0.5 || f.Error > least || n < 1 || n > 64):
+				t.Errorf("%s: R² %.4f, of all dates %.4f; error %.4f, the least in hindsight %.4f", f, f.R2, all.R2, f.Error, least)
 			case !breaks && (f.R2 < all.R2-0.005 || n > 0 && n < 64):
 				t.Errorf("without drift %s: R² %.4f, of all dates %.4f", f, f.R2, all.R2)
 			}
 		}
+		if !breaks {
+			continue
+		}
+		history, first := d.forward([]Span{{}, {Window: 1}, {Window: 2}, {Window: 4}, {Window: 16}, {Window: 64}})
+		_, judged, _, _ := d.prequential(history, []int{0, 1, 2, 3, 4, 5}, first)
+		for k, row := range judged {
+			if day := k + 1; day > at+1 && row.TrainedRows > int64(rows*(day-at)) {
+				t.Errorf("day %d is judged by a model of %s, the break was on day %d", day, row.Trained, at)
+			}
+		}
+	}
+}
+
+// Errors that were found before are not found again, and change nothing.
+func TestKnownErrorsChangeNothing(t *testing.T) {
+	d := func(days int, known map[string][]float64) (*data, *Forgetting) {
+		r := rand.New(rand.NewPCG(3, 4))
+		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
+		for i := range d.parts {
+			d.parts[i].Part = &sums.Part{Sums: fmt.Sprint("sums of day ", i)}
+		}
+		d.Question, d.Known = "window", known
+		_, window, _ := d.forgetting()
+		if d.err != nil {
+			t.Fatal(d.err)
+		}
+		return d, window
+	}
+	known := map[string][]float64{"of sums that are gone": {1}}
+	d(20, known)
+	text, err := json.Marshal(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known = map[string][]float64{}
+	if err := json.Unmarshal(text, &known); err != nil {
+		t.Fatal(err)
+	}
+	next, got := d(21, known)
+	whole, want := d(21, map[string][]float64{})
+	if !reflect.DeepEqual(got, want) || next.fits >= 20 || whole.fits < 80 || !reflect.DeepEqual(next.Known, whole.Known) {
+		t.Errorf("after %d fits %+v, anew after %d fits %+v; %d and %d errors are kept", next.fits, got, whole.fits, want,
+			len(next.Known), len(whole.Known))
 	}
 }
 
@@ -252,5 +300,87 @@ func TestIntervalsCover(t *testing.T) {
 	}
 	if share := float64(covered) / float64(samples); share < 0.87 || share > 0.99 {
 		t.Errorf("%.3f of the intervals cover %.4f", share, truth)
+	}
+}
+
+// A pair of window and λ is followed in place of the one with the least total of errors, because
+// after a break the total is late: see docs/decisions/44-fixed-share.md, which has the table.
+func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
+	if os.Getenv("BOCHNER_LONG") == "" {
+		t.Skip("BOCHNER_LONG=1 compares years of seven kinds")
+	}
+	const at = 180
+	step := func(after float64) func(day int) (sign, phase float64) {
+		return func(day int) (sign, phase float64) { return map[bool]float64{true: after, false: 1}[day >= at], 0 }
+	}
+	kinds := []struct {
+		name   string
+		target func(day int) (sign, phase float64)
+		shift  float64 // standard deviation of the mean of a day
+	}{{"sign", step(-1), 0}, {"half", step(0.5), 0}, {"half, days differ", step(0.5), 0.3}, {"none", step(1), 0},
+		{"none, days differ", step(1), 0.3}, {"drift", func(day int) (sign, phase float64) { return 1, 4 * float64(day) / 365 }, 0},
+		{"sign every 20 days", func(day int) (sign, phase float64) { return float64(1 - 2*(day/20%2)), 0 }, 0}}
+	for _, rows := range []int{8, 60} {
+		for _, kind := range kinds {
+			var late, loss [2]float64 // of the least total and of following, in all seeds
+			const seeds = 4
+			for seed := range uint64(seeds) {
+				r := rand.New(rand.NewPCG(seed, 2))
+				d := made(t, 365, 1, 0, func(day, _ int) (x, y []float64) {
+					sign, phase := kind.target(day)
+					b := kind.shift * r.NormFloat64()
+					for range rows {
+						v := r.NormFloat64()
+						x, y = append(x, v), append(y, sign*math.Sin(2*v+phase)+b+r.NormFloat64())
+					}
+					return x, y
+				})
+				d.Question, d.Known = "window", map[string][]float64{}
+				for i := range d.parts {
+					d.parts[i].Part = &sums.Part{Sums: fmt.Sprint(i)}
+				}
+				spans := d.spans()
+				history, first := d.forward(spans)
+				all := make([]int, len(spans))
+				for c := range all {
+					all[c] = c
+				}
+				_, judged, _, totals := d.prequential(history, all, first)
+				least, _ := best(totals, all)
+				now := make([][]float64, len(spans))
+				for c := range now {
+					now[c] = make([]float64, len(history[0].values))
+				}
+				var squares, found [2]float64
+				for k, j := range history {
+					p, _ := best(now, all)
+					for rule, trained := range []int64{j.train[p.span].TrainedRows, judged[k].TrainedRows} {
+						if day := k + 1; found[rule] == 0 && day > at+1 && trained <= int64(rows*(day-at)) {
+							found[rule] = float64(day)
+						}
+					}
+					squares[0] += j.squares[p.span][p.value]
+					squares[1] += judged[k].tallies[0].squares
+					for c := range now {
+						for l, v := range j.squares[c] {
+							now[c][l] += v
+						}
+					}
+				}
+				for rule := range 2 {
+					late[rule] += (found[rule] - at - 2) / seeds
+					loss[rule] += 100 * (squares[rule]/totals[least.span][least.value] - 1) / seeds
+				}
+			}
+			nights := ""
+			if strings.HasPrefix(kind.name, "half") || kind.name == "sign" { // the others do not break on that day
+				nights = fmt.Sprintf("%.1f, %.1f", late[0], late[1])
+			}
+			t.Logf("| %s | %d | %s | %+.2f%%, %+.2f%% |", kind.name, rows, nights, loss[0], loss[1])
+			if kind.name == "sign" && late[1] > late[0]/2 || loss[1] > loss[0]+0.25 {
+				t.Errorf("%s: found after %.1f days, by the least total after %.1f; errors %+.2f%% and %+.2f%%", kind.name, late[1],
+					late[0], loss[1], loss[0])
+			}
+		}
 	}
 }

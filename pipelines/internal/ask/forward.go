@@ -1,14 +1,15 @@
 package ask
 
 import (
-	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
@@ -51,15 +52,22 @@ type judged struct {
 // cross-validation inside the first training set of the first span. Sums with a half-life are scaled and rounded
 // at each date: the relative error is below 2⁻⁵¹ times the half-life.
 func (d *data) forward(spans []Span) (history []judged, first float64) {
-	steps := d.steps()
+	steps, found := d.steps(), map[string][]float64{}
 	for t := 1; t < len(steps) && d.err == nil; t++ {
 		u, end := d.judges(steps[t]), t-d.Gap
 		if end < 1 {
 			continue
 		}
-		sums := make([]*ridge.Sum, len(spans))
+		j := judged{unit: u, head: d.head(u), squares: make([][]float64, len(spans))}
+		sums, keys := make([]*ridge.Sum, len(spans)), make([]string, len(spans))
 		for c, s := range spans { // all of them first, because they may read the same parts
 			before := s.of(steps[:end])
+			j.train = append(j.train, Row{Trained: spanOf(before)})
+			keys[c] = d.key(before, u)
+			if known := d.Known[keys[c]]; history != nil && len(known) == len(history[0].values) {
+				j.squares[c], j.values = known, history[0].values
+				continue
+			}
 			if s.HalfLife > 0 {
 				sums[c] = d.decayed(spanSlot+c, s.HalfLife, steps[end-1])
 			} else {
@@ -72,16 +80,20 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		if len(u.parts) == 0 || d.err != nil {
 			continue
 		}
-		j := judged{unit: u, head: d.head(u)}
 		for c, s := range spans {
-			j.values = d.values(sums[c])
-			j.train = append(j.train, Row{Trained: spanOf(s.of(steps[:end])), TrainedRows: sums[c].Rows()})
-			if c > 0 && spans[0] == (Span{}) && s.Window >= end { // all dates so far
-				j.squares = append(j.squares, j.squares[0])
-				continue
+			if sums[c] != nil {
+				j.values, j.train[c].TrainedRows = d.values(sums[c]), sums[c].Rows()
 			}
-			d.fits++
-			j.squares = append(j.squares, d.judge(d.Fit(sums[c], j.values), u, len(j.values)))
+			switch {
+			case c > 0 && spans[0] == (Span{}) && s.Window >= end: // all dates so far
+				j.squares[c] = j.squares[0]
+			case sums[c] != nil:
+				d.fits++
+				j.squares[c] = d.judge(d.Fit(sums[c], j.values), u, len(j.values))
+			}
+			if !math.IsInf(slices.Max(j.squares[c]), 1) { // JSON has no infinity
+				found[keys[c]] = j.squares[c]
+			}
 		}
 		history = append(history, j)
 	}
@@ -89,7 +101,26 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		d.fail(exit.Refuse("ask: no date can be predicted: each of %s lacks an earlier one to train on (--gap_dates %d), or sums that meet --judge %q",
 			report.Counted(len(steps), "date"), d.Gap, d.Judge))
 	}
+	if d.Known != nil {
+		clear(d.Known)
+		maps.Copy(d.Known, found)
+	}
 	return history, first
+}
+
+// key identifies in Known the errors on a unit of fits to others; "" without Known.
+func (d *data) key(train []unit, judged unit) string {
+	if d.Known == nil {
+		return ""
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, d.units.Weights, len(judged.parts))
+	for _, u := range append([]unit{judged}, train...) {
+		for _, i := range u.parts {
+			fmt.Fprintln(h, d.parts[i].Sums)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // decayed returns the sum in a slot with older dates weighted less, after a date is added.
@@ -120,20 +151,54 @@ func best(errors [][]float64, spans []int) (p pair, ok bool) {
 	return p, ok
 }
 
-// prequential judges each date by the pair among some spans that was best on the dates before it (Dawid 1984), and
-// returns its score, a row for each date, and the total errors of all pairs. The first pair is of the first span.
-func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row,
-	totals [][]float64) {
-	totals = make([][]float64, len(history[0].squares))
-	for c := range totals {
-		totals[c] = make([]float64, len(history[0].values))
+// change is the probability that another pair becomes the best one between two dates.
+const change = 0.02
+
+// follow updates the costs of the pairs of some spans, at least one of them finite, by their errors
+// on a date, and returns the pair with the least cost; of equal ones the first. It tracks the best
+// pair by fixed share (Herbster and Warmuth 1998): costs are −log w of the weights
+//
+//	w ← (1−α)·w·exp(−e·scale)/Σ + α/n,   α = change, of n pairs.
+//
+// Total errors would follow a change only once they exceed all that the old pair had saved before.
+func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
+	n, sum := 0.0, 0.0
+	for _, c := range spans {
+		for l, e := range errors[c] {
+			costs[c][l] += float64(e * scale)
+		}
+		n += float64(len(costs[c]))
 	}
+	next, _ = best(costs, spans)
+	least := costs[next.span][next.value]
+	for _, c := range spans {
+		for _, cost := range costs[c] {
+			sum += math.Exp(least - cost)
+		}
+	}
+	for _, c := range spans {
+		for l, cost := range costs[c] {
+			if !math.IsInf(cost, 1) {
+				costs[c][l] = -math.Log(float64((1-change)*math.Exp(least-cost)/sum) + change/n)
+			}
+		}
+	}
+	return next
+}
+
+// prequential judges each date by the pair among some spans to which the dates before lead (Dawid
+// 1984), and returns its score, a row for each date, the pair for the next date, and the total
+// errors of all pairs. The first pair is of the first span. The unit of errors is twice the mean of
+// a date by the pair with the least total: a date is one observation, because its rows are alike.
+func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row, next pair,
+	totals [][]float64) {
+	var costs [][]float64
+	for _, squares := range history[0].squares {
+		totals, costs = append(totals, make([]float64, len(squares))), append(costs, make([]float64, len(squares)))
+	}
+	next = pair{spans[0], max(0, slices.Index(history[0].values, first))}
 	var all []tally
 	for t, j := range history {
-		next, _ := best(totals, spans)
-		if t == 0 {
-			next = pair{spans[0], max(0, slices.Index(j.values, first))}
-		}
 		row := j.train[next.span]
 		row.Name, row.Lambda, row.Seen = j.name, j.values[next.value], d.seen(j.unit)
 		row.tallies = []tally{{j.squares[next.span][next.value], j.head}}
@@ -144,13 +209,16 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 				totals[c][l] += v
 			}
 		}
-		if _, ok := best(totals, spans); !ok || math.IsInf(row.tallies[0].squares, 1) {
+		least, ok := best(totals, spans)
+		if !ok || math.IsInf(row.tallies[0].squares, 1) {
 			d.fail(exit.Refuse("ask: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
 				row.Trained, row.Lambda))
 			break
 		}
+		mean := max(totals[least.span][least.value], math.SmallestNonzeroFloat32) / float64(t+1)
+		next = follow(costs, j.squares, spans, 1/(2*mean))
 	}
-	return d.score(all), rows, totals
+	return d.score(all), rows, next, totals
 }
 
 // backtest trains on all dates, or the last of them, before each date that is judged.
@@ -159,12 +227,12 @@ func (d *data) backtest() *Answer {
 	if d.err != nil {
 		return nil
 	}
-	score, rows, _ := d.prequential(history, []int{0}, first)
+	score, rows, _, _ := d.prequential(history, []int{0}, first)
 	return &Answer{Asked: "each date, predicted by a model of the dates before it", By: prequentially,
 		Tables: []Table{{Head: "judged", Rows: append(rows, Row{Name: total, Score: score})}}}
 }
 
-// spans are the spans to compare: all dates, windows, and half-lives.
+// spans are the spans to compare: all dates, windows, and half-lives, whose errors are never known.
 func (d *data) spans() (all []Span) {
 	if d.Question != "window" {
 		return []Span{{}}
@@ -177,8 +245,8 @@ func (d *data) spans() (all []Span) {
 	for _, n := range windows {
 		all = append(all, Span{Window: n})
 	}
-	for _, n := range windows {
-		all = append(all, Span{HalfLife: float64(n)})
+	for i := 0; i < len(windows) && d.Known == nil; i++ {
+		all = append(all, Span{HalfLife: float64(windows[i])})
 	}
 	return all
 }
@@ -191,18 +259,6 @@ type Forgetting struct {
 	Score
 	// Hindsight has the best λ of each span over all judged dates. The best of these scores is too good.
 	Hindsight []Row `json:"hindsight"`
-}
-
-// ChooseWindow returns the number of last dates to train on next, and the half-life, each with its λ, for sums of
-// one recipe with dates.
-func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (window, halfLife *Forgetting, err error) {
-	o.Question = "window"
-	d, err := open(ctx, o, terms)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, window, halfLife = d.forgetting()
-	return window, halfLife, d.err
 }
 
 // forgetting returns the choice of λ alone, with a window, and with a half-life.
@@ -220,10 +276,9 @@ func (d *data) forgetting() (all, window, halfLife *Forgetting) {
 				some = append(some, c)
 			}
 		}
-		var totals [][]float64
-		f.Score, _, totals = d.prequential(history, some, first)
-		next, _ := best(totals, some)
+		score, _, next, totals := d.prequential(history, some, first)
 		values := history[0].values
+		f.Score = score
 		f.Span, f.Lambda = spans[next.span], values[next.value]
 		for _, c := range some {
 			p, ok := best(totals, []int{c})

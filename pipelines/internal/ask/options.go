@@ -36,6 +36,9 @@ type Options struct {
 	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
 	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Keep the sums in memory if they fit in this many bytes, a number or 8GB; otherwise read them again when they are needed. 0 is all free memory. Does not change results."`
 	Log     io.Writer          // notes; nil discards them
+	// Known are squared errors for each λ that the last choice of a window has found, which are not
+	// found anew; this choice replaces them by its own.
+	Known map[string][]float64
 }
 
 // Selection says which sums take part, and what their labels mean.

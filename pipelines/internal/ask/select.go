@@ -3,6 +3,7 @@ package ask
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -75,6 +76,9 @@ func (p *part) label(names []string) (value, lacks string) {
 	return value, ""
 }
 
+// nights matches the sums of a retraining, which are named for a day and a digest.
+var nights = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-[0-9a-f]{16}/?$`)
+
 // dateOf returns the date of a part by its labels, zero if it has none.
 func (d *data) dateOf(t parts.Term) time.Time {
 	labels := t.LabelsOf(0)
@@ -83,6 +87,8 @@ func (d *data) dateOf(t parts.Term) time.Time {
 		d.fail(exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20", d.DateLabel, t.Place))
 	} else if own, err := parts.DateOf(t.Place); err == nil && d.DateLabel == "" {
 		return own
+	} else if own := nights.FindStringSubmatch(t.Place); own != nil && d.DateLabel == "" {
+		date, ok = parts.Date(own[1])
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if !ok {

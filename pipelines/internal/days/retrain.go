@@ -15,17 +15,19 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
 // RetrainOptions say what to retrain on.
 type RetrainOptions struct {
-	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
-	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
-	Data   string // pattern of the files of a day, see ParsePattern
-	Day    string `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
-	Window int    `flag:"window,common" group:"Retraining" unit:"days" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d. The default is all."`
+	Models string      `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
+	Sums   string      `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
+	Data   string      // pattern of the files of a day, see ParsePattern
+	Day    string      `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
+	Window spec.Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of last days every night by the errors of the days before, and auto up to 365d among so many. The default is all."`
 	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
 	// partition that neither model was trained on.
 	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows to compare models on, in no partition. The default is the newest partition that neither model has seen."`
@@ -37,7 +39,7 @@ type RetrainOptions struct {
 	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Draw a new recipe if all rows have drifted further than this from its rows; 0 means never."`
 	// KeepSums says which sums stay; those of the partitions that are there, and of champion,
 	// challenger and previous champion, always do.
-	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and those of the last 400 days)."`
+	KeepSums spec.KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and those of the last 400 days)."`
 	// Settings are all other settings that the models depend on, for the names of models.
 	Settings string
 
@@ -74,6 +76,9 @@ type Jobs interface {
 	Fit(ctx context.Context, recipe string, o FitOptions) error
 	// Drift returns how far the rows of sums are from those of the sums in a directory.
 	Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error)
+	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each.
+	// Errors that were found on an earlier night are known; it replaces them by those of this one.
+	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
 }
 
 // Summed describes the sums of a part.
@@ -143,8 +148,8 @@ func (o *RetrainOptions) validate() error {
 	switch {
 	case o.Models == "":
 		return exit.Usage("retrain: no directory of models")
-	case o.Window < 0:
-		return exit.Usage("retrain: a window of %d days", o.Window)
+	case o.Window.Days < 0:
+		return exit.Usage("retrain: a window of %d days", o.Window.Days)
 	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
 		return exit.Usage("retrain: bounds of drift must be at least 0")
 	}
@@ -214,8 +219,8 @@ func (n *night) run(ctx context.Context) error {
 			n.champion = ""
 		}
 	}
-	if n.Window > 0 {
-		n.first = n.since(n.Window)
+	if n.Window.Days > 0 {
+		n.first = n.since(n.Window.Days)
 	}
 	if err := n.timed("list", func() (err error) {
 		n.all,
@@ -383,12 +388,12 @@ func (n *night) judges(parts []Partition) (judge *judgeRows, train []Partition) 
 }
 
 // seen reports whether the champion was trained on a day, in whichever version, or its recipe
-// was drawn from it.
+// was drawn from it, or may have been trained on it before its window was chosen.
 func (n *night) seen(day string) bool {
 	if n.lineage == nil {
 		return false
 	}
-	return slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) ||
+	return n.outside(day) || slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) ||
 		slices.Contains(n.lineage.Drawn, day)
 }
 

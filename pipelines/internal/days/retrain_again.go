@@ -47,6 +47,11 @@ func (n *night) again(ctx context.Context) error {
 		n.note("there is no data of %s yet", n.Day)
 	}
 	judge, train := n.judges(accepted)
+	if judge != nil {
+		if train, err = n.choose(ctx, train); err != nil {
+			return err
+		}
+	}
 	switch {
 	case judge == nil:
 		return n.nothing("no new rows can judge a model: the champion was trained on every partition that is there")
@@ -68,7 +73,10 @@ func (n *night) again(ctx context.Context) error {
 		}
 		n.report.Drift = d
 		if d.Value > n.Redraw {
-			return n.draw(ctx, accepted,
+			if judge.of != nil {
+				train = append(slices.Clone(train), *judge.of)
+			}
+			return n.draw(ctx, train,
 				fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.Redraw,
 					d.Text))
 		}
@@ -208,7 +216,7 @@ func columnsText(columns []sums.ColumnDrift) string {
 func (n *night) drifts() {
 	for _, p := range n.all {
 		x := n.index.Parts[p.name()]
-		if x == nil || n.trusted(p) {
+		if x == nil || n.trusted(p) || n.outside(p.Day) {
 			continue
 		}
 		d := Moved{Day: p.Day, Columns: x.Columns, Features: x.Drift}
@@ -239,7 +247,7 @@ func (n *night) changes() {
 		switch {
 		case there && digest != p.Digest:
 			n.report.Replaced = append(n.report.Replaced, p.Day)
-		case !there && !refused:
+		case !there && !refused && !n.outside(p.Day):
 			n.report.New = append(n.report.New, p.Day)
 			if p.Day < newest {
 				n.report.Late = append(n.report.Late, p.Day)

@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -22,6 +23,9 @@ func (n *night) anew(ctx context.Context, why string) error {
 	}
 	if done, err := n.refused(ctx); done || err != nil {
 		return err
+	}
+	if n.Window.Auto {
+		n.note("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
 	}
 	return n.draw(ctx, fit, why)
 }
@@ -176,6 +180,41 @@ func unfit(err error) (why string, _ error) {
 		return transforms.FaultText(err), nil
 	}
 	return "", err
+}
+
+// choose returns the partitions to train on, the last of those given if the window is to be chosen.
+func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, error) {
+	if !n.Window.Auto || len(train) == 0 {
+		return train, nil
+	}
+	var places []string
+	for _, p := range train {
+		places = append(places, n.index.place(p.name()))
+	}
+	var w *ask.ChosenWindow
+	err := n.timed("window", func() (err error) {
+		w, err = n.ChooseWindow(ctx, places, n.index.Errors)
+		return err
+	})
+	if why, err := unfit(err); err != nil {
+		return nil, err
+	} else if why != "" {
+		n.note("the window takes all days, because it cannot be chosen: %s", why)
+		return train, nil
+	}
+	train = train[len(train)-w.Dates:]
+	for w.Days = 1; n.since(w.Days) > train[0].Day; {
+		w.Days++
+	}
+	if n.report.Window = w; n.Log != nil {
+		fmt.Fprintf(n.Log, "window    %s\n", w)
+	}
+	return train, nil
+}
+
+// outside tells whether a day is before the window that was chosen for the champion.
+func (n *night) outside(day string) bool {
+	return n.Window.Auto && n.lineage != nil && len(n.lineage.Parts) > 0 && day < n.lineage.Parts[0].Name
 }
 
 // trusted tells whether the champion was trained on a partition as it is.

@@ -157,7 +157,7 @@ func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 // A night sums only the new partition by the probe, whose sums go when they leave the window.
 func TestProbesSumADayOnceAndLeaveTheWindow(t *testing.T) {
 	s := newShop(t)
-	s.jobs.rounds, s.o.Window, s.o.KeepSums.Prune, s.o.MaxDrift = true, 6, true, 0.5
+	s.jobs.rounds, s.o.Window.Days, s.o.KeepSums.Prune, s.o.MaxDrift = true, 6, true, 0.5
 	short := 0
 	for day := 1; day <= 14; day++ {
 		s.put(day, modelRows(day))

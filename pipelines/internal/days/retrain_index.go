@@ -34,6 +34,8 @@ type index struct {
 	// Drawn says that there are sums of the partitions from which the recipe was drawn.
 	Drawn bool `json:"drawn,omitempty"`
 	Probe bool `json:"probe,omitempty"` // the recipe is that of a probe
+	// Errors are those by which the last window was chosen: see ask.Options.
+	Errors map[string][]float64 `json:"errors,omitempty"`
 	// Models are the directories of models whose retrainings use these sums; unknownModels is one of
 	// them if there were sums before this was noted.
 	Models []string `json:"models,omitempty"`
@@ -54,7 +56,7 @@ type indexed struct {
 func (p *Partition) name() string { return p.Day + "-" + p.Digest }
 
 func readIndex(ctx context.Context, dir string) (*index, error) {
-	x := &index{dir: dir, Parts: map[string]*indexed{}}
+	x := &index{dir: dir, Parts: map[string]*indexed{}, Errors: map[string][]float64{}}
 	data, err := storage.ReadFile(ctx, storage.Join(dir, indexFile), maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x, nil

@@ -3,11 +3,8 @@ package days
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -16,40 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
-
-// KeptSums says which sums a retraining keeps: as text all, the zero value; needed; or 90d, which is
-// needed and those of the last 90 days.
-type KeptSums struct {
-	Prune bool // sums that are not needed are removed
-	Days  int  // unless they are of so many last days
-}
-
-// MarshalText returns all, needed or a number of days.
-func (k KeptSums) MarshalText() ([]byte, error) {
-	switch {
-	case !k.Prune:
-		return []byte("all"), nil
-	case k.Days == 0:
-		return []byte("needed"), nil
-	}
-	return fmt.Appendf(nil, "%dd", k.Days), nil
-}
-
-// UnmarshalText reads what MarshalText writes.
-func (k *KeptSums) UnmarshalText(text []byte) error {
-	days, err := strconv.Atoi(strings.TrimSuffix(string(text), "d"))
-	switch {
-	case string(text) == "all":
-		*k = KeptSums{}
-	case string(text) == "needed":
-		*k = KeptSums{Prune: true}
-	case err != nil || days < 1:
-		return fmt.Errorf("%q is not all, needed or a number of days such as 90d", text)
-	default:
-		*k = KeptSums{true, days}
-	}
-	return nil
-}
 
 // prune removes the sums that nothing needs, if the options say so, and otherwise counts them. It
 // runs last, so it sees who is champion now.

@@ -71,7 +71,7 @@ func (s *shop) hasSums(t testing.TB, want ...string) {
 
 func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s := newShop(t)
-	s.o.Window, s.o.Redraw = 5, 0.3
+	s.o.Window.Days, s.o.Redraw = 5, 0.3
 	for day := 1; day <= 2; day++ {
 		s.put(day, modelRows(day))
 	}
@@ -83,7 +83,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s.night(t, 8, Promoted,
 		"sums       no model needs 4 directories") // the previous champion has 3 to 6; the probe of the first night summed 1 and 2, too
 	s.hasSums(t, "01 02 03 04 05 06 07 08")
-	s.o.KeepSums = KeptSums{Prune: true, Days: 7}
+	s.o.KeepSums.Prune, s.o.KeepSums.Days = true, 7
 	s.night(t, 8, Promoted, "removed    2 directories of sums")
 	s.hasSums(t, "02 03 04 05 06 07 08")
 	s.o.KeepSums.Days = 0
@@ -121,7 +121,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 // Sums that another directory of models uses, too, stay.
 func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 	s := newShop(t)
-	s.o.Window, s.o.Sums = 2, "/shop/models-sums"
+	s.o.Window.Days, s.o.Sums = 2, "/shop/models-sums"
 	others := s.o
 	others.Models = "/shop/others"
 	for day := 1; day <= 6; day++ {

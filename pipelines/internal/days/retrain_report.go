@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -77,6 +78,8 @@ type ReportedRows struct {
 	First      string      `json:"first_day,omitempty"`
 	Last       string      `json:"last_day,omitempty"`
 	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
+	// Window is nil if the window was not chosen.
+	Window *ask.ChosenWindow `json:"window,omitempty"`
 }
 
 // ReportedDays are what happened to days.
@@ -131,6 +134,9 @@ func (r *RetrainReport) reason() string {
 	words := []string{fmt.Sprintf("%s to %s", report.Counted(r.Partitions, "partition"), r.Last)}
 	if r.Redrawn != "" {
 		words = append(words, "recipe drawn: "+r.Redrawn)
+	}
+	if r.Window != nil {
+		words = append(words, "window: "+r.Window.String())
 	}
 	for _, x := range r.changed() {
 		words = append(words, x.what+": "+strings.Join(x.days, ", "))
@@ -191,6 +197,9 @@ func (r *RetrainReport) Text() string {
 		}
 		line("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
 		line("judged by", "%s", r.HeldOut)
+	}
+	if r.Window != nil {
+		line("window", "%s", r.Window)
 	}
 	for _, x := range append([]named{{"read", r.Summed}, {"new", r.New}}, r.changed()...) {
 		if len(x.days) > 0 {

@@ -26,7 +26,9 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -282,6 +284,27 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o parts.Parts) (*Drift
 	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
 }
 
+// ChooseWindow takes the last partitions, from the newest on that has a row such as break or bad.
+func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (*ask.ChosenWindow,
+	error) {
+	j.call("choose %d", len(places))
+	w := &ask.ChosenWindow{Dates: len(places), Of: len(places), Chosen: &ask.Forgetting{}, All: &ask.Forgetting{}}
+	for i, place := range places {
+		rows, err := stored(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		for row := range rows {
+			if row == "break" || strings.HasPrefix(row, "bad") {
+				w.Dates = len(places) - i
+			} else if row == "one-class" {
+				return nil, exit.Refuse("all rows are of one class")
+			}
+		}
+	}
+	return w, nil
+}
+
 func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
 	text string, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
@@ -454,13 +477,13 @@ func TestNightsOfAMonth(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.night(t, 12, Kept, "it is not promoted twice")
-	s.o.Window = 4
+	s.o.Window.Days = 4
 	s.put(13, "a13 b13")
 	s.night(t, 13, Promoted)
 	if got, want := s.rows(t), "a10 a12 b10 b12"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
 	}
-	s.o.Window, s.o.Redraw = 0, 0.2
+	s.o.Window.Days, s.o.Redraw = 0, 0.2
 	s.put(14, "x1 a14 b14")
 	s.put(15, "x2 x3 c15 d15 e15")
 	s.put(16, "x4 x5 c16 d16")
@@ -556,7 +579,7 @@ var errDead = errors.New("the process is gone")
 // month runs days with what happens on them, and returns the files that must not depend on
 // how often a run was stopped.
 func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
-	s.o.MaxDrift, s.o.Window, s.o.KeepSums.Prune = 0.5, 5, true
+	s.o.MaxDrift, s.o.Window.Days, s.o.KeepSums.Prune = 0.5, 5, true
 	for day := 1; day <= 9; day++ {
 		rows := map[int]string{5: "x5 x6", 6: "a6 bad6"}[day]
 		s.stash(day, cmp.Or(rows, fmt.Sprintf("a%d b%[1]d common", day)))
@@ -606,15 +629,15 @@ func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
 // However often a run is stopped, at whichever call, the next one makes of the day what an
 // undisturbed one makes of it: the same models, byte for byte, and the same history.
 func TestARunThatWasStoppedIsRepeated(t *testing.T) {
-	for _, rounds := range []bool{false, true} {
-		stoppedIsRepeated(t, rounds)
+	for _, c := range []struct{ rounds, auto bool }{{}, {rounds: true}, {auto: true}} {
+		stoppedIsRepeated(t, c.rounds, c.auto)
 	}
 }
 
-func stoppedIsRepeated(t *testing.T, rounds bool) {
+func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 	t.Helper()
 	s := newShop(t)
-	s.jobs.rounds = rounds
+	s.jobs.rounds, s.o.Window.Auto = rounds, auto
 	var calls []int
 	want := s.month(t, func(day int) {
 		f := &disktest.Fault{FS: s.mem, Writes: true}
@@ -634,7 +657,7 @@ func stoppedIsRepeated(t *testing.T, rounds bool) {
 		killed := 0
 		for from := 1; from <= step; from++ {
 			s := newShop(t)
-			s.jobs.rounds = rounds
+			s.jobs.rounds, s.o.Window.Auto = rounds, auto
 			got := s.month(t, func(day int) {
 				for at := from; at < 4*calls[day-1]+100; at += step {
 					f := &disktest.Fault{FS: s.mem, At: at, Do: func() error { return errDead }, On: true, Writes: true}
@@ -709,7 +732,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"is not a day":                     func(o *RetrainOptions) { o.Day = "yesterday" },
 		"no directory of models":           func(o *RetrainOptions) { o.Models = "" },
 		"different directories":            func(o *RetrainOptions) { o.Sums = o.Models + "/sums" },
-		"a window of -1":                   func(o *RetrainOptions) { o.Window = -1 },
+		"a window of -1":                   func(o *RetrainOptions) { o.Window.Days = -1 },
 		"bounds of drift":                  func(o *RetrainOptions) { o.MaxDrift = -1 },
 		"contain DD once (has it 0 times)": func(o *RetrainOptions) { o.Data = "data/YYYY/MM" },
 		"write it as 2026-11-20":           func(o *RetrainOptions) { o.Day = "20.11.2026" },
@@ -799,7 +822,7 @@ func TestDataIsNotReplacedUnnoticed(t *testing.T) {
 // on them.
 func TestADayThatCannotJudgeIsRefused(t *testing.T) {
 	s := newShop(t)
-	s.o.Window = 3
+	s.o.Window = spec.Window{Days: 3}
 	s.put(1, "a b")
 	s.put(2, "c d")
 	s.night(t, 2, Promoted)

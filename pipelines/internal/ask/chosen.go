@@ -1,0 +1,40 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// ChosenWindow is how many of some dates to train on next.
+type ChosenWindow struct {
+	Dates int `json:"dates"` // the last so many
+	Of    int `json:"of"`
+	Days  int `json:"days"` // the number of retrain --window that takes the same
+	// Chosen has the score of a window that is chosen on each date, and All that of all dates.
+	Chosen *Forgetting `json:"chosen"`
+	All    *Forgetting `json:"all"`
+}
+
+// ChooseWindow chooses by sums of one recipe with dates. Days is left to the caller. o.Known must
+// not be nil.
+func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (*ChosenWindow, error) {
+	o.Question = "window"
+	d, err := open(ctx, o, terms)
+	if err != nil {
+		return nil, err
+	}
+	w := &ChosenWindow{Of: len(d.steps())}
+	w.All, w.Chosen, _ = d.forgetting()
+	w.Dates = cmp.Or(w.Chosen.Window, w.Of)
+	return w, d.err
+}
+
+// String returns the choice in words.
+func (w *ChosenWindow) String() string {
+	return fmt.Sprintf("last %s of %d (--window %dd), by the errors of %s forward in time (R² %.4f; all days %.4f)",
+		report.Counted(w.Dates, "day"), w.Of, w.Days, report.Counted(w.Of-1, "day"), w.Chosen.R2, w.All.R2)
+}

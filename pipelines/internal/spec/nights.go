@@ -1,0 +1,74 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Window says what a model is trained on: as text 90d, or "" for all days; or auto, which is chosen
+// every night, of at most so many days in auto up to 365d.
+type Window struct {
+	Auto bool
+	Days int // the last days, to the day of the run; 0 is all
+}
+
+// MarshalText returns a number of days, auto, or "" for all days.
+func (w Window) MarshalText() ([]byte, error) {
+	days := ""
+	if w.Days > 0 {
+		days = fmt.Sprintf("%dd", w.Days)
+	}
+	if w.Auto {
+		days = strings.TrimSuffix("auto up to "+days, " up to ")
+	}
+	return []byte(days), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (w *Window) UnmarshalText(text []byte) error {
+	days, auto := strings.CutPrefix(string(text), "auto")
+	if *w = (Window{Auto: auto}); days == "" {
+		return nil
+	}
+	days, bound := strings.CutPrefix(days, " up to ")
+	n, err := strconv.Atoi(strings.TrimSuffix(days, "d"))
+	if w.Days = n; err != nil || n < 1 || auto != bound {
+		return fmt.Errorf("%q is not a number of days such as 90d, auto, or auto up to 365d", text)
+	}
+	return nil
+}
+
+// KeptSums says which sums a retraining keeps: as text all, the zero value; needed; or 90d, which
+// is needed and those of the last 90 days.
+type KeptSums struct {
+	Prune bool // sums that are not needed are removed
+	Days  int  // unless they are of so many last days
+}
+
+// MarshalText returns all, needed or a number of days.
+func (k KeptSums) MarshalText() ([]byte, error) {
+	switch {
+	case !k.Prune:
+		return []byte("all"), nil
+	case k.Days == 0:
+		return []byte("needed"), nil
+	}
+	return fmt.Appendf(nil, "%dd", k.Days), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (k *KeptSums) UnmarshalText(text []byte) error {
+	days, err := strconv.Atoi(strings.TrimSuffix(string(text), "d"))
+	switch {
+	case string(text) == "all":
+		*k = KeptSums{}
+	case string(text) == "needed":
+		*k = KeptSums{Prune: true}
+	case err != nil || days < 1:
+		return fmt.Errorf("%q is not all, needed or a number of days such as 90d", text)
+	default:
+		*k = KeptSums{true, days}
+	}
+	return nil
+}
