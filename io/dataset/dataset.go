@@ -102,7 +102,7 @@ type Dataset struct {
 	Key *schema.Key `json:"key,omitempty"`
 
 	// Levels, unless nil, names the levels of the rows, which readers then store in Block.Levels.
-	Levels *schema.Levels `json:"levels,omitempty"`
+	Levels *Levels `json:"levels,omitempty"`
 
 	// Only, unless nil, chooses the rows that are read.
 	Only *Only `json:"only,omitempty"`

@@ -29,7 +29,7 @@ func BeginTable(o *Opening, layout Tabular) {
 		}
 	}
 	if n := len(o.Options.Levels); n > 0 {
-		d.Levels = new(schema.Levels)
+		d.Levels = new(Levels)
 		for _, role := range levels[:n] {
 			d.Levels.Columns = append(d.Levels.Columns, t.Columns[t.Role(role)])
 		}
