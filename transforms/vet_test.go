@@ -25,6 +25,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"profile":       sums((*survey.Profile)(nil).Sum),
 	"columns":       sums((*survey.Columns)(nil).Sum),
 	"survey":        sums((*survey.Survey)(nil).Sum),
+	"audit":         sums((*gram.Audit)(nil).Sum),
 	"tally":         sums((*survey.Tally)(nil).Sum),
 	"weigh":         sums((*survey.Weigh)(nil).Sum),
 	"targets":       sums((*survey.Targets)(nil).Sum),

@@ -98,7 +98,7 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		history = append(history, j)
 	}
 	if len(history) == 0 {
-		d.fail(exit.Refuse("ask: no date can be predicted: each of %s lacks an earlier one to train on (--gap_dates %d), or sums that meet --judge %q",
+		d.fail(exit.Refuse("pipelines: no date can be predicted: each of %s lacks an earlier one to train on (--gap_dates %d), or sums that meet --judge %q",
 			report.Counted(len(steps), "date"), d.Gap, d.Judge))
 	}
 	if d.Known != nil {
@@ -211,7 +211,7 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 		}
 		least, ok := best(totals, spans)
 		if !ok || math.IsInf(row.tallies[0].squares, 1) {
-			d.fail(exit.Refuse("ask: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
+			d.fail(exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
 				row.Trained, row.Lambda))
 			break
 		}

@@ -31,7 +31,7 @@ func (d *data) groups() *Answer {
 		}
 	}
 	if len(rows) == 0 {
-		d.fail(exit.Refuse("ask: no group can be predicted from others: groups needs two or more, one of them with sums that meet "+
+		d.fail(exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them with sums that meet "+
 			"--judge; have %s", report.Counted(len(all), "group")))
 	}
 	return &Answer{Asked: "each group, predicted by a model of all others", By: inside,
@@ -133,7 +133,7 @@ type Worth struct {
 func (d *data) worth() *Answer {
 	groups, judged := d.held(d.By)
 	if len(groups) < 2 {
-		d.fail(exit.Refuse("ask: worth needs two or more groups to train on (have %d); change --by or --judge", len(groups)))
+		d.fail(exit.Refuse("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge", len(groups)))
 		return nil
 	}
 	all := d.try("none", groups, judged, auto)

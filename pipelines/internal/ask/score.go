@@ -137,7 +137,7 @@ func (d *data) model(train, judged []unit, lambda float64) Row {
 	for _, u := range judged {
 		t := tally{d.judge(fits, u, 1)[0], d.head(u)}
 		if row.tallies = append(row.tallies, t); math.IsInf(t.squares, 1) {
-			d.fail(exit.Refuse("ask: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda", row.Trained,
+			d.fail(exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda", row.Trained,
 				lambda))
 		}
 		row.Seen = len(judged) == 1 && d.seen(u)

@@ -46,7 +46,7 @@ func (d *data) selectParts(terms []parts.Term) error {
 		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
 	}
 	if len(d.parts) < 2 {
-		d.fail(exit.Refuse("ask: have %s of sums with rows; ask needs two or more, to train on some and predict others",
+		d.fail(exit.Refuse("pipelines: have %s of sums with rows; ask needs two or more, to train on some and predict others",
 			report.Counted(len(d.parts), "directory")))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
@@ -191,7 +191,7 @@ func (d *data) held(by []string) (train, judged []unit) {
 	trains := slices.DeleteFunc(d.everything(), judge)
 	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
 	if len(trains) == 0 || len(judges) == 0 {
-		d.fail(exit.Refuse("ask: %d directories of sums to train on and %d to predict (--judge %q); both must be at least 1", len(trains),
+		d.fail(exit.Refuse("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both must be at least 1", len(trains),
 			len(judges), d.Judge))
 	}
 	return d.grouped(by, trains), d.grouped(nil, judges)
