@@ -26,6 +26,7 @@ type RetrainOptions struct {
 	Models string      `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
 	Sums   string      `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
 	Data   string      // pattern of the files of a day, see ParsePattern
+	Where  string      `flag:"where" group:"Data" placeholder:"CONDITION" help:"Use only files of --data whose name=value directories meet this condition, such as 'country in (DE, FR) and dt!=2026-11-09'."`
 	Day    string      `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
 	Window spec.Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of last days every night by the errors of the days before, and auto up to 365d among so many. The default is all."`
 	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
@@ -107,7 +108,7 @@ func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, 
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	pattern, err := ParsePattern(o.Data)
+	pattern, err := ParsePattern(o.Data, o.Where)
 	if err != nil {
 		return nil, err
 	}

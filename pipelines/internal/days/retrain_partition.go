@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/where"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -41,13 +43,15 @@ type Partition struct {
 type Pattern struct {
 	text  string
 	names *regexp.Regexp // of the absolute names of files, with groups y, m and d
+	where *where.Condition
 }
 
 // dayParts are the parts of a day in a pattern.
 var dayParts = []string{"YYYY", "MM", "DD"}
 
-// ParsePattern reads a pattern such as data/dt=YYYY-MM-DD/*.csv.
-func ParsePattern(text string) (*Pattern, error) {
+// ParsePattern reads a pattern such as data/dt=YYYY-MM-DD/*.csv, of whose files only those count in whose
+// directories, such as country=DE, a condition holds.
+func ParsePattern(text, condition string) (*Pattern, error) {
 	for _, part := range dayParts {
 		if strings.Count(text, part) != 1 {
 			return nil, exit.Usage(
@@ -70,7 +74,11 @@ func ParsePattern(text string) (*Pattern, error) {
 	if err != nil {
 		return nil, exit.Usage("data: %q: %w", text, err)
 	}
-	return &Pattern{text, names}, nil
+	c, err := where.Parse(condition)
+	if err != nil {
+		return nil, exit.Usage("--where %q: %w", condition, err)
+	}
+	return &Pattern{text, names, c}, nil
 }
 
 // DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to a
@@ -123,7 +131,13 @@ func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partiti
 				"retrain: %s: the name has no day of the calendar; rename the file, or make the pattern %s narrower",
 				o.Name, p.text)
 		case day >= first && day <= last:
-			byDay[day] = append(byDay[day], o)
+			ok, err := p.where.Holds(dataset.PathValues(o.URI))
+			if err != nil {
+				return nil, exit.Refuse("retrain: --where %q: %s: its path %w, as in country=DE/", p.where, o.Name, err)
+			}
+			if ok {
+				byDay[day] = append(byDay[day], o)
+			}
 		}
 	}
 	var all []Partition

@@ -46,7 +46,7 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 		"/data/./dt=YYYY-MM-DD/?.csv": "2026-11-18++ 2026-11-20+ 2026-11-21+",
 		"/none/dt=YYYY-MM-DD/*":       "",
 	} {
-		p, err := ParsePattern(dir + pattern)
+		p, err := ParsePattern(dir+pattern, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", pattern, got, err, want)
 		}
 	}
-	p, _ := ParsePattern(dir + "/data/dt=YYYY-MM-DD/*")
+	p, _ := ParsePattern(dir+"/data/dt=YYYY-MM-DD/*", "")
 	before, err := p.Partitions(ctx, "2026-11-18", "2026-11-20")
 	if got := days(before); err != nil || got != "2026-11-18++ 2026-11-20+" {
 		t.Errorf("%s, %v", got, err)
@@ -82,7 +82,7 @@ func TestPartitionsOfABucketHaveGenerations(t *testing.T) {
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
 	s.Fill("data/2026/11/20/a.csv", []byte("x"))
-	p, err := ParsePattern("gs://bucket/data/YYYY/MM/DD/**")
+	p, err := ParsePattern("gs://bucket/data/YYYY/MM/DD/**", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestPatternsNameADay(t *testing.T) {
 		"data/dt=YYYY-MM/all.csv":    "contain DD once (has it 0 times)",
 		"data/dt=YYYY-MM-DD/a\\*.gz": "cannot be used here",
 	} {
-		if _, err := ParsePattern(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParsePattern(text, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -123,6 +123,33 @@ func TestDayColumnsAreThoseWithThePartsOfTheDay(t *testing.T) {
 	} {
 		if got := DayColumns(pattern); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+	}
+}
+
+// A condition chooses files by their directories; a name that they lack is refused.
+func TestAConditionChoosesFilesOfADay(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"country=DE/dt=2026-11-18/a.csv", "country=FR/dt=2026-11-18/a.csv",
+		"country=FR/dt=2026-11-19/a.csv", "country=DE/dt=2026-11-20/a.csv"} {
+		write(t, filepath.Join(dir, name), name)
+	}
+	for condition, want := range map[string]string{
+		"":                                   "2026-11-18++ 2026-11-19+ 2026-11-20+",
+		"country=DE":                         "2026-11-18+ 2026-11-20+",
+		"dt!=2026-11-18":                     "2026-11-19+ 2026-11-20+",
+		"country in (FR) and dt<=2026-11-18": "2026-11-18+",
+		"country=IS":                         "",
+		"source=web":                         "source",
+		"country=":                           "ends where a value should follow",
+	} {
+		p, err := ParsePattern(dir+"/country=*/dt=YYYY-MM-DD/*", condition)
+		var parts []Partition
+		if err == nil {
+			parts, err = p.Partitions(ctx, "", "2026-12-31")
+		}
+		if got := days(parts); got != want && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %s, %v; want %s", condition, got, err, want)
 		}
 	}
 }
