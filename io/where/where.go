@@ -4,7 +4,7 @@
 //
 // A comparison is a name, an operator (=, !=, <, <=, >, >=, or in with a list) and a value. Names and
 // values with other characters than letters, digits and _ . : + - / are quoted by ' or ". Two numbers
-// compare as numbers, two dates as dates, everything else as text. A date may be shortened, and then
+// compare as numbers, two dates as dates, everything else, and what is quoted, as text. A date may be shortened, and then
 // stands for its whole period: dt=2026-01 holds for all of January, dt<=2026-01 for all days up to
 // its end, dt>2026-01 from February on.
 package where
@@ -19,9 +19,10 @@ import (
 
 // Condition is a parsed condition. The zero value holds for everything.
 type Condition struct {
-	text  string
-	root  node
-	names []string
+	text   string
+	root   node
+	names  []string
+	values []value
 }
 
 // node tells whether a part of a condition holds, given the value of each name.
@@ -50,7 +51,7 @@ func Parse(text string) (*Condition, error) {
 		return nil, err
 	}
 	slices.Sort(p.names)
-	c.root, c.names = root, slices.Compact(p.names)
+	c.root, c.names, c.values = root, slices.Compact(p.names), p.values
 	return c, nil
 }
 
@@ -68,6 +69,14 @@ func (c *Condition) Holds(value map[string]string) (bool, error) {
 			return false, fmt.Errorf("has no %s", name)
 		}
 	}
+	for _, v := range c.values {
+		_, _, dated := Period(v.text)
+		if have := value[v.name]; strings.Count(have, "-") == 2 && !dated && !v.exact {
+			if _, _, is := Period(have); is {
+				return false, fmt.Errorf("has %s=%s, and %q is no date like that", v.name, have, v.text)
+			}
+		}
+	}
 	return c.root == nil || c.root(value), nil
 }
 
@@ -80,6 +89,7 @@ type parser struct {
 	quoted bool   // the token is a name or value, whatever it looks like
 	broken error
 	names  []string
+	values []value
 }
 
 const operators = "=!<>"
@@ -197,8 +207,8 @@ func (p *parser) one() (node, error) {
 		return nil, p.expected("=, !=, <, <=, >, >= or in")
 	}
 	p.next()
-	value, err := p.word("a value")
-	return func(v map[string]string) bool { return holds(compare(v[name], value)) }, err
+	value, err := p.value(name)
+	return func(v map[string]string) bool { return holds(value.order(v[name])) }, err
 }
 
 // list reads values in parentheses, separated by commas.
@@ -206,15 +216,15 @@ func (p *parser) list(name string) (node, error) {
 	if !p.take("(") {
 		return nil, p.expected("( and a list of values")
 	}
-	var values []string
+	var values []value
 	for {
-		value, err := p.word("a value")
+		next, err := p.value(name)
 		if err != nil {
 			return nil, err
 		}
-		if values = append(values, value); p.take(")") {
+		if values = append(values, next); p.take(")") {
 			return func(v map[string]string) bool {
-				return slices.ContainsFunc(values, func(value string) bool { return compare(v[name], value) == 0 })
+				return slices.ContainsFunc(values, func(value value) bool { return value.order(v[name]) == 0 })
 			}, nil
 		}
 		if !p.take(",") {
@@ -231,6 +241,27 @@ func (p *parser) word(what string) (string, error) {
 	word := p.token
 	p.next()
 	return word, nil
+}
+
+// value reads a value that a name is compared with.
+func (p *parser) value(name string) (v value, err error) {
+	v = value{name: name, exact: p.quoted}
+	v.text, err = p.word("a value")
+	p.values = append(p.values, v)
+	return v, err
+}
+
+// value is a value of a condition.
+type value struct {
+	name, text string
+	exact      bool // it was quoted, and compares as text
+}
+
+func (v value) order(have string) int {
+	if v.exact {
+		return strings.Compare(have, v.text)
+	}
+	return compare(have, v.text)
 }
 
 // comparisons tell, by operator, whether it holds for values that compare so.

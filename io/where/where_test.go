@@ -21,6 +21,8 @@ func TestConditions(t *testing.T) {
 		"hour>2026-01-15T06":                   true,
 		"n>9":                                  true, // a number, not text
 		"n=10.0":                               true,
+		"n='10.0'":                             false, // quotes make a text of it
+		"n in (\"10\", 3)":                     true,
 		"n>=1e1 and not n>10":                  true,
 		"country in (FR, DE)":                  true,
 		"country in (FR, 'D E')":               false,
@@ -88,4 +90,19 @@ func FuzzParse(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// A text that looks like a date but is none would compare as text, and hold for the wrong days.
+func TestADateComparesWithDatesOnly(t *testing.T) {
+	for text, want := range map[string]string{"dt<2026-12-3": "no date", "dt!=2026-13-01": "no date", "dt in (03/12/2026)": "no date",
+		"dt>=2026-02": "", "dt='soon'": ""} {
+		c, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Holds(map[string]string{"dt": "2026-12-01"}); (err == nil) != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 }
