@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-
-	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // Levels says which columns name the level of a row. Rows of a level are summed together.
@@ -17,11 +15,9 @@ type Levels struct {
 const maxLevel = 200
 
 // Name returns the name of a level, such as country=DE/source=web, from the texts of its columns, or why
-// there is none. Names and texts are escaped as in paths of URLs. A missing text is empty, and numbers
-// count by their value.
+// there is none. Names and texts are escaped as in paths of URLs. They are as rows have them: 01 is not 1.
 func (l *Levels) Name(text func(i int) []byte) (name, reason string) {
 	var b strings.Builder
-	var number [32]byte
 	for i, column := range l.Columns {
 		t := text(i)
 		if len(t) > maxLevel {
@@ -31,7 +27,7 @@ func (l *Levels) Name(text func(i int) []byte) (name, reason string) {
 			b.WriteByte('/')
 		}
 		b.WriteString(strings.ReplaceAll(url.PathEscape(column), "=", "%3D") + "=")
-		b.WriteString(url.PathEscape(string(schema.CanonicalName(number[:0], t))))
+		b.WriteString(url.PathEscape(string(t)))
 	}
 	return b.String(), ""
 }

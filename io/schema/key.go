@@ -60,12 +60,12 @@ func GroupKey(text []byte) uint64 {
 // addName adds the name of a group to a hash: a number as its shortest text, but with all digits of the data from 2⁵³ on.
 func addName(d *xxhash.Digest, text []byte) {
 	var number [32]byte
-	d.Write(CanonicalName(number[:0], text))
+	d.Write(canonicalName(number[:0], text))
 	d.Write([]byte{0})
 }
 
-// CanonicalName returns the text of a name: of a number, in the buffer, the one for all ways to write it.
-func CanonicalName(buffer, text []byte) []byte {
+// canonicalName returns the text of a name: of a number, in the buffer, the one for all ways to write it.
+func canonicalName(buffer, text []byte) []byte {
 	v, err := strconv.ParseFloat(string(text), 64)
 	switch {
 	case err != nil:
