@@ -55,10 +55,15 @@ func (d *data) matrix() *Answer {
 		m := d.model([]unit{of}, judged, auto)
 		for k, u := range judged {
 			var tallies []tally
-			if own := d.singles(of); u.name == of.name {
+			if own := d.directories(of); u.name == of.name {
 				for b := range blocks {
 					from, to := b*len(own)/blocks, (b+1)*len(own)/blocks
-					some := slices.DeleteFunc(slices.Clone(own[from:to]), func(u unit) bool { return !d.parts[u.parts[0]].judges })
+					var some []unit
+					for _, u := range own[from:to] {
+						if u = d.judges(u); len(u.parts) > 0 {
+							some = append(some, u)
+						}
+					}
 					if rest := without(own, from, to); len(rest) > 0 && len(some) > 0 {
 						tallies = append(tallies, d.model(rest, some, auto).tallies...)
 					}

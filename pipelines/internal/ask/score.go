@@ -171,11 +171,11 @@ func (d *data) values(train *ridge.Sum) []float64 {
 }
 
 // lambda returns the value that has the least error in cross-validation inside a training set, whose sum is
-// whole: over up to five blocks of units that follow each other, or of the parts of the only unit, or over the
-// folds of the only part. If that is impossible, because there is one fold or one class, it is the largest.
+// whole: over up to five blocks of units that follow each other, or of the directories of the only unit, or over
+// the folds of the only directory. If that is impossible, because there is one fold or one class, it is the largest.
 func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 	if len(train) == 1 {
-		train = d.singles(train[0])
+		train = d.directories(train[0])
 	}
 	rule, n := &d.total.Recipe.Rule, len(train)
 	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole), Unfitted: true}, Units: d.units, Threads: d.Threads,
@@ -193,7 +193,9 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 			continue
 		}
 		sums[b] = ridge.NewSum(whole.Shape())
-		d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[train[0].parts[0]].Term, b, d.features))
+		for _, i := range train[0].parts {
+			d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[i].Term, b, d.features))
+		}
 	}
 	o.Load = func(fold int) (*ridge.Sum, error) { return sums[fold], d.err }
 	fit, err := ridge.Solve(o)
@@ -203,10 +205,15 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 	return fit.Lambda
 }
 
-// singles returns the parts of a unit as units.
-func (d *data) singles(u unit) (all []unit) {
+// directories returns the parts of a unit by their directory, of whose levels none stands for the others.
+func (d *data) directories(u unit) (all []unit) {
 	for _, i := range u.parts {
-		all = append(all, unit{d.parts[i].Place, []int{i}})
+		place := d.parts[i].Place
+		k := slices.IndexFunc(all, func(u unit) bool { return u.name == place })
+		if k < 0 {
+			k, all = len(all), append(all, unit{name: place})
+		}
+		all[k].parts = append(all[k].parts, i)
 	}
 	return all
 }

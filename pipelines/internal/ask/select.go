@@ -55,6 +55,9 @@ func (d *data) selectParts(terms []parts.Term) error {
 	return d.err
 }
 
+// pooled is the name of the group of parts that pool several values.
+const pooled = "pooled"
+
 // label returns the values of labels of the rows of a part, or the label that it lacks. Parts that pool several values
 // are one group, whichever they pool.
 func (p *part) label(names []string) (value, lacks string) {
@@ -69,7 +72,7 @@ func (p *part) label(names []string) (value, lacks string) {
 		}
 		own := strings.Join(values, ", ")
 		if member > 0 && own != value {
-			return "pooled", ""
+			return pooled, ""
 		}
 		value = own
 	}
@@ -153,6 +156,11 @@ func (d *data) grouped(by []string, some []int) (all []unit) {
 			k, all = len(all), append(all, unit{name: name})
 		}
 		all[k].parts = append(all[k].parts, i)
+	}
+	if note := "rows of pooled values train models that leave out one of these values; sum with a lower --min_rows to part " +
+		"them"; len(by) > 0 && slices.ContainsFunc(all, func(u unit) bool { return u.name == pooled }) &&
+		!slices.Contains(d.notes, note) {
+		d.notes = append(d.notes, note)
 	}
 	if len(by) > 0 {
 		slices.SortFunc(all, func(a, b unit) int { return cmp.Compare(a.name, b.name) })
