@@ -103,6 +103,14 @@ func (p *Part) leaf(of Leaf, l *Level) Leaf {
 	return Leaf{Name: of.Name + "/" + name, Digest: digestOf(of.Digest, l.name()), Rows: rows, Files: of.Files}
 }
 
+// LevelLeaves returns the parts of the data that models of the levels were fitted to; none without levels.
+func (p *Part) LevelLeaves() (all []Leaf) {
+	for i := range p.Levels {
+		all = append(all, p.leaf(p.Leaves[0], &p.Levels[i]))
+	}
+	return all
+}
+
 // level returns the sums of a level as those of a directory. In every file they follow those of the levels
 // before it.
 func (d *Dir) level(i int) *Dir {
@@ -151,9 +159,9 @@ func (d *Dir) Holds(c *where.Condition) (bool, error) {
 	labels := d.LabelsOf(0)
 	holds, err := c.Holds(labels)
 	if err != nil {
-		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(labels)), ", "), "none")
-		return false, fmt.Errorf("%s: %w: it has sums by %s; sum --by makes levels, and directories such as dt=2026-11-20 "+
-			"give names", d.Place, err, names)
+		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(labels)), ", "), "nothing")
+		return false, fmt.Errorf("%s: %w; a condition can be on %s; sum --by, and directories such as dt=2026-11-20, give "+
+			"more", d.Place, err, names)
 	}
 	for i := 1; err == nil && i < len(d.Members); i++ {
 		var also bool

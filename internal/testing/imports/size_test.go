@@ -23,6 +23,7 @@ var large = map[string]int{
 	"io/dataset":                  4550,
 	"io/schema":                   4500,
 	"models":                      2850,
+	"models/sums":                 2520,
 	"models/ridge":                3330,
 	"models/score":                3450,
 	"models/search":               2900,

@@ -210,7 +210,7 @@ func (n *neededSums) of(place string, p *sums.Part) string {
 	if abs, err := storage.Abs(place); err == nil {
 		model = n.places[abs]
 	}
-	for _, l := range p.Leaves {
+	for _, l := range append(p.LevelLeaves(), p.Leaves...) {
 		model = cmp.Or(model, n.parts[l.Digest])
 	}
 	if model == "" {
