@@ -330,7 +330,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 			o.Champion, o.Challenger = challenger, champion
 		}
 		_, err := CompareModels(jobtest.Ctx, o)
-		jobtest.WantError(t, "rows of the training", err, exit.CodeData, champion+" was trained on these rows")
+		jobtest.WantError(t, "rows of the training", err, exit.CodeData, champion+" was trained on files of these rows")
 	}
 	// As many other rows are compared.
 	trained.Data = []string{jobtest.Write(t, dir, "others.csv", strings.Join(mixedTable(9, 600), ""))}

@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -288,4 +289,78 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	sum.By, sum.Out = []string{"nothing"}, at("sums/dt=2026-03-01")
 	_, err = Sum(jobtest.Ctx, sum)
 	jobtest.WantError(t, "no such column", err, exit.CodeData, "nothing")
+}
+
+// Levels that look alike stay apart, sums of levels answer like those of whole days, and a model keeps the levels that
+// it was fitted to from being removed, wherever it is asked from.
+func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	r := rand.New(rand.NewPCG(1, 1))
+	o := TrainOptions{Model: at("recipe"), Spec: prepare.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 24}, Room: 1}}
+	for d := range 3 {
+		day := fmt.Sprintf("dt=2026-12-0%d", d+1)
+		text := "zip,a,y\n"
+		for i := range 240 {
+			a := 4*r.Float64() - 2
+			text += fmt.Sprintf("%s,%.4f,%.4f\n", []string{"01", "1", "x"}[i%3], a, float64(i%3-1)*a*a+0.1*r.Float64())
+		}
+		jobtest.Write(t, dir, day+".csv", text)
+		data := dataset.Options{Data: []string{at(day + ".csv")}, Label: "y"}
+
+		if d == 0 {
+			o.Data, o.Types.Categorical = data, []string{"zip"}
+			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for out, by := range map[string][]string{"by": {"zip"}, "plain": nil} {
+			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: dataset.Options{Data: data.Data}, By: by,
+				Out: at(out + "/" + day)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fit := func(where, without string) (*TrainResult, error) {
+		p := Parts{Sums: []string{at("by/dt=*")}, Where: where}
+		if without != "" {
+			p.Without = []string{without}
+		}
+		os.RemoveAll(at("m"))
+		return Fit(jobtest.Ctx, FitOptions{Parts: p, Model: at("m")})
+	}
+	for where, want := range map[string]int64{`zip="01"`: 240, "zip=1": 480, "zip=x": 240} {
+		if m, err := fit(where, ""); err != nil || m.Rows.Used != want {
+			t.Errorf("%s: %v, %v; want %d rows", where, m, err, want)
+		}
+	}
+	_, err := fit("", "zip=99")
+	jobtest.WantError(t, "nothing is left out", err, exit.CodeData, "leaves out nothing")
+
+	for _, question := range []string{"curve", "backtest"} {
+		var r2 []float64
+		for _, sums := range []string{"plain/dt=*", "by/dt=*"} {
+			asked := AskOptions{Question: question}
+			asked.Sums = []string{at(sums)}
+			a, err := Ask(jobtest.Ctx, asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r2 = append(r2, a.Tables[0].Rows[0].R2)
+		}
+		if math.Abs(r2[0]-r2[1]) > 1e-9 {
+			t.Errorf("%s: R² %g of days, %g of their levels", question, r2[0], r2[1])
+		}
+	}
+
+	if _, err := fit("", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(at("by"), at("moved")); err != nil { // a lineage names places of before
+		t.Fatal(err)
+	}
+	pruned, err := PruneSums(jobtest.Ctx, PruneOptions{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
+	if err != nil || len(pruned.Removed) > 0 || len(pruned.Kept) != 2 {
+		t.Errorf("pruned %+v, %v", pruned, err)
+	}
 }

@@ -74,11 +74,11 @@ func TestTrainingRowsOfAnyFormatAndScalingAreRecognised(t *testing.T) {
 				other := scalings[max(0, i-1)]
 				data := append([]string{"--data", again, "--quiet"}, c.later...)
 				r := run(t, dir, append([]string{"compare", "--champion", scale, "--challenger", other}, data...)...)
-				if r.code != 3 || !strings.Contains(r.stderr, scale+" was trained on these rows") {
+				if r.code != 3 || !strings.Contains(r.stderr, scale+" was trained on files of these rows") {
 					t.Errorf("%s: compare: exit code %d\n%s", scale, r.code, r.stderr)
 				}
 				out := must(t, dir, append([]string{"evaluate", "--model", scale}, data...)...)
-				if n := fmt.Sprint(c.rows); !strings.Contains(out, "note: "+n+" of "+n+" rows were in the training data") {
+				if n := fmt.Sprint(c.rows); !strings.Contains(out, "note: "+n+" of "+n+" rows are of files that the model was trained on") {
 					t.Errorf("%s: evaluate:\n%s", scale, out)
 				}
 			}
@@ -99,7 +99,7 @@ func TestFilesOfTheTrainingAreRecognisedAmongOthers(t *testing.T) {
 	must(t, dir, "train", "--recipe", "model", "--data", "b.csv", "--label", "y", "--model", "later", "--quiet")
 	for _, model := range []string{"model", "later"} {
 		if out := must(t, dir, "evaluate", "--model", model, "--data", "copy.csv", "--data", "new.csv",
-			"--quiet"); !strings.Contains(out, "note: 155 of 362 rows were in the training data") {
+			"--quiet"); !strings.Contains(out, "note: 155 of 362 rows are of files that the model was trained on") {
 			t.Errorf("%s: %s", model, out)
 		}
 		r := run(t, dir, "compare", "--champion", model, "--challenger", model, "--data", "copy.csv", "--data", "new.csv",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -111,6 +112,8 @@ func (o FitOptions) choices() error {
 	switch l := o.Lambda; {
 	case l.Folds != 0:
 		return exit.Usage("--folds cannot be used with sums: their folds are those of the recipe")
+	case o.Model != "" && o.Model == o.SaveSums:
+		return exit.Usage("--model and --save_sums name the same directory, %s; name two", o.Model)
 	case o.Each != "" && o.Calibrate == score.Platt:
 		return exit.Usage("--each cannot be used with --calibrate: the scores of segments have other curves")
 	case l.Select != "" && l.Select != spec.SelectMSE:
@@ -184,6 +187,10 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *parts.To
 			}
 		}
 		summed = t.NewSummed(digest)
+		if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
+			t.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
+				o.SaveSums)
+		}
 		t.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.Terms), "sum"),
 			report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()), report.Bytes(partBytes))
 		if err := all.Write(ctx, summed, t.Engine.Threads); err != nil {

@@ -348,7 +348,7 @@ func (p *pair) unseen(ctx context.Context, j *job.Job, used int64, reports []dat
 			return err
 		case seen == 0:
 		case seen == used:
-			return exit.Refuse("pipelines: %s was trained on these rows, so they do not tell how good it is on others; "+
+			return exit.Refuse("pipelines: %s was trained on files of these rows, so they do not tell how good it is on others; "+
 				"compare on rows that neither model has seen", m.name)
 		default:
 			return exit.Refuse("pipelines: %s of %s rows are of files that %s was trained on, so they do not tell how good it "+

@@ -143,7 +143,11 @@ func (a *auditing) compare(ctx context.Context, o AuditOptions) error {
 			return err
 		}
 		if a.Data.Used != a.Rows && len(each) != a.Levels { // else there may be rows of other levels
-			a.not("the data have %s, and the sums say %s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows))
+			hint := ""
+			if o.Where != "" || len(o.Without) > 0 {
+				hint = " (of several directories, --data must have only the rows that meet --where and --without)"
+			}
+			a.not("the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
 		}
 	}
 	for i, l := range each {

@@ -74,8 +74,13 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 		}
 	}
 	if len(terms) == 0 {
-		return nil, exit.Refuse("pipelines: no sums are left of %s: --where and --without leave out all of them",
-			strings.Join(o.Sums, ", "))
+		return nil, exit.Refuse("pipelines: --where and --without leave out all sums in %s", strings.Join(o.Sums, ", "))
+	}
+	for _, w := range conditions.without {
+		if !conditions.used[w] {
+			return nil, exit.Refuse("pipelines: --without %s leaves out nothing: it holds for none of the sums; fit --plan "+
+				"lists their names", w)
+		}
 	}
 	for _, place := range without {
 		if slices.Contains(added, place) {
@@ -98,6 +103,7 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 
 // without returns the directories that Without names, and the conditions of Where and Without.
 func (o Parts) without(ctx context.Context) (places []string, c conditions, err error) {
+	c.used = map[*where.Condition]bool{}
 	if c.where, err = where.Parse(o.Where); err != nil {
 		return nil, c, exit.Usage("--where %q: %w", o.Where, err)
 	}
@@ -125,6 +131,7 @@ func (o Parts) without(ctx context.Context) (places []string, c conditions, err 
 type conditions struct {
 	where   *where.Condition
 	without []*where.Condition
+	used    map[*where.Condition]bool // those of without that left something out
 }
 
 // choose returns the sums of a directory that are added. If these are all of its levels, the first of them
@@ -136,6 +143,9 @@ func (c conditions) choose(dirs []*sums.Dir) (chosen []*sums.Dir, err error) {
 			var left bool
 			if err == nil {
 				left, err = d.Holds(w)
+			}
+			if left {
+				c.used[w] = true
 			}
 			take = take && !left
 		}

@@ -195,7 +195,7 @@ func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note st
 			kept++
 		}
 	}
-	return fmt.Sprintf("%d of %s have weights of their own: held-out MSE %.4g, against %.4g with the weights of all rows "+
-		"(the shrinkage was chosen on these rows)", kept, report.Counted(len(groups), "segment"), shrunk/max(rows, 1),
-		total[values-1]/max(rows, 1)), nil
+	return fmt.Sprintf("%d of %s have weights of their own: held-out MSE of the rows of segments %.4g, against %.4g with the "+
+		"weights of all rows (the shrinkage was chosen on these rows)", kept, report.Counted(len(groups), "segment"),
+		shrunk/max(rows, 1), total[values-1]/max(rows, 1)), nil
 }
