@@ -264,7 +264,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 		"country=":    "ends where a value should follow",
 		"city=Berlin": "has no city",
 		"country=DE":  "are pooled",
-		"dt>2027":     "no sums are left",
+		"dt>2027":     "leave out all sums",
 	} {
 		_, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
 		if code := exit.Code(err); err == nil || !strings.Contains(err.Error(), want) ||
