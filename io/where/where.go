@@ -4,9 +4,9 @@
 //
 // A comparison is a name, an operator (=, !=, <, <=, >, >=, or in with a list) and a value. Names and
 // values with other characters than letters, digits and _ . : + - / are quoted by ' or ". Two numbers
-// compare as numbers, two dates as dates, everything else, and what is quoted, as text. A date may be shortened, and then
-// stands for its whole period: dt=2026-01 holds for all of January, dt<=2026-01 for all days up to
-// its end, dt>2026-01 from February on.
+// compare as numbers unless the value is quoted, two dates as dates, everything else as text. A date may
+// be shortened, and then stands for its whole period: dt=2026-01 holds for all of January, dt<=2026-01
+// for all days up to its end, dt>2026-01 from February on.
 package where
 
 import (
@@ -58,9 +58,6 @@ func Parse(text string) (*Condition, error) {
 // String returns the text of the condition.
 func (c *Condition) String() string { return c.text }
 
-// Names returns the names that the condition compares, sorted.
-func (c *Condition) Names() []string { return c.names }
-
 // Holds tells whether the condition holds for these values. The error names one that the condition
 // needs and that is not there.
 func (c *Condition) Holds(value map[string]string) (bool, error) {
@@ -71,7 +68,7 @@ func (c *Condition) Holds(value map[string]string) (bool, error) {
 	}
 	for _, v := range c.values {
 		_, _, dated := Period(v.text)
-		if have := value[v.name]; strings.Count(have, "-") == 2 && !dated && !v.exact {
+		if have := value[v.name]; strings.Count(have, "-") == 2 && !dated {
 			if _, _, is := Period(have); is {
 				return false, fmt.Errorf("has %s=%s, and %q is no date like that", v.name, have, v.text)
 			}
@@ -245,7 +242,7 @@ func (p *parser) word(what string) (string, error) {
 
 // value reads a value that a name is compared with.
 func (p *parser) value(name string) (v value, err error) {
-	v = value{name: name, exact: p.quoted}
+	v = value{name: name, quoted: p.quoted}
 	v.text, err = p.word("a value")
 	p.values = append(p.values, v)
 	return v, err
@@ -254,14 +251,7 @@ func (p *parser) value(name string) (v value, err error) {
 // value is a value of a condition.
 type value struct {
 	name, text string
-	exact      bool // it was quoted, and compares as text
-}
-
-func (v value) order(have string) int {
-	if v.exact {
-		return strings.Compare(have, v.text)
-	}
-	return compare(have, v.text)
+	quoted     bool // it is no number
 }
 
 // comparisons tell, by operator, whether it holds for values that compare so.
@@ -272,12 +262,12 @@ var comparisons = map[string]func(order int) bool{
 	">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
 }
 
-// compare returns −1, 0 or 1 for a value that is less than, equal to or greater than that of a
-// condition; 0 for a date in the period of the condition's.
-func compare(have, want string) int {
+// order returns −1, 0 or 1 for a text that is less than, equal to or greater than the value; 0 for a date in its
+// period.
+func (v value) order(have string) int {
 	x, err := strconv.ParseFloat(have, 64)
-	y, otherErr := strconv.ParseFloat(want, 64)
-	if err == nil && otherErr == nil && x == x && y == y {
+	y, otherErr := strconv.ParseFloat(v.text, 64)
+	if err == nil && otherErr == nil && x == x && y == y && !v.quoted {
 		switch {
 		case x < y:
 			return -1
@@ -287,10 +277,10 @@ func compare(have, want string) int {
 		return 0
 	}
 	at, _, ok := Period(have)
-	from, to, dated := Period(want)
+	from, to, dated := Period(v.text)
 	switch {
 	case !ok || !dated:
-		return strings.Compare(have, want)
+		return strings.Compare(have, v.text)
 	case at.Before(from):
 		return -1
 	case at.Before(to):
