@@ -31,7 +31,8 @@ type Segment struct {
 	Name  string  `json:"name"`  // the text of the value
 	Value float32 `json:"value"` // in a row: a number, or the index of a level
 	Rows  int64   `json:"rows"`  // that it was fitted to
-	// Shrinkage is κ > 0: the weights w_s minimise the squared errors + κ‖w_s − w‖², with the weights w of all rows.
+	// Shrinkage is κ > 0: the weights w_s minimise the squared errors + κ‖w_s − w‖², with the weights w of all rows;
+	// if rows have weights, κ times their mean.
 	Shrinkage float64 `json:"shrinkage"`
 }
 

@@ -183,8 +183,9 @@ func (r *Recipe) complete() error {
 	switch {
 	case r.Task == models.Classification && (r.Classes == nil || r.TargetGrid != nil):
 		return errors.New("classification without classes")
-	case r.Profile.Shapes != nil && r.Task == models.Classification && (r.Classes == nil || len(r.Profile.Shapes) != len(r.Classes.Classes) ||
-		r.Rule.Folds < 2 || slices.ContainsFunc(r.Profile.Shapes, func(s discriminant.Shape) bool { return !s.Valid() })):
+	case r.Task == models.Classification && r.Profile.Shapes != nil && (r.Rule.Folds < 2 ||
+		len(r.Profile.Shapes) != len(r.Classes.Classes) ||
+		slices.ContainsFunc(r.Profile.Shapes, func(s discriminant.Shape) bool { return !s.Valid() })):
 		return fmt.Errorf("invalid shapes of curves: %v", r.Profile.Shapes)
 	case r.Task == models.Regression && (len(r.TargetGrid) == 0 || r.Classes != nil):
 		return errors.New("regression without a grid")

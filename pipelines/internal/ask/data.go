@@ -83,7 +83,8 @@ func open(ctx context.Context, o Options, terms []parts.Term) (*data, error) {
 	terms = terms[:len(d.parts)]
 	r := terms[0].Recipe
 	if r.Rule.Components > 0 {
-		return nil, exit.Refuse("pipelines: these sums are for an embedding, which has no target to predict; use sums by the recipe of a regression or classification")
+		return nil, exit.Refuse("pipelines: these sums are for an embedding, which has no target to predict; use sums by the " +
+			"recipe of a regression or classification")
 	}
 	var err error
 	if d.total, err = parts.Add(ctx, terms); err != nil {

@@ -98,7 +98,8 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		history = append(history, j)
 	}
 	if len(history) == 0 {
-		d.fail(exit.Refuse("pipelines: no date can be predicted: each of %s lacks an earlier one to train on (--gap_dates %d), or sums that meet --judge %q",
+		d.fail(exit.Refuse("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
+			"(--gap_dates %d), or sums that meet --judge %q",
 			report.Counted(len(steps), "date"), d.Gap, d.Judge))
 	}
 	if d.Known != nil {

@@ -31,8 +31,8 @@ func (d *data) groups() *Answer {
 		}
 	}
 	if len(rows) == 0 {
-		d.fail(exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them with sums that meet "+
-			"--judge; have %s", report.Counted(len(all), "group")))
+		d.fail(exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them with sums "+
+			"that meet --judge; have %s", report.Counted(len(all), "group")))
 	}
 	return &Answer{Asked: "each group, predicted by a model of all others", By: inside,
 		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: total, Score: d.score(tallies)})}}}

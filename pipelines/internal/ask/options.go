@@ -56,7 +56,7 @@ type Limits struct {
 	Gap          int     `flag:"gap_dates,common" help:"Dates to leave out between training and prediction in backtest and window."`
 	Windows      []int   `flag:"windows" placeholder:"LIST" help:"Numbers of dates that window compares as windows and as half-lives. The default is powers of two."`
 	Permutations int     `flag:"permutations" default:"20" help:"Random orders from which worth estimates the Shapley values of more than 12 groups; 0 estimates none."`
-	MinR2        float64 `flag:"min_r2" help:"R² below which bisect calls a model broken. 0 chooses it: midway between the R² of all dates and that of their first half, quarter and so on, for the first of these that is clearly better."`
+	MinR2        float64 `flag:"min_r2" help:"R² below which bisect calls a model broken. 0 chooses it: midway between the R² of all dates and the R² of their first half, quarter and so on, for the first of these that is clearly better."`
 }
 
 // questions are what can be asked.

@@ -157,9 +157,8 @@ func (d *data) grouped(by []string, some []int) (all []unit) {
 		}
 		all[k].parts = append(all[k].parts, i)
 	}
-	if note := "rows of pooled values train models that leave out one of these values; sum with a lower --min_rows to part " +
-		"them"; len(by) > 0 && slices.ContainsFunc(all, func(u unit) bool { return u.name == pooled }) &&
-		!slices.Contains(d.notes, note) {
+	const note = "rows of pooled values train models that leave out one of these values; sum with a lower --min_rows"
+	if slices.ContainsFunc(all, func(u unit) bool { return u.name == pooled }) && !slices.Contains(d.notes, note) {
 		d.notes = append(d.notes, note)
 	}
 	if len(by) > 0 {
@@ -199,8 +198,8 @@ func (d *data) held(by []string) (train, judged []unit) {
 	trains := slices.DeleteFunc(d.everything(), judge)
 	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
 	if len(trains) == 0 || len(judges) == 0 {
-		d.fail(exit.Refuse("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both must be at least 1", len(trains),
-			len(judges), d.Judge))
+		d.fail(exit.Refuse("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both must be at "+
+			"least 1", len(trains), len(judges), d.Judge))
 	}
 	return d.grouped(by, trains), d.grouped(nil, judges)
 }

@@ -98,14 +98,6 @@ func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.Content, error)
 	return copies, err
 }
 
-// AddTerm adds the sums of a fold of one of the terms, without the rows counted apart, to a sum that has the
-// classes of the total.
-func (t *Total) AddTerm(ctx context.Context, to *ridge.Sum, d Term, fold int) error {
-	one := *t
-	one.Terms = []Term{d}
-	return one.Each(ctx, to.Shape(), fold, to.AddPart)
-}
-
 // Each adds up the sums of a fold, without the rows counted apart, and calls f with each part. f
 // must not keep the numbers.
 func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
@@ -128,7 +120,9 @@ func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(pa
 // AddFold adds the sums of a fold of one of the terms, with the rows counted apart, to a sum that has the classes of
 // the total. m is the map of the recipe.
 func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m features.Gridded) error {
-	if err := t.AddTerm(ctx, to, d, fold); err != nil {
+	one := *t
+	one.Terms = []Term{d}
+	if err := one.Each(ctx, to.Shape(), fold, to.AddPart); err != nil {
 		return err
 	}
 	copies, err := t.CopiesOf(ctx, d)

@@ -78,8 +78,8 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 	}
 	for _, w := range conditions.without {
 		if !conditions.used[w] {
-			return nil, exit.Refuse("pipelines: --without %s leaves out nothing: it holds for none of the sums; fit --plan "+
-				"lists their names", w)
+			return nil, exit.Refuse("pipelines: --without %s leaves out nothing: it holds for none of the sums; if that may be, "+
+				"use --where 'not (%[1]s)'", w)
 		}
 	}
 	for _, place := range without {

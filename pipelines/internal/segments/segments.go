@@ -1,6 +1,6 @@
 // Package segments fits weights to the rows of each value of a column, from sums by that column. Weights of few rows
-// say little, and those of all rows miss what differs; so the weights of a segment are shrunk toward those of all
-// rows, by a strength that held-out folds choose for all segments together.
+// say little, and the weights of all rows miss what differs; so the weights of a segment are shrunk toward the weights
+// of all rows, by a strength that held-out folds choose for each segment.
 package segments
 
 import (
@@ -47,6 +47,9 @@ func Bytes(t *parts.Total, threads int) int64 {
 // are fitted to other folds alone, as λ was chosen.
 func Fit(ctx context.Context, total *parts.Total, column string, lambda float64, threads int) (*Fitted, error) {
 	folds := judging(total)
+	if total.Recipe.Rule.Components > 0 {
+		return nil, exit.Refuse("pipelines: --each %s: these sums are for an embedding, which has no target", column)
+	}
 	if len(folds) == 0 {
 		return nil, exit.Refuse("pipelines: --each %s: the recipe has no folds that could choose how far weights of segments "+
 			"are shrunk; train the recipe without --lambda, or with more folds", column)
@@ -195,7 +198,11 @@ func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note st
 			kept++
 		}
 	}
-	return fmt.Sprintf("%d of %s have weights of their own: held-out MSE of the rows of segments %.4g, against %.4g with the "+
+	measure := "MSE" // of codes −1 and 1 for classes
+	if len(f.total.Recipe.TargetGrid) > 1 {
+		measure = "share of the variance"
+	}
+	return fmt.Sprintf("%d of %s have weights of their own: held-out %s of the rows of segments %.4g, against %.4g with the "+
 		"weights of all rows (the shrinkage was chosen on these rows)", kept, report.Counted(len(groups), "segment"),
-		shrunk/max(rows, 1), total[values-1]/max(rows, 1)), nil
+		measure, shrunk/max(rows, 1), total[values-1]/max(rows, 1)), nil
 }

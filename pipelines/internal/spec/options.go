@@ -27,7 +27,7 @@ type Options struct {
 	Lambda  LambdaOptions `group:"Learner"`
 	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
 	// or none disables it.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt,isotonic" help:"Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, from 1,000 rows per class). The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. Replaces the probabilities of --loss softmax and logistic. With --recipe, platt is that of fit."`
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt,isotonic" help:"Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, from 1,000 rows per class). The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. Replaces the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit."`
 	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
 	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive one: --threshold is for it, and so are precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent ones, the second in order."`
