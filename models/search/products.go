@@ -42,11 +42,11 @@ var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 // products tries metrics of columns that matter in pairs, if the best candidate does not explain the labels,
 // and metrics that are learned from these.
 func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	best := field[0]
-	if best.judged == nil || !(best.mean()/l.scale > float64(unexplained*r.nullLoss(l))) {
+	view := r.options.Views[0].Name
+	best, smooth := field[0], r.plain(field, view)
+	if best.judged == nil || smooth == nil || !(best.mean()/l.scale > float64(unexplained*r.nullLoss(l))) {
 		return field, nil
 	}
-	view := r.options.Views[0].Name
 	found := make([]*learned, len(l.train)+1)
 	for part := range found {
 		train := l.whole
@@ -64,24 +64,19 @@ func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*ent
 		found[part] = &learned{recipe: d}
 	}
 	var first []*entry
-	kernels := r.kernelsFor(best, best, l)
-	for _, k := range kernels {
-		for _, w := range firstWidths {
-			c := Candidate{View: view, Kernel: k, Width: w, Metric: Diagonal, Products: true}
-			first = append(first, &entry{Candidate: c, start: coarse, metric: found})
-		}
+	for _, w := range firstWidths {
+		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: Diagonal, Products: true}
+		first = append(first, &entry{Candidate: c, start: coarse, metric: found})
 	}
 	if err := r.tryAll(ctx, first, l); err != nil {
 		return field, err
 	}
 	field = append(field, first...)
 	order(first)
-	at := slices.IndexFunc(first, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
-	if at < 0 || !(first[at].mean() < worth*best.mean()) {
-		order(field)
-		return field, nil
+	var err error
+	if first[0].judged != nil && first[0].mean() < worth*best.mean() {
+		field, err = r.rounds(ctx, first[0], Diagonal, r.kernelsFor(best, smooth, l), field, l)
 	}
-	field, err := r.rounds(ctx, first[at], Diagonal, kernels, field, l)
 	order(field)
 	return field, err
 }
