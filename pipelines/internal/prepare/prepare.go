@@ -170,6 +170,21 @@ type Profiles struct {
 	Digest     string                // of the profile: the fingerprint of the data
 }
 
+// statisticsOf returns the statistics of the rows of a data set, with the points of their columns.
+func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
+	s := sum.Statistics()
+	var first []int
+	if d.Schema.Table != nil {
+		first = d.Schema.Table.Firsts()
+	} else {
+		for j := range s.Dim {
+			first = append(first, j)
+		}
+	}
+	s.Points = sum.Points(first)
+	return s
+}
+
 // foldState has what depends on the folds.
 type foldState struct {
 	labels  *preprocess.Targets
@@ -212,7 +227,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if note := l.Counts.LabelNote(); note != "" {
 		l.Doubts = append(l.Doubts, note)
 	}
-	l.Statistics, l.repeats = p.Sum.Statistics(), repeats(&p.Sum)
+	l.Statistics, l.repeats = statisticsOf(d, &p.Sum), repeats(&p.Sum)
 	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,274 @@
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/shapley"
+)
+
+// Explainer explains the predictions of a model. It is safe for concurrent use.
+type Explainer struct {
+	model   *Model
+	names   []string
+	exact   *shapley.Explainer
+	sampled *shapley.Sampled // where exact is nil
+}
+
+// explain is how a model gets its explainer, once.
+type explain struct {
+	sync.Mutex
+	explainer *Explainer
+	dir       directory // of the model; nil if it was not loaded
+}
+
+// Columns returns the columns of the data with the numbers of a row that each has.
+func (m *Model) Columns() (all []shapley.Column) {
+	names := m.Manifest.Input.Columns
+	if m.table != nil {
+		names = m.table.Owners() // several numbers of a time have one name
+	}
+	for j := range m.Manifest.Input.Dim {
+		name := fmt.Sprint("column ", j+1)
+		if j < len(names) {
+			name = names[j]
+		}
+		if last := len(all) - 1; j > 0 && j < len(names) && all[last].Name == name {
+			all[last].To++
+			continue
+		}
+		all = append(all, shapley.Column{Name: name, From: j, To: j + 1})
+	}
+	return all
+}
+
+// Explainer returns what explains the model's predictions. The first call reads a file of the model's directory.
+func (m *Model) Explainer() (*Explainer, error) {
+	m.explain.Lock()
+	defer m.explain.Unlock()
+	if m.explain.explainer != nil {
+		return m.explain.explainer, nil
+	}
+	e, err := m.newExplainer()
+	if err != nil {
+		return nil, fmt.Errorf("models: explain: %w", err)
+	}
+	m.explain.explainer = e
+	return e, nil
+}
+
+func (m *Model) newExplainer() (*Explainer, error) {
+	s, err := m.statistics()
+	if err != nil {
+		return nil, err
+	}
+	columns := m.Columns()
+	background, err := shapley.Background(s, columns)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.Manifest.Recipe.Open()
+	if err != nil {
+		return nil, err
+	}
+	e := &Explainer{model: m}
+	for _, c := range columns {
+		e.names = append(e.names, c.Name)
+	}
+	if m.Manifest.Segments == nil {
+		if e.exact, err = shapley.New(r, m.Linear, columns, background); err == nil || !errors.Is(err, shapley.ErrMixed) {
+			return e, err
+		}
+	}
+	a := &Applier{Model: m}
+	e.exact = nil
+	e.sampled, err = shapley.NewSampled(columns, background, m.Manifest.Input.Dim, m.Linear.K, m.Manifest.Seed, a.Scores)
+	return e, err
+}
+
+// statistics reads the statistics of the training rows.
+func (m *Model) statistics() (*profile.Statistics, error) {
+	var data []byte
+	for _, f := range m.Kept {
+		if f.Name == ProfileFile {
+			data = f.Data
+		}
+	}
+	if data == nil {
+		if _, has := m.Manifest.File(ProfileFile); !has || m.explain.dir == nil {
+			return nil, fmt.Errorf("the model has no %s with the values of its training rows, with which predictions are "+
+				"compared; train it again", ProfileFile)
+		}
+		var err error
+		if data, err = readListed(m.explain.dir, m.Manifest, ProfileFile); err != nil {
+			return nil, err
+		}
+	}
+	var of struct {
+		Rows *profile.Statistics `json:"rows"`
+	}
+	if err := json.Unmarshal(data, &of); err != nil {
+		return nil, fmt.Errorf("%s: %w", ProfileFile, err)
+	}
+	if of.Rows == nil || of.Rows.Dim > m.Manifest.Input.Dim {
+		return nil, fmt.Errorf("%s does not describe the rows of the model", ProfileFile)
+	}
+	return of.Rows, nil
+}
+
+// Names returns the names of the columns, which the caller does not change.
+func (e *Explainer) Names() []string { return e.names }
+
+// Sampled reports whether effects are estimates.
+func (e *Explainer) Sampled() bool { return e.sampled != nil }
+
+// Outputs returns how many scores of a row are explained: 1 of a classifier, otherwise all.
+func (e *Explainer) Outputs() int { return e.model.Width() }
+
+// Explained has the explanations of n rows, row by row: of each score the base, the effects of all columns and, of effects that
+// are sampled, the largest standard error.
+type Explained struct {
+	Base, Effects, StdErr []float64
+}
+
+// Rows explains what the model said of n rows of x (as Applier.Scores takes them) on that many threads. Rows whose
+// scores are not finite have no explanation. dst is memory to reuse.
+func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads int) Explained {
+	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
+	d, _ := e.model.Map.Dims()
+	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
+	if e.sampled != nil {
+		dst.StdErr = grow(dst.StdErr, n*outputs)
+	}
+	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
+		var a Applier
+		for i := lo; i < hi; i++ {
+			own := said.Scores[i*k : (i+1)*k]
+			if !Finite(own) {
+				continue
+			}
+			scores, effects := e.scores(said, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
+			if e.sampled != nil {
+				a.Model = e.model
+				stdErr := e.sampled.Effects(effects, x[i*d:(i+1)*d], own, scores, a.Scores)
+				for o := range scores {
+					dst.StdErr[i*outputs+o] = stdErr
+				}
+			} else {
+				e.exact.Effects(effects, x[i*d:(i+1)*d], scores)
+			}
+			for o, s := range scores {
+				base := e.base(s, o)
+				dst.Base[i*outputs+o] = base
+				level(effects[o*columns:(o+1)*columns], e.score(s, said, i, o)-base)
+			}
+		}
+	})
+	return dst
+}
+
+// scores returns the scores of row i that are explained.
+func (e *Explainer) scores(said Applied, i int) []shapley.Score {
+	m := e.model.Manifest
+	switch {
+	case m.Task == Classification && m.Outputs == 2:
+		positive := m.PositiveClass()
+		return []shapley.Score{{{Output: positive, Factor: 0.5}, {Output: 1 - positive, Factor: -0.5}}}
+	case m.Task == Classification:
+		return []shapley.Score{{{Output: int(said.Classes[i]), Factor: 1}}}
+	}
+	scores := make([]shapley.Score, m.Outputs)
+	for o := range scores {
+		scores[o] = shapley.Score{{Output: o, Factor: 1}}
+		if m.Task == Regression {
+			scores[o][0].Factor = m.TargetGrid[o].Half()
+		}
+	}
+	return scores
+}
+
+// base returns the base of a score, the o-th of its row.
+func (e *Explainer) base(s shapley.Score, o int) (base float64) {
+	if e.sampled != nil {
+		base = e.sampled.Base(s)
+	} else {
+		base = e.exact.Base(s)
+	}
+	if m := e.model.Manifest; m.Task == Regression {
+		base += m.TargetGrid[o].Mid()
+	}
+	return base
+}
+
+// score returns a score of row i, the o-th of those that are explained.
+func (e *Explainer) score(s shapley.Score, said Applied, i, o int) (score float64) {
+	k := e.model.Linear.K
+	if said.Targets != nil {
+		return said.Targets[i*k+o]
+	}
+	for _, t := range s {
+		score += float64(t.Factor * float64(said.Scores[i*k+t.Output]))
+	}
+	return score
+}
+
+// level makes effects sum to total. What is missing is the rounding of scores in float32, which each effect
+// gets in proportion to its size.
+func level(effects []float64, total float64) {
+	var sum, size float64
+	for _, v := range effects {
+		sum += v
+		size += math.Abs(v)
+	}
+	for g, v := range effects {
+		share := 1 / float64(len(effects))
+		if size > 0 {
+			share = math.Abs(v) / size
+		}
+		effects[g] += float64((total - sum) * share)
+	}
+}
+
+// texts returns the values of a row by columns, as a file would have them.
+func (m *Model) texts(row []float64) (texts []string) {
+	for g, c := range m.Columns() {
+		v := row[c.From]
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if float64(float32(v)) == v {
+			text = strconv.FormatFloat(v, 'g', -1, 32)
+		}
+		switch {
+		case v != v:
+			text = ""
+		case m.table != nil:
+			text = textOf(&m.table.Columns[g], v, text)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// textOf returns the text of a value of a column, of which number is the number.
+func textOf(c *schema.Column, v float64, number string) string {
+	switch {
+	case c.Type == schema.Boolean:
+		return strconv.FormatBool(v == 1)
+	case c.Type == schema.Time:
+		return time.Unix(int64(math.Round(v*86400)), 0).UTC().Format("2006-01-02 15:04:05")
+	case c.Type == schema.Category && c.Buckets > 0:
+		return "#" + number
+	case c.Type == schema.Category && v >= 0 && v < float64(len(c.Levels)):
+		return c.Levels[int(v)]
+	case c.Type == schema.Category:
+		return "(other)"
+	}
+	return number
+}
