@@ -57,10 +57,7 @@ func (e *Explainer) explanation(said Applied, x []float32, texts []string) *Expl
 	found, names := e.Rows(Explained{}, said, x, 1, 1), e.model.Outputs()
 	for o, s := range e.scores(said, 0) {
 		c := Contributions{Output: names[s[0].Output], Score: e.score(s, said, 0, o), Base: found.Base[o],
-			Effects: found.Effects[o*len(e.names) : (o+1)*len(e.names)]}
-		if found.StdErr != nil {
-			c.StdErr = found.StdErr[o]
-		}
+			Effects: found.Effects[o*len(e.names) : (o+1)*len(e.names)], StdErr: found.StdErr[o]}
 		result.Outputs = append(result.Outputs, c)
 	}
 	return result

@@ -33,6 +33,12 @@ type explain struct {
 // Columns returns the columns of the data with the numbers of a row that each has.
 func (m *Model) Columns() (all []shapley.Column) {
 	names := m.Manifest.Input.Columns
+	if m.columns == nil { // the model was not loaded
+		of := &Model{Manifest: m.Manifest}
+		if of.readInput() == nil {
+			return of.Columns()
+		}
+	}
 	if m.table != nil {
 		names = m.table.Owners() // several numbers of a time have one name
 	}
@@ -134,7 +140,7 @@ func (e *Explainer) Sampled() bool { return e.sampled != nil }
 func (e *Explainer) Outputs() int { return e.model.Width() }
 
 // Explained has the explanations of n rows, row by row: of each score the base, the effects of all columns and, of effects that
-// are sampled, the largest standard error.
+// are sampled, the largest standard error (0 where they are exact).
 type Explained struct {
 	Base, Effects, StdErr []float64
 }
@@ -145,9 +151,8 @@ func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads in
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()
 	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
-	if e.sampled != nil {
-		dst.StdErr = grow(dst.StdErr, n*outputs)
-	}
+	dst.StdErr = grow(dst.StdErr, n*outputs)
+	clear(dst.StdErr)
 	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
 		var a Applier
 		for i := lo; i < hi; i++ {
