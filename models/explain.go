@@ -7,6 +7,8 @@ type Explanation struct {
 	Columns []string `json:"columns"` // as in the data; the caller does not change them
 	// Values are the values of the columns as a file would have them; "" is a missing value.
 	Values []string `json:"values"`
+	// Class is the predicted class; "" if the model has none.
+	Class string `json:"class,omitempty"`
 	// Outputs has one entry for a classifier, otherwise one for each target or component.
 	Outputs []Contributions `json:"outputs"`
 }
@@ -38,27 +40,29 @@ func (m *Model) Explain(row []float64) (*Explanation, error) {
 	if n := m.Manifest.Input.Dim; len(row) != n {
 		return nil, fmt.Errorf("models: explain: %d numbers are not a row of %d", len(row), n)
 	}
-	s := m.borrow()
-	defer m.scratch.Put(s)
-	s.x = grow(s.x, len(row))
-	if i := narrow(s.x, row, m.centre, m.table != nil); i >= 0 {
+	x := make([]float32, len(row))
+	if i := narrow(x, row, m.centre, m.table != nil); i >= 0 {
 		return nil, m.rowError(0, i, row[i])
 	}
-	said := s.applier.Apply(s.x, 1)
+	return e.Row(x)
+}
+
+// Row is Model.Explain for a row as Applier.Scores takes it.
+func (e *Explainer) Row(x []float32) (*Explanation, error) {
+	s := e.model.borrow()
+	defer e.model.scratch.Put(s)
+	said := s.applier.Apply(x, 1)
 	if !Finite(said.Scores) {
 		return nil, &RowError{Column: -1}
 	}
-	return e.explanation(said, s.x, m.texts(row)), nil
-}
-
-// explanation explains what the model said of the row x, whose values have these texts.
-func (e *Explainer) explanation(said Applied, x []float32, texts []string) *Explanation {
-	result := &Explanation{Columns: e.names, Values: texts}
+	result := &Explanation{Columns: e.names, Values: e.model.texts(x)}
+	if said.Classes != nil {
+		result.Class = e.model.Class(float64(said.Classes[0]))
+	}
 	found, names := e.Rows(Explained{}, said, x, 1, 1), e.model.Outputs()
 	for o, s := range e.scores(said, 0) {
-		c := Contributions{Output: names[s[0].Output], Score: e.score(s, said, 0, o), Base: found.Base[o],
-			Effects: found.Effects[o*len(e.names) : (o+1)*len(e.names)], StdErr: found.StdErr[o]}
-		result.Outputs = append(result.Outputs, c)
+		result.Outputs = append(result.Outputs, Contributions{Output: names[s[0].Output], Score: e.score(s, said, 0, o),
+			Base: found.Base[o], Effects: found.Effects[o*len(e.names) : (o+1)*len(e.names)], StdErr: found.StdErr[o]})
 	}
-	return result
+	return result, nil
 }

@@ -243,12 +243,13 @@ func level(effects []float64, total float64) {
 }
 
 // texts returns the values of a row by columns, as a file would have them.
-func (m *Model) texts(row []float64) (texts []string) {
+func (m *Model) texts(x []float32) (texts []string) {
 	for g, c := range m.Columns() {
-		v := row[c.From]
-		text := strconv.FormatFloat(v, 'g', -1, 64)
-		if float64(float32(v)) == v {
-			text = strconv.FormatFloat(v, 'g', -1, 32)
+		v := float64(x[c.From])
+		text := strconv.FormatFloat(v, 'g', -1, 32)
+		if m.centre != nil && m.centre[c.From] != 0 {
+			v += m.centre[c.From]
+			text = strconv.FormatFloat(v, 'g', 12, 64)
 		}
 		switch {
 		case v != v:

@@ -65,7 +65,7 @@ func (t *Training) Publish(ctx context.Context) error {
 		}
 		m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
 	}
-	if t.importance, err = m.Manifest.Importance(); err != nil {
+	if t.stretch, err = m.Manifest.Stretch(); err != nil {
 		return err
 	}
 	files, err := models.Encode(m)
@@ -162,7 +162,7 @@ func (t *Training) resultRows() ResultRows {
 func (t *Training) resultFeatures() ResultFeatures {
 	r := ResultFeatures{
 		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed, Learned: t.Learned,
-		Size: t.Sized, Importance: t.importance, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
+		Size: t.Sized, Stretch: t.stretch, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
 	}
 	if t.Searched != nil {
 		r.Search = t.Searched.Summary()

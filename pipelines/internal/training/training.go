@@ -192,7 +192,7 @@ type Found struct {
 	Searched *tuning.Result   // the search; nil if there was none
 	// lambdaByMSE tells that squared errors lead to the values of λ that the log loss chooses from.
 	lambdaByMSE bool
-	importance  *models.Importance // what the metric of the published model attends to; nil without one
+	stretch     *models.Stretch // of distances by the metric of the published model; nil without one
 }
 
 // Fitted is a linear model, and how it was fitted.

@@ -12,10 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 )
 
-// Importance says what the learned metric of a model attends to. It describes the metric, and with it
-// the model's gradients, not causes: of two columns that say the same, either may have the weight.
-type Importance struct {
-	// Columns are the columns of the data, the most important first. Shares are of the mean squared
+// Stretch says how far the learned metric of a model stretches distances along columns. It is not the importance of
+// columns: a far distance may hardly change a prediction, and does not where few rows are. Effects on
+// predictions (Model.Explain, bochner inspect --data) are.
+type Stretch struct {
+	// Columns are the columns of the data, the farthest first. Shares are of the mean squared
 	// distance of two random rows in the metric, as far as it comes from a column alone, and sum to
 	// 1.
 	Columns []Share `json:"columns"`
@@ -42,16 +43,16 @@ type Loading struct {
 }
 
 const (
-	directions    = 3    // that Importance has at most
+	directions    = 3    // that a Stretch has at most
 	parts         = 6    // of a direction
 	maxDirections = 1024 // numbers up to which directions are computed: they take time as their square
 )
 
-// Importance returns what the metric of the model's recipe attends to; nil if it has none. Numbers count
+// Stretch returns how far the metric of the model's recipe stretches distances; nil if it has none. Numbers count
 // as if they had variance 1, as columns have after standardisation, and levels of a category as if
 // they were equally frequent; all levels of a category are one column, and so are all numbers of a
 // time. The files of the recipe must be provided, as they are once the model is loaded.
-func (m *Manifest) Importance() (*Importance, error) {
+func (m *Manifest) Stretch() (*Stretch, error) {
 	r, err := m.Recipe.Open()
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (m *Manifest) Importance() (*Importance, error) {
 	if !(total > 0) {
 		return nil, fmt.Errorf("models: the metric of the recipe is 0")
 	}
-	result := &Importance{}
+	result := &Stretch{}
 	for _, name := range order {
 		result.Columns = append(result.Columns, Share{name, sums[name] / total})
 	}
