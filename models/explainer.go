@@ -1,26 +1,20 @@
 package models
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/shapley"
 )
 
 // Explainer explains the predictions of a model. It is safe for concurrent use.
 type Explainer struct {
-	model   *Model
-	names   []string
-	exact   *shapley.Explainer
-	sampled *shapley.Sampled // where exact is nil
+	model *Model
+	names []string
+	of    shapley.Explainer
 }
 
 // explain is how a model gets its explainer, once.
@@ -31,29 +25,14 @@ type explain struct {
 }
 
 // Columns returns the columns of the data with the numbers of a row that each has.
-func (m *Model) Columns() (all []shapley.Column) {
-	names := m.Manifest.Input.Columns
+func (m *Model) Columns() []shapley.Column {
 	if m.columns == nil { // the model was not loaded
 		of := &Model{Manifest: m.Manifest}
 		if of.readInput() == nil {
-			return of.Columns()
+			m = of
 		}
 	}
-	if m.table != nil {
-		names = m.table.Owners() // several numbers of a time have one name
-	}
-	for j := range m.Manifest.Input.Dim {
-		name := fmt.Sprint("column ", j+1)
-		if j < len(names) {
-			name = names[j]
-		}
-		if last := len(all) - 1; j > 0 && j < len(names) && all[last].Name == name {
-			all[last].To++
-			continue
-		}
-		all = append(all, shapley.Column{Name: name, From: j, To: j + 1})
-	}
-	return all
+	return shapley.ColumnsOf(m.Manifest.Input.Columns, m.table, m.Manifest.Input.Dim)
 }
 
 // Explainer returns what explains the model's predictions. The first call reads a file of the model's directory.
@@ -72,14 +51,14 @@ func (m *Model) Explainer() (*Explainer, error) {
 }
 
 func (m *Model) newExplainer() (*Explainer, error) {
-	s, err := m.statistics()
+	columns := m.Columns()
+	data, err := m.profile()
 	if err != nil {
 		return nil, err
 	}
-	columns := m.Columns()
-	background, err := shapley.Background(s, columns)
+	background, err := shapley.ReadBackground(data, columns)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", ProfileFile, err)
 	}
 	r, err := m.Manifest.Recipe.Open()
 	if err != nil {
@@ -90,51 +69,31 @@ func (m *Model) newExplainer() (*Explainer, error) {
 		e.names = append(e.names, c.Name)
 	}
 	if m.Manifest.Segments == nil {
-		if e.exact, err = shapley.New(r, m.Linear, columns, background); err == nil || !errors.Is(err, shapley.ErrMixed) {
+		if e.of, err = shapley.NewExact(r, m.Linear, columns, background); !errors.Is(err, shapley.ErrMixed) {
 			return e, err
 		}
 	}
-	a := &Applier{Model: m}
-	e.exact = nil
-	e.sampled, err = shapley.NewSampled(columns, background, m.Manifest.Input.Dim, m.Linear.K, m.Manifest.Seed, a.Scores)
+	e.of, err = shapley.NewSampled(columns, background, m.Manifest.Input.Dim, m.Linear.K, m.Manifest.Seed,
+		(&Applier{Model: m}).Scores)
 	return e, err
 }
 
-// statistics reads the statistics of the training rows.
-func (m *Model) statistics() (*profile.Statistics, error) {
-	var data []byte
+// profile reads the statistics of the training rows.
+func (m *Model) profile() ([]byte, error) {
 	for _, f := range m.Kept {
 		if f.Name == ProfileFile {
-			data = f.Data
+			return f.Data, nil
 		}
 	}
-	if data == nil {
-		if _, has := m.Manifest.File(ProfileFile); !has || m.explain.dir == nil {
-			return nil, fmt.Errorf("the model has no %s with the values of its training rows, with which predictions are "+
-				"compared; train it again", ProfileFile)
-		}
-		var err error
-		if data, err = readListed(m.explain.dir, m.Manifest, ProfileFile); err != nil {
-			return nil, err
-		}
+	if _, has := m.Manifest.File(ProfileFile); !has || m.explain.dir == nil {
+		return nil, fmt.Errorf("the model has no %s with the values of its training rows, with which predictions are "+
+			"compared; train it again", ProfileFile)
 	}
-	var of struct {
-		Rows *profile.Statistics `json:"rows"`
-	}
-	if err := json.Unmarshal(data, &of); err != nil {
-		return nil, fmt.Errorf("%s: %w", ProfileFile, err)
-	}
-	if of.Rows == nil || of.Rows.Dim > m.Manifest.Input.Dim {
-		return nil, fmt.Errorf("%s does not describe the rows of the model", ProfileFile)
-	}
-	return of.Rows, nil
+	return readListed(m.explain.dir, m.Manifest, ProfileFile)
 }
 
 // Names returns the names of the columns, which the caller does not change.
 func (e *Explainer) Names() []string { return e.names }
-
-// Sampled reports whether effects are estimates.
-func (e *Explainer) Sampled() bool { return e.sampled != nil }
 
 // Outputs returns how many scores of a row are explained: 1 of a classifier, otherwise all.
 func (e *Explainer) Outputs() int { return e.model.Width() }
@@ -152,28 +111,19 @@ func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads in
 	d, _ := e.model.Map.Dims()
 	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
 	dst.StdErr = grow(dst.StdErr, n*outputs)
-	clear(dst.StdErr)
 	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
-		var a Applier
+		a := Applier{Model: e.model}
 		for i := lo; i < hi; i++ {
 			own := said.Scores[i*k : (i+1)*k]
 			if !Finite(own) {
 				continue
 			}
 			scores, effects := e.scores(said, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
-			if e.sampled != nil {
-				a.Model = e.model
-				stdErr := e.sampled.Effects(effects, x[i*d:(i+1)*d], own, scores, a.Scores)
-				for o := range scores {
-					dst.StdErr[i*outputs+o] = stdErr
-				}
-			} else {
-				e.exact.Effects(effects, x[i*d:(i+1)*d], scores)
-			}
+			stdErr := e.of.Effects(effects, x[i*d:(i+1)*d], own, scores, a.Scores)
 			for o, s := range scores {
 				base := e.base(s, o)
-				dst.Base[i*outputs+o] = base
-				level(effects[o*columns:(o+1)*columns], e.score(s, said, i, o)-base)
+				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr
+				shapley.Level(effects[o*columns:(o+1)*columns], e.score(s, said, i, o)-base)
 			}
 		}
 	})
@@ -201,16 +151,11 @@ func (e *Explainer) scores(said Applied, i int) []shapley.Score {
 }
 
 // base returns the base of a score, the o-th of its row.
-func (e *Explainer) base(s shapley.Score, o int) (base float64) {
-	if e.sampled != nil {
-		base = e.sampled.Base(s)
-	} else {
-		base = e.exact.Base(s)
-	}
+func (e *Explainer) base(s shapley.Score, o int) float64 {
 	if m := e.model.Manifest; m.Task == Regression {
-		base += m.TargetGrid[o].Mid()
+		return e.of.Base(s) + m.TargetGrid[o].Mid()
 	}
-	return base
+	return e.of.Base(s)
 }
 
 // score returns a score of row i, the o-th of those that are explained.
@@ -223,23 +168,6 @@ func (e *Explainer) score(s shapley.Score, said Applied, i, o int) (score float6
 		score += float64(t.Factor * float64(said.Scores[i*k+t.Output]))
 	}
 	return score
-}
-
-// level makes effects sum to total. What is missing is the rounding of scores in float32, which each effect
-// gets in proportion to its size.
-func level(effects []float64, total float64) {
-	var sum, size float64
-	for _, v := range effects {
-		sum += v
-		size += math.Abs(v)
-	}
-	for g, v := range effects {
-		share := 1 / float64(len(effects))
-		if size > 0 {
-			share = math.Abs(v) / size
-		}
-		effects[g] += float64((total - sum) * share)
-	}
 }
 
 // texts returns the values of a row by columns, as a file would have them.
@@ -255,26 +183,9 @@ func (m *Model) texts(x []float32) (texts []string) {
 		case v != v:
 			text = ""
 		case m.table != nil:
-			text = textOf(&m.table.Columns[g], v, text)
+			text = m.table.Columns[g].Text(v, text)
 		}
 		texts = append(texts, text)
 	}
 	return texts
-}
-
-// textOf returns the text of a value of a column, of which number is the number.
-func textOf(c *schema.Column, v float64, number string) string {
-	switch {
-	case c.Type == schema.Boolean:
-		return strconv.FormatBool(v == 1)
-	case c.Type == schema.Time:
-		return time.Unix(int64(math.Round(v*86400)), 0).UTC().Format("2006-01-02 15:04:05")
-	case c.Type == schema.Category && c.Buckets > 0:
-		return "#" + number
-	case c.Type == schema.Category && v >= 0 && v < float64(len(c.Levels)):
-		return c.Levels[int(v)]
-	case c.Type == schema.Category:
-		return "(other)"
-	}
-	return number
 }

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -15,7 +14,7 @@ type Statistics struct {
 	// that have a value; none for categories, and for columns without values. It is nil if rows
 	// are longer than 4,096 numbers.
 	Deciles [][]float32 `json:"deciles,omitempty"`
-	// Points are those of Sum.Points, with which predictions are compared to explain them.
+	// Points are those of package shapley, with which predictions are compared to explain them.
 	Points [][]float32 `json:"points,omitempty"`
 	// Levels has for each column that is a category the number of rows of each of its values; nil
 	// if there are no categories.
@@ -33,49 +32,7 @@ const (
 	mostColumns = 1 << 16
 	// MostDeciles is the largest number of columns that have deciles and points.
 	MostDeciles = 1 << 12
-	// MostPoints is the largest number of points of a column.
-	MostPoints = 32
 )
-
-// Points returns up to 32 values of each number of a row that are spread like the values of its sample: the i-th
-// of n is the quantile (i+½)/n. Missing values are left out, and categories have none. Several numbers may make a
-// column, whose first number first has for each of them: its points are of the same rows, and the quantiles are of its first
-// number. It is nil if rows are longer than 4,096 numbers.
-func (s *Sum) Points(first []int) [][]float32 {
-	x, n, d := s.Sample()
-	if d > MostDeciles || d > len(first) {
-		return nil
-	}
-	points := make([][]float32, d)
-	var rows []int
-	for j := range points {
-		if s.category(j) {
-			continue
-		}
-		if f := first[j]; f == j {
-			rows = rows[:0]
-			for i := range n {
-				missing := false
-				for k := j; k < d && first[k] == j; k++ {
-					missing = missing || x[i*d+k] != x[i*d+k]
-				}
-				if !missing {
-					rows = append(rows, i)
-				}
-			}
-			slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(x[a*d+j], x[b*d+j]) })
-			size := min(len(rows), MostPoints)
-			for q := range size {
-				rows[q] = rows[(2*q+1)*len(rows)/(2*size)]
-			}
-			rows = rows[:size]
-		}
-		for _, i := range rows {
-			points[j] = append(points[j], x[i*d+j])
-		}
-	}
-	return points
-}
 
 // Statistics returns the statistics of the rows added so far. Of rows longer than 65,536 numbers
 // columns are left out.

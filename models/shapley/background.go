@@ -1,10 +1,13 @@
 package shapley
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -12,6 +15,25 @@ import (
 type Column struct {
 	Name     string
 	From, To int
+}
+
+// ColumnsOf returns the columns of rows of dim numbers that have these names, or that table unless it is nil.
+func ColumnsOf(names []string, table *schema.Table, dim int) (all []Column) {
+	if table != nil {
+		names = table.Owners() // several numbers of a time have one name
+	}
+	for j := range dim {
+		name := fmt.Sprint("column ", j+1)
+		if j < len(names) {
+			name = names[j]
+		}
+		if last := len(all) - 1; j > 0 && j < len(names) && all[last].Name == name {
+			all[last].To++
+			continue
+		}
+		all = append(all, Column{name, j, j + 1})
+	}
+	return all
 }
 
 // Values are the values of a column in the background, To−From numbers each, and their probabilities.
@@ -30,6 +52,20 @@ func (v *Values) add(p float64, x ...float32) {
 		return
 	}
 	v.X, v.P = append(v.X, x...), append(v.P, p)
+}
+
+// ReadBackground returns the background of a file profile.json of a model.
+func ReadBackground(data []byte, columns []Column) ([]Values, error) {
+	var of struct {
+		Rows *profile.Statistics `json:"rows"`
+	}
+	if err := json.Unmarshal(data, &of); err != nil {
+		return nil, err
+	}
+	if of.Rows == nil || of.Rows.Dim > columns[len(columns)-1].To {
+		return nil, errors.New("does not describe the rows of the model")
+	}
+	return Background(of.Rows, columns)
 }
 
 // Background returns the background that training rows with those statistics give: of numbers the values of

@@ -22,8 +22,18 @@ type Term struct {
 	Factor float64
 }
 
-// Explainer divides the scores of a model exactly. It is safe for concurrent use.
-type Explainer struct {
+// Explainer divides scores among columns. It is safe for concurrent use.
+type Explainer interface {
+	// Base returns the base of a score.
+	Base(s Score) float64
+	// Effects stores in dst the effects of all columns on the scores of a row x, whose outputs are known, score by score. It
+	// returns the largest of their standard errors, 0 if they are exact, and panics if dst is too short. Only
+	// a Sampled calls of.
+	Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64)
+}
+
+// Exact divides the scores of a model exactly.
+type Exact struct {
 	columns []Column
 	base    []float64 // v(∅) of each output
 	waves   []*waves
@@ -34,9 +44,10 @@ type Explainer struct {
 // ErrMixed is returned for features that are neither products nor sums of functions of the columns.
 var ErrMixed = errors.New("shapley: features that mix columns in another way than Fourier features do")
 
-// New returns the explainer of a model on the features of a recipe, whose map takes rows with these columns.
-func New(r features.Recipe, l *fitted.Model, columns []Column, background []Values) (*Explainer, error) {
-	e := &Explainer{columns: columns, base: make([]float64, l.K)}
+// NewExact returns the explainer of a model on the features of a recipe, whose map takes rows with these columns. The error
+// is ErrMixed if there is none.
+func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background []Values) (*Exact, error) {
+	e := &Exact{columns: columns, base: make([]float64, l.K)}
 	for k, b := range l.B {
 		e.base[k] = float64(b)
 	}
@@ -84,7 +95,7 @@ type part struct {
 	background []Values
 }
 
-func (e *Explainer) add(p part, steps []features.Recipe, of []int) error {
+func (e *Exact) add(p part, steps []features.Recipe, of []int) error {
 	w, err := agop.WavesAfter(steps)
 	switch {
 	case errors.Is(err, agop.ErrNoWaves):
@@ -147,11 +158,8 @@ func after(r interface {
 	return to
 }
 
-// Columns returns the columns, which the caller does not change.
-func (e *Explainer) Columns() []Column { return e.columns }
-
 // Base returns the base of a score.
-func (e *Explainer) Base(s Score) float64 { return sum(s, e.base) }
+func (e *Exact) Base(s Score) float64 { return sum(s, e.base) }
 
 func sum(s Score, outputs []float64) (total float64) {
 	for _, t := range s {
@@ -160,9 +168,8 @@ func sum(s Score, outputs []float64) (total float64) {
 	return total
 }
 
-// Effects stores in dst the effects of all columns on the scores of a row, score by score. It panics if dst is too
-// short.
-func (e *Explainer) Effects(dst []float64, x []float32, scores []Score) {
+// Effects stores the effects of all columns. It needs only the row.
+func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer) (stdErr float64) {
 	clear(dst[:len(scores)*len(e.columns)])
 	s, _ := e.scratch.Get().(*scratch)
 	if s == nil {
@@ -174,6 +181,24 @@ func (e *Explainer) Effects(dst []float64, x []float32, scores []Score) {
 	}
 	for _, w := range e.waves {
 		w.effects(dst, x, scores, s)
+	}
+	return 0
+}
+
+// Level makes effects sum to total. What is missing is the rounding of scores in float32, which each effect
+// gets in proportion to its size.
+func Level(effects []float64, total float64) {
+	var sum, size float64
+	for _, v := range effects {
+		sum += v
+		size += math.Abs(v)
+	}
+	for g, v := range effects {
+		share := 1 / float64(len(effects))
+		if size > 0 {
+			share = math.Abs(v) / size
+		}
+		effects[g] += float64((total - sum) * share)
 	}
 }
 

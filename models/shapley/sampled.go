@@ -23,7 +23,7 @@ var (
 // Sampled estimates effects on any scores. Columns join a row of the background one by one, in random orders of which each
 // is followed by its reverse (Castro, Gómez and Tejada 2009; Mitchell et al. 2022), and what the score changes
 // by is the effect of the column. Effects sum to the score minus the base exactly: the base is the mean
-// score of the rows from which orders begin. It is safe for concurrent use.
+// score of the rows from which orders begin.
 type Sampled struct {
 	columns []Column
 	dim     int
@@ -75,9 +75,8 @@ func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, 
 // Base returns the base of a score.
 func (s *Sampled) Base(of Score) float64 { return sum(of, s.base) }
 
-// Effects stores in dst the effects of all columns on the scores of a row, whose outputs are known, score by score.
-// It returns the largest of their standard errors.
-func (s *Sampled) Effects(dst []float64, x []float32, outputs []float32, scores []Score, of Scorer) (stdErr float64) {
+// Effects stores the effects of all columns.
+func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64) {
 	columns, k := len(s.columns), len(s.base)
 	x = slices.Clone(x)
 	own := make([]float64, k)

@@ -215,14 +215,14 @@ var scores = []Score{{{0, 0.5}, {1, -0.5}}, {{1, 3}}}
 
 func TestEffectsAreThoseOfTheDefinition(t *testing.T) {
 	for name, g := range cases(t) {
-		e, err := New(g.recipe, g.model, g.columns, g.background)
+		e, err := NewExact(g.recipe, g.model, g.columns, g.background)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		x := rowOf(g)
 		got := make([]float64, 10)
-		e.Effects(got, x, scores)
+		e.Effects(got, x, nil, scores, nil)
 		for i, s := range scores {
 			base, want := g.effects(x, s)
 			sum := base
@@ -243,12 +243,12 @@ func TestEffectsAreThoseOfTheDefinition(t *testing.T) {
 func TestEffectsOfALinearModelAreClosed(t *testing.T) {
 	columns, background := plain()
 	g := newGame(t, linear.Identity{In: 5, Bound: 1}, 1, columns, background)
-	e, err := New(g.recipe, g.model, columns, background)
+	e, err := NewExact(g.recipe, g.model, columns, background)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x, got := rowOf(g), make([]float64, 5)
-	e.Effects(got, x, []Score{{{0, 1}}})
+	e.Effects(got, x, nil, []Score{{{0, 1}}}, nil)
 	for c, v := range got {
 		mean := 0.0
 		for i, p := range background[c].P {
@@ -280,12 +280,12 @@ func TestDummyAndSymmetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newGame(t, r, 1, columns, background)
-	e, err := New(g.recipe, g.model, columns, background)
+	e, err := NewExact(g.recipe, g.model, columns, background)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make([]float64, 5)
-	e.Effects(got, []float32{1, 1, 0.5, 7, 0.5}, []Score{{{0, 1}}})
+	e.Effects(got, []float32{1, 1, 0.5, 7, 0.5}, nil, []Score{{{0, 1}}}, nil)
 	if got[3] != 0 || math.Abs(got[0]-got[1]) > 1e-15 || got[0] == 0 || got[2] == got[4] {
 		t.Errorf("effects %v: the fourth is of no use, the first two are the same", got)
 	}
@@ -304,7 +304,7 @@ func TestManyColumnsAreExact(t *testing.T) {
 	}
 	for _, width := range []float64{1, 10} { // narrow kernels need more points
 		g := newGame(t, fourier.Gaussian{In: d, Out: 64, Width: width}, 1, columns, background)
-		e, err := New(g.recipe, g.model, columns, background)
+		e, err := NewExact(g.recipe, g.model, columns, background)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,9 +313,9 @@ func TestManyColumnsAreExact(t *testing.T) {
 			t.Fatalf("%d rules", n)
 		}
 		got, want := make([]float64, d), make([]float64, d)
-		e.Effects(got, x, []Score{{{0, 1}}})
+		e.Effects(got, x, nil, []Score{{{0, 1}}}, nil)
 		w.nodes = w.nodes[1:]
-		e.Effects(want, x, []Score{{{0, 1}}})
+		e.Effects(want, x, nil, []Score{{{0, 1}}}, nil)
 		sum := e.Base([]Term{{0, 1}})
 		for j := range got {
 			sum += got[j]
@@ -357,7 +357,7 @@ func TestTurns(t *testing.T) {
 func TestSampledEffects(t *testing.T) {
 	columns, background := plain()
 	g := newGame(t, maxout.Maxout{In: 5, Out: 40, Q: 3, Bound: 8}, 2, columns, background)
-	if _, err := New(g.recipe, g.model, columns, background); !errors.Is(err, ErrMixed) {
+	if _, err := NewExact(g.recipe, g.model, columns, background); !errors.Is(err, ErrMixed) {
 		t.Fatalf("have %v, want ErrMixed", err)
 	}
 	x := rowOf(g)
@@ -430,7 +430,7 @@ func BenchmarkEffects(b *testing.B) {
 			}
 			r := fourier.Gaussian{In: d, Out: 8192, Width: math.Sqrt(float64(d))}
 			l := &fitted.Model{K: 1, D: 8192, W: slices.Repeat([]float32{0.01}, 8192), B: make([]float32, 1)}
-			e, err := New(r, l, columns, background)
+			e, err := NewExact(r, l, columns, background)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -439,7 +439,7 @@ func BenchmarkEffects(b *testing.B) {
 				x[j] = float32(math.Sin(float64(j)))
 			}
 			for b.Loop() {
-				e.Effects(dst, x, []Score{{{0, 1}}})
+				e.Effects(dst, x, nil, []Score{{{0, 1}}}, nil)
 			}
 		})
 	}

@@ -177,10 +177,15 @@ func inspectCommand() *cobra.Command {
 }
 
 func explainCommand() *cobra.Command {
-	var o pipelines.ExplainOptions
+	var o struct {
+		pipelines.ExplainOptions
+		Quiet bool `flag:"quiet" group:"Job" help:"Print no notes."`
+	}
 	return newCommand("explain", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		o.Log = cmd.ErrOrStderr()
-		return pipelines.Explain(cmd.Context(), o)
+		if !o.Quiet {
+			o.Log = cmd.ErrOrStderr()
+		}
+		return pipelines.Explain(cmd.Context(), o.ExplainOptions)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -26,7 +27,7 @@ type ModelReport struct {
 	Lineage *registry.Lineage `json:"lineage,omitempty"`
 	*models.Manifest
 	// Stretch says how far the metric of the recipe stretches distances; nil if it has none.
-	Stretch *models.Stretch `json:"stretch,omitempty"`
+	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects are the effects of columns on the predictions for rows of data; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
 
@@ -53,7 +54,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}
-	if r.Stretch, err = m.Manifest.Stretch(); err != nil {
+	if r.Stretch, err = stretch.Of(m.Manifest); err != nil {
 		return nil, models.Bad(dir, err)
 	}
 	s, err := SchemaOf(dir, m.Manifest)

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/shapley"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -181,7 +182,7 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 			first = append(first, j)
 		}
 	}
-	s.Points = sum.Points(first)
+	s.Points = shapley.Points(sum, first)
 	return s
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/stretch"
 )
 
 // most is how many columns are printed, and mostBars how many are drawn.
@@ -18,7 +18,7 @@ const (
 
 // WriteStretch prints how far a learned metric stretches distances: along the first columns and directions. It
 // prints nothing for nil.
-func WriteStretch(w io.Writer, s *models.Stretch) {
+func WriteStretch(w io.Writer, s *stretch.Distances) {
 	if s == nil {
 		return
 	}

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/stretch"
 )
 
 func TestStretchIsPrintedShort(t *testing.T) {
-	i := &models.Stretch{Columns: []models.Share{{Name: "income", Share: 0.5}, {Name: "tiny", Share: 0.0001}}}
+	i := &stretch.Distances{Columns: []stretch.Share{{Name: "income", Share: 0.5}, {Name: "tiny", Share: 0.0001}}}
 	for k := range 12 {
-		i.Columns = append(i.Columns, models.Share{Name: fmt.Sprint("c", k), Share: 0})
+		i.Columns = append(i.Columns, stretch.Share{Name: fmt.Sprint("c", k), Share: 0})
 	}
-	i.Directions = []models.Direction{{Share: 0.625,
-		Parts: []models.Loading{{Name: "income", Weight: 0.8}, {Name: "age", Weight: -0.6}}}}
+	i.Directions = []stretch.Direction{{Share: 0.625,
+		Parts: []stretch.Loading{{Name: "income", Weight: 0.8}, {Name: "age", Weight: -0.6}}}}
 	var b strings.Builder
 	WriteStretch(&b, i)
 	want := "metric    stretches squared distances along income 50.0%, tiny < 0.1%, c0 < 0.1%, c1 < 0.1%, c2 < 0.1%, c3 < 0.1%, c4 < 0.1%, c5 < 0.1%, c6 < 0.1%, c7 < 0.1%, and 4 more\n" +

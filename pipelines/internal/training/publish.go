@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -65,7 +66,7 @@ func (t *Training) Publish(ctx context.Context) error {
 		}
 		m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
 	}
-	if t.stretch, err = m.Manifest.Stretch(); err != nil {
+	if t.stretch, err = stretch.Of(m.Manifest); err != nil {
 		return err
 	}
 	files, err := models.Encode(m)

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -55,9 +56,9 @@ type ResultFeatures struct {
 	Search  *models.Search     `json:"search,omitempty"` // how features were searched
 	Size    *tuning.SizeResult `json:"size,omitempty"`   // how their number was chosen; nil if it was given
 	// Stretch says how far a learned metric stretches distances; nil without one.
-	Stretch *models.Stretch `json:"stretch,omitempty"`
-	Dim     int             `json:"-"` // features
-	Seed    uint64          `json:"-"`
+	Stretch *stretch.Distances `json:"stretch,omitempty"`
+	Dim     int                `json:"-"` // features
+	Seed    uint64             `json:"-"`
 }
 
 // ResultFit says how the weights of a model were fitted.
