@@ -74,6 +74,7 @@ func TestEffectsSumToThePrediction(t *testing.T) {
 	} {
 		o := fixed(1)
 		o.Scale, o.Lambda.Path, o.Model = nil, []float64{1e-4}, filepath.Join(dir, name)
+		o.Kernel = &fourier.GaussianOptions{Width: 4, Features: 64}
 		o.Data = dataset.Options{Data: []string{all}, Label: c.label, Drop: strings.Split(c.drop, ",")}
 		c.set(&o)
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {

@@ -14,8 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/io/rows"
 	fitted "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
 )
 
 var nan = float32(math.NaN())
@@ -416,6 +418,80 @@ func TestBackgroundOfStatistics(t *testing.T) {
 	s.Points = s.Points[:2]
 	if _, err := Background(s, columns); err == nil {
 		t.Error("missing points were accepted")
+	}
+}
+
+// The i-th of 32 points is the quantile (i+½)/32, those of a time are of the same rows, and missing values are left out.
+func TestPointsAreSpreadLikeTheSample(t *testing.T) {
+	s := profile.NewTable(profile.Options{Sample: 1000}, []int{0, 3, 0, 0})
+	b := rows.Block{N: 640, D: 4}
+	hashes := make([]uint64, b.N)
+	for i := range b.N {
+		v := float32(i * 7 % b.N)
+		if hashes[i] = uint64(i); i%64 == 0 {
+			v = nan
+		}
+		b.X = append(b.X, v, 1, float32(i*3%b.N), -float32(i*3%b.N))
+	}
+	s.AddBlock(&b, hashes)
+	points := Points(s, []int{0, 1, 2, 2})
+	if len(points) != 4 || len(points[0]) != 32 || points[1] != nil || len(points[3]) != 32 {
+		t.Fatalf("points %v", points)
+	}
+	for i := range 32 {
+		want := float32(20*i + 10)
+		if got := points[2][i]; got != want || points[3][i] != -want {
+			t.Errorf("point %d is %g and %g, want %g and its negative", i, got, points[3][i], want)
+		}
+		if got := points[0][i]; math.Abs(float64(got-want)) > 20 {
+			t.Errorf("point %d is %g, want about %g", i, got, want)
+		}
+	}
+	if Points(s, []int{0}) != nil {
+		t.Error("points of more numbers than there are columns")
+	}
+}
+
+// Correlated columns share what they say alike only if the model uses both: the effects are of the model, not of the
+// data. A kernel model of y = x₀ on rows with x₁ ≈ x₀ and noise x₂ gives x₀ and x₁ the same, and x₂ hardly any.
+func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	const n, d = 800, 3
+	data := &fitted.Data{}
+	for range n {
+		v := random.NormFloat64()
+		data.X = append(data.X, float32(v), float32(v+0.01*random.NormFloat64()), float32(random.NormFloat64()))
+		data.Target = append(data.Target, v)
+	}
+	r := fourier.Gaussian{In: d, Out: 256, Width: 3}
+	var err error
+	if data.Map, err = r.New(); err != nil {
+		t.Fatal(err)
+	}
+	fit, err := ridge.Fit(data, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := ColumnsOf(nil, nil, d)
+	background := make([]Values, d)
+	for i := range 32 {
+		for c := range d {
+			background[c].add(1./32, data.X[i*d+c])
+		}
+	}
+	e, err := NewExact(r, fit.Model, columns, background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, effects := make([]float64, d), make([]float64, d)
+	for i := range 100 {
+		e.Effects(effects, data.X[i*d:(i+1)*d], nil, []Score{{{0, 1}}}, nil)
+		for c, v := range effects {
+			sizes[c] += math.Abs(v)
+		}
+	}
+	if math.Abs(sizes[0]/sizes[1]-1) > 0.2 || sizes[2] > sizes[0]/10 {
+		t.Errorf("mean effects %v", sizes)
 	}
 }
 
