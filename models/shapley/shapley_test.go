@@ -468,7 +468,7 @@ func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 	if data.Map, err = r.New(); err != nil {
 		t.Fatal(err)
 	}
-	fit, err := ridge.Fit(data, nil, nil)
+	fit, err := ridge.Fit(data, []float64{1e-4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,7 +479,7 @@ func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 			background[c].add(1./32, data.X[i*d+c])
 		}
 	}
-	e, err := NewExact(r, fit.Model, columns, background)
+	e, err := NewExact(r, fit.Linear, columns, background)
 	if err != nil {
 		t.Fatal(err)
 	}
