@@ -90,8 +90,11 @@ func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
 		if s.Rows > 0 {
 			present -= float64(s.Columns[c.From].Missing) / float64(s.Rows)
 		}
-		v := &all[g]
-		if c.From < len(s.Levels) && s.Levels[c.From] != nil {
+		v, category := &all[g], c.From < len(s.Levels) && s.Levels[c.From] != nil
+		if !(present >= 0 && present <= 1) || category && c.To-c.From > 1 {
+			return nil, fmt.Errorf("shapley: damaged statistics of column %q", c.Name)
+		}
+		if category {
 			v.levels(s.Levels[c.From], present)
 		} else {
 			of := points[c.From:c.To]
@@ -106,7 +109,10 @@ func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
 				v.add(present/float64(len(of[0])), value...)
 			}
 		}
-		if present < 1 || len(v.P) == 0 {
+		if len(v.P) == 0 { // no row has a value
+			present = 0
+		}
+		if present < 1 {
 			v.add(1-present, slices.Repeat([]float32{float32(math.NaN())}, c.To-c.From)...)
 		}
 		var sum float64

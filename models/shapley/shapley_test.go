@@ -415,6 +415,20 @@ func TestBackgroundOfStatistics(t *testing.T) {
 	if _, err := Background(s, columns); err == nil {
 		t.Error("points of different lengths were accepted")
 	}
+	s.Points[3], s.Columns[0].Missing = []float32{7, 8}, 101
+	if _, err := Background(s, columns); err == nil {
+		t.Error("more missing values than rows were accepted")
+	}
+	s.Columns[0].Missing = 100
+	s.Points[0] = nil
+	if got, err := Background(s, columns); err != nil || len(got[0].P) != 1 || got[0].P[0] != 1 || got[0].X[0] == got[0].X[0] {
+		t.Errorf("a column without values: %v, %v", got, err)
+	}
+	s.Levels = append(s.Levels[:2], []int64{1, 2}, nil)
+	if _, err := Background(s, columns); err == nil {
+		t.Error("levels of a time were accepted")
+	}
+	s.Levels = s.Levels[:2]
 	s.Points = s.Points[:2]
 	if _, err := Background(s, columns); err == nil {
 		t.Error("missing points were accepted")
