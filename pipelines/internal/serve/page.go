@@ -125,6 +125,9 @@ func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (i
 			f := &p.Fields[i]
 			f.Value = strings.TrimSpace(form.Get(f.Key))
 			values[i] = valueOf(&q.types[i], f.Value)
+			if c := &q.types[i]; f.Suggest && f.Value != "" && !slices.Contains(c.Levels, f.Value) {
+				f.Hint = "not seen in training"
+			}
 		}
 		row = object(nil, q.names, values)
 	} else if p.Row = string(row); syntax(row) != nil {
@@ -287,7 +290,8 @@ func (s *served) number(slot int, v float32) string {
 	if c := s.like.Centre; c != nil {
 		return short(float64(v) + c[slot])
 	}
-	return strconv.FormatFloat(float64(v), 'g', -1, 32)
+	shortest, _ := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
+	return string(schema.AppendFloat(nil, shortest))
 }
 
 // typical returns the text of a value that is usual in a column: the median or the most frequent level; ""

@@ -181,7 +181,9 @@ func (s *Server) drain(server *http.Server, ended <-chan error) error {
 			server.Close())
 	}
 	<-ended
-	slog.Info("serve: stopped")
+	if s.now.Load() != nil {
+		slog.Info("serve: stopped")
+	}
 	return err
 }
 
