@@ -3,19 +3,28 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/csv"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
@@ -513,7 +522,6 @@ func TestServeKeepsStrangersOut(t *testing.T) {
 	}
 }
 
-// A page in a browser has to be looked at, too; this is what a machine can see.
 func TestOpenAPIDescribesTheColumns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -549,5 +557,94 @@ func TestOpenAPIDescribesTheColumns(t *testing.T) {
 		if kind == "schemas" && d.Components.Schemas[of].Properties == nil {
 			t.Errorf("nothing at %s", name)
 		}
+	}
+}
+
+// selfSigned writes a certificate for 127.0.0.1 and its key, and returns what trusts it.
+func selfSigned(t *testing.T, dir string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	cert, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
+	write(t, dir, "cert.pem", string(text))
+	write(t, dir, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(text)
+	return pool
+}
+
+func TestServeOverTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	typedModel(t, dir, "model", 1)
+	pool := selfSigned(t, dir)
+	refuse(t, dir, 2, []string{"--tls_cert and --tls_key belong together"}, "serve", "--model", "model", "--tls_cert", "cert.pem")
+	refuse(t, dir, 2, []string{"--tls_cert key.pem"}, "serve", "--model", "model", "--tls_cert", "key.pem", "--tls_key", "key.pem")
+	s := serve(t, dir, "--model", "model", "--tls_cert", "cert.pem", "--tls_key", "key.pem")
+	c := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	answer, err := c.Get("https://" + s.address + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 200 || answer.TLS.Version < tls.VersionTLS12 {
+		t.Errorf("%d %x", answer.StatusCode, answer.TLS.Version)
+	}
+	if answer, err = http.Get("http://" + s.address + "/readyz"); err == nil && answer.StatusCode == 200 {
+		t.Error("a request without TLS was answered")
+	}
+}
+
+func TestServeCountsWhatItSees(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	typedModel(t, dir, "model", 1)
+	s := serve(t, dir, "--model", "model")
+	text := otherRows(3000)
+	if answer, said := s.do(t, "POST", "/v1/predict", "text/csv", text); answer.StatusCode != 200 {
+		t.Fatal(said)
+	}
+	_, metrics := s.do(t, "GET", "/metrics", "", "")
+	value := func(name string) float64 {
+		_, after, _ := strings.Cut(metrics, "\n"+name+" ")
+		line, _, _ := strings.Cut(after, "\n")
+		v, err := strconv.ParseFloat(line, 64)
+		if err != nil {
+			t.Errorf("no metric %s", name)
+		}
+		return v
+	}
+	missing := 0
+	for _, row := range rowObjects(t, text) {
+		for _, absent := range []string{`"age":null`, `"age":"NA"`, `"age":"?"`} {
+			if strings.Contains(row, absent) {
+				missing++
+			}
+		}
+	}
+	if got := value(`bochner_missing_values_total{column="age"}`); missing < 100 || got != float64(missing) {
+		t.Errorf("%g missing values, want %d", got, missing)
+	}
+	if got, want := value(`bochner_unseen_levels_total{column="city"}`), strings.Count(text, "Atlantis"); want < 50 || got != float64(want) {
+		t.Errorf("%g unseen levels, want %d", got, want)
+	}
+	if got := value("bochner_drift_rows"); got != 3000 {
+		t.Errorf("drift of %g rows", got)
+	}
+	// A seventh of the dates is seven years later than all of training.
+	if got := value(`bochner_drift{column="since.days",kind="range"}`); got < 0.02 || got > 1.0/7 || got != value("bochner_drift_largest") {
+		t.Errorf("drift %g of dates, of which a seventh has moved", got)
 	}
 }
