@@ -53,12 +53,15 @@ func (e *elements) Next() ([]byte, error) {
 	}
 	e.values = e.values[:0]
 	row := json.NewDecoder(bytes.NewReader(e.value))
-	for _, err := row.Token(); row.More(); { // no more of them are kept than there are columns
-		var value json.RawMessage
+	if _, err := row.Token(); err != nil {
+		return nil, err
+	}
+	for row.More() { // no more values are kept than there are columns
 		if len(e.values) == len(e.names) {
 			return nil, e.otherLength("more than")
 		}
-		if err = row.Decode(&value); err != nil {
+		var value json.RawMessage
+		if err := row.Decode(&value); err != nil {
 			return nil, err
 		}
 		e.values = append(e.values, value)
