@@ -235,6 +235,11 @@ func TestServedPredictionsAreThoseOfPredict(t *testing.T) {
 	typedModel(t, dir, "model", 1)
 	write(t, dir, "new.csv", otherRows(2500))
 	sameAsPredict(t, dir, "model", "new.csv")
+	want := must(t, dir, "predict", "--model", "model", "--data", "new.csv", "--out", "-", "--threshold", "0.9", "--quiet")
+	s := serve(t, dir, "--model", "model", "--threshold", "0.9")
+	if _, said := s.do(t, "POST", "/v1/predict", "text/csv", read(t, dir, "new.csv"), "Accept", "text/csv"); said != want {
+		t.Error("with --threshold an answer is not that of predict")
+	}
 }
 
 func TestServedPredictionsForAdultAreThoseOfPredict(t *testing.T) {
@@ -446,6 +451,15 @@ func TestServeLimitsRequestsAndDrains(t *testing.T) {
 	s.waitsFor(t, `bochner_requests_total{code="408",path="/v1/predict"} 1`)
 	if said := end(); strings.Contains(said, "200 OK") {
 		t.Errorf("a slow client: %s", said)
+	}
+	// So is a request that takes longer than --drain.
+	s = serve(t, dir, "--model", "model", "--drain", "10ms")
+	s.held(t, row)
+	s.waitsFor(t, "bochner_requests_in_flight 2")
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	s.waits(t, "requests were cut off after 10ms")
+	if s.cmd.Wait(); s.cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("exit code %d", s.cmd.ProcessState.ExitCode())
 	}
 }
 

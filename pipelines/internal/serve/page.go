@@ -118,7 +118,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 
 // fill puts the values of a form, and the prediction for them, on the page. It returns the status.
 func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (int, error) {
-	row := []byte(form.Get("row"))
+	row := []byte(strings.TrimSpace(form.Get("row")))
 	if p.Row == "" {
 		values := make([]json.RawMessage, len(p.Fields))
 		for i := range p.Fields {
