@@ -41,20 +41,22 @@ func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
 		to, known := routes[path]
+		counted := path
 		if !known {
-			path = "other"
+			counted = "other"
 		}
 		began, said := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
 		s.counted.inFlight.Inc()
 		defer func() {
 			s.counted.inFlight.Dec()
-			s.counted.seconds.WithLabelValues(path).Observe(time.Since(began).Seconds())
-			s.counted.requests.WithLabelValues(path, strconv.Itoa(said.code)).Inc()
+			s.counted.seconds.WithLabelValues(counted).Observe(time.Since(began).Seconds())
+			s.counted.requests.WithLabelValues(counted, strconv.Itoa(said.code)).Inc()
 		}()
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
-		var err error = refused(http.StatusNotFound, "there is nothing at %.100q; / has a form, /openapi.json describes all", r.URL.Path)
+		var err error = refused(http.StatusNotFound,
+			"there is nothing at %.100q; / has a form, /openapi.json describes all", path)
 		if known {
 			err = s.route(said, r, to)
 		}
@@ -83,7 +85,8 @@ func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 	if !slices.Contains(to.methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(to.methods, ", "))
-		return refused(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path, strings.Join(to.methods, " and "), r.Method)
+		return refused(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path,
+			strings.Join(to.methods, " and "), r.Method)
 	}
 	if to.open {
 		return to.answer(w, r)
@@ -154,7 +157,8 @@ type held struct {
 // take takes more memory, or returns the problem that there is none.
 func (h *held) take(n int64) error {
 	if !h.s.memory.TryAcquire(n) {
-		return refused(http.StatusServiceUnavailable, "other requests hold the memory for bodies and answers; try again later")
+		return refused(http.StatusServiceUnavailable,
+			"other requests hold the memory for bodies and answers; try again later")
 	}
 	h.bytes += n
 	return nil
@@ -166,10 +170,12 @@ func (h *held) release() { h.s.memory.Release(h.bytes) }
 // what it has sent.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, h *held) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, refused(http.StatusUnsupportedMediaType, "bodies with the encoding %.40q are not read; send them uncompressed", e)
+		return nil, refused(http.StatusUnsupportedMediaType,
+			"bodies with the encoding %.40q are not read; send them uncompressed", e)
 	}
 	most := s.o.Limits.Body
-	tooLarge := refused(http.StatusRequestEntityTooLarge, "the body has more than %d bytes; send the rows in several requests", most)
+	tooLarge := refused(http.StatusRequestEntityTooLarge,
+		"the body has more than %d bytes; send the rows in several requests", most)
 	if r.ContentLength > most {
 		return nil, tooLarge
 	}

@@ -80,7 +80,8 @@ var (
 	driftMax  = prometheus.NewDesc(namespace+"_drift_largest",
 		"The largest distance by which a column has certainly moved since training.", nil, nil)
 	driftOf = prometheus.NewDesc(namespace+"_drift",
-		"The distance by which a column has certainly moved since training, if it is above 0.", []string{"column", "kind"}, nil)
+		"The distance by which a column has certainly moved since training, if it is above 0.",
+		[]string{"column", "kind"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -63,7 +63,8 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 	}
 	maps.DeleteFunc(found, func(name string, _ json.RawMessage) bool { return !slices.Contains(forms, name) })
 	if len(found) != 1 || others {
-		return nil, refused(http.StatusBadRequest, "the body must have one of the members %s, and may have params", strings.Join(forms, ", "))
+		return nil, refused(http.StatusBadRequest, "the body must have one of the members %s, and may have params",
+			strings.Join(forms, ", "))
 	}
 	for form, value := range found {
 		switch {

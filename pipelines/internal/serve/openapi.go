@@ -34,8 +34,9 @@ func (s *served) description(secured bool) node {
 			"description": fmt.Sprintf("A model for %s with %d columns.", m.Task, len(s.names))},
 		"paths": s.paths(),
 		"components": node{
-			"schemas":    node{"Row": s.row(), "Prediction": s.prediction(), "Problem": problemSchema},
-			"parameters": node{"scores": flagOf("scores", "Also return the score of every output."), "probabilities": flagOf("probabilities", "Also return the probability of every class.")},
+			"schemas": node{"Row": s.row(), "Prediction": s.prediction(), "Problem": problemSchema},
+			"parameters": node{"scores": flagOf("scores", "Also return the score of every output."),
+				"probabilities": flagOf("probabilities", "Also return the probability of every class.")},
 		},
 	}
 	if secured {
@@ -67,10 +68,10 @@ func (s *served) paths() node {
 		}
 		return all
 	}
-	text := node{"schema": node{"type": "string"}}
+	text, truth := node{"schema": node{"type": "string"}}, node{"type": "boolean"}
 	body := json(node{"anyOf": []node{
-		{"type": "object", "required": []string{"rows"}, "additionalProperties": false, "properties": node{"rows": rows("Row"),
-			"scores": node{"type": "boolean"}, "probabilities": node{"type": "boolean"}}},
+		{"type": "object", "required": []string{"rows"}, "additionalProperties": false, "properties": node{
+			"rows": rows("Row"), "scores": truth, "probabilities": truth}},
 		ref("Row")}})
 	body[typeCSV], body[typeLines] = text, text
 	frame := json(node{"type": "object", "minProperties": 1, "properties": node{
@@ -79,18 +80,19 @@ func (s *served) paths() node {
 			"data":    node{"type": "array", "items": node{"type": "array"}}}},
 		"dataframe_records": rows("Row"), "instances": rows("Row"),
 		"inputs": node{"type": []string{"object", "array"}},
-		"params": node{"type": "object", "properties": node{"scores": node{"type": "boolean"}, "probabilities": node{"type": "boolean"}}}}})
+		"params": node{"type": "object", "properties": node{"scores": truth, "probabilities": truth}}}})
 	frame[typeCSV] = text
 	parameters := []node{{"$ref": "#/components/parameters/scores"}, {"$ref": "#/components/parameters/probabilities"}}
 	good := json(predictions(ref("Prediction"), "model", "predictions"))
 	good[typeCSV] = text
 	return node{
-		"/v1/predict": node{"post": node{"operationId": "predict", "summary": "Predict one row or many.", "parameters": parameters,
-			"requestBody": node{"required": true, "content": body}, "responses": answers(good)}},
+		"/v1/predict": node{"post": node{"operationId": "predict", "summary": "Predict one row or many.",
+			"parameters": parameters, "requestBody": node{"required": true, "content": body}, "responses": answers(good)}},
 		"/invocations": node{"post": node{"operationId": "invocations", "summary": "Predict as MLflow's scoring server does.",
-			"parameters": parameters, "requestBody": node{"required": true, "content": frame}, "responses": answers(json(predictions(node{}, "predictions")))}},
+			"parameters": parameters, "requestBody": node{"required": true, "content": frame},
+			"responses": answers(json(predictions(node{}, "predictions")))}},
 		"/healthz": node{"get": status200("healthz", "Whether the server runs.")},
-		"/readyz":  node{"get": status200("readyz", "Whether requests are answered: not while the model is loaded, or the server stops.")},
+		"/readyz":  node{"get": status200("readyz", "Whether requests are answered: not while it loads or stops.")},
 		"/metrics": node{"get": status200("metrics", "Metrics for Prometheus.")},
 	}
 }

@@ -267,7 +267,8 @@ func (s *served) fields() []field {
 		default:
 			f.Hint, f.Decimal = "number", true
 			if st := s.statistics; st != nil && st.Rows > st.Columns[slot].Missing {
-				f.Hint = fmt.Sprintf("number, %s to %s in training", s.number(slot, st.Columns[slot].Min), s.number(slot, st.Columns[slot].Max))
+				f.Hint = fmt.Sprintf("number, %s to %s in training", s.number(slot, st.Columns[slot].Min),
+					s.number(slot, st.Columns[slot].Max))
 			}
 		}
 		all[i] = f

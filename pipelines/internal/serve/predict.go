@@ -31,7 +31,8 @@ const (
 )
 
 // question reads a request, whose JSON is read by a function of the caller.
-func (s *Server) question(w http.ResponseWriter, r *http.Request, parse func(q *question, body []byte) (source, error)) (*question, error) {
+func (s *Server) question(w http.ResponseWriter, r *http.Request,
+	parse func(q *question, body []byte) (source, error)) (*question, error) {
 	q := &question{served: s.now.Load(), held: held{s: s}}
 	body, err := s.body(w, r, &q.held)
 	if err != nil {
@@ -60,7 +61,8 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request, parse func(q *
 	case typeCSV:
 		q.read = func(w *worker) error { return w.csv(r.Context(), body, most) }
 	default:
-		return q, refused(http.StatusUnsupportedMediaType, "Content-Type is %.60q; want %s, %s or %s", kind, typeJSON, typeLines, typeCSV)
+		return q, refused(http.StatusUnsupportedMediaType, "Content-Type is %.60q; want %s, %s or %s", kind, typeJSON,
+			typeLines, typeCSV)
 	}
 	return q, q.check()
 }
@@ -68,7 +70,8 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request, parse func(q *
 // check refuses questions that the model has no answer to.
 func (q *question) check() error {
 	if q.probabilities && q.model.Manifest.Probabilities == nil {
-		return refused(http.StatusBadRequest, "the model has no probabilities; a classifier that was trained with --calibrate has some")
+		return refused(http.StatusBadRequest,
+			"the model has no probabilities; a classifier that was trained with --calibrate has some")
 	}
 	return nil
 }

@@ -198,7 +198,7 @@ func readSecret(ctx context.Context, name string) (*secret, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if len(token) < 16 {
-		return nil, exit.Usage("--token_file %s: the secret has %d characters; want at least 16, as openssl rand -hex 32 makes",
+		return nil, exit.Usage("--token_file %s: the secret has %d characters; want at least 16, as of openssl rand -hex 32",
 			name, len(token))
 	}
 	return newSecret(token), nil

@@ -82,9 +82,8 @@ func (w *worker) use(s *served) {
 		return
 	}
 	w.of, w.tables = s, map[ask]*tabled{}
-	w.input = s.objects.InMemory(dataset.Request{Mode: dataset.SkipRow, Lines: true, Reject: func(row int64, reason string) {
-		w.reject(rowErr{Row: row, Reason: reason})
-	}})
+	w.input = s.objects.InMemory(dataset.Request{Mode: dataset.SkipRow, Lines: true,
+		Reject: func(row int64, reason string) { w.reject(rowErr{Row: row, Reason: reason}) }})
 	d := &w.drift
 	d.Lock()
 	defer d.Unlock()
