@@ -49,6 +49,7 @@ func newBrowser(t *testing.T, width int) *browser {
 		"goog:chromeOptions": map[string]any{"args": args, "binary": chromium}}}}, &made)
 	b.session += "/" + made.SessionID
 	t.Cleanup(func() { b.do(t, "DELETE", "", nil, nil) })
+	b.do(t, "POST", "/timeouts", map[string]int{"implicit": 60_000}, nil) // for an element, after a click
 	b.do(t, "POST", "/goog/cdp/execute", map[string]any{"cmd": "Emulation.setDeviceMetricsOverride", "params": map[string]any{
 		"width": width, "height": 1200, "deviceScaleFactor": 1, "mobile": false}}, nil)
 	return b
