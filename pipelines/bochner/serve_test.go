@@ -324,6 +324,8 @@ func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 		{"not JSON", "POST", "/v1/predict", kind, `{"age": 39,}`, 400, "byte 12"},
 		{"not an object", "POST", "/v1/predict", kind, `39`, 400, "not an object"},
 		{"other members", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "score": true}`, 400, "nothing else"},
+		{"no boolean", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "scores": null}`, 400, `"scores" must be true or false`},
+		{"no params", "POST", "/invocations", kind, `{"instances": [` + good + `], "params": {"scores": 1}}`, 400, "true or false"},
 		{"a parameter", "POST", "/v1/predict?scores=maybe", kind, good, 400, "want true or false"},
 		{"forms", "POST", "/invocations", kind, `{"columns": []}`, 400, "dataframe_split"},
 		{"lengths", "POST", "/invocations", kind, `{"inputs": {"age": [1, 2], "city": ["a"], "member": [true, true], "since": ["2024-01-01", "2024-01-01"]}}`,

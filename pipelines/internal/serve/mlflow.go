@@ -55,11 +55,13 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 		return nil, err
 	}
 	if params := found["params"]; params != nil {
-		var of struct{ Scores, Probabilities bool }
-		if err := json.Unmarshal(params, &of); err != nil {
-			return nil, refused(http.StatusBadRequest, `"params" can have "scores" and "probabilities", true or false`)
+		of, _, err := members(params, "scores", "probabilities")
+		if err == nil {
+			err = q.asked(of)
 		}
-		q.scores, q.probabilities = of.Scores, of.Probabilities
+		if err != nil {
+			return nil, err
+		}
 	}
 	maps.DeleteFunc(found, func(name string, _ json.RawMessage) bool { return !slices.Contains(forms, name) })
 	if len(found) != 1 || others {

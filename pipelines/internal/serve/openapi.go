@@ -48,7 +48,7 @@ func (s *served) description(secured bool) node {
 
 // paths describes what is answered.
 func (s *served) paths() node {
-	rows := func(name string) node { return node{"type": "array", "items": ref(name)} }
+	rows := func(name string) node { return node{"type": "array", "minItems": 1, "items": ref(name)} }
 	json := func(schema node) node { return node{typeJSON: node{"schema": schema}} }
 	predictions := func(items node, required ...string) node {
 		return node{"type": "object", "required": required, "properties": node{

@@ -95,14 +95,22 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 	if others {
 		return nil, refused(http.StatusBadRequest, `next to "rows" there can be "scores" and "probabilities", nothing else`)
 	}
-	for name, to := range map[string]*bool{"scores": &q.scores, "probabilities": &q.probabilities} {
-		if text, given := found[name]; given {
-			if err := json.Unmarshal(text, to); err != nil {
-				return nil, refused(http.StatusBadRequest, "%q must be true or false", name)
-			}
-		}
+	if err := q.asked(found); err != nil {
+		return nil, err
 	}
 	return newElements(array, q.names, s.o.Limits.Rows)
+}
+
+// asked takes what the members of an object ask for besides predictions.
+func (q *question) asked(found map[string]json.RawMessage) error {
+	for name, to := range map[string]*bool{"scores": &q.scores, "probabilities": &q.probabilities} {
+		text, given := found[name]
+		if given && string(text) != "true" && string(text) != "false" {
+			return refused(http.StatusBadRequest, "%q must be true or false", name)
+		}
+		*to = *to && !given || string(text) == "true"
+	}
+	return nil
 }
 
 // answer computes the predictions, and returns the text that form makes of them: an array of JSON, or CSV.
