@@ -2,6 +2,7 @@ package command
 
 import (
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,6 +15,9 @@ import (
 func serveCommand() *cobra.Command {
 	var o pipelines.ServeOptions
 	return newCommand("serve", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		if l, is := cmd.ErrOrStderr().(*jsonLog); is {
+			slog.SetDefault(slog.New(l.handler))
+		}
 		look := make(chan os.Signal, 1)
 		signal.Notify(look, syscall.SIGHUP)
 		defer signal.Stop(look)
