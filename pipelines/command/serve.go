@@ -18,6 +18,9 @@ func serveCommand() *cobra.Command {
 		if l, is := cmd.ErrOrStderr().(*jsonLog); is {
 			slog.SetDefault(slog.New(l.handler))
 		}
+		if isSet(cmd, "quiet") {
+			slog.SetDefault(slog.New(slog.DiscardHandler))
+		}
 		look := make(chan os.Signal, 1)
 		signal.Notify(look, syscall.SIGHUP)
 		defer signal.Stop(look)
