@@ -147,6 +147,17 @@ build/boosted/ok: local/bench/boosted.txt
 	build/boosted/bin/pip install --quiet --disable-pip-version-check --retries 1 -r local/bench/boosted.txt
 	touch $@
 
+bench-serve: build ## measure the server's latency beside LightGBM, its memory over 10⁶ requests, hostile clients (ONLY=latency, memory or abuse)
+	@$(MAKE) --no-print-directory build/served/ok || echo "no LightGBM: its environment could not be made (PyPI not reachable?)"
+	go run ./local/serve $(if $(wildcard build/served/ok),-python build/served/bin/python) $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
+
+build/served/ok: local/serve/requirements.txt
+	python3 -m venv build/served
+	build/served/bin/pip install --quiet --disable-pip-version-check --retries 1 -r local/serve/requirements.txt
+	touch $@
+
+.PHONY: bench-serve
+
 repro-maxout: ## repeat the maxout paper's table on the MNIST of BOCHNER_DATA (half an hour and more)
 	go run ./local/repro maxout $(REPROFLAGS)
 

@@ -48,8 +48,10 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 	addOptions(cmd, append(more, option.List(options)...))
 	addOptions(cmd, option.List(new(printFlags)))
 	var flags jobFlags
-	if opts != nil {
+	if opts != nil || name == "serve" { // which has a log and may have a file of flags, too
 		addOptions(cmd, option.List(&flags))
+	}
+	if opts != nil {
 		addBeamFlags(fs)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
