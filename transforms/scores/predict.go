@@ -279,7 +279,7 @@ func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*ex
 		t.out.Values = append(t.out.Values, said.Probabilities)
 	}
 	if t.explained != nil {
-		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.lane.Scan.Threads)
+		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.threads())
 		if err != nil {
 			return nil, err
 		}

@@ -133,7 +133,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			return nil
 		}
 		var lines []byte
-		if lines, _, err = w.predict(q.ask, int(s.o.Limits.Memory/4)); err != nil {
+		if lines, _, err = w.predict(ctx, q.ask, int(s.o.Limits.Memory/4)); err != nil {
 			return nil
 		}
 		if err = q.held.take(int64(len(lines) + 200)); err == nil {

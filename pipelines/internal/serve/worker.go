@@ -199,14 +199,17 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 
 // predict writes the predictions for the rows that were read: lines of JSON, or CSV with a header. It
 // returns their number; the text is valid until the next call.
-func (w *worker) predict(a ask, most int) (text []byte, n int, err error) {
+func (w *worker) predict(ctx context.Context, a ask, most int) (text []byte, n int, err error) {
 	t, err := w.table(a, most)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, b := range w.blocks[:w.used] {
 		w.count(b)
-		table := t.Block(b)
+		table, err := t.Block(ctx, b)
+		if err != nil {
+			return nil, 0, err
+		}
 		if len(table.Bad) > 0 {
 			w.bad, w.nBad = nil, 0
 			for _, i := range table.Bad {
