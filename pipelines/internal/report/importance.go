@@ -80,7 +80,11 @@ func EffectsPicture(r *EffectsReport) picture.Bars {
 	for k, e := range r.Columns {
 		shares[k] = models.Share{Name: e.Column, Share: e.Share}
 	}
-	return bars("Effects of columns on predictions", "share of the variance of predictions, %", shares)
+	b := bars("Effects of columns on predictions", "share of the variance of predictions, %, with 95% intervals", shares)
+	for k := range b.Names {
+		b.Half = append(b.Half, 100*1.96*r.Columns[k].StdErr)
+	}
+	return b
 }
 
 // ImportancePicture is the chart of the most important columns.
