@@ -72,23 +72,40 @@ func (t *Training) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lineage, err := t.lineageFile(ctx)
+	lineage, err := t.lineage(ctx)
 	if err != nil {
 		return err
 	}
-	return t.Job.Publish(ctx, t.opts.Model, append(append(files, lineage), t.Counts.Files()...))
+	about, err := lineage.File()
+	if err != nil {
+		return err
+	}
+	files = append(append(files, about), t.Counts.Files()...)
+	if t.opts.Report != NoReport {
+		a, err := aboutOf(m.Manifest, t.importance, lineage, files)
+		if err != nil {
+			return err
+		}
+		page, err := a.file()
+		if err != nil {
+			return err
+		}
+		files = append(files, page)
+	}
+	return t.Job.Publish(ctx, t.opts.Model, files)
 }
 
-// lineageFile says from what the model was made: the files that were read, unless Lineage tells, and
+// lineage says from what the model was made: the files that were read, unless Lineage tells, and
 // the directories that it follows from.
-func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
-	l := registry.Lineage{}
+func (t *Training) lineage(ctx context.Context) (*registry.Lineage, error) {
+	l := &registry.Lineage{Command: t.opts.Command}
 	if t.Lineage != nil {
-		l = *t.Lineage
+		of := *t.Lineage
+		l = &of
 	} else {
 		files, err := registry.FilesOf(ctx, t.Data)
 		if err != nil {
-			return storage.File{}, err
+			return nil, err
 		}
 		l.Parts = []registry.Part{{Files: files}}
 	}
@@ -100,7 +117,7 @@ func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
 	if o := t.Recipe.Origin; o != nil {
 		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
 	}
-	return l.File()
+	return l, nil
 }
 
 func (t *Training) task() models.Task {
