@@ -28,6 +28,15 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (*EvaluateResult, error) {
 	return evaluate.Evaluate(ctx, o)
 }
 
+// ReportOptions says which model to report on.
+type ReportOptions = evaluate.ReportOptions
+
+// ReportResult says where a report is.
+type ReportResult = evaluate.ReportResult
+
+// Report writes a report on a model for people, as one HTML file, with its scores on labelled data if there is any.
+func Report(ctx context.Context, o ReportOptions) (*ReportResult, error) { return evaluate.Report(ctx, o) }
+
 // CompareModelsOptions says which models to compare on which data.
 type CompareModelsOptions = evaluate.CompareModelsOptions
 

@@ -189,7 +189,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(),
+		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), reportCommand(),
 		testCommand(), verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
 		inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(),
 		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -30,6 +31,10 @@ type ModelReport struct {
 	Importance *models.Importance `json:"importance,omitempty"`
 	// Effects are the effects of columns on the predictions for rows of data; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
+	// Dependences and Drift are set if InspectOptions.Whole is, and NoEffects says why there are no effects then.
+	Dependences []report.Dependence `json:"-"`
+	Drift       *sums.DriftReport   `json:"-"`
+	NoEffects   string              `json:"-"`
 
 	table *schema.Table // nil for rows of plain numbers
 	roles []string      // columns that are not features, in words

@@ -40,6 +40,9 @@ type EvaluateOptions struct {
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
 
+	// Report is a file for a report on the model and its scores; "" for none.
+	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"File for a report on the model and its scores on this data, .html: curves, confusions, reliability, effects of columns, the worst rows (see bochner report --help)."`
+
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
 	Job job.Options `group:"Job"`
@@ -62,6 +65,9 @@ type EvaluateResult struct {
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
 	Threshold     *apply.Threshold   `json:"threshold,omitempty"` // if one was given
 	Gate          string             `json:"gate,omitempty"`      // the conditions that were met
+
+	curves []score.Curve    // of classes, if there is a report
+	worst  []score.WorstRow // and the rows with the largest losses
 }
 
 // ScoredRows describes the rows that were scored.
@@ -105,6 +111,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	if err := report.ValidPicture(o.Reliability); err != nil {
+		return nil, err
+	}
+	if err := report.ValidPage(o.Report); err != nil {
 		return nil, err
 	}
 	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
@@ -153,6 +162,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes,
 		Slices: columns,
 	}
+	if o.Report != "" {
+		pass.Worst = worstRows
+	}
 	weights, err := weigh(ctx, j, d, pass.Pass)
 	if err != nil {
 		return nil, err
@@ -194,6 +206,12 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {
 		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
+			return nil, err
+		}
+	}
+	if o.Report != "" {
+		result.keep(&classified, &targets)
+		if err := result.writePage(ctx, o); err != nil {
 			return nil, err
 		}
 	}

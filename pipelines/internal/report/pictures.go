@@ -66,3 +66,11 @@ func ValidPicture(name string) error {
 	_, err := pictureFormat(name)
 	return err
 }
+
+// ValidPage returns an error unless name is empty or ends as the name of a page does.
+func ValidPage(name string) error {
+	if name != "" && path.Ext(name) != ".html" {
+		return exit.Usage("%s: the name of a report must end in .html", name)
+	}
+	return nil
+}

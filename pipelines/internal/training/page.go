@@ -209,12 +209,13 @@ func (a *About) headline() *page.Headline {
 
 // headlineOf writes a figure whose name ends with its unit, if it is percent.
 func headlineOf(name, value, interval, about string) *page.Headline {
+	unit := ""
 	if short, percent := strings.CutSuffix(name, ", %"); percent {
-		name, value = short, value+"%"
+		name, unit = short, "%"
 	}
-	h := &page.Headline{Figure: value + " " + name, About: about}
+	h := &page.Headline{Figure: value + unit + " " + name, About: about}
 	if interval != "" {
-		h.Range = "95% interval " + interval
+		h.Range = "95% interval " + interval + unit
 	}
 	return h
 }

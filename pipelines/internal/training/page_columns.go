@@ -266,7 +266,7 @@ func (c *columnFacts) histogram() (page.Chart, bool) {
 			h.Edges, h.Heights = append(h.Edges, v), append(h.Heights, 10/(v-last))
 		}
 	}
-	if len(h.Heights) == 0 {
+	if len(h.Heights) < 3 {
 		return page.Chart{}, false
 	}
 	p, err := h.Plot()

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -73,11 +74,7 @@ func (s *Section) Add(p Part) { s.Parts = append(s.Parts, p) }
 
 // Say adds a paragraph.
 func (s *Section) Say(format string, args ...any) {
-	text := format
-	if len(args) > 0 {
-		text = fmt.Sprintf(format, args...)
-	}
-	s.Add(Part{Text: text})
+	s.Add(Part{Text: fmt.Sprintf(format, args...)})
 }
 
 // List adds a table.
@@ -107,7 +104,7 @@ type limits struct {
 	extra            bool
 }
 
-var levels = []limits{{200, 120, 4000, true}, {100, 80, 2000, false}, {40, 60, 1000, false}, {12, 40, 400, false}}
+var levels = []limits{{200, 300, 4000, true}, {100, 80, 2000, false}, {40, 60, 1000, false}, {12, 40, 400, false}}
 
 // HTML returns the file. Of a page that would be too large, charts that are extra and the last rows of tables are
 // left out.
@@ -196,10 +193,11 @@ func inline(c Chart) (template.HTML, error) {
 	return template.HTML(svg), err // its texts are escaped
 }
 
+var number = regexp.MustCompile(`^([<≤≥±] ?)?[-+−]?\d[\d.,e+−-]*%?( to [-+−]?\d[\d.,e+−-]*%?)?$`)
+
 // isNumber tells whether a cell is aligned as a number.
 func isNumber(text string) bool {
-	text = strings.TrimLeft(text, "+−-<≤≥± ")
-	return text != "" && text[0] >= '0' && text[0] <= '9'
+	return number.MatchString(text)
 }
 
 // shade is the background of a cell.
