@@ -35,7 +35,9 @@ type ReportOptions = evaluate.ReportOptions
 type ReportResult = evaluate.ReportResult
 
 // Report writes a report on a model for people, as one HTML file, with its scores on labelled data if there is any.
-func Report(ctx context.Context, o ReportOptions) (*ReportResult, error) { return evaluate.Report(ctx, o) }
+func Report(ctx context.Context, o ReportOptions) (*ReportResult, error) {
+	return evaluate.Report(ctx, o)
+}
 
 // CompareModelsOptions says which models to compare on which data.
 type CompareModelsOptions = evaluate.CompareModelsOptions

@@ -12,7 +12,8 @@ type Bars struct {
 	Title, X string // axis with its unit
 	Names    []string
 	Values   []float64 // of each name
-	Half     []float64 // half the width of each interval; nil for none
+	// Low and High are the ends of the interval of each; nil for none.
+	Low, High []float64
 }
 
 // horizontal are points with the distances of the ends of their intervals.
@@ -23,7 +24,7 @@ type horizontal struct {
 
 // Plot returns the chart.
 func (b Bars) Plot() (*Chart, error) {
-	if len(b.Names) != len(b.Values) || b.Half != nil && len(b.Half) != len(b.Values) {
+	if len(b.Names) != len(b.Values) || len(b.Low) != len(b.High) || b.Low != nil && len(b.Low) != len(b.Values) {
 		panic("picture: Bars: lengths differ")
 	}
 	p := newChart(b.Title, b.X, "")
@@ -33,8 +34,8 @@ func (b Bars) Plot() (*Chart, error) {
 	for i, v := range b.Values { // the axis begins at the bottom
 		at := n - 1 - i
 		names[at], values[at], ends.XYs[at] = b.Names[i], v, plotter.XY{X: v, Y: float64(at)}
-		if b.Half != nil {
-			ends.XErrors[at].Low, ends.XErrors[at].High = b.Half[i], b.Half[i]
+		if b.Low != nil {
+			ends.XErrors[at].Low, ends.XErrors[at].High = v-b.Low[i], b.High[i]-v
 		}
 	}
 	chart, err := plotter.NewBarChart(values, vg.Points(8))
@@ -43,7 +44,7 @@ func (b Bars) Plot() (*Chart, error) {
 	}
 	chart.Horizontal, chart.Color, chart.LineStyle = true, binFill, binOutline
 	p.Add(gridLines{onlyX: true}, chart)
-	if b.Half != nil {
+	if b.Low != nil {
 		whiskers, err := plotter.NewXErrorBars(ends)
 		if err != nil {
 			return nil, fmt.Errorf("picture: %s: %w", b.Title, err)
@@ -52,7 +53,7 @@ func (b Bars) Plot() (*Chart, error) {
 		p.Add(whiskers)
 	}
 	p.NominalY(names...)
-	p.X.Min = min(0, p.X.Min)
+	p.X.Min, p.X.Max = min(0, p.X.Min), max(0, p.X.Max)
 	if p.X.Max <= p.X.Min {
 		p.X.Max = 1
 	}

@@ -39,6 +39,9 @@ type CompareModelsOptions struct {
 	// if the data has them.
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
 
+	// Report is a file for a report on the comparison; "" for none.
+	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"File for a report on the comparison, .html."`
+
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
 	Job job.Options `group:"Job"`
@@ -94,6 +97,9 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 		return nil, err
 	}
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := report.ValidPage(o.Report); err != nil {
 		return nil, err
 	}
 	if len(o.Slices) > scores.MaxCompared {
@@ -172,6 +178,15 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 		v := sum.Judge(c, p.unit)
 		if result.Gate = append(result.Gate, v); !v.Holds {
 			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
+		}
+	}
+	if o.Report != "" {
+		data, err := result.page().HTML()
+		if err != nil {
+			return nil, err
+		}
+		if err := storage.WriteFile(ctx, o.Report, data); err != nil {
+			return nil, err
 		}
 	}
 	return result, exit.NotPassed(failed)

@@ -36,8 +36,8 @@ func metricText(m paired.Metric, v float64, signed bool) string {
 // comparedColumns is the head of the columns of comparisons.
 const comparedColumns = "champion\tchallenger\tdifference\t95% interval\tp\t"
 
-// writeComparison prints the columns.
-func writeComparison(w io.Writer, c paired.Comparison) {
+// comparisonCells returns the columns.
+func comparisonCells(c paired.Comparison) []string {
 	interval, p := "-", "-"
 	if c.Low != nil {
 		interval = metricText(c.Metric, *c.Low, true) + " to " + metricText(c.Metric, *c.High, true)
@@ -45,9 +45,8 @@ func writeComparison(w io.Writer, c paired.Comparison) {
 	if c.TooFew == "" {
 		p = fmt.Sprintf("%.2g", c.P)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t", metricText(c.Metric, c.Champion, false),
-		metricText(c.Metric, c.Challenger, false),
-		metricText(c.Metric, c.Difference, true), interval, p)
+	return []string{metricText(c.Metric, c.Champion, false), metricText(c.Metric, c.Challenger, false),
+		metricText(c.Metric, c.Difference, true), interval, p}
 }
 
 // WriteTo prints the result for people.
@@ -80,8 +79,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintln(tw, "\t"+comparedColumns)
 	for _, c := range r.Comparisons {
 		fmt.Fprintf(tw, "%s\t", metricNames[c.Metric])
-		writeComparison(tw, c)
-		fmt.Fprintln(tw)
+		fmt.Fprintln(tw, strings.Join(comparisonCells(c), "\t")+"\t")
 	}
 	tw.Flush()
 	b.WriteString("\n")
@@ -160,8 +158,7 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 		c := s.Comparison
 		c.P, few = s.Adjusted, few || c.TooFew != ""
 		fmt.Fprintf(tw, "%s\t%d\t", score.Name(s.Value), s.Rows)
-		writeComparison(tw, c)
-		fmt.Fprintln(tw)
+		fmt.Fprintln(tw, strings.Join(comparisonCells(c), "\t")+"\t")
 	}
 	tw.Flush()
 	if few {

@@ -88,8 +88,10 @@ func (r *EvaluateResult) headline() *page.Headline {
 		h.Figure = fmt.Sprintf("%.2f%% error", 100*r.Classes.Error)
 		h.Range = fmt.Sprintf("95%% interval %.2f to %.2f%%", 100*r.Classes.ErrorLow, 100*r.Classes.ErrorHigh)
 	case r.Targets != nil:
-		h.Figure = fmt.Sprintf("RMSE %.5g, R² %s", r.Targets.RMSE, r2Text(r.Targets.R2))
-		h.Range = "95% interval of the RMSE " + ends(r.Targets.RMSEInterval)
+		h.Figure = fmt.Sprintf("RMSE %.6g, R² %s", r.Targets.RMSE, r2Text(r.Targets.R2))
+		if e := r.Targets.RMSEInterval; e != nil {
+			h.Range = fmt.Sprintf("95%% interval of the RMSE %.6g to %.6g", e[0], e[1])
+		}
 	default:
 		h.Figure = "mean R² " + r2Text(r.MeanR2)
 	}
@@ -268,7 +270,8 @@ func addEffects(p *page.Page, found *apply.ModelReport) {
 	s.Say("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of other "+
 		"rows, for %s. Effects describe the model and are no causes.", report.Counted64(int64(e.Rows), "row"))
 	b := report.EffectsPicture(e)
-	b.Names, b.Values, b.Half = b.Names[:min(len(b.Names), 20)], b.Values[:min(len(b.Names), 20)], b.Half[:min(len(b.Names), 20)]
+	n := min(len(b.Names), 20)
+	b.Names, b.Values, b.Low, b.High = b.Names[:n], b.Values[:n], b.Low[:n], b.High[:n]
 	t := page.Table{Head: []string{"column", "effect, %", "± 95%"}}
 	for _, c := range e.Columns {
 		t.Add(report.Word(c.Column, 60), fmt.Sprintf("%.2f", 100*c.Share), fmt.Sprintf("%.2f", 100*1.96*c.StdErr))
@@ -318,7 +321,9 @@ func dependenceChart(found *apply.ModelReport, d report.Dependence) (page.Chart,
 			b.X = y + " of " + d.Outputs[0] + ", with 95% intervals"
 		}
 		for i, text := range d.Values {
-			b.Names, b.Half = append(b.Names, report.Word(text, 20)), append(b.Half, 1.96*d.StdErr[0][i])
+			half := 1.96 * d.StdErr[0][i]
+			b.Names = append(b.Names, report.Word(text, 20))
+			b.Low, b.High = append(b.Low, b.Values[i]-half), append(b.High, b.Values[i]+half)
 		}
 		chart, err := b.Plot()
 		c.Drawer, c.Height = chart, 2+0.5*float64(len(b.Names))
@@ -360,7 +365,7 @@ func (r *EvaluateResult) addWorst(p *page.Page, m *models.Model, found *apply.Mo
 		}
 	}
 	for _, row := range r.worst {
-		line := []string{fmt.Sprintf("%.5g", row.Loss), text(row.Truth), text(row.Said)}
+		line := []string{fmt.Sprintf("%.6g", row.Loss), text(row.Truth), text(row.Said)}
 		for _, name := range names {
 			line = append(line, report.ValueOf(m, row.Values, name))
 		}

@@ -82,7 +82,8 @@ func EffectsPicture(r *EffectsReport) picture.Bars {
 	}
 	b := bars("Effects of columns on predictions", "share of the variance of predictions, %, with 95% intervals", shares)
 	for k := range b.Names {
-		b.Half = append(b.Half, 100*1.96*r.Columns[k].StdErr)
+		half := 100 * 1.96 * r.Columns[k].StdErr
+		b.Low, b.High = append(b.Low, max(0, b.Values[k]-half)), append(b.High, b.Values[k]+half)
 	}
 	return b
 }

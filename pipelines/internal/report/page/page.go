@@ -80,8 +80,14 @@ func (s *Section) Say(format string, args ...any) {
 // List adds a table.
 func (s *Section) List(t Table) { s.Add(Part{Table: &t}) }
 
-// Draw adds charts next to each other.
-func (s *Section) Draw(charts ...Chart) { s.Add(Part{Charts: charts}) }
+// Draw adds charts next to each other, and to those just before.
+func (s *Section) Draw(charts ...Chart) {
+	if last := len(s.Parts) - 1; last >= 0 && len(s.Parts[last].Charts) > 0 {
+		s.Parts[last].Charts = append(s.Parts[last].Charts, charts...)
+	} else if len(charts) > 0 {
+		s.Add(Part{Charts: charts})
+	}
+}
 
 // Section adds a section and returns it.
 func (p *Page) Section(title string) *Section {
