@@ -30,6 +30,9 @@ type Lines struct {
 	Series []Series
 }
 
+// dashes distinguish plain series without colour, besides the first, which is solid.
+var dashes = [][]vg.Length{{6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 1}}
+
 // mostMarks is the largest number of points of a series that have marks.
 const mostMarks = 25
 
@@ -108,6 +111,9 @@ func (l Lines) add(p *Chart, s Series, i int) error {
 	}
 	line.Color, line.Width = tone, vg.Points(1.4)
 	marks.Color, marks.Shape, marks.Radius = tone, glyphs[i%len(glyphs)], vg.Points(2.6)
+	if s.Plain && i > 0 { // marks would hide curves of many points
+		line.Dashes = dashes[(i-1)%len(dashes)]
+	}
 	if s.Dashed {
 		line.Dashes, line.Color = []vg.Length{vg.Points(4), vg.Points(3)}, palette[len(palette)-1]
 	}

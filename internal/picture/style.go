@@ -72,7 +72,7 @@ func sans(size float64, bold bool) font.Font {
 type Chart struct {
 	*plot.Plot
 	title string
-	y     string // name of the vertical axis, above which it is written
+	x, y  string // names of the axes, below the one and above the other
 	keys  []key
 }
 
@@ -87,12 +87,11 @@ func newChart(title, x, y string) *Chart {
 	p := plot.New()
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Color, a.Width, a.Tick.Color, a.Tick.Width = dark, vg.Points(0.6), dark, vg.Points(0.6)
-		a.Label.TextStyle.Font, a.Label.TextStyle.Color, a.Label.Padding = sans(9, false), dark, vg.Points(3)
 		a.Tick.Label.Font, a.Tick.Label.Color, a.Tick.Length = sans(8.5, false), dark, vg.Points(3)
 		a.Padding, a.Tick.Marker = vg.Points(2), ticks{}
 	}
-	p.X.Label.Text, p.BackgroundColor = x, nil
-	return &Chart{Plot: p, title: title, y: y}
+	p.BackgroundColor = nil
+	return &Chart{Plot: p, title: title, x: x, y: y}
 }
 
 // NominalY names the places 0, 1, … of the vertical axis.
@@ -139,7 +138,13 @@ func (c *Chart) Draw(area draw.Canvas) {
 		write(9, false, area.Min.X, top-vg.Points(1), c.y)
 		top -= vg.Points(15)
 	}
-	c.Plot.Draw(draw.Crop(area, 0, 0, 0, top-area.Max.Y-vg.Points(2)))
+	foot := vg.Length(0)
+	if c.x != "" { // in the middle of the picture, so that it takes no room from the axes
+		area.FillText(draw.TextStyle{Color: dark, Font: sans(9, false), XAlign: text.XCenter, YAlign: text.YBottom,
+			Handler: plot.DefaultTextHandler}, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: area.Min.Y}, c.x)
+		foot = vg.Points(14)
+	}
+	c.Plot.Draw(draw.Crop(area, 0, 0, foot, top-area.Max.Y-vg.Points(2)))
 }
 
 // wrap breaks a text into lines of that width.

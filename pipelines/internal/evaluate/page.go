@@ -332,6 +332,11 @@ func dependenceChart(found *apply.ModelReport, d report.Dependence) (page.Chart,
 	l := picture.Lines{Title: title, X: "value of " + report.Word(d.Column, 30), Y: y + ", with 95% intervals", Bands: true}
 	for o, name := range d.Outputs {
 		s := picture.Series{Name: name, X: d.X, Y: d.Mean[o]}
+		if len(d.Outputs) > 1 { // bands would hide each other
+			l.Y = y
+			l.Series = append(l.Series, s)
+			continue
+		}
 		for i, e := range d.StdErr[o] {
 			s.Low, s.High = append(s.Low, d.Mean[o][i]-1.96*e), append(s.High, d.Mean[o][i]+1.96*e)
 		}

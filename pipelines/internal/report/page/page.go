@@ -64,7 +64,11 @@ type Table struct {
 	Marked  int         // row to emphasise, from 1; 0 for none
 	Shades  [][]float64 // of each cell from 0 to 1; nil for none
 	More    string      // what is not listed
+	numeric []bool      // of each column; set when a page is written
 }
+
+// Numeric tells whether the cells of a column are aligned as numbers.
+func (t *Table) Numeric(column int) bool { return column < len(t.numeric) && t.numeric[column] }
 
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
@@ -100,7 +104,7 @@ func (p *Page) Section(title string) *Section {
 var source string
 
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
-	"inline": inline, "number": isNumber, "shade": shade, "inc": func(i int) int { return i + 1 },
+	"inline": inline, "shade": shade, "inc": func(i int) int { return i + 1 },
 }).Parse(source))
 
 // limits are how much of a page is written: the rows of a table, the characters of a cell and of text to copy, and
@@ -162,6 +166,15 @@ func (t *Table) within(l limits) *Table {
 	for _, row := range t.Rows[:min(len(t.Rows), l.rows)] {
 		u.Rows = append(u.Rows, cells(row, l.cell))
 	}
+	for j := range u.Head {
+		is, some := true, false
+		for _, row := range u.Rows {
+			if j < len(row) && row[j] != "" && row[j] != "-" {
+				is, some = is && number.MatchString(row[j]), true
+			}
+		}
+		u.numeric = append(u.numeric, is && some)
+	}
 	if more := len(t.Rows) - l.rows; more > 0 {
 		u.More = strings.TrimPrefix(fmt.Sprintf("%s; %d more rows", t.More, more), "; ")
 	}
@@ -199,12 +212,7 @@ func inline(c Chart) (template.HTML, error) {
 	return template.HTML(svg), err // its texts are escaped
 }
 
-var number = regexp.MustCompile(`^([<≤≥±] ?)?[-+−]?\d[\d.,e+−-]*%?( to [-+−]?\d[\d.,e+−-]*%?)?$`)
-
-// isNumber tells whether a cell is aligned as a number.
-func isNumber(text string) bool {
-	return number.MatchString(text)
-}
+var number = regexp.MustCompile(`^([<≤≥±] ?)?[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?( to [-+−]?\d[\d.,]*(e[-+−]?\d+)?%?)?$`)
 
 // shade is the background of a cell.
 func shade(t *Table, row, column int) template.CSS {
