@@ -9,6 +9,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -82,6 +83,16 @@ func Inline(p Drawer, width, height float64, title, description string) (string,
 		return "", fmt.Errorf("picture: %s: the drawing has no size", title)
 	}
 	body := inlineFont.ReplaceAllString(inlineStyle.Replace(string(data[at[1]:])), "font-weight:$1;")
-	return fmt.Sprintf(`<svg role="img" viewBox="%s" style="max-width:%.4gcm"><title>%s</title><desc>%s</desc>%s`,
-		data[at[2]:at[3]], width, html.EscapeString(title), html.EscapeString(description), strings.TrimSpace(body)), nil
+	return Printable(fmt.Sprintf(`<svg role="img" viewBox="%s" style="max-width:%.4gcm"><title>%s</title><desc>%s</desc>%s`,
+		data[at[2]:at[3]], width, html.EscapeString(title), html.EscapeString(description), strings.TrimSpace(body))), nil
+}
+
+// Printable replaces what no text of a page or drawing can have: bytes that are no characters, and control characters.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 }

@@ -135,6 +135,9 @@ func (p *Page) HTML() ([]byte, error) {
 func (p *Page) within(l limits) *Page {
 	q := *p
 	q.Title, q.Lead, q.Sections = clip(p.Title, l.cell), clip(p.Lead, 10*l.cell), nil
+	if h := p.Headline; h != nil {
+		q.Headline = &Headline{clip(h.Figure, l.cell), clip(h.Range, l.cell), clip(h.About, 10*l.cell)}
+	}
 	for _, s := range p.Sections {
 		t := &Section{Title: clip(s.Title, l.cell)}
 		for _, part := range s.Parts {
@@ -162,6 +165,7 @@ func (p *Page) within(l limits) *Page {
 
 func (t *Table) within(l limits) *Table {
 	u := *t
+	u.Caption, u.More = clip(t.Caption, 3*l.cell), clip(t.More, 3*l.cell)
 	u.Head, u.Rows = cells(t.Head, l.cell), nil
 	for _, row := range t.Rows[:min(len(t.Rows), l.rows)] {
 		u.Rows = append(u.Rows, cells(row, l.cell))
@@ -176,7 +180,7 @@ func (t *Table) within(l limits) *Table {
 		u.numeric = append(u.numeric, is && some)
 	}
 	if more := len(t.Rows) - l.rows; more > 0 {
-		u.More = strings.TrimPrefix(fmt.Sprintf("%s; %d more rows", t.More, more), "; ")
+		u.More = strings.TrimPrefix(fmt.Sprintf("%s; %d more rows", u.More, more), "; ")
 	}
 	return &u
 }
@@ -192,9 +196,9 @@ func cells(texts []string, length int) []string {
 	return out
 }
 
-// clip shortens a text to that many characters, and replaces bytes that are none.
+// clip shortens a text to that many characters, and replaces what is none.
 func clip(text string, length int) string {
-	if text = strings.ToValidUTF8(text, "\uFFFD"); utf8.RuneCountInString(text) <= length {
+	if text = picture.Printable(text); utf8.RuneCountInString(text) <= length {
 		return text
 	}
 	return string([]rune(text)[:length]) + "…"
