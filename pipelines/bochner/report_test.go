@@ -35,8 +35,8 @@ func people(seed uint64, rows int) string {
 // reportsOf makes a model, and returns the reports on it and others by name.
 func reportsOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	write(t, dir, "train.csv", people(1, 900))
-	write(t, dir, "test.csv", people(2, 700))
+	write(t, dir, "train.csv", people(1, 500))
+	write(t, dir, "test.csv", people(2, 400))
 	flags := []string{"--data", "train.csv", "--label", "class", "--features", "64", "--quiet"}
 	must(t, dir, append([]string{"train", "--model", "model", "--search", "auto", "--calibrate", "platt"}, flags...)...)
 	must(t, dir, append([]string{"train", "--model", "plain", "--search", "none"}, flags...)...)
@@ -94,7 +94,7 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 	flags := []string{"train", "--label", "class", "--features", "64", "--calibrate", "platt", "--search", "none", "--lambda",
 		"1e-4,1e-3"}
 	must(t, dir, append(flags, "--data", "train.csv", "--model", "m1", "--quiet")...)
-	must(t, dir, append(flags, "--data", filepath.Join(dir, "elsewhere/train.csv"), "--model", "m3", "--readers", "3", "--shard_bytes",
+	must(t, dir, append(flags, "--data", filepath.Join(dir, "elsewhere/train.csv"), "--model", "m3", "--runner", "prism", "--lanes", "3", "--shard_bytes",
 		"3000", "--work", "secret-work", "--threads", "2", "--quiet")...)
 	must(t, dir, append(flags, "--data", "train.csv", "--model", "none", "--report", "none", "--quiet")...)
 	if _, err := os.Stat(filepath.Join(dir, "none/report.html")); err == nil {
@@ -109,7 +109,7 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 		t.Error("report makes another report than train")
 	}
 	must(t, dir, "report", "m1", "--data", "test.csv", "--out", "one.html", "--quiet")
-	must(t, dir, "evaluate", "--model", "m3", "--data", "test.csv", "--report", "three.html", "--readers", "3", "--shard_bytes",
+	must(t, dir, "evaluate", "--model", "m3", "--data", "test.csv", "--report", "three.html", "--runner", "prism", "--lanes", "3", "--shard_bytes",
 		"2000", "--quiet")
 	if read(t, dir, "one.html") != read(t, dir, "three.html") {
 		t.Error("three readers make another report on labelled rows than one")
