@@ -110,7 +110,7 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 	}
 	must(t, dir, "report", "m1", "--data", "test.csv", "--out", "one.html", "--quiet")
 	must(t, dir, "evaluate", "--model", "m3", "--data", "test.csv", "--report", "three.html", "--runner", "prism", "--lanes", "3", "--shard_bytes",
-		"2000", "--quiet")
+		"2000", "--work", "work", "--quiet")
 	if read(t, dir, "one.html") != read(t, dir, "three.html") {
 		t.Error("three readers make another report on labelled rows than one")
 	}

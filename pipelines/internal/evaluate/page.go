@@ -53,10 +53,12 @@ func (r *EvaluateResult) writePage(ctx context.Context, o EvaluateOptions) error
 	if err != nil {
 		return err
 	}
-	quiet := o.Job
-	quiet.Log = nil
+	o.Job.Log, o.Data.Group, o.Data.Keys = nil, nil, ""
+	if o.Job.Work != "" { // where the evaluation works
+		o.Job.Work = storage.Join(o.Job.Work, "effects")
+	}
 	found, err := apply.InspectEffects(ctx, o.Model, apply.InspectOptions{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
-		Job: quiet, Whole: true})
+		Job: o.Job, Whole: true})
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,11 @@ type ByRecipe struct {
 	Lambda         LambdaOptions
 	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
-	MinRows        int64   // levels of rows with fewer are pooled
-	Job            job.Options
-	Contents       bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
-	Positions      bool // they have hashes and positions, of any number of rows
+	spec.Reporting
+	MinRows   int64 // levels of rows with fewer are pooled
+	Job       job.Options
+	Contents  bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
+	Positions bool // they have hashes and positions, of any number of rows
 }
 
 // lists tells whether reports of that many rows have their hashes.
@@ -54,6 +55,7 @@ func (a ByRecipe) options(model string) Options {
 	}
 	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
 	return Options{
+		Reporting: a.Reporting,
 		Spec: prepare.Spec{
 			Data: a.Data, Kernel: &fourier.GaussianOptions{Features: a.Recipe.Dim, Form: fourier.Offset}, Seed: a.Recipe.Seed,
 			MaxBadFraction: a.MaxBadFraction, Job: a.Job,
