@@ -10,8 +10,8 @@ import (
 
 // Histogram is a chart of vertical bars between edges of a number.
 type Histogram struct {
-	Title, X, Y string // axes with their units
-	Edges       []float64
+	Title, X, Y string    // axes with their units
+	Edges       []float64 // none if there are no bars
 	Heights     []float64 // one fewer than Edges
 	Low, High   []float64 // the ends of the interval of each height; nil for none
 	Labels      []string  // at the foot of each bar; nil for none
@@ -21,6 +21,9 @@ type Histogram struct {
 
 // Plot returns the chart.
 func (h Histogram) Plot() (*Chart, error) {
+	if len(h.Edges) == 0 { // of nothing
+		h.Edges, h.Heights = []float64{0, 1}, []float64{0}
+	}
 	n := len(h.Heights)
 	if len(h.Edges) != n+1 || len(h.Low) != len(h.High) || h.Low != nil && len(h.Low) != n ||
 		h.Labels != nil && len(h.Labels) != n {

@@ -14,10 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -117,20 +117,20 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	report.WriteImportance(&b, r.Importance)
 	report.WriteEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
-		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
+		about.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
-		fmt.Fprintf(&b, "output    no probabilities; %s\n", training.HowToGetProbabilities)
+		fmt.Fprintf(&b, "output    no probabilities; %s\n", about.HowToGetProbabilities)
 	}
-	training.WriteProbabilities(&b, m.Probabilities)
+	about.WriteProbabilities(&b, m.Probabilities)
 	if m.Threshold != nil {
-		training.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
+		about.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
 	}
 	if s := m.Segments; s != nil {
 		fmt.Fprintf(&b, "segments  %s of %s with weights of their own\n", report.Counted(len(s.Of), "value"), s.Column)
 	}
 	if m.Weights != nil {
-		fmt.Fprintf(&b, "weights   %s\n", training.WeightsText(m.Weights))
+		fmt.Fprintf(&b, "weights   %s\n", about.WeightsText(m.Weights))
 	}
 	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)

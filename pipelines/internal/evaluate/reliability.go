@@ -44,8 +44,8 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	tw.Flush()
 }
 
-// diagram plots the share of right predictions by probability.
-func (r *ProbabilityReport) diagram() picture.Histogram {
+// Diagram plots the share of right predictions by probability.
+func (r *ProbabilityReport) Diagram() picture.Histogram {
 	h := picture.Histogram{
 		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, report.Groups(r.Rows)),
 		X:     "probability of the most probable class (numbers of rows at the foot of bars)", Y: "share of rows of this class",

@@ -151,16 +151,16 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 		what = r.Target + " "
 	}
 	fmt.Fprintf(w, "\n%sby %s, %s:\n", what, r.Column, report.Counted(r.Values, "value"))
-	rows := sliceRows(r)
+	rows := SliceRows(r)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, line := range sliceTable(r.Column, rows) {
+	for _, line := range SliceTable(r.Column, rows) {
 		fmt.Fprintln(tw, strings.Join(line, "\t")+"\t")
 	}
 	tw.Flush()
 }
 
-// sliceTable has the scores of values, after a line of heads.
-func sliceTable(of string, rows []score.SliceScore) (lines [][]string) {
+// SliceTable has the scores of values, after a line of heads.
+func SliceTable(of string, rows []score.SliceScore) (lines [][]string) {
 	number := func(v *float64, format string, unit float64) string {
 		if v == nil {
 			return "-"
@@ -215,8 +215,8 @@ func sliceTable(of string, rows []score.SliceScore) (lines [][]string) {
 	return lines
 }
 
-// sliceRows returns the scores of values by their names, and of the other ones.
-func sliceRows(r *score.SliceReport) []score.SliceScore {
+// SliceRows returns the scores of values by their names, and of the other ones.
+func SliceRows(r *score.SliceReport) []score.SliceScore {
 	rows := slices.Clone(r.Slices)
 	for i := range rows {
 		rows[i].Value = score.Name(rows[i].Value)

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -76,17 +77,17 @@ func (t *Training) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	about, err := lineage.File()
+	origin, err := lineage.File()
 	if err != nil {
 		return err
 	}
-	files = append(append(files, about), t.Counts.Files()...)
-	if t.opts.Report != NoReport {
-		a, err := aboutOf(m.Manifest, t.importance, lineage, files)
+	files = append(append(files, origin), t.Counts.Files()...)
+	if t.opts.Report != about.NoReport {
+		a, err := about.Of(m.Manifest, t.importance, lineage, files)
 		if err != nil {
 			return err
 		}
-		page, err := a.file()
+		page, err := a.Report()
 		if err != nil {
 			return err
 		}
@@ -153,7 +154,7 @@ func (t *Training) result() *Result {
 	for _, l := range t.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
 	}
-	if note := Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor); note != "" {
+	if note := about.Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -71,7 +72,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	if l := o.Iterative(); l != nil && l.Common().Curve != "" {
-		if err := report.WritePicture(ctx, l.Common().Curve, LearningCurve(t.history), 14, 10); err != nil {
+		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(t.history), 14, 10); err != nil {
 			return nil, exit.AfterPublish(t.opts.Model, err)
 		}
 	}

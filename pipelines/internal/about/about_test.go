@@ -1,4 +1,4 @@
-package training
+package about
 
 import (
 	"encoding/json"
@@ -16,13 +16,13 @@ import (
 )
 
 // wide is what a report is made of for a table with that many columns, half of them categories, and classes.
-func wide(t *testing.T, columns, classes int) *About {
+func wide(t *testing.T, columns, classes int) *Model {
 	t.Helper()
 	const rows = 100_000
 	name := func(kind string, i int) string {
 		return fmt.Sprintf("%s <b>%d</b> \x01 %s", kind, i, strings.Repeat("long ", 20))
 	}
-	a := &About{Manifest: &models.Manifest{Task: models.Classification, Features: 64, Outputs: classes, Program: "1",
+	a := &Model{Manifest: &models.Manifest{Task: models.Classification, Features: 64, Outputs: classes, Program: "1",
 		Vocabulary: &schema.Vocabulary{}, Rows: models.Rows{Read: rows, Used: rows}}, files: map[string][]byte{}}
 	s := dataset.Schema{Format: "csv", Dim: columns, Table: &schema.Table{}}
 	a.profile.Rows = &profile.Statistics{}

@@ -1,4 +1,4 @@
-package training
+package about
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
@@ -32,7 +33,7 @@ func rateOf(wrong, rows int64, byWeight, effective float64) figure {
 }
 
 // addSearch lists the trials of the search, and what its metric attends to.
-func (a *About) addSearch(p *page.Page) error {
+func (a *Model) addSearch(p *page.Page) error {
 	s := p.Section("Search for features")
 	if data := a.files[tuning.SearchFile]; data != nil {
 		var found tuning.Result
@@ -83,7 +84,7 @@ func (a *About) addSearch(p *page.Page) error {
 }
 
 // addPath lists the values of λ with their errors.
-func (a *About) addPath(p *page.Page) {
+func (a *Model) addPath(p *page.Page) {
 	if len(a.Learner.Table) == 0 {
 		return
 	}
@@ -123,7 +124,7 @@ func (a *About) addPath(p *page.Page) {
 	}
 	t.Head[1] = name
 	if len(a.Learner.RuledOut) > 0 {
-		t.More = numbers(a.Learner.RuledOut) + ", which were ruled out early"
+		t.More = Numbers(a.Learner.RuledOut) + ", which were ruled out early"
 	}
 	s.List(t)
 	if len(of.X) < 2 {
@@ -141,7 +142,7 @@ func (a *About) addPath(p *page.Page) {
 }
 
 // addRounds shows the rounds of an iterative learner.
-func (a *About) addRounds(p *page.Page) error {
+func (a *Model) addRounds(p *page.Page) error {
 	c := a.Learner.Log
 	if c == nil {
 		return nil
@@ -153,9 +154,9 @@ func (a *About) addRounds(p *page.Page) error {
 		s.List(a.trials(c.Path))
 	}
 	var history []iterative.Report
-	if data := a.files[curveFile]; data != nil {
+	if data := a.files[CurveFile]; data != nil {
 		if err := json.Unmarshal(data, &history); err != nil {
-			return fmt.Errorf("%s: %w", curveFile, err)
+			return fmt.Errorf("%s: %w", CurveFile, err)
 		}
 	}
 	if len(history) < 2 {
@@ -183,12 +184,15 @@ func (a *About) addRounds(p *page.Page) error {
 }
 
 // trials lists the values of λ that an iterative learner tried.
-func (a *About) trials(tried []models.Trial) page.Table {
+func (a *Model) trials(tried []models.Trial) page.Table {
 	t := page.Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %", "95% interval"}}
 	for _, r := range tried {
 		rate, interval := "-", "-"
 		if a.Task == models.Classification && r.HeldOutRows > 0 {
 			rate, interval = rateOf(r.HeldOutErrors, r.HeldOutRows, r.HeldOutError, 0).text("%.2f")
+			if split := a.Learner.Split; split != nil && split.By == profile.ByGroup {
+				interval = "-" // errors are not counted by groups
+			}
 		}
 		t.Add(fmt.Sprintf("%g", r.Lambda), fmt.Sprint(r.Rounds), fmt.Sprintf("%.6g", r.Objective),
 			fmt.Sprintf("%.5g", r.HeldOutLoss), rate, interval)
@@ -200,7 +204,7 @@ func (a *About) trials(tried []models.Trial) page.Table {
 }
 
 // addOrigin says of what the model was made, and how to make it again.
-func (a *About) addOrigin(p *page.Page) {
+func (a *Model) addOrigin(p *page.Page) {
 	s := p.Section("Origin")
 	t := page.Table{Head: []string{"item", "value"}}
 	t.Add("program", "bochner "+a.Program)

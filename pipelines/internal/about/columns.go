@@ -1,4 +1,4 @@
-package training
+package about
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ type columnFacts struct {
 }
 
 // columns describes the columns of the rows.
-func (a *About) columns() (all []columnFacts) {
+func (a *Model) columns() (all []columnFacts) {
 	rows := a.profile.Rows
 	if rows == nil {
 		rows = &profile.Statistics{}
@@ -81,7 +81,7 @@ func (a *About) columns() (all []columnFacts) {
 }
 
 // addColumns describes the columns, the classes, and the rows that were not used.
-func (a *About) addColumns(p *page.Page) {
+func (a *Model) addColumns(p *page.Page) {
 	s := p.Section("Columns and rows")
 	all := a.columns()
 	t := page.Table{Caption: "Columns of the training rows",
@@ -178,7 +178,7 @@ func (c *columnFacts) byCount() []int {
 }
 
 // classChart draws the rows of each class.
-func (a *About) classChart() []page.Chart {
+func (a *Model) classChart() []page.Chart {
 	if a.Vocabulary == nil || len(a.Profile.ClassCounts) != len(a.Vocabulary.Classes) {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (a *About) classChart() []page.Chart {
 }
 
 // columnCharts draws the first columns, the most important first where a metric tells.
-func (a *About) columnCharts(all []columnFacts) (charts []page.Chart) {
+func (a *Model) columnCharts(all []columnFacts) (charts []page.Chart) {
 	if a.Importance != nil {
 		rank := map[string]int{}
 		for i, share := range a.Importance.Columns {
@@ -275,7 +275,7 @@ func (c *columnFacts) histogram() (page.Chart, bool) {
 }
 
 // addSetAside lists the first rows that were not used.
-func (a *About) addSetAside(s *page.Section) {
+func (a *Model) addSetAside(s *page.Section) {
 	t := page.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
 	for line := range bytes.Lines(a.files[job.SetAsideFile]) {
 		var row dataset.SetAside

@@ -1,4 +1,5 @@
-package training
+// Package about describes models for people: in text, and as a page.
+package about
 
 import (
 	"bytes"
@@ -13,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -26,11 +28,15 @@ import (
 // ReportFile is the report on a model in its directory. The manifest does not list it.
 const ReportFile = "report.html"
 
-// NoReport is the value of Options.Report for a directory without a report.
+// NoReport is the value of spec.Reporting.Report for a directory without a report.
 const NoReport = "none"
 
-// About is what a report on a model is made of: the files of its directory.
-type About struct {
+// CurveFile is the file of a model directory with the report on the state of each round: a JSON
+// list of iterative.Report.
+const CurveFile = "curve.json"
+
+// Model is what a report on a model is made of: the files of its directory.
+type Model struct {
 	*models.Manifest
 	Importance *models.Importance // nil for none
 	Lineage    *registry.Lineage  // nil for none
@@ -40,11 +46,11 @@ type About struct {
 }
 
 // aboutFiles are the files that a report reads besides manifest and lineage.
-var aboutFiles = []string{sums.ProfileFile, tuning.SearchFile, curveFile, job.SetAsideFile}
+var aboutFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, job.SetAsideFile}
 
-// ReadAbout reads the files of a model that is loaded.
-func ReadAbout(ctx context.Context, dir string, m *models.Model) (a *About, err error) {
-	a = &About{Manifest: m.Manifest, files: map[string][]byte{}}
+// Read reads the files of a model that is loaded.
+func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
+	a = &Model{Manifest: m.Manifest, files: map[string][]byte{}}
 	if a.Importance, err = m.Manifest.Importance(); err != nil {
 		return nil, models.Bad(dir, err)
 	}
@@ -61,10 +67,10 @@ func ReadAbout(ctx context.Context, dir string, m *models.Model) (a *About, err 
 	return a, a.decode()
 }
 
-// aboutOf takes what a report is made of from the files of a directory that is about to be published.
-func aboutOf(m *models.Manifest, importance *models.Importance, l *registry.Lineage,
-	files []storage.File) (*About, error) {
-	a := &About{Manifest: m, Importance: importance, Lineage: l, files: map[string][]byte{}}
+// Of takes what a report is made of from the files of a directory that is about to be published.
+func Of(m *models.Manifest, importance *models.Importance, l *registry.Lineage,
+	files []storage.File) (*Model, error) {
+	a := &Model{Manifest: m, Importance: importance, Lineage: l, files: map[string][]byte{}}
 	for _, f := range files {
 		if _, listed := m.File(f.Name); listed && slices.Contains(aboutFiles, f.Name) {
 			a.files[f.Name] = f.Data
@@ -73,7 +79,7 @@ func aboutOf(m *models.Manifest, importance *models.Importance, l *registry.Line
 	return a, a.decode()
 }
 
-func (a *About) decode() error {
+func (a *Model) decode() error {
 	if err := json.Unmarshal(a.Input.Options, &a.schema); err != nil {
 		return fmt.Errorf("%s: input options: %w", models.ManifestFile, err)
 	}
@@ -86,7 +92,7 @@ func (a *About) decode() error {
 }
 
 // Page returns the report on the model.
-func (a *About) Page() (*page.Page, error) {
+func (a *Model) Page() (*page.Page, error) {
 	p := &page.Page{Title: fmt.Sprintf("Model: %s of %s", a.Task, a.predicted()), Headline: a.headline()}
 	p.Lead = fmt.Sprintf("%s, from %s of %s.", capital(a.learned()), report.Counted64(a.Rows.Used, "row"),
 		a.what())
@@ -103,8 +109,8 @@ func (a *About) Page() (*page.Page, error) {
 	return p, nil
 }
 
-// file returns the report as a file of the directory.
-func (a *About) file() (storage.File, error) {
+// Report returns the report as a file of the directory.
+func (a *Model) Report() (storage.File, error) {
 	p, err := a.Page()
 	if err != nil {
 		return storage.File{}, err
@@ -114,7 +120,7 @@ func (a *About) file() (storage.File, error) {
 }
 
 // predicted names what the model predicts.
-func (a *About) predicted() string {
+func (a *Model) predicted() string {
 	switch {
 	case a.Task == models.Embedding:
 		return "rows"
@@ -126,14 +132,14 @@ func (a *About) predicted() string {
 	return "labels"
 }
 
-func (a *About) what() string {
+func (a *Model) what() string {
 	if a.schema.Table != nil {
 		return a.schema.Table.String()
 	}
 	return report.Counted(a.Input.Dim, "number")
 }
 
-func (a *About) learned() string {
+func (a *Model) learned() string {
 	if a.Vocabulary != nil {
 		return report.Counted(len(a.Vocabulary.Classes), "class")
 	}
@@ -156,7 +162,7 @@ func (f figure) text(format string) (value, interval string) {
 
 // heldOutFigure is the figure of a λ that people ask for: the error of classes in percent, the RMSE of a target, or
 // the mean squared error. Its name says which.
-func (a *About) heldOutFigure(row ridge.Row) (f figure, name, format string) {
+func (a *Model) heldOutFigure(row ridge.Row) (f figure, name, format string) {
 	nan := math.NaN()
 	half := halfWidth(row)
 	switch {
@@ -178,7 +184,7 @@ func (a *About) heldOutFigure(row ridge.Row) (f figure, name, format string) {
 }
 
 // headline is the held-out figure of the model.
-func (a *About) headline() *page.Headline {
+func (a *Model) headline() *page.Headline {
 	l := &a.Learner
 	for _, row := range l.Table {
 		if row.Lambda != l.Lambda || row.Failed != "" || row.MSE == 0 {
@@ -193,17 +199,31 @@ func (a *About) headline() *page.Headline {
 		case row.Folds > 1:
 			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it", row.Folds)
 		}
-		return headlineOf(name, value, interval, about+leastOf(len(l.Table)+len(l.RuledOut))+".")
+		return headlineOf(name, value, interval, about+LeastOf(len(l.Table)+len(l.RuledOut))+".")
 	}
-	c := l.Log
-	if c == nil || c.HeldOutRows == 0 {
+	if l.Log == nil {
 		return nil
 	}
-	about := fmt.Sprintf("On %s held-out rows, by the model trained without them.", report.Groups(c.HeldOutRows))
-	if a.Task != models.Classification {
-		return headlineOf("held-out loss", fmt.Sprintf("%.5g", c.HeldOutLoss), "", about)
+	of := models.Trial{HeldOutRows: l.Log.HeldOutRows, HeldOutLoss: l.Log.HeldOutLoss, HeldOutErrors: l.Log.HeldOutErrors,
+		HeldOutError: l.Log.HeldOutError}
+	for _, trial := range l.Log.Path { // before it learned from all rows
+		if of.HeldOutRows == 0 && trial.Lambda == l.Lambda {
+			of = trial
+		}
 	}
-	value, interval := rateOf(c.HeldOutErrors, c.HeldOutRows, c.HeldOutError, 0).text("%.2f")
+	if of.HeldOutRows == 0 {
+		return nil
+	}
+	about := fmt.Sprintf("On %s held-out rows, by the model trained without them", report.Groups(of.HeldOutRows)) +
+		LeastOf(len(l.Log.Path)) + "."
+	if a.Task != models.Classification {
+		return headlineOf("held-out loss", fmt.Sprintf("%.5g", of.HeldOutLoss), "", about)
+	}
+	rate := rateOf(of.HeldOutErrors, of.HeldOutRows, of.HeldOutError, 0)
+	if l.Split != nil && l.Split.By == profile.ByGroup { // rows of groups are not independent, and their errors are not counted by groups
+		rate.Low, rate.High = math.NaN(), math.NaN()
+	}
+	value, interval := rate.text("%.2f")
 	return headlineOf("held-out error, %", value, interval, about)
 }
 
@@ -221,7 +241,7 @@ func headlineOf(name, value, interval, about string) *page.Headline {
 }
 
 // addFacts lists what the model is.
-func (a *About) addFacts(p *page.Page) {
+func (a *Model) addFacts(p *page.Page) {
 	t := page.Table{Head: []string{"item", "value"}}
 	add := func(name, format string, args ...any) { t.Add(name, fmt.Sprintf(format, args...)) }
 	add("rows", "%s", job.Counts{Read: a.Rows.Read, Used: a.Rows.Used, SetAside: a.Rows.SetAside})

@@ -1,4 +1,4 @@
-package evaluate
+package pages
 
 import (
 	"context"
@@ -9,16 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
 // ReportOptions says which model to report on.
 type ReportOptions struct {
 	Model string          // directory of the model, or an alias
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
-	// Out is the file; "" is training.ReportFile in the directory of the model.
+	// Out is the file; "" is about.ReportFile in the directory of the model.
 	Out    string   `flag:"out,common" group:"Model and output" placeholder:"FILE" help:"File to write, .html. The default is report.html in the directory of the model."`
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns whose values are scored separately, as for evaluate; with --data."`
 
@@ -29,10 +30,10 @@ type ReportOptions struct {
 
 // ReportResult says where the report is.
 type ReportResult struct {
-	Model string          `json:"model"`
-	File  string          `json:"file"`
-	Bytes int             `json:"bytes,omitempty"`
-	Test  *EvaluateResult `json:"test,omitempty"` // scores on the data, if there is any
+	Model string                   `json:"model"`
+	File  string                   `json:"file"`
+	Bytes int                      `json:"bytes,omitempty"`
+	Test  *evaluate.EvaluateResult `json:"test,omitempty"` // scores on the data, if there is any
 }
 
 // Report writes the report on a model as a file, with its scores on labelled data if there is any.
@@ -44,10 +45,10 @@ func Report(ctx context.Context, o ReportOptions) (r *ReportResult, err error) {
 		return nil, err
 	}
 	if r = (&ReportResult{Model: o.Model, File: o.Out}); r.File == "" {
-		r.File = storage.Join(o.Model, training.ReportFile)
+		r.File = storage.Join(o.Model, about.ReportFile)
 	}
 	if len(o.Data.Data) > 0 {
-		r.Test, err = Evaluate(ctx, EvaluateOptions{Model: o.Model, Data: o.Data, Slices: o.Slices,
+		r.Test, err = Evaluate(ctx, evaluate.EvaluateOptions{Model: o.Model, Data: o.Data, Slices: o.Slices,
 			MaxBadFraction: o.MaxBadFraction, Report: r.File, Job: o.Job})
 		return r, err
 	}
@@ -58,7 +59,7 @@ func Report(ctx context.Context, o ReportOptions) (r *ReportResult, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := training.ReadAbout(ctx, o.Model, m)
+	a, err := about.Read(ctx, o.Model, m)
 	if err != nil {
 		return nil, err
 	}

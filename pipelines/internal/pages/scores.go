@@ -1,51 +1,59 @@
-package evaluate
+// Package pages writes reports on models, scores and comparisons for people.
+package pages
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // Limits of what a report shows of an evaluation.
 const (
-	worstRows    = 20
-	worstColumns = 6   // of each of them
-	curvePoints  = 150 // of a curve
-	mostCurves   = 5   // in a chart
+	worstColumns = 6 // of each of them
+	mostCurves   = 5 // in a chart
 )
 
-// keep keeps what only a report shows.
-func (r *EvaluateResult) keep(classes *scores.ClassScores, targets *scores.TargetScores) {
-	if r.Classes == nil {
-		r.worst = targets.Worst.Rows()
-		return
+// scored is a result with its page.
+type scored struct{ *evaluate.EvaluateResult }
+
+// Evaluate is evaluate.Evaluate, and writes the report that its options ask for.
+func Evaluate(ctx context.Context, o evaluate.EvaluateOptions) (*evaluate.EvaluateResult, error) {
+	r, err := evaluate.Evaluate(ctx, o)
+	if o.Report == "" || !judged(err) {
+		return r, err
 	}
-	r.worst = classes.Worst.Rows()
-	if r.curves = classes.Ranking.Curves(curvePoints); len(r.curves) > 1 { // those that are hardest to tell
-		slices.SortStableFunc(r.curves, func(a, b score.Curve) int { return cmp.Compare(a.Area, b.Area) })
+	if failed := (scored{r}).writePage(ctx, o); failed != nil {
+		return nil, failed
 	}
+	return r, err
+}
+
+// judged tells that a job has a result, which a gate may have refused.
+func judged(err error) bool {
+	_, gated := errors.AsType[*exit.GateError](err)
+	return err == nil || gated
 }
 
 // writePage writes the report on the model and its scores.
-func (r *EvaluateResult) writePage(ctx context.Context, o EvaluateOptions) error {
-	m, err := models.LoadURI(ctx, o.Model)
+func (r scored) writePage(ctx context.Context, o evaluate.EvaluateOptions) error {
+	m, err := models.LoadURI(ctx, r.Model)
 	if err != nil {
 		return err
 	}
-	a, err := training.ReadAbout(ctx, o.Model, m)
+	a, err := about.Read(ctx, r.Model, m)
 	if err != nil {
 		return err
 	}
@@ -53,11 +61,8 @@ func (r *EvaluateResult) writePage(ctx context.Context, o EvaluateOptions) error
 	if err != nil {
 		return err
 	}
-	o.Job.Log, o.Data.Group, o.Data.Keys = nil, nil, ""
-	if o.Job.Work != "" { // where the evaluation works
-		o.Job.Work = storage.Join(o.Job.Work, "effects")
-	}
-	found, err := apply.InspectEffects(ctx, o.Model, apply.InspectOptions{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
+	o.Job.Log = nil
+	found, err := apply.InspectEffects(ctx, r.Model, apply.InspectOptions{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
 		Job: o.Job, Whole: true})
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func (r *EvaluateResult) writePage(ctx context.Context, o EvaluateOptions) error
 }
 
 // headline is the figure of the rows that were scored.
-func (r *EvaluateResult) headline() *page.Headline {
+func (r scored) headline() *page.Headline {
 	h := &page.Headline{About: "On " + report.Counted64(r.Rows.Used, "labelled row") + "."}
 	if r.TrainingRows > 0 {
 		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it is on "+
@@ -90,18 +95,18 @@ func (r *EvaluateResult) headline() *page.Headline {
 		h.Figure = fmt.Sprintf("%.2f%% error", 100*r.Classes.Error)
 		h.Range = fmt.Sprintf("95%% interval %.2f to %.2f%%", 100*r.Classes.ErrorLow, 100*r.Classes.ErrorHigh)
 	case r.Targets != nil:
-		h.Figure = fmt.Sprintf("RMSE %.6g, R² %s", r.Targets.RMSE, r2Text(r.Targets.R2))
+		h.Figure = fmt.Sprintf("RMSE %.6g, R² %s", r.Targets.RMSE, evaluate.R2Text(r.Targets.R2))
 		if e := r.Targets.RMSEInterval; e != nil {
 			h.Range = fmt.Sprintf("95%% interval of the RMSE %.6g to %.6g", e[0], e[1])
 		}
 	default:
-		h.Figure = "mean R² " + r2Text(r.MeanR2)
+		h.Figure = "mean R² " + evaluate.R2Text(r.MeanR2)
 	}
 	return h
 }
 
 // addScores lists the scores, and draws confusions and reliability.
-func (r *EvaluateResult) addScores(p *page.Page) {
+func (r scored) addScores(p *page.Page) {
 	s := p.Section("Scores on labelled rows")
 	t := page.Table{Head: []string{"score", "value", "95% interval"}}
 	add := func(name, format string, v *float64, ends ...*float64) {
@@ -134,7 +139,7 @@ func (r *EvaluateResult) addScores(p *page.Page) {
 		add("Brier score", "%.4f", &b.Brier)
 		add("expected calibration error", "%.4f", &b.ECE)
 	}
-	for i, one := range append([]TargetReport{}, r.ByTarget...) {
+	for i, one := range append([]evaluate.TargetReport{}, r.ByTarget...) {
 		name := report.Word(one.Target, 40) + ": "
 		add(name+"RMSE", "%.6g", &r.ByTarget[i].RMSE, pair(one.RMSEInterval)...)
 		add(name+"R²", "%.4f", one.R2, pair(one.R2Interval)...)
@@ -151,7 +156,7 @@ func (r *EvaluateResult) addScores(p *page.Page) {
 	}
 	r.addConfusion(s)
 	if b := r.Probabilities; b != nil {
-		h := b.diagram()
+		h := b.Diagram()
 		t := page.Table{Head: []string{"probability", "rows", "mean probability", "share right", "95% interval"}}
 		for _, b := range b.Bins {
 			if b.Rows > 0 {
@@ -168,7 +173,7 @@ func (r *EvaluateResult) addScores(p *page.Page) {
 }
 
 // addConfusion lists what was taken for what.
-func (r *EvaluateResult) addConfusion(s *page.Section) {
+func (r scored) addConfusion(s *page.Section) {
 	c := r.Classes
 	if c == nil {
 		return
@@ -205,20 +210,20 @@ func (r *EvaluateResult) addConfusion(s *page.Section) {
 }
 
 // addCurves draws ROC and precision-recall curves.
-func (r *EvaluateResult) addCurves(p *page.Page) {
-	if len(r.curves) == 0 {
+func (r scored) addCurves(p *page.Page) {
+	if len(r.Curves) == 0 {
 		return
 	}
 	s := p.Section("Ranking")
-	if len(r.curves) > mostCurves {
+	if len(r.Curves) > mostCurves {
 		s.Say("Each class is compared with all others; drawn are the %d classes with the smallest areas of %d.", mostCurves,
-			len(r.curves))
+			len(r.Curves))
 	}
 	roc := picture.Lines{Title: "ROC curve", X: "share of other rows (false positive rate)",
 		Y: "share of rows of the class (true positive rate)", Square: true}
 	pr := picture.Lines{Title: "Precision and recall", X: "recall", Y: "precision", Square: true}
 	points := page.Table{Head: []string{"class", "threshold", "false positive rate", "recall", "precision"}}
-	for _, c := range r.curves[:min(len(r.curves), mostCurves)] {
+	for _, c := range r.Curves[:min(len(r.Curves), mostCurves)] {
 		name := score.Name(r.Classes.Classes[c.Class].Class)
 		a, b := picture.Series{Name: name, Plain: true}, picture.Series{Name: name, Plain: true}
 		step := 0.0
@@ -245,7 +250,7 @@ func (r *EvaluateResult) addCurves(p *page.Page) {
 }
 
 // addSlices lists the scores by the values of columns.
-func (r *EvaluateResult) addSlices(p *page.Page) {
+func (r scored) addSlices(p *page.Page) {
 	if len(r.Slices) == 0 {
 		return
 	}
@@ -256,7 +261,7 @@ func (r *EvaluateResult) addSlices(p *page.Page) {
 			s.Say("Column %s has more than %d values, too many to score each.", of.Column, score.MaxSlices)
 			continue
 		}
-		lines := sliceTable(of.Column, sliceRows(of))
+		lines := evaluate.SliceTable(of.Column, evaluate.SliceRows(of))
 		s.List(page.Table{Caption: strings.TrimSpace(of.Target + " by " + of.Column), Head: lines[0], Rows: lines[1:]})
 	}
 }
@@ -350,8 +355,8 @@ func dependenceChart(found *apply.ModelReport, d report.Dependence) (page.Chart,
 }
 
 // addWorst lists the rows with the largest losses, with the values of the columns that matter most.
-func (r *EvaluateResult) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport) {
-	if len(r.worst) == 0 {
+func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport) {
+	if len(r.WorstRows) == 0 {
 		return
 	}
 	loss, text := "error, units of the target", func(v float64) string { return fmt.Sprintf("%.6g", v) }
@@ -367,11 +372,11 @@ func (r *EvaluateResult) addWorst(p *page.Page, m *models.Model, found *apply.Mo
 	t := page.Table{Head: []string{loss, "label", "prediction"}}
 	var names []string
 	for _, e := range found.Effects.Columns {
-		if len(names) < worstColumns && report.ValueOf(m, r.worst[0].Values, e.Column) != "" {
+		if len(names) < worstColumns && report.ValueOf(m, r.WorstRows[0].Values, e.Column) != "" {
 			names, t.Head = append(names, e.Column), append(t.Head, report.Word(e.Column, 30))
 		}
 	}
-	for _, row := range r.worst {
+	for _, row := range r.WorstRows {
 		line := []string{fmt.Sprintf("%.6g", row.Loss), text(row.Truth), text(row.Said)}
 		for _, name := range names {
 			line = append(line, report.ValueOf(m, row.Values, name))
