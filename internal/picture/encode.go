@@ -68,11 +68,13 @@ func encode(width, height float64, format string, paint func(draw.Canvas)) ([]by
 var (
 	inlineSize  = regexp.MustCompile(`(?s)^.*?<svg[^>]*?viewBox="([^"]*)"[^>]*>`)
 	inlineFont  = regexp.MustCompile(`font-family:[^;"]*;font-variant:[^;"]*;font-weight:(\w+);font-style:[^;"]*;`)
-	inlineStyle = strings.NewReplacer("#222222", "currentColor", "#DDDDDD", "var(--grid)", "#0072B2", "var(--blue)", "\n", " ")
+	inlineStyle = strings.NewReplacer("#222222", "currentColor", "#DDDDDD", "var(--grid)",
+		"#0072B2", "var(--blue)", "\n", " ")
 )
 
 // Inline draws a chart of that size in centimetres as an element of an HTML page. Its text has the colour of the
-// text around it, and its grid the colour --grid and blue the colour --blue. The description is for readers who do not see it.
+// text around it, and its grid the colour --grid and blue the colour --blue. The description is for readers who do
+// not see it.
 func Inline(p Drawer, width, height float64, title, description string) (string, error) {
 	data, err := encode(width, height, "svg", onPage(p))
 	if err != nil {

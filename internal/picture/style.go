@@ -189,7 +189,8 @@ func label(v, step float64) string {
 	}
 	var text string
 	if abs >= 1e7 || abs > 0 && (step > 0 && step < 1e-5 || abs < 1e-5) {
-		text = strings.NewReplacer("e+0", "e", "e-0", "e−", "e+", "e", "e-", "e−").Replace(strconv.FormatFloat(abs, 'g', 4, 64))
+		text = strings.NewReplacer("e+0", "e", "e-0", "e−", "e+", "e", "e-", "e−").Replace(
+			strconv.FormatFloat(abs, 'g', 4, 64))
 	} else {
 		digits := -1
 		if step > 0 {

@@ -25,7 +25,8 @@ var floors = []string{"internal", "io", "features", "models", "transforms", "pip
 var rooms = map[string][]string{
 	"pipelines": {"exit", "registry", "internal/report", "engine", "engine/remote", "internal/job", "internal/prepare",
 		"internal/tuning", "internal/about", "internal/spec", "internal/training", "internal/twosample", "internal/apply",
-		"internal/evaluate", "internal/pages", "internal/parts", "internal/ask", "internal/segments", "internal/days", "plan", "", "command", "bochner"},
+		"internal/evaluate", "internal/pages", "internal/parts", "internal/ask",
+		"internal/segments", "internal/days", "plan", "", "command", "bochner"},
 }
 
 // only lists what may import a library that has its place.

@@ -220,7 +220,7 @@ func (a *Model) headline() *page.Headline {
 		return headlineOf("held-out loss", fmt.Sprintf("%.5g", of.HeldOutLoss), "", about)
 	}
 	rate := rateOf(of.HeldOutErrors, of.HeldOutRows, of.HeldOutError, 0)
-	if l.Split != nil && l.Split.By == profile.ByGroup { // rows of groups are not independent, and their errors are not counted by groups
+	if l.Split != nil && l.Split.By == profile.ByGroup { // errors are not counted by groups
 		rate.Low, rate.High = math.NaN(), math.NaN()
 	}
 	value, interval := rate.text("%.2f")

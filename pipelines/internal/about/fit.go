@@ -62,8 +62,8 @@ func (a *Model) addSearch(p *page.Page) error {
 				t.Marked = len(t.Rows)
 			}
 		}
-		s.Say("%s were tried on %s of the training rows; losses are of other rows of them. The chosen loss is the least of all, "+
-			"hence optimistic. Cost is what a fit and its solves take, in multiplications, because times differ from run to run.",
+		s.Say("%s were tried on %s of the training rows; losses are of other rows of them. The chosen loss is the least "+
+			"of all, hence optimistic. Cost is what a fit and its solves take, in multiplications, because times differ from run to run.",
 			report.Counted(found.Tried, "candidate"), report.Counted64(int64(found.Pilot), "row"))
 		s.List(t)
 	}
@@ -94,7 +94,8 @@ func (a *Model) addPath(p *page.Page) {
 		by = "the least " + strings.ReplaceAll(a.Learner.Select, "_", " ") + " of held-out rows"
 	}
 	s.Say("Lambda %g was chosen by %s. Larger values make smoother models.", a.Learner.Lambda, by)
-	t := page.Table{Head: []string{"lambda", "", "95% interval", "mean squared error", "training mean squared error", "log loss",
+	t := page.Table{Head: []string{"lambda", "", "95% interval", "mean squared error",
+		"training mean squared error", "log loss",
 		"folds"}}
 	of, second, training := intervals{}, intervals{picture.Series{Name: "held out"}}, picture.Series{Name: "training"}
 	name, criterion := "", "mean squared error"
@@ -110,7 +111,8 @@ func (a *Model) addPath(p *page.Page) {
 		if row.HeldOutLogLoss > 0 {
 			loss = fmt.Sprintf("%.5f", row.HeldOutLogLoss)
 		}
-		t.Add(fmt.Sprintf("%g", row.Lambda), value, interval, fmt.Sprintf("%.6g", row.MSE), fmt.Sprintf("%.6g", row.Train), loss,
+		t.Add(fmt.Sprintf("%g", row.Lambda), value, interval, fmt.Sprintf("%.6g", row.MSE),
+			fmt.Sprintf("%.6g", row.Train), loss,
 			fmt.Sprint(row.Folds))
 		if row.Lambda == a.Learner.Lambda {
 			t.Marked = len(t.Rows)
@@ -148,7 +150,8 @@ func (a *Model) addRounds(p *page.Page) error {
 		return nil
 	}
 	s := p.Section("Training by rounds")
-	s.Say("%s on %s with %s: %s after %s.", capital(a.Learner.Kind), c.Loss, report.Counted(c.Partitions, "partition"), c.Ended,
+	s.Say("%s on %s with %s: %s after %s.", capital(a.Learner.Kind), c.Loss, report.Counted(c.Partitions, "partition"),
+		c.Ended,
 		report.Counted(c.Rounds, "round"))
 	if len(c.Path) > 0 {
 		s.List(a.trials(c.Path))
@@ -162,7 +165,8 @@ func (a *Model) addRounds(p *page.Page) error {
 	if len(history) < 2 {
 		return nil
 	}
-	t := page.Table{Head: []string{"round", "objective", "duality gap", "training error, %", "held-out loss", "held-out error, %"}}
+	t := page.Table{Head: []string{"round", "objective", "duality gap", "training error, %", "held-out loss",
+		"held-out error, %"}}
 	for _, r := range history {
 		gap, loss, wrong := "-", "-", "-"
 		if g, known := r.Gap(); known {

@@ -39,7 +39,8 @@ func CompareModels(ctx context.Context, o evaluate.CompareModelsOptions) (*evalu
 // page returns the report on the comparison.
 func (r compared) page() *page.Page {
 	p := &page.Page{Title: "Comparison of two models",
-		Lead: fmt.Sprintf("On %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is better.",
+		Lead: fmt.Sprintf("On %s. Differences are the challenger's figures minus the champion's: below 0, the challenger "+
+			"is better.",
 			report.Counted64(r.Rows.Used, "labelled row"))}
 	first := r.Comparisons[0]
 	cells := evaluate.ComparisonCells(first)
@@ -133,7 +134,8 @@ func differences(all paired.Comparison, by []paired.SliceComparison, name string
 		unit = 100
 	}
 	title := "Difference in " + evaluate.MetricNames[all.Metric]
-	b := picture.Bars{Title: title, X: "challenger minus champion, " + evaluate.MetricNames[all.Metric] + ", with 95% intervals"}
+	b := picture.Bars{Title: title, X: "challenger minus champion, " + evaluate.MetricNames[all.Metric] +
+		", with 95% intervals"}
 	t := page.Table{Head: []string{"rows", "difference", "95% interval"}}
 	add := func(name string, c paired.Comparison) {
 		if c.Low == nil {

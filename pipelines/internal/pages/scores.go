@@ -87,8 +87,8 @@ func (r scored) writePage(ctx context.Context, o evaluate.EvaluateOptions) error
 func (r scored) headline() *page.Headline {
 	h := &page.Headline{About: "On " + report.Counted64(r.Rows.Used, "labelled row") + "."}
 	if r.TrainingRows > 0 {
-		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it is on "+
-			"new rows.", report.Groups(r.TrainingRows), report.Counted64(r.Rows.Used, "labelled row"))
+		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it is "+
+			"on new rows.", report.Groups(r.TrainingRows), report.Counted64(r.Rows.Used, "labelled row"))
 	}
 	switch {
 	case r.Classes != nil:
@@ -186,7 +186,8 @@ func (r scored) addConfusion(s *page.Section) {
 	s.List(t)
 	switch {
 	case len(c.Confusion) > 0:
-		t := page.Table{Caption: "Confusions: rows by true class (down) and predicted class (across); shades are shares of a true class",
+		t := page.Table{Caption: "Confusions: rows by true class (down) and predicted class (across); shades are shares of a " +
+			"true class",
 			Head: []string{"true class"}}
 		for _, x := range c.Classes {
 			t.Head = append(t.Head, score.Name(x.Class))
@@ -201,7 +202,8 @@ func (r scored) addConfusion(s *page.Section) {
 		}
 		s.List(t)
 	case len(c.Worst) > 0:
-		t := page.Table{Caption: "Classes that are confused most often", Head: []string{"true class", "predicted class", "rows"}}
+		t := page.Table{Caption: "Classes that are confused most often",
+			Head: []string{"true class", "predicted class", "rows"}}
 		for _, x := range c.Worst {
 			t.Add(score.Name(x.Truth), score.Name(x.Predicted), report.Groups(x.Rows))
 		}
@@ -274,8 +276,8 @@ func addEffects(p *page.Page, found *apply.ModelReport) {
 		return
 	}
 	e := found.Effects
-	s.Say("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of other "+
-		"rows, for %s. Effects describe the model and are no causes.", report.Counted64(int64(e.Rows), "row"))
+	s.Say("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
+		"other rows, for %s. Effects describe the model and are no causes.", report.Counted64(int64(e.Rows), "row"))
 	b := report.EffectsPicture(e)
 	n := min(len(b.Names), 20)
 	b.Names, b.Values, b.Low, b.High = b.Names[:n], b.Values[:n], b.Low[:n], b.High[:n]
@@ -407,6 +409,7 @@ func addDrift(p *page.Page, found *apply.ModelReport) {
 	for _, c := range d.Columns {
 		t.Add(report.Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
 	}
-	s.Say("Distances from the rows of the training are from 0, the same, to 1. “At least” is certain, with confidence 95%%, for all columns at once.")
+	s.Say("Distances from the rows of the training are from 0, the same, to 1. “At least” is certain, with confidence 95%%, " +
+		"for all columns at once.")
 	s.List(t)
 }

@@ -33,7 +33,8 @@ const (
 // DependenceOf measures the dependence on each of the columns, by name, of predictions for rows as EffectsOf takes
 // them: of the probability of the positive one of two classes, of the first of several, of the first target; and of
 // scores where a model has no probabilities.
-func DependenceOf(ctx context.Context, m *models.Model, x []float32, n int, names []string) (all []Dependence, err error) {
+func DependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
+	names []string) (all []Dependence, err error) {
 	n = min(n, maxDependenceRows)
 	d, _ := m.Map.Dims()
 	columns := columnsOf(m)

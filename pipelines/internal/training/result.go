@@ -123,7 +123,8 @@ func (r *Result) writeRows(b *strings.Builder) {
 	case models.Embedding:
 		fmt.Fprintf(b, "task      embedding of %s\n", r.what())
 	case models.Classification:
-		fmt.Fprintf(b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes), about.PositiveText(r.Positive))
+		fmt.Fprintf(b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes),
+			about.PositiveText(r.Positive))
 	default:
 		fmt.Fprintf(b, "task      regression on %s\n", r.what())
 	}
