@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 
-
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models/align"
