@@ -54,6 +54,12 @@ test-honest: ## held-out figures of coin flips by row, group, fold and time for 
 	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'CoinFlips|HeldOutErrorOfASearch|FiguresOfGroups|CopiesOfAllRows' ./pipelines
 	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'Group|Interval|AsCertain|GatesKeep' ./models/paired ./models/score
 
+screenshots: ## draw reports in a browser, in build/screenshots, if Chromium is installed
+	mkdir -p build/screenshots
+	BOCHNER_SCREENSHOTS=$(CURDIR)/build/screenshots go test -count 1 -v -run ScreenshotsOfReports ./pipelines/bochner
+
+.PHONY: screenshots
+
 test-faults: ## fail, kill and cut off jobs at every call to the file system, and race runs over one name (about half an hour)
 	BOCHNER_FAULTS=all go test -count 1 -timeout 120m -v -run 'AnyFaultLeaves|DamagedState' ./pipelines
 	BOCHNER_TRIES=50 go test -count 1 -timeout 60m -v -run 'OneName|StoppedRun' ./pipelines/bochner

@@ -194,7 +194,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(),
+		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), reportCommand(),
 		testCommand(), verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
 		inspectCommand(), explainCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(),
 		retrainCommand(), serveCommand(),

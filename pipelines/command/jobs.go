@@ -86,6 +86,16 @@ func evaluateCommand() *cobra.Command {
 	})
 }
 
+func reportCommand() *cobra.Command {
+	var o pipelines.ReportOptions
+	cmd := newCommand("report", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
+		o.Model = args[0]
+		return pipelines.Report(cmd.Context(), o)
+	})
+	cmd.Args = cobra.ExactArgs(1)
+	return cmd
+}
+
 func compareCommand() *cobra.Command {
 	var o pipelines.CompareModelsOptions
 	return newCommand("compare", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {

@@ -12,11 +12,12 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/stretch"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -30,6 +31,10 @@ type ModelReport struct {
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects are the effects of columns on the predictions for rows of data; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
+	// Dependences and Drift are set if InspectOptions.Whole is, and NoEffects says why there are no effects then.
+	Dependences []report.Dependence `json:"-"`
+	Drift       *sums.DriftReport   `json:"-"`
+	NoEffects   string              `json:"-"`
 
 	table *schema.Table // nil for rows of plain numbers
 	roles []string      // columns that are not features, in words
@@ -105,20 +110,20 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	report.WriteStretch(&b, r.Stretch)
 	report.WriteEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
-		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
+		about.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
-		fmt.Fprintf(&b, "output    no probabilities; %s\n", training.HowToGetProbabilities)
+		fmt.Fprintf(&b, "output    no probabilities; %s\n", about.HowToGetProbabilities)
 	}
-	training.WriteProbabilities(&b, m.Probabilities)
+	about.WriteProbabilities(&b, m.Probabilities)
 	if m.Threshold != nil {
-		training.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
+		about.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
 	}
 	if s := m.Segments; s != nil {
 		fmt.Fprintf(&b, "segments  %s of %s with weights of their own\n", report.Counted(len(s.Of), "value"), s.Column)
 	}
 	if m.Weights != nil {
-		fmt.Fprintf(&b, "weights   %s\n", training.WeightsText(m.Weights))
+		fmt.Fprintf(&b, "weights   %s\n", about.WeightsText(m.Weights))
 	}
 	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)

@@ -15,6 +15,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
+// Reporting says what a model directory tells people.
+type Reporting struct {
+	// Report says whether the model directory gets a report: auto or none; "" is auto.
+	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none" help:"Whether the model directory gets report.html, a report for people in one file: auto (yes) or none."`
+	// Command is a command that makes the model, for its lineage; "" if there is none.
+	Command string
+}
+
 // Options says what to train on which data.
 type Options struct {
 	prepare.Spec
@@ -22,6 +30,7 @@ type Options struct {
 	// MaxBadFraction and Job are then used. "" makes a recipe from the profile.
 	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit."`
 	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
+	Reporting
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
 	Learner iterative.Options
 	Lambda  LambdaOptions `group:"Learner"`

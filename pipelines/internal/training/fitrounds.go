@@ -15,16 +15,13 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
-
-// curveFile is the file of a model directory with the report on the state of each round: a JSON
-// list of iterative.Report.
-const curveFile = "curve.json"
 
 // leaves is the round from which on svm leaves the weights that it was given.
 const leaves = 2
@@ -253,7 +250,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, f
 	if err != nil {
 		return nil, err
 	}
-	t.files = []storage.File{{Name: curveFile, Data: append(curve, '\n')}}
+	t.files = []storage.File{{Name: about.CurveFile, Data: append(curve, '\n')}}
 	return c, nil
 }
 

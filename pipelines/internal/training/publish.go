@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -73,23 +74,40 @@ func (t *Training) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lineage, err := t.lineageFile(ctx)
+	lineage, err := t.lineage(ctx)
 	if err != nil {
 		return err
 	}
-	return t.Job.Publish(ctx, t.opts.Model, append(append(files, lineage), t.Counts.Files()...))
+	origin, err := lineage.File()
+	if err != nil {
+		return err
+	}
+	files = append(append(files, origin), t.Counts.Files()...)
+	if t.opts.Report != about.NoReport {
+		a, err := about.Of(m.Manifest, t.stretch, lineage, files)
+		if err != nil {
+			return err
+		}
+		page, err := a.Report()
+		if err != nil {
+			return err
+		}
+		files = append(files, page)
+	}
+	return t.Job.Publish(ctx, t.opts.Model, files)
 }
 
-// lineageFile says from what the model was made: the files that were read, unless Lineage tells, and
+// lineage says from what the model was made: the files that were read, unless Lineage tells, and
 // the directories that it follows from.
-func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
-	l := registry.Lineage{}
+func (t *Training) lineage(ctx context.Context) (*registry.Lineage, error) {
+	l := &registry.Lineage{Command: t.opts.Command}
 	if t.Lineage != nil {
-		l = *t.Lineage
+		of := *t.Lineage
+		l = &of
 	} else {
 		files, err := registry.FilesOf(ctx, t.Data)
 		if err != nil {
-			return storage.File{}, err
+			return nil, err
 		}
 		l.Parts = []registry.Part{{Files: files}}
 	}
@@ -101,7 +119,7 @@ func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
 	if o := t.Recipe.Origin; o != nil {
 		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
 	}
-	return l.File()
+	return l, nil
 }
 
 func (t *Training) task() models.Task {
@@ -137,7 +155,7 @@ func (t *Training) result() *Result {
 	for _, l := range t.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
 	}
-	if note := Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor); note != "" {
+	if note := about.Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -57,7 +58,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) ||
 		ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor)) {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
-			t.Learner.Lambda, GridText(steps), GridText(fine))
+			t.Learner.Lambda, about.GridText(steps), about.GridText(fine))
 		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	t.Learner.ClassWeights = t.gridWeights()
 	if t.allJudge() {
 		t.Learner.Select = models.ByAllFolds
-		OnFirst(fit.Table, fit.FoldVariance)
+		about.OnFirst(fit.Table, fit.FoldVariance)
 	}
 	return fit.Coarse, nil
 }
@@ -167,7 +168,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fol
 	solve := folding.Solve(shape, t.Counts.Used, pass.Fold.Rows, t.Engine.Threads)
 	t.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
+		about.GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
 	st := t.stateOf(pass)
 	failed := t.runFold(ctx, pass, st)
 	counts, _, err := t.countSummed(ctx, pass, st, failed)

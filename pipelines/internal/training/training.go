@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -72,7 +73,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	if l := o.Iterative(); l != nil && l.Common().Curve != "" {
-		if err := report.WritePicture(ctx, l.Common().Curve, LearningCurve(t.history), 14, 10); err != nil {
+		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(t.history), 14, 10); err != nil {
 			return nil, exit.AfterPublish(t.opts.Model, err)
 		}
 	}
