@@ -91,6 +91,8 @@ type ResultDecision struct {
 	Positive string `json:"positive,omitempty"`
 	// Threshold decides between two classes; nil without one.
 	Threshold *models.Threshold `json:"threshold,omitempty"`
+	// Interval is set for a regression of one target that has intervals.
+	Interval *ResultInterval `json:"interval,omitempty"`
 }
 
 // WriteTo prints the result for people.
@@ -102,6 +104,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	r.writeFit(&b)
 	WriteProbabilities(&b, r.Probabilities)
 	WriteThreshold(&b, r.Threshold, r.Positive)
+	if r.Interval != nil {
+		fmt.Fprintf(&b, "interval  %s\n", r.Interval)
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
