@@ -127,6 +127,9 @@ func (m *Model) Level(level float64) (Level, error) {
 	return Level{m, at}, err
 }
 
+// Targets returns the number of targets of the model.
+func (l Level) Targets() int { return l.model.Linear.K }
+
 // Ends stores in dst the ends of the intervals of a regression, for the output of the model for rows: low and
 // high of each target.
 func (l Level) Ends(dst []float64, said Applied) {
