@@ -12,6 +12,9 @@ import (
 // trained, it was fitted to sums, or a classifier has no probabilities.
 var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, several of whose folds choose lambda")
 
+// UsualLevel is the level of the intervals that summaries and evaluations tell of.
+const UsualLevel = 0.9
+
 // LevelError says that a level is not between 0 and 1, or needs more held-out rows than a model has.
 type LevelError struct {
 	Level float64
@@ -72,15 +75,23 @@ func (v *Intervals) check(m *Manifest) error {
 	return nil
 }
 
+// Units returns the number of rows, or of groups of rows, that are independent of each other.
+func (v *Intervals) Units() int64 {
+	if v.Groups > 0 {
+		return v.Groups
+	}
+	return v.Rows
+}
+
 // at returns the place in Scores of the score for a level: of n scores and the score of a new row, the
 // smallest that is at least as large as that share of n + 1.
 func (v *Intervals) at(level float64) (int, error) {
 	if !(level > 0 && level < 1) {
 		return 0, &LevelError{Level: level}
 	}
-	units, of := v.Rows, "rows"
+	units, of := v.Units(), "rows"
 	if v.Groups > 0 {
-		units, of = v.Groups, "groups of rows"
+		of = "groups of rows"
 	}
 	// A new row counts as one, or as the rows of a group in the mean.
 	rank := level * (float64(v.Rows) + float64(v.Rows)/float64(units))

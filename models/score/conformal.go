@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -82,4 +83,52 @@ func share(total, part, whole int64) int64 {
 		n++
 	}
 	return int64(n)
+}
+
+// Coverage counts how often intervals or sets contain the truth, and how wide they are. The zero value counts no rows.
+type Coverage struct {
+	rows           int64
+	weight, inside int64
+	width          exact.Sum
+}
+
+// Add counts a row as often as repeats says. Its width must fit in float32.
+func (c *Coverage) Add(inside bool, width float64, repeats int64) {
+	if !(width <= math.MaxFloat32) {
+		width, inside = math.MaxFloat32, false
+	}
+	c.rows, c.weight = c.rows+1, c.weight+repeats
+	if inside {
+		c.inside += repeats
+	}
+	c.width.AddWeighted64(float32(repeats), width)
+}
+
+// Merge adds the rows of d.
+func (c *Coverage) Merge(d *Coverage) {
+	c.rows, c.weight, c.inside = c.rows+d.rows, c.weight+d.weight, c.inside+d.inside
+	c.width.Merge(&d.width)
+}
+
+// Code codes the counts.
+func (c *Coverage) Code(w *wire.Coder) {
+	w.Counts(&c.rows, &c.weight, &c.inside)
+	w.Part(&c.width)
+	w.Check(c.inside <= c.weight && c.width.Sign() >= 0 && (c.rows > 0 || c.width.IsZero()))
+}
+
+// CoverageReport says how often intervals or sets contain the truth.
+type CoverageReport struct {
+	Level    float64    `json:"level"` // that they are made for
+	Rows     int64      `json:"rows"`
+	Coverage float64    `json:"coverage"`          // share of rows whose truth is inside
+	Interval [2]float64 `json:"coverage_interval"` // 95% interval of that
+	Width    float64    `json:"width"`             // mean width, or number of classes
+}
+
+// Report returns the report for a level. The rows are as precise as that many independent ones.
+func (c *Coverage) Report(level, effective float64) CoverageReport {
+	r := CoverageReport{Level: level, Rows: c.rows, Coverage: ratio(c.inside, c.weight), Width: exact.Mean(c.weight, &c.width)}
+	r.Interval[0], r.Interval[1] = intervalOf(r.Coverage, min(effective, float64(c.rows)))
+	return r
 }

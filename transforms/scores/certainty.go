@@ -3,6 +3,7 @@ package scores
 import (
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // Certainty says which columns tell how certain predictions are.
@@ -92,4 +93,57 @@ func (c *certain) sets(said models.Applied) *export.Sets {
 		}
 	}
 	return &c.in
+}
+
+// covering counts how often the intervals or sets of a model contain the truth.
+type covering struct {
+	level models.Level
+	both  []float64
+}
+
+// newCovering returns the counts of that many columns; nil for a model without the usual level.
+func newCovering(a *applier, columns int) (*covering, []score.Coverage) {
+	level, err := Certainty{Interval: models.UsualLevel}.open(a)
+	if err != nil {
+		return nil, nil
+	}
+	return &covering{level: level}, make([]score.Coverage, columns)
+}
+
+// targets adds rows with finite predictions, of so many targets each.
+func (c *covering) targets(sums []score.Coverage, said models.Applied, y []float64, repeats []int64) {
+	if c == nil {
+		return
+	}
+	if cap(c.both) < 2*len(y) {
+		c.both = make([]float64, 2*len(y))
+	}
+	c.both = c.both[:2*len(y)]
+	c.level.Ends(c.both, said)
+	k := len(sums)
+	for i, y := range y {
+		if low, high := c.both[2*i], c.both[2*i+1]; high-low == high-low {
+			sums[i%k].Add(low <= y && y <= high, high-low, repeats[i/k])
+		}
+	}
+}
+
+// classes adds rows with finite scores. Those of unknown classes are below 0, and in no set.
+func (c *covering) classes(sums []score.Coverage, said models.Applied, y []float64, repeats []int64) {
+	if c == nil {
+		return
+	}
+	k := len(said.Scores) / max(1, len(y))
+	for i, y := range y {
+		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
+			continue
+		}
+		n, inside := 0, false
+		for j := range k {
+			if c.level.Has(said, i*k+j) {
+				n, inside = n+1, inside || j == int(y)
+			}
+		}
+		sums[0].Add(inside, float64(n), repeats[i])
+	}
 }

@@ -60,11 +60,14 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 		sum.Weighted = score.NewClasses(a.Model.Linear.K)
 	}
 	sum.Groups = p.grouped(1)
+	var sets *covering
+	sets, sum.Coverage = newCovering(a, 1)
 	var repeats []int64
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
+		sets.classes(sum.Coverage, said, b.Y, repeats)
 		for g := range sum.Groups {
 			for i, y := range b.Y {
 				wrong := 0.0
@@ -105,11 +108,14 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
 	}
 	sum.Groups = p.grouped(k)
+	var intervals *covering
+	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		targets := said.Targets
+		intervals.targets(sum.Coverage, said, b.Y, repeats)
 		for i := range b.N {
 			for c, y := range b.Labels(i) {
 				sum.Targets[c].Add(y, targets[i*k+c], repeats[i])

@@ -133,6 +133,7 @@ type TargetScores struct {
 	Far       []score.Far       // rows with predictions far outside of each
 	Slices    []score.Slices    // of the columns of Score.Slices, for each target
 	Groups    []paired.Sum      // squared errors, in half ranges of each target, by groups; nil without
+	Coverage  []score.Coverage  // of the intervals of each target; nil without
 }
 
 // Merge adds the rows of u, scores of the same model and columns.
@@ -142,6 +143,7 @@ func (t *TargetScores) Merge(u *TargetScores) {
 	score.MergeAll(t.Far, u.Far)
 	score.MergeAll(t.Slices, u.Slices)
 	score.MergeAll(t.Groups, u.Groups)
+	score.MergeAll(t.Coverage, u.Coverage)
 }
 
 // Code codes the sums and the slices.
@@ -151,4 +153,5 @@ func (t *TargetScores) Code(c *wire.Coder) {
 	wire.All(c, &t.Far, math.MaxInt32)
 	wire.All(c, &t.Slices, math.MaxInt32)
 	wire.All(c, &t.Groups, math.MaxInt32)
+	wire.All(c, &t.Coverage, math.MaxInt32)
 }

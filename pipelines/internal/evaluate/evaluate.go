@@ -60,8 +60,10 @@ type EvaluateResult struct {
 	Slices []score.SliceReport `json:"slices,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	Threshold     *apply.Threshold   `json:"threshold,omitempty"` // if one was given
-	Gate          string             `json:"gate,omitempty"`      // the conditions that were met
+	// Intervals has the coverage of the intervals of each target, or of the sets of classes.
+	Intervals []IntervalReport `json:"intervals,omitempty"`
+	Threshold *apply.Threshold `json:"threshold,omitempty"` // if one was given
+	Gate      string           `json:"gate,omitempty"`      // the conditions that were met
 }
 
 // ScoredRows describes the rows that were scored.
@@ -191,6 +193,11 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	} else if err := result.addClasses(&classified, manifest, weights.Effective); err != nil {
 		return nil, err
 	}
+	effective := float64(result.Rows.Used)
+	if pass.Grid != nil {
+		effective = weights.Effective
+	}
+	result.addIntervals(slices.Concat(classified.Coverage, targets.Coverage), manifest, effective)
 	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {
 		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
@@ -282,6 +289,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	if r.Probabilities != nil {
 		r.Probabilities.write(&b)
+	}
+	for i := range r.Intervals {
+		r.Intervals[i].write(&b, r.Classes != nil)
 	}
 	for i := range r.Slices {
 		writeSlices(&b, &r.Slices[i])

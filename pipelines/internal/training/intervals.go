@@ -10,9 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// IntervalLevel is the level of the intervals that summaries and evaluations tell of.
-const IntervalLevel = 0.9
-
 // conformal says which conformity scores the pass over the trials collects: of targets, by the fit of the
 // learner's λ. Those of classes need probabilities.
 func (t *Training) conformal() *scores.Conformal {
@@ -85,7 +82,7 @@ func (t *Training) resultInterval() *ResultInterval {
 	if v == nil || t.Target.Grid == nil || len(t.Target.Grid) > 1 {
 		return nil
 	}
-	score, err := v.Score(0, IntervalLevel)
+	score, err := v.Score(0, models.UsualLevel)
 	if err != nil {
 		return nil
 	}
@@ -93,7 +90,7 @@ func (t *Training) resultInterval() *ResultInterval {
 	if v.Scaled {
 		half *= math.Sqrt(1 + t.spread.Leverage)
 	}
-	return &ResultInterval{IntervalLevel, v.Rows, v.Groups, half}
+	return &ResultInterval{models.UsualLevel, v.Rows, v.Groups, half}
 }
 
 // String describes the interval for people.
