@@ -65,10 +65,10 @@ type Choice struct {
 	Trials bool
 	// Unfitted makes Solve return after the choice of λ, without weights.
 	Unfitted bool
-	// Spreads makes Solve return Solution.Spread, with signs by Seed; and with Trials, of targets, also
-	// Solution.FirstSpread.
-	Spreads bool
-	Seed    uint64
+	// Spreads makes Solve return Solution.Spread, with signs by Seed. FirstSpread makes it return also
+	// Solution.FirstSpread, of targets with Trials.
+	Spreads, FirstSpread bool
+	Seed                 uint64
 }
 
 // Source provides the sums of the rows.

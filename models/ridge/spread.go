@@ -99,7 +99,7 @@ const smallLeverage = 0.02
 // spreads sets fit.Spread and, of targets, fit.FirstSpread, given the factor in total.
 func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
 	fit.Spread = p.spread(y, total.tiles, p.mu(y, fit.Lambda), total.Rows())
-	if !total.shape.Regression || !p.Trials || p.Folds < 2 || fit.Spread == nil || fit.Spread.Leverage < smallLeverage {
+	if !p.FirstSpread || !total.shape.Regression || !p.Trials || p.Folds < 2 || fit.Spread == nil || fit.Spread.Leverage < smallLeverage {
 		return nil
 	}
 	total.Clear()

@@ -223,7 +223,8 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	_ error) {
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	opts := ridge.Options{
-		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All, Spreads: true, Seed: p.Seed},
+		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All,
+			Spreads: p.Fold.Spread != NoSpread, FirstSpread: p.Fold.Spread == AllSpreads, Seed: p.Seed},
 		Source: ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() &&
 			p.Rule.Gap,
 		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights}, Threads: threads,
@@ -271,7 +272,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	trials := joined(fit.Trials, shape)
 	if further[1] = trials; fit.Spread != nil {
 		further[2], report.Spread = fit.Spread.Linear, spreadOf(fit.Spread, false)
-		if trials != nil && shape.Regression {
+		if trials != nil && shape.Regression && opts.FirstSpread {
 			first := cmp.Or(fit.FirstSpread, fit.Spread)
 			report.FirstSpread = spreadOf(first, first == fit.Spread)
 			trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)

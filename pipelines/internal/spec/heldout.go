@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,6 +77,15 @@ func (o Options) validateThreshold() error {
 	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
 		err := score.Criterion(o.Threshold).Validate()
 		return exit.Usage("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
+	}
+	return nil
+}
+
+// validateIntervals checks Intervals.
+func (o Options) validateIntervals() error {
+	if names := []string{ScaledIntervals, PlainIntervals, NoIntervals}; o.Intervals != "" && !slices.Contains(names, o.Intervals) {
+		return exit.Usage("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
+			option.DidYouMean(o.Intervals, names))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 
 // holdOut uses the first of that many folds for what needs weights that were fitted without it.
 func (t *Training) holdOut(ctx context.Context, without *models.Linear, folds int) (err error) {
-	if !t.opts.HoldsOut() && t.Target.Classes != nil && t.probabilities == nil {
+	if !t.opts.HoldsOut() && (t.opts.Intervals == spec.NoIntervals || t.Target.Classes != nil && t.probabilities == nil) {
 		return nil
 	}
 	held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}

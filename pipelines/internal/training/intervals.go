@@ -7,13 +7,14 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // conformal says which conformity scores the pass over the trials collects: of targets, by the fit of the
 // learner's λ. Those of classes need probabilities.
 func (t *Training) conformal() *scores.Conformal {
-	if t.Target.Grid == nil {
+	if t.Target.Grid == nil || t.opts.Intervals == spec.NoIntervals {
 		return nil
 	}
 	c := &scores.Conformal{}
@@ -34,7 +35,7 @@ func (t *Training) conformal() *scores.Conformal {
 // conform gives the model intervals or sets, by the scores of the first of that many folds, in a pass over the
 // data. The weights held were fitted without it.
 func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
-	if held.sum == "" || t.Target.Classes != nil && t.probabilities == nil {
+	if held.sum == "" || t.opts.Intervals == spec.NoIntervals || t.Target.Classes != nil && t.probabilities == nil {
 		return nil
 	}
 	t.Progress.Phase("measuring intervals", t.Counts.Used)

@@ -127,7 +127,7 @@ func (t *Training) result() *Result {
 		},
 		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold,
 			Interval: t.resultInterval()},
-		Notes:          t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 	}
 	if r.Components != nil {
 		return r
