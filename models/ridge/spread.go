@@ -22,7 +22,7 @@ type Spread struct {
 	// Linear has outputs whose squares add up to the leverage of a row over Leverage.
 	Linear *linear.Model
 	// Leverage is the mean leverage of the rows of the fit: the effective number of features as a share
-	// of the rows.
+	// of the rows. That of Solution.FirstSpread is a share of all rows.
 	Leverage float64
 }
 
@@ -112,7 +112,8 @@ func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
 	y.leave(total, nil)
 	mu := p.mu(y, fit.Lambda)
 	if _, ok := y.solveIn(mu, total); ok {
-		fit.FirstSpread = p.spread(y, total.tiles, mu, total.Rows())
+		// The leverage of a row falls with the number of rows: as if there were as many as for Spread.
+		fit.FirstSpread = p.spread(y, total.tiles, mu, fit.Rows)
 	}
 	return nil
 }
