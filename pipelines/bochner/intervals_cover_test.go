@@ -272,7 +272,7 @@ func TestCoverageOfGroupsAndDrift(t *testing.T) {
 		of[c.name] = m.inside
 		t.Logf("| %s | %.2f%% | %.2f%% | %.4g |", c.name, 100*m.inside, 100*se, m.width)
 	}
-	if a, b := of["groups, held out row by row"], of["groups, held out whole"]; a > b-0.05 || math.Abs(b-0.9) > 0.05 {
+	if a, b := of["groups, held out row by row"], of["groups, held out whole"]; a > b-0.03 || b < 0.88 {
 		t.Errorf("of new groups %.3f are covered with rows held out one by one, %.3f with whole groups", a, b)
 	}
 	if a, b := of["moving mean, held out at random"], of["moving mean, last rows held out"]; a > b-0.02 {
