@@ -227,6 +227,12 @@ func TestIntervalsOfTargetsGroupsAndWeights(t *testing.T) {
 	if want := "prediction_a,prediction_b,prediction_a_low,prediction_a_high,prediction_b_low,prediction_b_high\n"; !strings.HasPrefix(said, want) {
 		t.Errorf("%.150s", said)
 	}
+	write(t, dir, "b.csv", strings.Replace(b.String(), "w,a,b", "w,a,a_low", 1))
+	must(t, dir, "train", "--data", "b.csv", "--label", "a,a_low", "--features", "32", "--search", "none", "--model", "twice")
+	twice := run(t, dir, "predict", "--model", "twice", "--data", "b.csv", "--interval", "0.8", "--out", "-")
+	if twice.code != 2 || !strings.Contains(twice.stderr, "prediction_a_low") {
+		t.Error(twice.code, twice.stderr)
+	}
 	r := run(t, dir, "predict", "--model", "m", "--data", "a.csv", "--interval", "0.99", "--out", "-")
 	if r.code != 2 || !strings.Contains(r.stderr, "needs 99 held-out groups of rows") {
 		t.Error(r.stderr)

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/models"
@@ -15,6 +16,14 @@ import (
 func (o PredictOptions) needCertainty(m *models.Manifest) error {
 	if o.Interval < 0 || o.Interval >= 1 {
 		return exit.Usage("--interval %g: want a number above 0 and below 1, such as 0.9", o.Interval)
+	}
+	for _, name := range m.Input.Labels {
+		for _, end := range []string{"_low", "_high"} {
+			if o.Interval > 0 && slices.Contains(m.Input.Labels, name+end) {
+				return exit.Usage("--interval: prediction_%s%s would be a prediction of the target %[1]s%[2]s and an end of the interval "+
+					"of %[1]s; train with another name", name, end)
+			}
+		}
 	}
 	err := scores.Certainty{Interval: o.Interval, Novelty: o.Novelty}.Check(&models.Model{Manifest: m})
 	var level *models.LevelError
