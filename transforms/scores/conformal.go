@@ -21,7 +21,7 @@ type Conformal struct {
 // conformal collects conformity scores.
 type conformal struct {
 	*Conformal
-	targets       int
+	outputs       int // of a fit
 	novelty       [1]float32
 	probabilities []float32
 }
@@ -34,7 +34,7 @@ func (c *Conformal) start(p *Trials) (*conformal, []score.Conformal) {
 	for i := range sums {
 		sums[i] = *score.NewConformal()
 	}
-	return &conformal{Conformal: c, targets: len(p.Target.Grid)}, sums
+	return &conformal{Conformal: c, outputs: p.Outputs}, sums
 }
 
 // add adds a row: its scores by the fits and then the outputs of the spread, and its targets on their grids or
@@ -43,19 +43,19 @@ func (c *conformal) add(sums []score.Conformal, scores, probes []float32, y []fl
 	if c == nil {
 		return
 	}
-	k := max(c.targets, 1)
+	own := scores[c.Fit*c.outputs:][:c.outputs]
 	if c.Probabilities == nil {
-		own, s := scores[c.Fit*k:][:k], c.scale(probes)
+		s := c.scale(probes)
 		for i := range own {
 			sums[i].Add(math.Abs(float64(own[i])-y[i])/s, repeats)
 		}
 		return
 	}
-	if !models.Finite(scores) {
+	if !models.Finite(own) {
 		return
 	}
-	c.probabilities = append(c.probabilities[:0], scores...)
-	c.Probabilities.Apply(c.probabilities, scores, 1, len(scores))
+	c.probabilities = append(c.probabilities[:0], own...)
+	c.Probabilities.Apply(c.probabilities, own, 1, len(own))
 	sums[0].Add(-float64(c.probabilities[int(y[0])]), repeats)
 }
 

@@ -18,32 +18,45 @@ func (t *Training) conformal() *scores.Conformal {
 		return nil
 	}
 	c := &scores.Conformal{}
-	for _, row := range t.Learner.Table {
-		if row.Lambda == t.Learner.Lambda {
-			break
-		}
-		if row.Failed == "" {
-			c.Fit++
-		}
-	}
+	_, c.Fit = t.trials()
 	if s := t.summed.fit.FirstSpread; s != nil {
 		c.Leverage, c.Within = s.Leverage, s.Within
 	}
 	return c
 }
 
+// trials returns the number of fits in the file of trials, and which of them is of the learner's λ.
+func (t *Training) trials() (fits, chosen int) {
+	for _, row := range t.Learner.Table {
+		if row.Failed != "" {
+			continue
+		}
+		if row.Lambda == t.Learner.Lambda {
+			chosen = fits
+		}
+		fits++
+	}
+	return fits, chosen
+}
+
 // conform gives the model intervals or sets, by the scores of the first of that many folds, in a pass over the
-// data. The weights held were fitted without it.
+// data. The weights held were fitted without it, or if there are none those of the trials.
 func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
-	if held.sum == "" || t.opts.Intervals == spec.NoIntervals || t.Target.Classes != nil && t.probabilities == nil {
+	classes := t.Target.Classes != nil
+	fits, chosen := 1, 0
+	if held.sum == "" && classes {
+		held = scorer{t.summed.state.Trials, t.summed.fit.TrialsSHA256}
+		fits, chosen = t.trials()
+	}
+	if held.sum == "" || t.opts.Intervals == spec.NoIntervals || classes && t.probabilities == nil {
 		return nil
 	}
 	t.Progress.Phase("measuring intervals", t.Counts.Used)
 	defer t.Progress.Done()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
-		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: 1, Weights: held.file, SHA256: held.sum,
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: held.file, SHA256: held.sum,
 		Grid: t.scoring(),
-	}, Grouped: t.Dependent(), Conformal: &scores.Conformal{Probabilities: t.probabilities}}
+	}, Grouped: t.Dependent(), Conformal: &scores.Conformal{Fit: chosen, Probabilities: t.probabilities}}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "conformal", &sum); err != nil {
 		return err

@@ -133,8 +133,8 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
 		SHA256: fit.TrialsSHA256, Grid: t.scoring(),
-	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent(), Conformal: t.conformal()}
-	if fit.FirstSpread != nil {
+	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent()}
+	if pass.Conformal = t.conformal(); fit.FirstSpread != nil {
 		pass.Probes = fit.FirstSpread.Probes
 	}
 	var sum scores.TrialScores
