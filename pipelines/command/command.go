@@ -70,6 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	stderr = root.ErrOrStderr() // as --log_format has it
 	var started *startedError
 	switch {
 	case out.Unread(err):
