@@ -31,6 +31,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if err := t.Weigh(o.Weights); err != nil {
 		return err
 	}
+	t.intervals = nil
 	grid := o.Grid
 	steps := t.Steps(grid, smallGram)
 	fine := t.fine()
