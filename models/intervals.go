@@ -18,9 +18,9 @@ const UsualLevel = 0.9
 // LevelError says that a level is not between 0 and 1, or needs more held-out rows than a model has.
 type LevelError struct {
 	Level float64
-	Rows  int64 // that the model has; groups of rows if these were held out together
-	Need  int64 // 0 if no number is enough
-	Of    string
+	Rows  int64  // that the model has; groups of rows if these were held out together
+	Need  int64  // 0 if no number is enough
+	Of    string // rows, or groups of rows
 }
 
 func (e *LevelError) Error() string {
@@ -101,7 +101,7 @@ func (v *Intervals) at(level float64) (int, error) {
 	above := v.Rows + 1 - int64(math.Ceil(rank))
 	if above < 1 {
 		need := level / (1 - level)
-		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-1e-9*need))), of}
+		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-float64(1e-9*need)))), of}
 	}
 	at := 0
 	for place := int64(1); ; at++ {

@@ -12,8 +12,7 @@ import (
 // that it sums differ from the leverage by a share of √(2/Probes) or so, the same for all programs.
 const Probes = 64
 
-// SpreadPurpose is the purpose of the stream of signs of each direction.
-var SpreadPurpose = stream.PurposeOf("spread")
+var signs = stream.PurposeOf("spread")
 
 // Spread tells how far features are from those of the rows of a fit, by the factor A = LLᵀ of its
 // normal equations: the leverage φᵀA⁻¹φ of centred features φ is ‖L⁻¹φ‖², and near ‖R L⁻¹φ‖² for a
@@ -78,7 +77,7 @@ func probes(seed uint64, k, d int) []float64 {
 			x[i*d+i] = 1
 			continue
 		}
-		s, one := stream.New(seed, SpreadPurpose, uint64(i)), 1/math.Sqrt(float64(k))
+		s, one := stream.New(seed, signs, uint64(i)), 1/math.Sqrt(float64(k))
 		var word uint64
 		for j := range d {
 			if j%64 == 0 {
@@ -99,7 +98,8 @@ const smallLeverage = 0.02
 // spreads sets fit.Spread and, of targets, fit.FirstSpread, given the factor in total.
 func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
 	fit.Spread = p.spread(y, total.tiles, p.mu(y, fit.Lambda), total.Rows())
-	if !p.FirstSpread || !total.shape.Regression || !p.Trials || p.Folds < 2 || fit.Spread == nil || fit.Spread.Leverage < smallLeverage {
+	if !p.FirstSpread || !total.shape.Regression || !p.Trials || p.Folds < 2 || fit.Spread == nil ||
+		fit.Spread.Leverage < smallLeverage {
 		return nil
 	}
 	total.Clear()

@@ -47,7 +47,7 @@ func (c *Conformal) Merge(d *Conformal) {
 func (c *Conformal) Code(w *wire.Coder) {
 	w.Counts(&c.rows)
 	c.scores.Code(w)
-	w.Check(c.rows <= c.scores.ranked() && (c.rows > 0) == (c.scores.ranked() > 0))
+	w.Check(c.rows <= c.scores.ranked() && (c.rows > 0) == (c.scores.ranked() > 0) && c.scores.rows[1] == 0)
 }
 
 // NextRank returns the place from the top of the score that is kept after another: the 100 largest are,
