@@ -10,7 +10,7 @@ import (
 
 // ErrNoIntervals is returned if a model has no intervals or sets, because no rows were held out when it was
 // trained, it was fitted to sums, or a classifier has no probabilities.
-var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, several of whose folds choose lambda")
+var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, with --folds or several --lambda")
 
 // UsualLevel is the level of the intervals that summaries and evaluations tell of.
 const UsualLevel = 0.9

@@ -87,7 +87,8 @@ func TestSpreadIsTheLeverage(t *testing.T) {
 				squares += r * r / 12
 			}
 			if most := 2 * math.Sqrt(2./Probes); math.Sqrt(squares) > most || shape.Dim <= Probes && squares > 1e-8 {
-				t.Errorf("%+v: leverage by probes differs by a share of %g from that of %d rows", shape, math.Sqrt(squares), len(c.rows))
+				t.Errorf("%+v: leverage by probes differs by a share of %g from the leverage by %d rows", shape,
+					math.Sqrt(squares), len(c.rows))
 			}
 		}
 		o.Threads = 1

@@ -128,7 +128,8 @@ type CoverageReport struct {
 
 // Report returns the report for a level. The rows are as precise as that many independent ones.
 func (c *Coverage) Report(level, effective float64) CoverageReport {
-	r := CoverageReport{Level: level, Rows: c.rows, Coverage: ratio(c.inside, c.weight), Width: exact.Mean(c.weight, &c.width)}
+	r := CoverageReport{Level: level, Rows: c.rows, Coverage: ratio(c.inside, c.weight),
+		Width: exact.Mean(c.weight, &c.width)}
 	r.Interval[0], r.Interval[1] = intervalOf(r.Coverage, min(effective, float64(c.rows)))
 	return r
 }

@@ -77,8 +77,8 @@ func TestAnotherProgramReadsIntervals(t *testing.T) {
 		if args[len(args)-1] != "linear" {
 			args = append(args, "--features", "96")
 		}
-		must(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--search", "none", "--quiet", "--model", model},
-			args...)...)
+		must(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--search", "none", "--quiet",
+			"--model", model}, args...)...)
 		m := readOutsider(t, dir+"/"+model)
 		c := readCertainties(t, dir+"/"+model, m)
 		_, data := numbersOf(t, read(t, dir, "data.csv"))

@@ -91,7 +91,8 @@ type coverTable struct {
 
 // simulated returns a table of lines with numbers that a function makes, the last of them y.
 func simulated(name string, train, test int, row func(rng *rand.Rand) []float64) coverTable {
-	return coverTable{name: name, header: true, train: []string{"--label", "y"}, draw: func(t *testing.T, dir string, seed int) {
+	labels := []string{"--label", "y"}
+	return coverTable{name: name, header: true, train: labels, draw: func(t *testing.T, dir string, seed int) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		for file, n := range map[string]int{"train.csv": train, "test.csv": test} {
 			if file == "test.csv" {

@@ -47,7 +47,8 @@ func TestIntervalsAreTheSameEverywhere(t *testing.T) {
 		t.Error("other predictions in small shards")
 	}
 	records, err := csv.NewReader(strings.NewReader(said)).ReadAll()
-	if err != nil || strings.Join(records[0], " ") != "prediction prediction_low prediction_high novelty" || len(records) != 71 {
+	if err != nil || len(records) != 71 ||
+		strings.Join(records[0], " ") != "prediction prediction_low prediction_high novelty" {
 		t.Fatal(err, records[0], len(records))
 	}
 	m, err := models.LoadURI(t.Context(), filepath.Join(dir, "model"))
@@ -136,7 +137,8 @@ func TestSetsOfClasses(t *testing.T) {
 		for _, n := range row.Set {
 			names = append(names, n.String())
 		}
-		if got := row.Prediction.String() + "," + strings.Join(names, "|"); got != line || !slices.Contains(row.Set, row.Prediction) {
+		if got := row.Prediction.String() + "," + strings.Join(names, "|"); got != line ||
+			!slices.Contains(row.Set, row.Prediction) {
 			t.Fatalf("%s in JSON, %s in CSV", objects[i], line)
 		}
 		if len(names) == 2 {
@@ -152,10 +154,12 @@ func TestSetsOfClasses(t *testing.T) {
 			Rows                   int64
 		}
 	}
-	if err := json.Unmarshal([]byte(must(t, dir, "evaluate", "--model", "m", "--data", "b.csv", "--json")), &scored); err != nil {
+	out := must(t, dir, "evaluate", "--model", "m", "--data", "b.csv", "--json")
+	if err := json.Unmarshal([]byte(out), &scored); err != nil {
 		t.Fatal(err)
 	}
-	if s := scored.Intervals; len(s) != 1 || s[0].Rows != 600 || s[0].Level != 0.9 || s[0].Coverage < 0.8 || s[0].Width < 1 {
+	if s := scored.Intervals; len(s) != 1 || s[0].Rows != 600 || s[0].Level != 0.9 || s[0].Coverage < 0.8 ||
+		s[0].Width < 1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -166,8 +170,8 @@ func TestIntervalsThatAModelDoesNotHave(t *testing.T) {
 	must(t, dir, "generate", "friedman", "--rows", "260", "--out", "a.csv")
 	must(t, dir, "generate", "moons", "--rows", "260", "--out", "c.csv")
 	train := func(model, data string, flags ...string) {
-		must(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "32", "--search", "none", "--model",
-			model}, flags...)...)
+		must(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "32", "--search",
+			"none", "--model", model}, flags...)...)
 	}
 	train("m", "a.csv")
 	train("one", "a.csv", "--lambda", "1e-4")
@@ -197,7 +201,8 @@ func TestIntervalsThatAModelDoesNotHave(t *testing.T) {
 		t.Errorf("intervals of sgd: %.100s", said)
 	}
 	for _, model := range []string{"m", "sgd"} {
-		if out := must(t, dir, "evaluate", "--model", model, "--data", "a.csv"); !strings.Contains(out, "90% intervals contain") {
+		out := must(t, dir, "evaluate", "--model", model, "--data", "a.csv")
+		if !strings.Contains(out, "90% intervals contain") {
 			t.Errorf("%s: %s", model, out)
 		}
 	}
@@ -213,8 +218,8 @@ func TestIntervalsOfTargetsGroupsAndWeights(t *testing.T) {
 		fmt.Fprintf(&b, "%g,%d,%d,%g,%g\n", x, i/8, i%2*2, math.Sin(6*x)+0.2*e, 1000*x+50*e)
 	}
 	write(t, dir, "a.csv", b.String())
-	must(t, dir, "train", "--data", "a.csv", "--label", "a,b", "--group_column", "g", "--weight_column", "w", "--features", "32",
-		"--search", "none", "--model", "m")
+	must(t, dir, "train", "--data", "a.csv", "--label", "a,b", "--group_column", "g", "--weight_column", "w",
+		"--features", "32", "--search", "none", "--model", "m")
 	m, err := models.LoadURI(t.Context(), filepath.Join(dir, "m"))
 	if err != nil {
 		t.Fatal(err)
@@ -224,11 +229,13 @@ func TestIntervalsOfTargetsGroupsAndWeights(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	said := must(t, dir, "predict", "--model", "m", "--data", "a.csv", "--interval", "0.8", "--out", "-")
-	if want := "prediction_a,prediction_b,prediction_a_low,prediction_a_high,prediction_b_low,prediction_b_high\n"; !strings.HasPrefix(said, want) {
+	want := "prediction_a,prediction_b,prediction_a_low,prediction_a_high,prediction_b_low,prediction_b_high\n"
+	if !strings.HasPrefix(said, want) {
 		t.Errorf("%.150s", said)
 	}
 	write(t, dir, "b.csv", strings.Replace(b.String(), "w,a,b", "w,a,a_low", 1))
-	must(t, dir, "train", "--data", "b.csv", "--label", "a,a_low", "--features", "32", "--search", "none", "--model", "twice")
+	must(t, dir, "train", "--data", "b.csv", "--label", "a,a_low", "--features", "32", "--search", "none",
+		"--model", "twice")
 	twice := run(t, dir, "predict", "--model", "twice", "--data", "b.csv", "--interval", "0.8", "--out", "-")
 	if twice.code != 2 || !strings.Contains(twice.stderr, "prediction_a_low") {
 		t.Error(twice.code, twice.stderr)

@@ -20,8 +20,8 @@ func (o PredictOptions) needCertainty(m *models.Manifest) error {
 	for _, name := range m.Input.Labels {
 		for _, end := range []string{"_low", "_high"} {
 			if o.Interval > 0 && slices.Contains(m.Input.Labels, name+end) {
-				return exit.Usage("--interval: prediction_%s%s would be a prediction of the target %[1]s%[2]s and an end of the interval "+
-					"of %[1]s; train with another name", name, end)
+				return exit.Usage("--interval: prediction_%s%s would be a prediction of the target %[1]s%[2]s and an end of "+
+					"the interval of %[1]s; train with another name", name, end)
 			}
 		}
 	}
@@ -55,5 +55,6 @@ func howToGetIntervals(m *models.Manifest) string {
 	case m.Task == models.Classification && m.Probabilities == nil:
 		return fmt.Sprintf("they need probabilities: %s", training.HowToGetProbabilities)
 	}
-	return "they are measured on rows that are held out in training: train on rows, not on sums, with several --lambda or with --folds, and without --intervals none"
+	return "they are measured on rows that are held out in training: train on rows, not on sums, with several --lambda " +
+		"or with --folds, and without --intervals none"
 }

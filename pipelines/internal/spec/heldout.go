@@ -83,7 +83,8 @@ func (o Options) validateThreshold() error {
 
 // validateIntervals checks Intervals.
 func (o Options) validateIntervals() error {
-	if names := []string{ScaledIntervals, PlainIntervals, NoIntervals}; o.Intervals != "" && !slices.Contains(names, o.Intervals) {
+	names := []string{ScaledIntervals, PlainIntervals, NoIntervals}
+	if o.Intervals != "" && !slices.Contains(names, o.Intervals) {
 		return exit.Usage("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
 			option.DidYouMean(o.Intervals, names))
 	}

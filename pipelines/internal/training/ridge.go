@@ -84,7 +84,12 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	case again:
 		fold.Smaller = ridge.NextLambda()
 	}
-	fold.Spread = map[string]gram.Spreads{spec.PlainIntervals: gram.OneSpread, spec.NoIntervals: gram.NoSpread}[t.opts.Intervals]
+	switch t.opts.Intervals {
+	case spec.PlainIntervals:
+		fold.Spread = gram.OneSpread
+	case spec.NoIntervals:
+		fold.Spread = gram.NoSpread
+	}
 	fold.All = t.opts.Lambda.Selects() && !t.lambdaByMSE
 	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
 	fit, err := t.FitSums(ctx, t.Target, fold, folding)
