@@ -6,36 +6,45 @@ import (
 	"testing"
 )
 
-// leverage is φᵀA⁻¹φ by elimination, of centred row i, for the normal equations A of some rows.
-func (s *sample) leverage(rows []int, lambda float64, i int) float64 {
+// leverages are φᵀA⁻¹φ by elimination, of some centred rows, for the normal equations A of others.
+func (s *sample) leverages(rows []int, lambda float64, of []int) []float64 {
 	d, n := s.shape.Dim, float64(len(rows))
-	mean, a := make([]float64, d), make([][]float64, d)
+	mean, a, own := make([]float64, d), make([][]float64, d), make([][]float64, len(of))
 	for _, r := range rows {
 		for j, v := range s.phi(r) {
 			mean[j] += v / n
 		}
 	}
-	own := s.phi(i)
+	for k, i := range of {
+		own[k] = s.phi(i)
+	}
 	for j := range a {
-		a[j] = make([]float64, d+1)
+		a[j] = make([]float64, d+len(of))
 		a[j][j] = n * lambda
-		own[j] -= mean[j]
-		a[j][d] = own[j]
+		for k := range of {
+			own[k][j] -= mean[j]
+			a[j][d+k] = own[k][j]
+		}
 	}
 	for _, r := range rows {
 		phi := s.phi(r)
 		for j := range phi {
-			for l := range phi {
-				a[j][l] += (phi[j] - mean[j]) * (phi[l] - mean[l])
+			phi[j] -= mean[j]
+		}
+		for j, v := range phi {
+			for l, u := range phi {
+				a[j][l] += v * u
 			}
 		}
 	}
 	eliminate(a)
-	sum := 0.0
-	for j := range a {
-		sum += own[j] * a[j][d]
+	sums := make([]float64, len(of))
+	for k := range of {
+		for j := range a {
+			sums[k] += own[k][j] * a[j][d+k]
+		}
 	}
-	return sum
+	return sums
 }
 
 // of is the novelty of row i.
@@ -81,9 +90,8 @@ func TestSpreadIsTheLeverage(t *testing.T) {
 			if math.Abs(mean-1) > 1e-4 {
 				t.Errorf("%+v: the mean novelty of %d rows is %g", shape, len(c.rows), mean)
 			}
-			for _, i := range in[:12] {
-				want := s.leverage(c.rows, lambda, i)
-				r := c.spread.of(s, i)*c.spread.Leverage*n/float64(len(c.rows))/want - 1
+			for k, want := range s.leverages(c.rows, lambda, in[:12]) {
+				r := c.spread.of(s, in[k])*c.spread.Leverage*n/float64(len(c.rows))/want - 1
 				squares += r * r / 12
 			}
 			if most := 2 * math.Sqrt(2./Probes); math.Sqrt(squares) > most || shape.Dim <= Probes && squares > 1e-8 {
