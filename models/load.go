@@ -92,6 +92,10 @@ func load(dir directory) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Manifest: manifest, Linear: linear, fill: manifest.Fill()}
+	m.explain.dir = dir
+	if d, is := dir.(inStorage); is {
+		m.explain.dir = inStorage{context.WithoutCancel(d.ctx), d.dir}
+	}
 	if err = m.readInput(); err == nil {
 		m.Map, err = recipe.New()
 	}
