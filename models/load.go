@@ -141,6 +141,14 @@ func loadFiles(dir directory, provide func(m *Manifest, name string,
 			return nil, nil, nil, &Error{dir.place(), err}
 		}
 	}
+	if s := m.Spread; s != nil {
+		if data, err = readListed(dir, m, SpreadFile); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := s.read(data, m.Features); err != nil {
+			return nil, nil, nil, &Error{dir.place(), err}
+		}
+	}
 	for _, name := range features.Files() {
 		if _, ok := m.File(name); !ok {
 			continue

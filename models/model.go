@@ -149,6 +149,13 @@ func Encode(m *Model) ([]storage.File, error) {
 		}
 		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, SumFile(f.Name, f.Data))
 	}
+	if s := m.Manifest.Spread; s != nil {
+		f, err := s.file()
+		if err != nil {
+			return nil, err
+		}
+		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, SumFile(f.Name, f.Data))
+	}
 	for _, f := range m.Kept {
 		m.Manifest.Files = append(m.Manifest.Files, SumFile(f.Name, f.Data))
 	}

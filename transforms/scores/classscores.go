@@ -26,7 +26,8 @@ type ClassScores struct {
 	Groups   []paired.Sum       // errors by groups; one sum, nil without groups
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *score.Reliability
-	Worst         *score.Worst // nil if none were asked for
+	Worst         *score.Worst     // nil if none were asked for
+	Coverage      []score.Coverage // of the sets, one; nil without
 }
 
 // add adds rows with their labels and the model's output for them. Labels below 0 are not
@@ -110,6 +111,7 @@ func (c *ClassScores) Merge(d *ClassScores) {
 	c.Ranking.Merge(&d.Ranking)
 	score.MergeAll(c.Slices, d.Slices)
 	score.MergeAll(c.Groups, d.Groups)
+	score.MergeAll(c.Coverage, d.Coverage)
 	c.Unseen.Merge(&d.Unseen)
 	if c.Probabilities != nil {
 		c.Probabilities.Merge(d.Probabilities)
@@ -133,4 +135,5 @@ func (c *ClassScores) Code(w *wire.Coder) {
 	c.Unseen.Code(w)
 	wire.Optional(w, &c.Probabilities, func(r *score.Reliability) { r.Code(w) })
 	wire.Optional(w, &c.Worst, func(r *score.Worst) { r.Code(w) })
+	wire.All(w, &c.Coverage, 1)
 }

@@ -45,6 +45,7 @@ type Predict struct {
 	Digest bool `json:"digest,omitempty"`
 	// Given are the first columns, which have one value in all rows.
 	Given []Given `json:"given,omitempty"`
+	Certainty
 }
 
 // Given is a column with one value.
@@ -105,8 +106,11 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 // table returns what makes tables of predictions, and the format of their file.
 func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 	table := &predictions{Predict: p, columns: p.Columns(a.Model), model: a.Model}
+	var err error
+	if table.certain.level, err = p.open(a); err != nil {
+		return nil, export.File{}, err
+	}
 	if p.Explain {
-		var err error
 		if table.explained, err = newExplained(a.Model); err != nil {
 			return nil, export.File{}, err
 		}
@@ -146,7 +150,8 @@ type predictions struct {
 	explained *explained // nil without Explain
 	out       export.Block
 	targets   [][]float64 // of each output
-	zeros     []int32     // for each row: the only level
+	certain   certain
+	zeros     []int32 // for each row: the only level
 }
 
 // Columns returns the columns of the predictions of a model, of which only the manifest is needed.
@@ -170,6 +175,10 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	case m.Classifies():
 		said.Levels, said.Numeric = names, m.NumericClasses()
 		columns = append(columns, said)
+		if p.Interval > 0 {
+			said.Name, said.Header = "set", []string{"set"}
+			columns = append(columns, said)
+		}
 	default:
 		unit = m.Resolution(0)
 		for c, name := range names {
@@ -181,12 +190,16 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 			unit = min(unit, said.Unit)
 			columns = append(columns, said)
 		}
+		columns = append(columns, p.ends(columns[len(columns)-len(names):])...)
 	}
 	if p.Scores && !m.Embeds() {
 		columns = append(columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: unit})
 	}
 	if p.Probabilities {
 		columns = append(columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
+	}
+	if p.Novelty {
+		columns = append(columns, export.Column{Name: "novelty", Header: []string{"novelty"}})
 	}
 	if p.Explain {
 		columns = append(columns, explainColumns(m)...)
@@ -260,6 +273,9 @@ func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*ex
 		t.out.Values = append(t.out.Values, scores)
 	case said.Classes != nil:
 		t.out.Values = append(t.out.Values, said.Classes)
+		if t.Interval > 0 {
+			t.out.Values = append(t.out.Values, t.certain.sets(said))
+		}
 	default:
 		if t.targets == nil {
 			t.targets = make([][]float64, k)
@@ -271,12 +287,18 @@ func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*ex
 			}
 			t.out.Values = append(t.out.Values, t.targets[c])
 		}
+		if t.Interval > 0 {
+			t.out.Values = append(t.out.Values, t.certain.ends(said)...)
+		}
 	}
 	if t.Scores && !t.model.Embeds() {
 		t.out.Values = append(t.out.Values, scores)
 	}
 	if t.Probabilities {
 		t.out.Values = append(t.out.Values, said.Probabilities)
+	}
+	if t.Novelty {
+		t.out.Values = append(t.out.Values, said.Novelty)
 	}
 	if t.explained != nil {
 		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.threads())

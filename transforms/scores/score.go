@@ -62,6 +62,8 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 		sum.Weighted = score.NewClasses(a.Model.Linear.K)
 	}
 	sum.Groups = p.grouped(1)
+	var sets *covering
+	sets, sum.Coverage = newCovering(a, 1)
 	var repeats []int64
 	if p.Worst > 0 {
 		sum.Worst = score.NewWorst(p.Worst)
@@ -70,6 +72,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
+		sets.classes(sum.Coverage, said, b.Y, repeats)
 		for g := range sum.Groups {
 			for i, y := range b.Y {
 				wrong := 0.0
@@ -116,11 +119,14 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 	if p.Worst > 0 {
 		sum.Worst = score.NewWorst(p.Worst)
 	}
+	var intervals *covering
+	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		targets := said.Targets
+		intervals.targets(sum.Coverage, said, b.Y, repeats)
 		for i := range b.N {
 			for c, y := range b.Labels(i) {
 				sum.Targets[c].Add(y, targets[i*k+c], repeats[i])

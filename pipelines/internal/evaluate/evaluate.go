@@ -64,8 +64,10 @@ type EvaluateResult struct {
 	Slices []score.SliceReport `json:"slices,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	Threshold     *apply.Threshold   `json:"threshold,omitempty"` // if one was given
-	Gate          string             `json:"gate,omitempty"`      // the conditions that were met
+	// Intervals has the coverage of the intervals of each target, or of the sets of classes.
+	Intervals []IntervalReport `json:"intervals,omitempty"`
+	Threshold *apply.Threshold `json:"threshold,omitempty"` // if one was given
+	Gate      string           `json:"gate,omitempty"`      // the conditions that were met
 
 	// Curves are those of classes, and WorstRows the rows with the largest losses, if there is a report.
 	Curves    []score.Curve    `json:"-"`
@@ -205,6 +207,11 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	} else if err := result.addClasses(&classified, manifest, weights.Effective); err != nil {
 		return nil, err
 	}
+	effective := float64(result.Rows.Used)
+	if pass.Grid != nil {
+		effective = weights.Effective
+	}
+	result.addIntervals(slices.Concat(classified.Coverage, targets.Coverage), manifest, effective)
 	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {
 		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.Diagram(), 14, 12); err != nil {
@@ -317,6 +324,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	if r.Probabilities != nil {
 		r.Probabilities.write(&b)
+	}
+	for i := range r.Intervals {
+		r.Intervals[i].write(&b, r.Classes != nil)
 	}
 	for i := range r.Slices {
 		writeSlices(&b, &r.Slices[i])

@@ -52,6 +52,9 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	// Ridge learns from all rows, whatever solves its equations.
 	if len(lambda) == 1 && !t.opts.HoldsOut() && !(b.Joint() && folds > 0) {
 		c, err := t.runRounds(ctx, b, lambda, folds, surveyed, init, o)
+		if err == nil && folds > 0 { // no row of the first fold was learned from
+			err = t.holdOut(ctx, t.linear, folds)
+		}
 		if err != nil {
 			return err
 		}
@@ -62,14 +65,8 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if err := f.compare(ctx); err != nil {
 		return err
 	}
-	if t.opts.HoldsOut() {
-		held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
-		if held.sum, err = transforms.StoreWeights(ctx, held.file, f.best.linear); err != nil {
-			return err
-		}
-		if err := t.useHeldOut(ctx, held, folds); err != nil {
-			return err
-		}
+	if err := t.holdOut(ctx, f.best.linear, folds); err != nil {
+		return err
 	}
 	if err := f.finish(ctx); err != nil {
 		return err
@@ -80,6 +77,18 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	t.Learner.Folds, t.Learner.Log.Path = folds, f.path
 	f.noteEnds()
 	return nil
+}
+
+// holdOut uses the first of that many folds for what needs weights that were fitted without it.
+func (t *Training) holdOut(ctx context.Context, without *models.Linear, folds int) (err error) {
+	if !t.opts.HoldsOut() && (t.opts.Intervals == spec.NoIntervals || t.Target.Classes != nil && t.probabilities == nil) {
+		return nil
+	}
+	held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
+	if held.sum, err = transforms.StoreWeights(ctx, held.file, without); err != nil {
+		return err
+	}
+	return t.useHeldOut(ctx, held, folds)
 }
 
 // roundTrials compares values of λ by fits that leave out held-out rows.

@@ -29,7 +29,8 @@ func (t *Training) Publish(ctx context.Context) error {
 		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
 		Manifest: &models.Manifest{
 			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed,
-			Learner: t.Learner, Probabilities: t.probabilities, Segments: t.Segments,
+			Learner: t.Learner, Probabilities: t.probabilities, Segments: t.Segments, Spread: t.spread,
+			Intervals: t.intervals,
 			Input: models.Input{
 				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
 			},
@@ -143,8 +144,9 @@ func (t *Training) result() *Result {
 			Select:   t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components,
 			Folds: t.Learner.Folds,
 		},
-		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold},
-		Notes:          t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold,
+			Interval: t.resultInterval()},
+		Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 	}
 	if r.Components != nil {
 		return r

@@ -93,6 +93,8 @@ type ResultDecision struct {
 	Positive string `json:"positive,omitempty"`
 	// Threshold decides between two classes; nil without one.
 	Threshold *models.Threshold `json:"threshold,omitempty"`
+	// Interval is set for a regression of one target that has intervals.
+	Interval *ResultInterval `json:"interval,omitempty"`
 }
 
 // WriteTo prints the result for people.
@@ -104,6 +106,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	r.writeFit(&b)
 	about.WriteProbabilities(&b, r.Probabilities)
 	about.WriteThreshold(&b, r.Threshold, r.Positive)
+	if r.Interval != nil {
+		fmt.Fprintf(&b, "interval  %s\n", r.Interval)
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

@@ -32,6 +32,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if err := t.Weigh(o.Weights); err != nil {
 		return err
 	}
+	t.intervals = nil
 	grid := o.Grid
 	steps := t.Steps(grid, smallGram)
 	fine := t.fine()
@@ -84,6 +85,12 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	case again:
 		fold.Smaller = ridge.NextLambda()
 	}
+	switch t.opts.Intervals {
+	case spec.PlainIntervals:
+		fold.Spread = gram.OneSpread
+	case spec.NoIntervals:
+		fold.Spread = gram.NoSpread
+	}
 	fold.All = t.opts.Lambda.Selects() && !t.lambdaByMSE
 	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
 	fit, err := t.FitSums(ctx, t.Target, fold, folding)
@@ -115,8 +122,8 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	pass, st := t.summed.pass, t.summed.state
 	st.Chosen = []float64{lambda}
 	name := func(file string) string { return t.Work.File(file, engine.Program(), pass, lambda) }
-	st.Fit, st.Weights, st.HeldOut, st.Trials = name("fit.json"), name("weights.safetensors"), name("held.safetensors"),
-		name("trials.safetensors")
+	st.Fit, st.Weights, st.HeldOut, st.Trials, st.Spread = name("fit.json"), name("weights.safetensors"),
+		name("held.safetensors"), name("trials.safetensors"), name("spread.safetensors")
 	fitted, err := t.fitted(ctx, st)
 	if err != nil {
 		return err
@@ -213,6 +220,7 @@ func (t *Training) stateOf(pass *gram.Pass) gram.State {
 		Weights: t.Work.File("weights.safetensors", engine.Program(), pass),
 		HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
 		Trials:  t.Work.File("trials.safetensors", engine.Program(), pass),
+		Spread:  t.Work.File("spread.safetensors", engine.Program(), pass),
 	}
 }
 
@@ -308,13 +316,7 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	if err != nil || fit.Coarse {
 		return err == nil, err
 	}
-	err = transforms.CheckWeights(ctx, st.Weights, fit.WeightsSHA256)
-	if err == nil && fit.HeldOutSHA256 != "" {
-		err = transforms.CheckWeights(ctx, st.HeldOut, fit.HeldOutSHA256)
-	}
-	if err == nil && fit.TrialsSHA256 != "" {
-		err = transforms.CheckWeights(ctx, st.Trials, fit.TrialsSHA256)
-	}
+	err = st.Check(ctx, fit.Written)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -341,8 +343,17 @@ func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int) (fit
 	if fit, err = readFit(ctx, st); err != nil || fit.Coarse {
 		return fit, err
 	}
-	t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim)
-	return fit, err
+	if t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim); err != nil {
+		return fit, err
+	}
+	if t.spread = nil; fit.Spread != nil {
+		own, err := transforms.LoadWeights(ctx, st.Spread, fit.SpreadSHA256, fit.Spread.Probes, t.Recipe.Dim)
+		if err != nil {
+			return fit, err
+		}
+		t.spread = models.NewSpread(own, fit.Spread.Leverage)
+	}
+	return fit, nil
 }
 
 // DrawEmbedding plots a sample of the rows along the first two components, coloured by class.

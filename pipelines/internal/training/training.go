@@ -200,6 +200,7 @@ type Found struct {
 // Fitted is a linear model, and how it was fitted.
 type Fitted struct {
 	linear    *models.Linear
+	spread    *models.Spread   // of a fit by sums; nil if it is not known
 	Segments  *models.Segments // nil for none
 	Learner   models.Learner
 	grid      *profile.WeightGrid // of weights, in a training by sums; nil if there are none
@@ -215,6 +216,7 @@ type decision struct {
 	probabilities *models.Probabilities
 	positive      string               // of two classes; else ""
 	threshold     *models.Threshold    // that held-out rows have chosen
+	intervals     *models.Intervals    // nil if no rows were held out to measure them
 	shapes        []discriminant.Shape // of curves by Platt's method, of a fit by sums
 }
 
