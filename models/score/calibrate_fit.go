@@ -43,16 +43,27 @@ func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
 		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, option.DidYouMean(method, methods),
 			strings.Join(methods, ", "))
 	}
-	all := &Calibration{Method: method}
 	for o := range c.outputs {
-		p, others, members := c.points(o)
-		if others == 0 || members == 0 {
+		if _, others, members := c.points(o); others == 0 || members == 0 {
 			return nil, fmt.Errorf("calibrate: output %d: %.0f rows of its class and %.0f of others; both are needed", o,
 				members, others)
 		}
+	}
+	all := c.fit(method)
+	if err := all.Validate(); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// fit fits the curves. Of an output without rows of its class, or of others, the curve is nearly constant.
+func (c *CalibrationCounts) fit(method string) *Calibration {
+	all := &Calibration{Method: method}
+	for o := range c.outputs {
+		p, others, members := c.points(o)
 		slope, offset := platt(p, others, members)
 		curve := CalibrationCurve{Slope: slope, Offset: offset}
-		if method == Isotonic {
+		if method == Isotonic && len(p) > 0 {
 			curve = CalibrationCurve{}
 			curve.Score, curve.Probability = isotonic(p, func(score float64) float64 {
 				return loss.Sigmoid(float64(slope*score) + offset)
@@ -60,10 +71,7 @@ func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
 		}
 		all.Curves = append(all.Curves, curve)
 	}
-	if err := all.Validate(); err != nil {
-		return nil, err
-	}
-	return all, nil
+	return all
 }
 
 // platt returns a and b of 1/(1 + exp(−(a·s + b))) of greatest likelihood, for

@@ -9,6 +9,7 @@ import (
 type TrialScores struct {
 	score.Trials
 	Losses *score.LogLosses // nil unless Trials.LogLoss asks for them
+	Kept   *score.Kept      // nil unless Trials.Keep asks for them
 }
 
 // Merge adds the rows of u, counted for the same fits.
@@ -17,10 +18,14 @@ func (t *TrialScores) Merge(u *TrialScores) {
 	if t.Losses != nil {
 		t.Losses.Merge(u.Losses)
 	}
+	if t.Kept != nil {
+		t.Kept.Merge(u.Kept)
+	}
 }
 
-// Code codes the trials, and the log losses.
+// Code codes the trials, the log losses and the kept rows.
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })
+	wire.Optional(c, &t.Kept, func(k *score.Kept) { k.Code(c) })
 }

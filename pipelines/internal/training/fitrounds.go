@@ -58,6 +58,9 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		if err != nil {
 			return err
 		}
+		if err := t.calibrateRounds(ctx, t.linear, folds); err != nil {
+			return err
+		}
 		return t.keepCertificate(ctx, c)
 	}
 	f := roundTrials{Training: t, b: b, lambda: lambda, folds: folds, surveyed: surveyed, init: init, start: init,
@@ -65,14 +68,8 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if err := f.compare(ctx); err != nil {
 		return err
 	}
-	if t.opts.HoldsOut() {
-		held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
-		if held.sum, err = transforms.StoreWeights(ctx, held.file, f.best.linear); err != nil {
-			return err
-		}
-		if err := t.useHeldOut(ctx, held, folds); err != nil {
-			return err
-		}
+	if err := t.calibrateRounds(ctx, f.best.linear, folds); err != nil {
+		return err
 	}
 	if err := f.finish(ctx); err != nil {
 		return err
@@ -83,6 +80,25 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	t.Learner.Folds, t.Learner.Log.Path = folds, f.path
 	f.noteEnds()
 	return nil
+}
+
+// calibrateRounds fits what needs held-out rows, by weights that were fitted without them.
+func (t *Training) calibrateRounds(ctx context.Context, without *models.Linear, folds int) (err error) {
+	calibrates, why := t.probable()
+	t.noteProbabilities(why)
+	if !calibrates && !t.opts.HoldsOut() {
+		return nil
+	}
+	held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
+	if held.sum, err = transforms.StoreWeights(ctx, held.file, without); err != nil {
+		return err
+	}
+	if calibrates && !t.opts.Calibrates() {
+		if err := t.calibrate(ctx, held, folds); err != nil {
+			return err
+		}
+	}
+	return t.useHeldOut(ctx, held, folds)
 }
 
 // roundTrials compares values of λ by fits that leave out held-out rows.

@@ -21,6 +21,7 @@ type summed struct {
 	state   gram.State
 	fit     gram.FitReport // of the λ that the solve has chosen
 	heldOut scorer         // for held-out rows, if they calibrate or choose a threshold
+	kept    *score.Kept    // held-out rows by the fits of the table, from which probabilities follow; nil for none
 }
 
 // checkSelect refuses a Select that the data or the learner does not have.
@@ -102,13 +103,15 @@ func (t *Training) choose(ctx context.Context) error {
 // not yet done.
 func (t *Training) finishChoice(ctx context.Context) error {
 	if !t.opts.Lambda.Selects() {
-		_, err := t.scoreTrials(ctx)
-		return err
+		if _, err := t.scoreTrials(ctx); err != nil {
+			return err
+		}
+	} else if t.Learner.Lambda != t.summed.fit.Lambda {
+		if err := t.solveFor(ctx, t.Learner.Lambda); err != nil {
+			return err
+		}
 	}
-	if t.Learner.Lambda == t.summed.fit.Lambda {
-		return nil
-	}
-	return t.solveFor(ctx, t.Learner.Lambda)
+	return t.fitProbabilities()
 }
 
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and
@@ -130,10 +133,12 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		}
 	}
 	folds := t.opts.Parts()
+	keep, _ := t.probable()
+	keep = keep && t.Outputs() <= maxKept
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
 		SHA256: fit.TrialsSHA256, Grid: t.scoring(),
-	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent()}
+	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss && !keep, Keep: keep, Grouped: t.Dependent()}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
 		return nil, err
@@ -163,6 +168,10 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 			}
 		}
 		trial++
+	}
+	if keep {
+		t.summed.kept = sum.Kept
+		return t.judgeProbabilities(sum.Kept)
 	}
 	return losses, nil
 }

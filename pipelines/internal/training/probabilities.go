@@ -2,11 +2,17 @@ package training
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -17,7 +23,7 @@ const maxCalibrated = 1000
 // checkCalibration refuses to calibrate without classes, or with too many.
 func (t *Training) checkCalibration() error {
 	switch {
-	case t.opts.Calibrate == "":
+	case !t.opts.Calibrates():
 	case t.Target.Classes == nil:
 		return exit.Usage("--calibrate %s is for classification; the labels are numbers (see --task)", t.opts.Calibrate)
 	case t.Outputs() > maxCalibrated:
@@ -42,15 +48,147 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	if _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
-	if err := score.CheckCalibration(counts.ClassRows(), t.Target.Classes.Classes); err != nil {
-		return &exit.DataError{Err: err}
+	return t.takeCurves(&counts, folds)
+}
+
+// maxKept is the largest number of classes that have probabilities unless asked otherwise. Of more, too
+// few held-out rows of each are kept.
+const maxKept = 100
+
+// stepRows is the number of held-out rows of each class from which on curves are steps.
+const stepRows = 1000
+
+// autoMethod returns the method for held-out rows with these scores.
+func autoMethod(c *score.CalibrationCounts) string {
+	if slices.Min(c.ClassRows()) < stepRows {
+		return score.Platt
 	}
-	c, err := score.FitCalibration(&counts, t.opts.Calibrate)
+	return score.Isotonic
+}
+
+// lossProbabilities returns the probabilities that scores have by the loss; nil if there are none.
+func (t *Training) lossProbabilities() *models.Probabilities {
+	if b, ok := t.opts.Rounds(); ok {
+		return byRounds{b}.probabilities(t)
+	}
+	return nil
+}
+
+// Calibrated tells whether scores will be calibrated, as far as it is known before.
+func (t *Training) Calibrated() bool {
+	will, _ := t.probable()
+	return will
+}
+
+// probable tells whether scores will be calibrated, and if not though it was left to the training, why.
+func (t *Training) probable() (will bool, why string) {
+	o := t.opts
+	if o.Calibrates() {
+		return true, ""
+	}
+	if t.Target.Classes == nil || o.Calibrate != spec.AutoCalibrate || t.lossProbabilities() != nil {
+		return false, ""
+	}
+	lambda, folds := o.Values(1)
+	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: t.Outputs()}
+	switch {
+	case o.OfScores():
+		return false, "--threshold " + o.Threshold + " is one of scores; a number between 0 and 1 would be one of probabilities"
+	case folds < 2:
+		return false, "no rows are held out for one lambda; --calibrate platt or --folds 5 does it"
+	case t.Outputs() > maxCalibrated:
+		return false, fmt.Sprintf("there are more than %d classes", maxCalibrated)
+	case o.Ridge() != nil && (t.Outputs() > maxKept || ridge.TrialBytes(shape, len(lambda)) > ridge.MaxTrialBytes):
+		return false, "of so many classes and features they need a pass of their own; --calibrate platt adds it"
+	}
+	return true, ""
+}
+
+// noteProbabilities notes why a classifier has no probabilities.
+func (t *Training) noteProbabilities(why string) {
+	if why != "" {
+		t.Notes = append(t.Notes, "the model has scores, but no probabilities: "+why)
+	}
+}
+
+// judgeProbabilities judges the probabilities of each λ of the table on the held-out rows, each half of them
+// by curves that are fitted to the other half. The errors of the table become the errors of these
+// decisions, which are those of the model. It returns the log loss of each row of the table, 0 of those
+// without.
+func (t *Training) judgeProbabilities(kept *score.Kept) (losses []float64, err error) {
+	weights, err := t.classWeights()
+	if err != nil {
+		return nil, err
+	}
+	table, trial := t.Learner.Table, 0
+	rows, all := kept.Rows()
+	losses = make([]float64, len(table))
+	for i := range table {
+		row := &table[i]
+		if row.Failed != "" {
+			continue
+		}
+		j := kept.Judge(trial, t.method(kept.Counts(trial)), weights)
+		losses[i] = j.LogLoss
+		row.HeldOutErrors, row.HeldOutRows = j.Errors, rows
+		if row.HeldOutError > 0 {
+			row.HeldOutError = j.Error
+		}
+		row.HeldOutEffective *= float64(rows) / float64(max(1, all))
+		if !math.IsInf(j.LogLoss, 1) {
+			row.HeldOutLogLoss = j.LogLoss
+		}
+		trial++
+	}
+	return losses, nil
+}
+
+// method returns how curves are fitted to these scores.
+func (t *Training) method(c *score.CalibrationCounts) string {
+	if t.opts.Calibrates() {
+		return t.opts.Calibrate
+	}
+	return autoMethod(c)
+}
+
+// fitProbabilities fits the curves of the chosen λ to the kept rows, unless a pass does it.
+func (t *Training) fitProbabilities() error {
+	will, why := t.probable()
+	if !will || t.opts.Calibrates() {
+		t.noteProbabilities(why)
+		return nil
+	}
+	trial := 0
+	for _, row := range t.Learner.Table {
+		if row.Lambda == t.Learner.Lambda {
+			break
+		}
+		if row.Failed == "" {
+			trial++
+		}
+	}
+	if t.summed.kept == nil {
+		t.noteProbabilities("no rows are in the first fold")
+		return nil
+	}
+	return t.takeCurves(t.summed.kept.Counts(trial), t.opts.Parts())
+}
+
+// takeCurves fits the curves to scores of held-out rows, the first of that many folds. Where these are
+// too few the model has no probabilities, unless they were asked for.
+func (t *Training) takeCurves(counts *score.CalibrationCounts, folds int) error {
+	if err := score.CheckCalibration(counts.ClassRows(), t.Target.Classes.Classes); err != nil {
+		if t.opts.Calibrates() {
+			return &exit.DataError{Err: err}
+		}
+		t.noteProbabilities(strings.TrimPrefix(err.Error(), "calibrate: "))
+		return nil
+	}
+	c, err := score.FitCalibration(counts, t.method(counts))
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	t.shapes = nil
-	if c.Method == score.Platt {
+	if t.shapes = nil; c.Method == score.Platt && t.opts.Calibrates() {
 		t.shapes = discriminant.Shapes(c.Curves, t.summed.fit.Discriminants)
 	}
 	weights, err := t.classWeights()

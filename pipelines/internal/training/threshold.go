@@ -36,10 +36,8 @@ func (t *Training) expected() *models.Manifest {
 	if t.Target.Classes != nil {
 		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
 	}
-	if t.opts.Calibrate != "" {
+	if m.Probabilities = t.lossProbabilities(); m.Task == models.Classification && t.Calibrated() {
 		m.Probabilities = new(models.Probabilities)
-	} else if b, ok := t.opts.Rounds(); ok {
-		m.Probabilities = byRounds{b}.probabilities(t)
 	}
 	return m
 }
@@ -47,7 +45,7 @@ func (t *Training) expected() *models.Manifest {
 // useHeldOut fits what needs weights that were fitted without the first of that many folds: the
 // curves of probabilities, and the threshold.
 func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error {
-	if t.opts.Calibrate != "" {
+	if t.opts.Calibrates() {
 		if err := t.calibrate(ctx, held, folds); err != nil {
 			return err
 		}
