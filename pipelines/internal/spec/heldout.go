@@ -6,13 +6,10 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
@@ -35,20 +32,6 @@ func (o Options) Parts() int {
 // HoldsOut tells that weights are also fitted without the first fold, whose scores give the curves
 // of probabilities or a threshold.
 func (o Options) HoldsOut() bool { return o.Calibrates() || o.ChoosesThreshold() }
-
-// AutoCalibrate is the value of Options.Calibrate for probabilities where rows are held out anyway.
-const AutoCalibrate = "auto"
-
-// Calibrates tells that probabilities were asked for, by a method.
-func (o Options) Calibrates() bool {
-	return o.Calibrate == score.Platt || o.Calibrate == score.Isotonic
-}
-
-// OfScores tells that the threshold is a number that no probability is compared with.
-func (o Options) OfScores() bool {
-	v, err := strconv.ParseFloat(o.Threshold, 64)
-	return err == nil && !(v > 0 && v < 1)
-}
 
 // ChoosesThreshold tells that held-out rows choose the threshold.
 func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
@@ -90,43 +73,6 @@ func (o Options) validateThreshold() error {
 	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
 		err := score.Criterion(o.Threshold).Validate()
 		return exit.Usage("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
-	}
-	return nil
-}
-
-// validateCalibration checks Calibrate, as far as possible without data.
-func (o Options) validateCalibration() error {
-	switch o.Calibrate {
-	case "", AutoCalibrate, "none":
-	case score.Platt, score.Isotonic:
-		if o.Lambda.Folds == 1 {
-			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, "+
-				"or left out", o.Calibrate)
-		}
-	default:
-		names := []string{AutoCalibrate, "none", score.Platt, score.Isotonic}
-		return exit.Usage("--calibrate must be auto, none, platt or isotonic (have %q)%s", o.Calibrate,
-			option.DidYouMean(o.Calibrate, names))
-	}
-	return nil
-}
-
-// CheckSummed refuses to calibrate by sums of a recipe where they do not tell enough. The method is
-// platt, or none or "".
-func CheckSummed(calibrate string, r *sums.Recipe) error {
-	switch {
-	case calibrate == "", calibrate == "none", calibrate == AutoCalibrate:
-	case calibrate == score.Isotonic:
-		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
-			"curves follow from sums and a recipe, or train on the rows", calibrate)
-	case calibrate != score.Platt:
-		return exit.Usage("--calibrate must be auto, none or platt (have %q)", calibrate)
-	case r.Task != models.Classification:
-		return exit.Usage("--calibrate %s is for classification; the recipe is for %s", calibrate, r.Task)
-	case r.Profile.Shapes == nil:
-		return exit.Usage("--calibrate %s: sums tell where the curves of probabilities lie and how steep they are, but not "+
-			"their shape, and the recipe was made without --calibrate platt; make one with it, and sum the rows by that",
-			calibrate)
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	}
 	folds := t.opts.Parts()
 	keep, _ := t.probable()
-	keep = keep && t.Outputs() <= maxKept
+	keep = keep && t.Outputs() <= spec.MaxKept
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
 		SHA256: fit.TrialsSHA256, Grid: t.scoring(),

@@ -2,13 +2,11 @@ package training
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -16,18 +14,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// maxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
-// every worker.
-const maxCalibrated = 1000
-
 // checkCalibration refuses to calibrate without classes, or with too many.
 func (t *Training) checkCalibration() error {
 	switch {
 	case !t.opts.Calibrates():
 	case t.Target.Classes == nil:
 		return exit.Usage("--calibrate %s is for classification; the labels are numbers (see --task)", t.opts.Calibrate)
-	case t.Outputs() > maxCalibrated:
-		return exit.Usage("--calibrate %s supports up to %d classes; the data has %d", t.opts.Calibrate, maxCalibrated,
+	case t.Outputs() > spec.MaxCalibrated:
+		return exit.Usage("--calibrate %s supports up to %d classes; the data has %d", t.opts.Calibrate, spec.MaxCalibrated,
 			t.Outputs())
 	}
 	return nil
@@ -51,10 +45,6 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	return t.takeCurves(&counts, folds)
 }
 
-// maxKept is the largest number of classes that have probabilities unless asked otherwise. Of more, too
-// few held-out rows of each are kept.
-const maxKept = 100
-
 // stepRows is the number of held-out rows of each class from which on curves are steps.
 const stepRows = 1000
 
@@ -66,42 +56,12 @@ func autoMethod(c *score.CalibrationCounts) string {
 	return score.Isotonic
 }
 
-// lossProbabilities returns the probabilities that scores have by the loss; nil if there are none.
-func (t *Training) lossProbabilities() *models.Probabilities {
-	if b, ok := t.opts.Rounds(); ok {
-		return byRounds{b}.probabilities(t)
-	}
-	return nil
-}
-
-// Calibrated tells whether scores will be calibrated, as far as it is known before.
-func (t *Training) Calibrated() bool {
-	will, _ := t.probable()
-	return will
-}
-
 // probable tells whether scores will be calibrated, and if not though it was left to the training, why.
 func (t *Training) probable() (will bool, why string) {
-	o := t.opts
-	if o.Calibrates() {
-		return true, ""
-	}
-	if t.Target.Classes == nil || o.Calibrate != spec.AutoCalibrate || t.lossProbabilities() != nil {
+	if t.Target.Classes == nil {
 		return false, ""
 	}
-	lambda, folds := o.Values(1)
-	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: t.Outputs()}
-	switch {
-	case o.OfScores():
-		return false, "--threshold " + o.Threshold + " is one of scores; a number between 0 and 1 would be one of probabilities"
-	case folds < 2:
-		return false, "no rows are held out for one lambda; --calibrate platt or --folds 5 does it"
-	case t.Outputs() > maxCalibrated:
-		return false, fmt.Sprintf("there are more than %d classes", maxCalibrated)
-	case o.Ridge() != nil && (t.Outputs() > maxKept || ridge.TrialBytes(shape, len(lambda)) > ridge.MaxTrialBytes):
-		return false, "of so many classes and features they need a pass of their own; --calibrate platt adds it"
-	}
-	return true, ""
+	return t.opts.Calibration(t.Outputs(), t.Recipe.Dim)
 }
 
 // noteProbabilities notes why a classifier has no probabilities.

@@ -36,8 +36,10 @@ func (t *Training) expected() *models.Manifest {
 	if t.Target.Classes != nil {
 		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
 	}
-	if m.Probabilities = t.lossProbabilities(); m.Task == models.Classification && t.Calibrated() {
+	if will, _ := t.probable(); will {
 		m.Probabilities = new(models.Probabilities)
+	} else if b, ok := t.opts.Rounds(); ok {
+		m.Probabilities = byRounds{b}.probabilities(t)
 	}
 	return m
 }
