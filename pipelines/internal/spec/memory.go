@@ -314,7 +314,11 @@ func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
 	each := 3*block + f.featureBlock() + block/int64(f.Dim)*int64(n*f.Outputs)
 	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= MaxKept {
 		// Each lane has up to twice as many rows of scores, and their encoding.
-		each += 3 * score.KeptRowBytes(n*f.Outputs, f.bound(int64(score.MostKept(n*f.Outputs))))
+		held := int64(score.MostKept(n * f.Outputs))
+		if f.Rows > 0 {
+			held = min(held, 2*f.Rows/int64(folds)+1)
+		}
+		each += 3 * score.KeptRowBytes(n*f.Outputs, held)
 	}
 	if f.Prepared {
 		each += f.block(f.Scaled)
