@@ -22,6 +22,7 @@ type summed struct {
 	fit     gram.FitReport // of the λ that the solve has chosen
 	heldOut scorer         // for held-out rows, if they calibrate or choose a threshold
 	kept    *score.Kept    // held-out rows by the fits of the table, from which probabilities follow; nil for none
+	few     string         // why there are none
 }
 
 // checkSelect refuses a Select that the data or the learner does not have.
@@ -138,7 +139,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
 		SHA256: fit.TrialsSHA256, Grid: t.scoring(),
-	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss && !keep, Keep: keep, Grouped: t.Dependent()}
+	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Keep: keep, Grouped: t.Dependent()}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
 		return nil, err
@@ -169,11 +170,14 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		}
 		trial++
 	}
-	if keep {
-		t.summed.kept = sum.Kept
-		return t.judgeProbabilities(sum.Kept)
+	if !keep {
+		return losses, nil
 	}
-	return losses, nil
+	if t.summed.few = t.tooFew(sum.Kept.Counts(0)); t.summed.few != "" && !t.opts.Calibrates() {
+		return losses, nil
+	}
+	t.summed.kept = sum.Kept
+	return t.judgeProbabilities(sum.Kept)
 }
 
 // scoreTargets stores the held-out errors of a fit to targets.

@@ -1,10 +1,11 @@
 package training
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
@@ -48,9 +49,37 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 // stepRows is the number of held-out rows of each class from which on curves are steps.
 const stepRows = 1000
 
+// leastRows is the number of held-out rows of each class, and of others, that curves need unless they were
+// asked for: those of fewer may fall, and the class would never be predicted, or in the wrong places.
+const leastRows = 5
+
+// tooFew says which class has too few held-out rows for curves that were not asked for; "" for none.
+func (t *Training) tooFew(c *score.CalibrationCounts) string {
+	rows := classRows(c)
+	for i, n := range rows {
+		if min(n, float64(c.Rows())-n) < leastRows {
+			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: "+
+				"use more rows, or --calibrate platt", n, c.Rows(), t.Target.Classes.Classes[i], leastRows)
+		}
+	}
+	return ""
+}
+
+// classRows returns the number of rows of each class; of rows with weights, as many as their share.
+func classRows(c *score.CalibrationCounts) (rows []float64) {
+	var all int64
+	for _, n := range c.ClassRows() {
+		all += n
+	}
+	for _, n := range c.ClassRows() {
+		rows = append(rows, float64(n)*float64(c.Rows())/float64(max(1, all)))
+	}
+	return rows
+}
+
 // autoMethod returns the method for held-out rows with these scores.
 func autoMethod(c *score.CalibrationCounts) string {
-	if slices.Min(c.ClassRows()) < stepRows {
+	if slices.Min(classRows(c)) < stepRows {
 		return score.Platt
 	}
 	return score.Isotonic
@@ -128,7 +157,7 @@ func (t *Training) fitProbabilities() error {
 		}
 	}
 	if t.summed.kept == nil {
-		t.noteProbabilities("no rows are in the first fold")
+		t.noteProbabilities(cmp.Or(t.summed.few, "no rows are in the first fold"))
 		return nil
 	}
 	return t.takeCurves(t.summed.kept.Counts(trial), t.opts.Parts())
@@ -137,12 +166,14 @@ func (t *Training) fitProbabilities() error {
 // takeCurves fits the curves to scores of held-out rows, the first of that many folds. Where these are
 // too few the model has no probabilities, unless they were asked for.
 func (t *Training) takeCurves(counts *score.CalibrationCounts, folds int) error {
-	if err := score.CheckCalibration(counts.ClassRows(), t.Target.Classes.Classes); err != nil {
-		if t.opts.Calibrates() {
-			return &exit.DataError{Err: err}
+	switch err := score.CheckCalibration(counts.ClassRows(), t.Target.Classes.Classes); {
+	case !t.opts.Calibrates():
+		if why := t.tooFew(counts); why != "" {
+			t.noteProbabilities(why)
+			return nil
 		}
-		t.noteProbabilities(strings.TrimPrefix(err.Error(), "calibrate: "))
-		return nil
+	case err != nil:
+		return &exit.DataError{Err: err}
 	}
 	c, err := score.FitCalibration(counts, t.method(counts))
 	if err != nil {
