@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/loss"
 )
 
 // KeptBytes is about the memory of the rows that Kept keeps.
@@ -159,17 +160,113 @@ func (k *Kept) Counts(fit int) *CalibrationCounts {
 	return k.counts(fit, func(*keptRow) bool { return true })
 }
 
-// Judge judges the probabilities of a fit by curves of that method. Classes are decided with those
+// Shared is a method of Kept: Platt's sigmoid, the same for all classes, of greatest likelihood after the
+// division by the sum over classes. The class with the largest score stays the most probable one, whichever few
+// rows it was fitted to.
+const Shared = "shared"
+
+// Fit fits the curves of a fit by a method, Platt, Isotonic or Shared, to the rows for which of returns true; to all
+// for nil.
+func (k *Kept) Fit(fit int, method string, of func(half int) bool) *Calibration {
+	k.Rows()
+	take := func(r *keptRow) bool { return of == nil || of(r.half()) }
+	if method != Shared {
+		return k.counts(fit, take).fit(method)
+	}
+	curve := k.shared(fit, take)
+	return &Calibration{Method: Platt, Curves: slices.Repeat([]CalibrationCurve{curve}, k.outputs)}
+}
+
+// sharedRows is the number of rows from which two numbers are known well enough.
+const sharedRows = 4096
+
+// Where scores part the classes, a weak prior at these values keeps the sigmoid from becoming a step.
+const (
+	firstSlope, firstOffset = 3.0, -1.0
+	priorWeight             = 0.1
+)
+
+// shared fits the sigmoid that all classes share, by Fisher's scoring. Its slope is above 0.
+func (k *Kept) shared(fit int, of func(*keptRow) bool) CalibrationCurve {
+	var rows []*keptRow
+	for i := range k.rows {
+		if r := &k.rows[i]; of(r) && finite(k.scoresOf(r, fit)) && len(rows) < sharedRows {
+			rows = append(rows, r)
+		}
+	}
+	a, b, sigmoids := firstSlope, firstOffset, make([]float64, k.outputs)
+	least, g, h := k.sharedLoss(rows, fit, a, b, sigmoids)
+	for range 30 {
+		det := float64(h[0]*h[2]) - float64(h[1]*h[1])
+		da, db := (float64(h[2]*g[0])-float64(h[1]*g[1]))/det, (float64(h[0]*g[1])-float64(h[1]*g[0]))/det
+		before := least
+		for step := 1.0; step > 1e-3 && least == before; step /= 2 {
+			na, nb := a+float64(step*da), b+float64(step*db)
+			if v, ng, nh := k.sharedLoss(rows, fit, na, nb, sigmoids); v < least && na > 0 {
+				least, a, b, g, h = v, na, nb, ng, nh
+			}
+		}
+		if before-least <= 1e-9*before {
+			break
+		}
+	}
+	return CalibrationCurve{Slope: a, Offset: b}
+}
+
+// sharedLoss returns the log loss of rows by the sigmoid of a·s + b, its downward slope by a and b, and the
+// information on them, with the prior. The sigmoids are scratch.
+func (k *Kept) sharedLoss(rows []*keptRow, fit int, a, b float64, sigmoids []float64) (lost float64, g [2]float64,
+	h [3]float64) {
+	for _, r := range rows {
+		scores, w := k.scoresOf(r, fit), float64(r.repeats)
+		l, mean, square := rowLoss(scores, int(r.class), a, b, sigmoids)
+		own := 1 - sigmoids[r.class]
+		lost += float64(w * l)
+		g[0] += float64(w * (float64(own*float64(scores[r.class])) - mean[0]))
+		g[1] += float64(w * (own - mean[1]))
+		h[0] += float64(w * (square[0] - float64(mean[0]*mean[0])))
+		h[1] += float64(w * (square[1] - float64(mean[0]*mean[1])))
+		h[2] += float64(w * (square[2] - float64(mean[1]*mean[1])))
+	}
+	for i, d := range []float64{a - firstSlope, b - firstOffset} {
+		lost += float64(priorWeight / 2 * float64(d*d))
+		g[i] -= float64(priorWeight * d)
+		h[2*i] += priorWeight
+	}
+	return lost, g, h
+}
+
+// rowLoss returns −log of the share of a class in the sigmoids of a·s + b, which it stores, and the means by shares of
+// (1 − sigmoid)·(s, 1) and of the products of these two.
+func rowLoss(scores []float32, class int, a, b float64, sigmoids []float64) (l float64, mean [2]float64, square [3]float64) {
+	var sum float64
+	for c, s := range scores {
+		sigmoids[c] = max(loss.Sigmoid(float64(a*float64(s))+b), 1e-300)
+		sum += sigmoids[c]
+	}
+	for c, s := range scores {
+		share, rest := sigmoids[c]/sum, 1-sigmoids[c]
+		by := float64(rest * float64(s))
+		mean[0] += float64(share * by)
+		mean[1] += float64(share * rest)
+		square[0] += float64(share * float64(by*by))
+		square[1] += float64(share * float64(by*rest))
+		square[2] += float64(share * float64(rest*rest))
+	}
+	return loss.Log(sum) - loss.Log(sigmoids[class]), mean, square
+}
+
+// Judge judges the probabilities of a fit by curves of that method, one of Fit. Classes are decided with those
 // weights, if there are any.
 func (k *Kept) Judge(fit int, method string, weights []float64) (j Judgement) {
 	k.Rows()
 	var curves [2]*Calibration // by which the rows of a half are judged
 	for h := range curves {
-		curves[h] = k.counts(fit, func(r *keptRow) bool { return r.half() != h }).fit(method)
+		curves[h] = k.Fit(fit, method, func(half int) bool { return half != h })
 	}
 	var class [1]int32
 	var total, wrong int64
-	var loss exact.Sum
+	var lost exact.Sum
 	p := make([]float32, k.outputs)
 	for i := range k.rows {
 		r := &k.rows[i]
@@ -185,10 +282,10 @@ func (k *Kept) Judge(fit int, method string, weights []float64) (j Judgement) {
 			j.Errors, wrong = j.Errors+1, wrong+r.repeats
 		}
 		l, _ := ProbabilityLosses(p, int(r.class))
-		loss.AddProduct(float32(r.repeats), l)
+		lost.AddProduct(float32(r.repeats), l)
 	}
 	if j.Error = ratio(wrong, total); j.LogLoss == 0 {
-		j.LogLoss = exact.Mean(total, &loss)
+		j.LogLoss = exact.Mean(total, &lost)
 	}
 	return j
 }

@@ -123,3 +123,52 @@ func TestDamagedKeptRowsAreRefused(t *testing.T) {
 		t.Error("two billion fits were accepted")
 	}
 }
+
+// The sigmoid that classes share is where its likelihood is the greatest: its slopes match differences and are 0
+// there. The most probable class is the one with the largest score.
+func TestSharedSigmoidIsOfGreatestLikelihood(t *testing.T) {
+	k := NewKept(4, 1)
+	for i := range 500 {
+		s := stream.New(2, stream.PurposeOf("shared"), uint64(i))
+		class := int(4 * s.Uniform())
+		scores := make([]float32, 4)
+		for c := range scores {
+			scores[c] = float32(s.Uniform() - 1)
+		}
+		scores[class] += float32(s.Uniform())
+		k.Add(uint64(i), class, scores, int64(1+i%2))
+	}
+	c := k.Fit(0, Shared, nil)
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var rows []*keptRow
+	for i := range k.rows {
+		rows = append(rows, &k.rows[i])
+	}
+	value := func(a, b float64) float64 {
+		v, _, _ := k.sharedLoss(rows, 0, a, b, make([]float64, 4))
+		return v
+	}
+	a, b := c.Curves[3].Slope, c.Curves[3].Offset
+	for _, at := range [][2]float64{{1, 0.5}, {a, b}} {
+		v, g, _ := k.sharedLoss(rows, 0, at[0], at[1], make([]float64, 4))
+		const e = 1e-5
+		da := (value(at[0]-e, at[1]) - value(at[0]+e, at[1])) / (2 * e)
+		db := (value(at[0], at[1]-e) - value(at[0], at[1]+e)) / (2 * e)
+		if math.Abs(da-g[0]) > 1e-4*v || math.Abs(db-g[1]) > 1e-4*v {
+			t.Errorf("at %v the slopes are %v, by differences %g and %g", at, g, da, db)
+		}
+		if at[0] == a && math.Abs(g[0])+math.Abs(g[1]) > 1e-3*v {
+			t.Errorf("at the end (%g, %g) the slopes are %v of %g", a, b, g, v)
+		}
+	}
+	p, class, largest := make([]float32, 4), []int32{0}, []int32{0}
+	for _, r := range rows {
+		c.Apply(p, r.scores, 1)
+		Likeliest(class, nil, p, r.scores, 1, 4)
+		if Likeliest(largest, nil, r.scores, r.scores, 1, 4); class[0] != largest[0] && r.scores[largest[0]] > 0 {
+			t.Fatalf("scores %v have probabilities %v", r.scores, p)
+		}
+	}
+}

@@ -43,7 +43,7 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	if _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
-	return t.takeCurves(&counts, folds)
+	return t.fitCurves(&counts, folds)
 }
 
 // stepRows is the number of held-out rows of each class from which on curves are steps.
@@ -117,7 +117,7 @@ func (t *Training) judgeProbabilities(kept *score.Kept) (losses []float64, err e
 		if row.Failed != "" {
 			continue
 		}
-		j := kept.Judge(trial, t.method(kept.Counts(trial)), weights)
+		j := kept.Judge(trial, t.keptMethod(kept.Counts(trial)), weights)
 		losses[i] = j.LogLoss
 		row.HeldOutErrors, row.HeldOutRows = j.Errors, rows
 		if row.HeldOutError > 0 {
@@ -160,12 +160,26 @@ func (t *Training) fitProbabilities() error {
 		t.noteProbabilities(cmp.Or(t.summed.few, "no rows are in the first fold"))
 		return nil
 	}
-	return t.takeCurves(t.summed.kept.Counts(trial), t.opts.Parts())
+	counts := t.summed.kept.Counts(trial)
+	c := t.summed.kept.Fit(trial, t.keptMethod(counts), nil)
+	if err := c.Validate(); err != nil {
+		return &exit.DataError{Err: err}
+	}
+	return t.takeCurves(c, counts.Rows(), t.opts.Parts())
 }
 
-// takeCurves fits the curves to scores of held-out rows, the first of that many folds. Where these are
+// keptMethod returns how curves are fitted to these scores of kept rows: few rows of many classes would move
+// the borders between these more than they tell.
+func (t *Training) keptMethod(c *score.CalibrationCounts) string {
+	if m := t.method(c); m != score.Platt || t.opts.Calibrates() || t.Outputs() == 2 {
+		return m
+	}
+	return score.Shared
+}
+
+// fitCurves fits the curves to scores of held-out rows, the first of that many folds. Where these are
 // too few the model has no probabilities, unless they were asked for.
-func (t *Training) takeCurves(counts *score.CalibrationCounts, folds int) error {
+func (t *Training) fitCurves(counts *score.CalibrationCounts, folds int) error {
 	switch err := score.CheckCalibration(counts.ClassRows(), t.Target.Classes.Classes); {
 	case !t.opts.Calibrates():
 		if why := t.tooFew(counts); why != "" {
@@ -182,8 +196,12 @@ func (t *Training) takeCurves(counts *score.CalibrationCounts, folds int) error 
 	if t.shapes = nil; c.Method == score.Platt && t.opts.Calibrates() {
 		t.shapes = discriminant.Shapes(c.Curves, t.summed.fit.Discriminants)
 	}
+	return t.takeCurves(c, counts.Rows(), folds)
+}
+
+// takeCurves gives the model curves that are fitted to that many held-out rows.
+func (t *Training) takeCurves(c *score.Calibration, rows int64, folds int) error {
 	weights, err := t.classWeights()
-	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds,
-		Weights: weights}
+	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: folds, Weights: weights}
 	return err
 }
