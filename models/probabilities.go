@@ -86,14 +86,14 @@ func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 // Curves of classes may cross, so the class of the largest score need not be the most
 // probable one. Isotonic curves have steps, and often give equal probabilities.
 func Likeliest(dst []int32, probabilities, scores []float32, n, outputs int) {
-	choose(dst, nil, probabilities, scores, n, outputs)
+	score.Likeliest(dst, nil, probabilities, scores, n, outputs)
 }
 
 // Classes stores in dst the predicted class of each of n rows: the class with the largest product
 // of probability and weight, with ties as in Likeliest. Without weights it is the most probable
 // class.
 func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n, outputs int) {
-	choose(dst, p.Weights, probabilities, scores, n, outputs)
+	score.Likeliest(dst, p.Weights, probabilities, scores, n, outputs)
 }
 
 // Usual returns the threshold of the positive one of two classes that decides as Classes does.
@@ -102,26 +102,6 @@ func (p *Probabilities) Usual(positive int) float32 {
 		return 0.5
 	}
 	return float32(p.Weights[1-positive] / (p.Weights[0] + p.Weights[1]))
-}
-
-func choose(dst []int32, weights []float64, probabilities, scores []float32, n, outputs int) {
-	if len(dst) < n || len(probabilities) < n*outputs || len(scores) < n*outputs {
-		panic("models: probabilities: slice too short")
-	}
-	for i := range n {
-		chance, score := probabilities[i*outputs:(i+1)*outputs], scores[i*outputs:(i+1)*outputs]
-		best, most := 0, -1.0
-		for c, v := range chance {
-			value := float64(v)
-			if weights != nil {
-				value *= weights[c]
-			}
-			if value > most || value == most && score[c] > score[best] {
-				best, most = c, value
-			}
-		}
-		dst[i] = int32(best)
-	}
 }
 
 // checkProbabilities returns the reason why the model cannot have the probabilities that

@@ -72,7 +72,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 	dir := t.TempDir()
 	train := func(name string, set func(o *TrainOptions), cuts ...int) string {
 		o := fixed(3)
-		o.Kernel, o.Scale, o.Lambda.Path = &joinedOptions{Features: 256}, nil, []float64{1e-3, 1e-5}
+		o.Kernel, o.Scale, o.Lambda.Path, o.Calibrate = &joinedOptions{Features: 256}, nil, []float64{1e-3, 1e-5}, "none"
 		o.Model = filepath.Join(dir, name)
 		from := 0
 		for k, to := range append(cuts, len(lines)) {

@@ -51,8 +51,11 @@ func (n *retrainJobs) judging() job.Options {
 func (n *retrainJobs) Train(ctx context.Context, model string, files []string) error {
 	t := n.o.Train
 	t.Model, t.Job, t.Data.Data = model, n.making(), files
-	if _, rounds := t.Rounds(); !rounds && t.Lambda.Select == "" {
-		t.Lambda.Select = spec.SelectMSE // as the sums of later nights choose
+	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
+		t.Lambda.Select = cmp.Or(t.Lambda.Select, spec.SelectMSE) // as they choose
+		if !t.Calibrates() {
+			t.Calibrate = "none" // as their models are
+		}
 	}
 	t.Accept = func(m *models.Manifest) error { return errors.Join(n.judged(m), n.comparable(m)) }
 	_, err := Train(ctx, t)

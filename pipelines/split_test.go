@@ -146,7 +146,7 @@ func judgeGroups(t *testing.T, m *models.Manifest, groups int, calibrated bool) 
 
 // Rows that stand twice in a table change neither what is learned nor what is said of it.
 func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
-	lines := coins(400, 5, 3)
+	lines := coins(400, 5, 4)
 	twice := slices.Concat(lines, lines[1:])
 	for _, search := range []string{tuning.NoSearch, tuning.AutoSearch} {
 		var errors [2]float64

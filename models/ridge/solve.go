@@ -166,15 +166,15 @@ type Row struct {
 type HeldOutRow struct {
 	// HeldOutRows is the number of rows of fold 0 that were scored as in prediction, with
 	// features that are not rounded and weights that were fitted without them; 0 if none
-	// were. HeldOutErrors of them were assigned a wrong class, and HeldOutMSE is their
-	// mean squared error, while FoldMSE is the one of rounded features. Solve leaves all
+	// were. HeldOutErrors of them were assigned a wrong class: by the largest score, or by the
+	// probabilities that are fitted to the other half of them. HeldOutMSE is their mean squared error, while FoldMSE is the one of rounded features. Solve leaves all
 	// three 0.
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutErrors int64   `json:"held_errors"`
 	HeldOutMSE    float64 `json:"held_mse"`
 	// HeldOutStdErr is the standard error of HeldOutMSE; 0 if it is not known.
 	HeldOutStdErr float64 `json:"held_std_err,omitempty"`
-	// HeldOutLogLoss is the log loss of those rows, as score.LogLosses has it, if it was summed.
+	// HeldOutLogLoss is the log loss of those rows, as score.LogLosses has it, or of those probabilities, if there is one.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
 	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
 	// is weighted then.

@@ -14,7 +14,7 @@ const (
 	// Platt fits a sigmoid (Platt 2000): two numbers an output, for few rows.
 	Platt = "platt"
 	// Isotonic fits any ascending function (Zadrozny and Elkan 2002), for 1,000 rows
-	// of each class and more.
+	// of each class and more. Its ends are at the targets of Platt's method, never at 0 or 1.
 	Isotonic = "isotonic"
 )
 
@@ -43,34 +43,52 @@ func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
 		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, option.DidYouMean(method, methods),
 			strings.Join(methods, ", "))
 	}
-	all := &Calibration{Method: method}
 	for o := range c.outputs {
-		p, others, members := c.points(o)
-		if others == 0 || members == 0 {
+		if _, others, members := c.points(o); others == 0 || members == 0 {
 			return nil, fmt.Errorf("calibrate: output %d: %.0f rows of its class and %.0f of others; both are needed", o,
 				members, others)
 		}
-		slope, offset := platt(p, others, members)
-		curve := CalibrationCurve{Slope: slope, Offset: offset}
-		if method == Isotonic {
-			curve = CalibrationCurve{}
-			curve.Score, curve.Probability = isotonic(p, func(score float64) float64 {
-				return loss.Sigmoid(float64(slope*score) + offset)
-			})
-		}
-		all.Curves = append(all.Curves, curve)
 	}
+	all := c.fit(method)
 	if err := all.Validate(); err != nil {
 		return nil, err
 	}
 	return all, nil
 }
 
+// fit fits the curves. Of an output without rows of its class, or of others, the curve is nearly constant.
+func (c *CalibrationCounts) fit(method string) *Calibration {
+	all := &Calibration{Method: method}
+	for o := range c.outputs {
+		p, others, members := c.points(o)
+		slope, offset := platt(p, others, members)
+		curve := CalibrationCurve{Slope: slope, Offset: offset}
+		if method == Isotonic && len(p) > 0 {
+			curve = CalibrationCurve{}
+			curve.Score, curve.Probability = isotonic(p, func(score float64) float64 {
+				return loss.Sigmoid(float64(slope*score) + offset)
+			})
+			// Of n rows of which none was otherwise, the next one is with probability 1/(n+2) (Laplace).
+			low, high := targets(others, members)
+			for i, v := range curve.Probability {
+				curve.Probability[i] = min(max(v, low), high)
+			}
+		}
+		all.Curves = append(all.Curves, curve)
+	}
+	return all
+}
+
+// targets returns what probabilities are fitted to in place of 0 and 1, for so many rows of others and of a class.
+func targets(others, members float64) (low, high float64) {
+	return 1 / (others + 2), (members + 1) / (members + 2)
+}
+
 // platt returns a and b of 1/(1 + exp(−(a·s + b))) of greatest likelihood, for
 // targets drawn in a little, (N₊+1)/(N₊+2) and 1/(N₋+2), by Newton's method with
 // the safeguards of Lin, Lin and Weng (2007), Algorithm 1.
 func platt(p []point, others, members float64) (a, b float64) {
-	high, low := (members+1)/(members+2), 1/(others+2)
+	low, high := targets(others, members)
 	value := func(a, b float64) float64 {
 		var sum float64
 		for _, q := range p {
@@ -154,7 +172,7 @@ func pooled(all []pool) (pools []pool) {
 
 // isotonic returns the corners of an ascending function, flat over each pool and straight between
 // pools: the one of least squares, whose pools have priorRows more rows with the probabilities of a
-// sigmoid. It never reaches 0 or 1.
+// sigmoid.
 func isotonic(p []point, sigmoid func(score float64) float64) (score, probability []float64) {
 	var all []pool
 	for _, q := range p {

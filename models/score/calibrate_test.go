@@ -599,3 +599,29 @@ func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
 		}
 	}
 }
+
+// Where scores part the classes the ends of the curves stay as far from 0 and 1 as so many rows tell, also in
+// float32, so that the log loss of a row on the other side stays small.
+func TestIsotonicEndsNeverReachZeroOrOne(t *testing.T) {
+	for _, n := range []int{30, 5000} {
+		counts := NewCalibrationCounts(2)
+		for i := range n {
+			v := float32(i%2)*40 - 20
+			if err := counts.Add([]float32{-v, v}, []int32{int32(i % 2)}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, err := FitCalibration(counts, Isotonic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := make([]float32, 4)
+		c.Apply(p, []float32{-1e6, 1e6, 1e6, -1e6}, 2)
+		least := float32(1 / (float64(n/2) + 2))
+		for _, v := range p {
+			if v < least*0.99 || v > 1-least*0.99 || v > 0.2 && v < 0.8 {
+				t.Errorf("%d rows: probabilities %v, want %g from 0 and 1", n, p, least)
+			}
+		}
+	}
+}

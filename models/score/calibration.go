@@ -122,6 +122,30 @@ func SoftmaxProbabilities(dst, scores []float32, weights []float64, n, k int) {
 	})
 }
 
+// Likeliest stores in dst the class of each of n rows with the largest probability, times its weight
+// if there are weights; of several, the one with the largest score; of several of those, the first.
+// Probabilities and scores are row-major with a number for each of k classes. It panics if a slice is
+// too short.
+func Likeliest(dst []int32, weights []float64, probabilities, scores []float32, n, k int) {
+	if len(dst) < n || len(probabilities) < n*k || len(scores) < n*k {
+		panic("score: probabilities: slice too short")
+	}
+	for i := range n {
+		chance, score := probabilities[i*k:(i+1)*k], scores[i*k:(i+1)*k]
+		best, most := 0, -1.0
+		for c, v := range chance {
+			value := float64(v)
+			if weights != nil {
+				value *= weights[c]
+			}
+			if value > most || value == most && score[c] > score[best] {
+				best, most = c, value
+			}
+		}
+		dst[i] = int32(best)
+	}
+}
+
 var scratch sync.Pool // of *[]float64
 
 // shares stores in dst the numbers that weigh computes for each row of k scores, divided by the

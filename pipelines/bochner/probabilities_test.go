@@ -198,7 +198,7 @@ func TestProbabilitiesThatThereAreNoneOfAreRefused(t *testing.T) {
 		{[]string{"train", "--data", "friedman.csv", "--label", "y", "--calibrate", "platt", "--model", "m"},
 			"--calibrate platt is for classification; the labels are numbers (see --task)"},
 		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "plat", "--model", "m"},
-			`--calibrate must be none, platt or isotonic (have "plat") (did you mean "platt"?)`},
+			`--calibrate must be auto, none, platt or isotonic (have "plat") (did you mean "platt"?)`},
 		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "platt", "--folds", "1", "--lambda", "1",
 			"--model", "m"},
 			"--calibrate platt: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out"},

@@ -291,7 +291,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"fit --model x --sums twice --select best", 2, "--select must be"},
 		{"fit --model x --sums twice --calibrate platt", 2, "the recipe was made without --calibrate platt"},
 		{"fit --model x --sums twice --calibrate isotonic", 2, "train on the rows"},
-		{"fit --model x --sums twice --calibrate plat", 2, "must be none or platt"},
+		{"fit --model x --sums twice --calibrate plat", 2, "must be auto, none or platt"},
 		{"train --model x --recipe reg --data numbers.csv --calibrate platt", 2, "is for classification"},
 		{"fit --model x --sums twice --lambda -1", 2, "--lambda must be"},
 		{"fit --plan --sums nowhere", 3, "no directory of sums"},

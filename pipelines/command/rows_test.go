@@ -168,8 +168,14 @@ func TestRowsOfAPipelineMatchRowsOfFiles(t *testing.T) {
 			must(t, append(strings.Fields(c.command), "--data", in("train.csv"), "--model", model, "--quiet")...)
 			args := []string{"predict", "--model", model, "--data", in("new.csv"), "--out", in("out"), "--scores",
 				"--max_bad_fraction", "0.9", "--quiet"}
-			if strings.Contains(c.command, "calibrate") {
+			m, err := models.LoadURI(t.Context(), model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Manifest.Probabilities != nil {
 				args = append(args, "--probabilities")
+			} else if m.Classifies() {
+				t.Fatal("a classifier without probabilities")
 			}
 			must(t, args...)
 			out, err := os.ReadFile(in("out", "part-00000.csv"))
@@ -178,10 +184,6 @@ func TestRowsOfAPipelineMatchRowsOfFiles(t *testing.T) {
 			}
 			want := string(out)
 			all := tableRows(t, c.text+c.bad)
-			m, err := models.LoadURI(t.Context(), model)
-			if err != nil {
-				t.Fatal(err)
-			}
 			for runner := range prismtest.Runners {
 				p, s := beam.NewPipelineWithRoot()
 				results := predictedRows(t, runner, beam.CreateList(s, all), p, s, model)

@@ -167,7 +167,7 @@ func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 	}
 	// Two virtual CPUs are one core, whose seconds ridge.Work counts.
 	w.solve = ridge.Work(p.shape(), p.Rows, p.Folds, p.Lambdas, first)
-	if p.Calibrate != "" || p.Threshold != "" {
+	if p.Calibrate != "" && p.Calibrate != spec.AutoCalibrate || p.Threshold != "" {
 		w.solve += ridge.Work(p.shape(), p.Rows, 1, 1, false)
 	}
 	w.solve *= 2 * assumedRates.Solve

@@ -41,7 +41,7 @@ func (p *Plan) passes(o training.Options, d *dataset.Dataset, seen *preview) {
 	if o.LearnsFeatures() {
 		p.learning(o, seen.Dim)
 	}
-	if p.Calibrate != "" {
+	if o.CalibrationPass(seen.Outputs, seen.Features) && !seen.Regression && p.Components == 0 {
 		p.scan("one to calibrate")
 	}
 	if o.ChoosesThreshold() {
@@ -65,6 +65,14 @@ func (p *Plan) measures(o training.Options) bool {
 	}
 	loss := cmp.Or(l.Common().Loss, l.DefaultLoss(!p.Regression))
 	return p.Regression || loss == models.Softmax || loss == models.Logistic
+}
+
+// calibration says how probabilities are computed; "" if scores are not calibrated.
+func calibration(o training.Options, seen *preview) string {
+	if calibrates, _ := o.Calibration(seen.Outputs, seen.Features); !calibrates || seen.Regression {
+		return ""
+	}
+	return o.Calibrate
 }
 
 // scan adds a pass for a purpose, which is a pipeline.

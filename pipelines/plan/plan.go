@@ -137,7 +137,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 			Rows: seen.Rows, Exact: seen.exact, Columns: seen.Dim},
 		PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs,
 			Regression: seen.Regression, Components: components},
-		PlanDecision: PlanDecision{Calibrate: o.Calibrate, Unsearched: unsearched},
+		PlanDecision: PlanDecision{Calibrate: calibration(o, seen), Unsearched: unsearched},
 		planNotes:    planNotes{machines: engine.About().Machines},
 		Refused:      tooWide(o, seen),
 	}

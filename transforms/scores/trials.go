@@ -17,6 +17,7 @@ type Trials struct {
 	transforms.Pass
 	HeldOut
 	LogLoss bool `json:"log_loss,omitempty"` // sum log losses, too; of classes
+	Keep    bool `json:"keep,omitempty"`     // keep rows of scores, from which probabilities are fitted; of classes
 	Grouped bool `json:"grouped,omitempty"`  // rows with the same hash of their fold depend on each other
 	// Conformal, unless nil, says to collect conformity scores.
 	Conformal *Conformal `json:"conformal,omitempty"`
@@ -40,6 +41,9 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 	all := k + p.Probes
 	var c *conformal
 	c, sum.Conformal = p.Conformal.start(p)
+	if p.Keep {
+		sum.Kept = score.NewKept(p.Outputs, p.Fits)
+	}
 	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats
 		if g := p.Target.Grid; g != nil {
@@ -60,6 +64,9 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 			sum.AddClass(int(y), row, repeats[i], r.hashes[i])
 			if sum.Losses != nil {
 				sum.Losses.Add(int(y), row, repeats[i])
+			}
+			if sum.Kept != nil {
+				sum.Kept.Add(r.hashes[i], int(y), row, repeats[i])
 			}
 		}
 		return nil

@@ -13,6 +13,7 @@ type TrialScores struct {
 	Losses *score.LogLosses // nil unless Trials.LogLoss asks for them
 	// Conformal has conformity scores of each target, or of classes; nil unless Trials asks for them.
 	Conformal []score.Conformal
+	Kept      *score.Kept // nil unless Trials.Keep asks for them
 }
 
 // Merge adds the rows of u, counted for the same fits.
@@ -22,11 +23,15 @@ func (t *TrialScores) Merge(u *TrialScores) {
 		t.Losses.Merge(u.Losses)
 	}
 	score.MergeAll(t.Conformal, u.Conformal)
+	if t.Kept != nil {
+		t.Kept.Merge(u.Kept)
+	}
 }
 
-// Code codes the trials, and the log losses.
+// Code codes the trials, the log losses and the kept rows.
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })
 	wire.All(c, &t.Conformal, math.MaxInt32)
+	wire.Optional(c, &t.Kept, func(k *score.Kept) { k.Code(c) })
 }

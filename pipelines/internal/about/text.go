@@ -37,6 +37,9 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 		how = "the sigmoid of each score, divided by their sum"
 	case score.Platt:
 		how = "a sigmoid for each class (platt)"
+		if a, b := p.Curves[0], p.Curves[1]; len(p.Curves) > 2 && a.Slope == b.Slope && a.Offset == b.Offset {
+			how = "a sigmoid that all classes share (platt)"
+		}
 	case score.Isotonic:
 		how = "an increasing step function for each class (isotonic)"
 	}

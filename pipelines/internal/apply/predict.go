@@ -36,7 +36,7 @@ type PredictOptions struct {
 
 	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
 
-	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. The model must have been trained with --calibrate, or with --loss softmax or logistic."`
+	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has none, unless --calibrate asked for them."`
 	Explain       bool `flag:"explain,common" group:"Model and output" help:"Also write why: the mean prediction (base) and the effect of every column on this one, which sum to the prediction; of a classifier to the score of the predicted class, of two classes of the positive one."`
 	// Interval is the level of intervals or sets, above 0 and below 1; 0 for none.
 	Interval float64 `flag:"interval,common" group:"Model and output" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a set of classes (set). Made from errors on rows that were held out in training, so the coverage is that for rows like those of the training."`

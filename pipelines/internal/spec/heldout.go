@@ -9,11 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
@@ -35,7 +33,7 @@ func (o Options) Parts() int {
 
 // HoldsOut tells that weights are also fitted without the first fold, whose scores give the curves
 // of probabilities or a threshold.
-func (o Options) HoldsOut() bool { return o.Calibrate != "" || o.ChoosesThreshold() }
+func (o Options) HoldsOut() bool { return o.Calibrates() || o.ChoosesThreshold() }
 
 // ChoosesThreshold tells that held-out rows choose the threshold.
 func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
@@ -87,43 +85,6 @@ func (o Options) validateIntervals() error {
 	if o.Intervals != "" && !slices.Contains(names, o.Intervals) {
 		return exit.Usage("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
 			option.DidYouMean(o.Intervals, names))
-	}
-	return nil
-}
-
-// validateCalibration checks Calibrate, as far as possible without data.
-func (o Options) validateCalibration() error {
-	switch o.Calibrate {
-	case "":
-	case score.Platt, score.Isotonic:
-		if o.Lambda.Folds == 1 {
-			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, "+
-				"or left out", o.Calibrate)
-		}
-	default:
-		names := []string{"none", score.Platt, score.Isotonic}
-		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate,
-			option.DidYouMean(o.Calibrate, names))
-	}
-	return nil
-}
-
-// CheckSummed refuses to calibrate by sums of a recipe where they do not tell enough. The method is
-// platt, or none or "".
-func CheckSummed(calibrate string, r *sums.Recipe) error {
-	switch {
-	case calibrate == "", calibrate == "none":
-	case calibrate == score.Isotonic:
-		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
-			"curves follow from sums and a recipe, or train on the rows", calibrate)
-	case calibrate != score.Platt:
-		return exit.Usage("--calibrate must be none or platt (have %q)", calibrate)
-	case r.Task != models.Classification:
-		return exit.Usage("--calibrate %s is for classification; the recipe is for %s", calibrate, r.Task)
-	case r.Profile.Shapes == nil:
-		return exit.Usage("--calibrate %s: sums tell where the curves of probabilities lie and how steep they are, but not "+
-			"their shape, and the recipe was made without --calibrate platt; make one with it, and sum the rows by that",
-			calibrate)
 	}
 	return nil
 }

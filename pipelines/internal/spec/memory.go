@@ -143,7 +143,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	// While the map is drawn, two copies of its numbers exist, and nothing else.
 	m.Worker = max(2*mapped, m.Worker)
 	var curves int64 // of probabilities
-	if o.Calibrate != "" {
+	if !f.Regression && o.CalibrationPass(f.Outputs, f.Features) {
 		// Each lane has its counts twice while it encodes them, and all are held twice more where
 		// they are added and read.
 		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells
@@ -312,6 +312,14 @@ func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
 	}
 	block := f.block(f.Dim)
 	each := 3*block + f.featureBlock() + block/int64(f.Dim)*int64(n*f.Outputs)
+	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= MaxKept {
+		// Each lane has up to twice as many rows of scores, and their encoding.
+		held := int64(score.MostKept(n * f.Outputs))
+		if f.Rows > 0 {
+			held = min(held, 2*f.Rows/int64(folds)+1)
+		}
+		each += 3 * score.KeptRowBytes(n*f.Outputs, held)
+	}
 	if f.Prepared {
 		each += f.block(f.Scaled)
 	}

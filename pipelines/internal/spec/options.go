@@ -34,9 +34,9 @@ type Options struct {
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
 	Learner iterative.Options
 	Lambda  LambdaOptions `group:"Learner"`
-	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
-	// or none disables it.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt,isotonic" help:"Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, from 1,000 rows per class). The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. Replaces the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit."`
+	// Calibrate says how scores become probabilities, by held-out rows: AutoCalibrate (or ""),
+	// none, platt or isotonic.
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto: isotonic if there are 1,000 held-out rows of every class, otherwise platt, for classifiers that hold out rows anyway, as they do unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto is none."`
 	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
 	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive one: --threshold is for it, and so are precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent ones, the second in order."`
@@ -88,9 +88,7 @@ func (o Options) WithDefaults() Options {
 	o = o.WithKernels()
 	o.Search = cmp.Or(o.Search, tuning.AutoSearch)
 	o.Learner = o.fitter().options()
-	if o.Calibrate == "none" {
-		o.Calibrate = ""
-	}
+	o.Calibrate = cmp.Or(o.Calibrate, AutoCalibrate)
 	o.Learned = o.Learned.WithDefaults()
 	o.Learned.HeldOut, o.Folds = o.Parts(), o.Parts()
 	o.Split.Into(&o.Data)

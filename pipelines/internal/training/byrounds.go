@@ -1,7 +1,6 @@
 package training
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/bochner-ml/bochner/models"
@@ -30,11 +29,10 @@ func (b byRounds) fit(ctx context.Context, t *Training) error {
 
 // probabilities returns those that the scores have by the loss; nil if there are none.
 func (b byRounds) probabilities(t *Training) *models.Probabilities {
-	name := cmp.Or(b.Common().Loss, b.DefaultLoss(true))
-	if t.Target.Classes == nil || name != models.Softmax && name != models.Logistic {
-		return nil
+	if kind := t.opts.LossProbabilities(); t.Target.Classes != nil && kind != "" {
+		return &models.Probabilities{Kind: kind}
 	}
-	return &models.Probabilities{Kind: name}
+	return nil
 }
 
 // problem returns the problem to minimise on that many rows.

@@ -52,7 +52,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	// Ridge learns from all rows, whatever solves its equations.
 	if len(lambda) == 1 && !t.opts.HoldsOut() && !(b.Joint() && folds > 0) {
 		c, err := t.runRounds(ctx, b, lambda, folds, surveyed, init, o)
-		if err == nil && folds > 0 { // no row of the first fold was learned from
+		if err == nil { // no row of the first fold was learned from
 			err = t.holdOut(ctx, t.linear, folds)
 		}
 		if err != nil {
@@ -79,14 +79,22 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	return nil
 }
 
-// holdOut uses the first of that many folds for what needs weights that were fitted without it.
+// holdOut uses the first of that many folds, if there are any, for what needs weights that were fitted without it.
 func (t *Training) holdOut(ctx context.Context, without *models.Linear, folds int) (err error) {
-	if !t.opts.HoldsOut() && (t.opts.Intervals == spec.NoIntervals || t.Target.Classes != nil && t.probabilities == nil) {
+	calibrates, why := t.probable()
+	t.noteProbabilities(why)
+	conforms := t.opts.Intervals != spec.NoIntervals && (t.Target.Classes == nil || t.probabilities != nil)
+	if folds == 0 || !calibrates && !conforms && !t.opts.HoldsOut() {
 		return nil
 	}
 	held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
 	if held.sum, err = transforms.StoreWeights(ctx, held.file, without); err != nil {
 		return err
+	}
+	if calibrates && !t.opts.Calibrates() {
+		if err := t.calibrate(ctx, held, folds); err != nil {
+			return err
+		}
 	}
 	return t.useHeldOut(ctx, held, folds)
 }

@@ -21,6 +21,8 @@ type summed struct {
 	state   gram.State
 	fit     gram.FitReport // of the λ that the solve has chosen
 	heldOut scorer         // for held-out rows, if they calibrate or choose a threshold
+	kept    *score.Kept    // held-out rows by the fits of the table, from which probabilities follow; nil for none
+	few     string         // why there are none
 }
 
 // checkSelect refuses a Select that the data or the learner does not have.
@@ -102,13 +104,15 @@ func (t *Training) choose(ctx context.Context) error {
 // not yet done.
 func (t *Training) finishChoice(ctx context.Context) error {
 	if !t.opts.Lambda.Selects() {
-		_, err := t.scoreTrials(ctx)
-		return err
+		if _, err := t.scoreTrials(ctx); err != nil {
+			return err
+		}
+	} else if t.Learner.Lambda != t.summed.fit.Lambda {
+		if err := t.solveFor(ctx, t.Learner.Lambda); err != nil {
+			return err
+		}
 	}
-	if t.Learner.Lambda == t.summed.fit.Lambda {
-		return nil
-	}
-	return t.solveFor(ctx, t.Learner.Lambda)
+	return t.fitProbabilities()
 }
 
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and
@@ -130,10 +134,12 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		}
 	}
 	folds := t.opts.Parts()
+	keep, _ := t.probable()
+	keep = keep && t.Outputs() <= spec.MaxKept
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
 		SHA256: fit.TrialsSHA256, Grid: t.scoring(),
-	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent()}
+	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Keep: keep, Grouped: t.Dependent()}
 	if pass.Conformal = t.conformal(); fit.FirstSpread != nil {
 		pass.Probes = fit.FirstSpread.Probes
 	}
@@ -168,7 +174,14 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		}
 		trial++
 	}
-	return losses, nil
+	if !keep {
+		return losses, nil
+	}
+	if t.summed.few = t.tooFew(sum.Kept.Counts(0)); t.summed.few != "" && !t.opts.Calibrates() {
+		return losses, nil
+	}
+	t.summed.kept = sum.Kept
+	return t.judgeProbabilities(sum.Kept)
 }
 
 // scoreTargets stores the held-out errors of a fit to targets.

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
@@ -171,6 +172,9 @@ func (r *Result) writeFit(b *strings.Builder) {
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
 		about.WritePath(b, r.Task, r.Path, r.Lambda)
+		if r.Probabilities != nil && len(r.Classes) <= spec.MaxKept {
+			fmt.Fprintf(b, "          classes are the most probable ones, each half of these rows by curves fitted to the other half\n")
+		}
 		if len(r.RuledOut) > 0 {
 			by := "a part of the features"
 			if r.Rows.Used <= int64(r.Dim) { // as ridge has it

@@ -29,6 +29,7 @@ import (
 
 // fitRidge sums and solves for the weights.
 func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
+	t.probabilities = nil // of another number of features
 	if err := t.Weigh(o.Weights); err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fol
 	if fit, err = t.loadFit(ctx, st, max(shape.Outputs, fold.Components)); err != nil {
 		return fit, err
 	}
-	t.summed = summed{pass, st, fit, scorer{st.HeldOut, fit.HeldOutSHA256}}
+	t.summed = summed{pass: pass, state: st, fit: fit, heldOut: scorer{st.HeldOut, fit.HeldOutSHA256}}
 	if counts.Used != t.Counts.Used || fit.Rows != counts.Used {
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed",
 			t.Counts.Used, counts.Used, fit.Rows)

@@ -36,7 +36,7 @@ func (t *Training) expected() *models.Manifest {
 	if t.Target.Classes != nil {
 		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
 	}
-	if t.opts.Calibrate != "" {
+	if will, _ := t.probable(); will {
 		m.Probabilities = new(models.Probabilities)
 	} else if b, ok := t.opts.Rounds(); ok {
 		m.Probabilities = byRounds{b}.probabilities(t)
@@ -47,7 +47,7 @@ func (t *Training) expected() *models.Manifest {
 // useHeldOut fits what needs weights that were fitted without the first of that many folds: the
 // curves of probabilities, the threshold, and intervals.
 func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error {
-	if t.opts.Calibrate != "" {
+	if t.opts.Calibrates() {
 		if err := t.calibrate(ctx, held, folds); err != nil {
 			return err
 		}

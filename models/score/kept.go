@@ -1,0 +1,291 @@
+package score
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// KeptBytes is about the memory of the rows that Kept keeps.
+const KeptBytes = 8 << 20
+
+// MostKept returns how many rows of so many scores Kept keeps.
+func MostKept(scores int) int { return max(1, KeptBytes/(4*scores+keptRowBytes)) }
+
+const keptRowBytes = 56 // of a row apart from its scores
+
+// KeptRowBytes returns the memory of that many rows of so many scores.
+func KeptRowBytes(scores int, rows int64) int64 { return rows * int64(4*scores+keptRowBytes) }
+
+// Kept keeps rows of held-out scores of several fits of a classifier, from which curves of probabilities
+// are fitted and judged. Of more than MostKept rows it keeps the ones with the least hashes, so what
+// is kept does not depend on the order or the cut of the rows. Create it with NewKept. It is not safe
+// for concurrent use.
+type Kept struct {
+	outputs, fits int
+	all           int64 // rows that were added
+	rows          []keptRow
+}
+
+type keptRow struct {
+	order   uint64 // by which rows are kept
+	group   uint64 // whose rows are in the same half
+	class   int32
+	repeats int64
+	scores  []float32 // of all fits, one after the other
+}
+
+// NewKept returns no rows.
+func NewKept(outputs, fits int) *Kept { return &Kept{outputs: outputs, fits: fits} }
+
+// Add adds a row of a class with the scores of all fits, one fit after the other, that counts as often
+// as repeats says. Rows that depend on each other have the same hash.
+func (k *Kept) Add(hash uint64, class int, scores []float32, repeats int64) {
+	k.all++
+	// Rows of a group have the same hash; which of them are kept must not depend on their classes.
+	order := mix(hash)
+	for _, s := range scores {
+		order = mix(order ^ uint64(math.Float32bits(s)))
+	}
+	k.rows = append(k.rows, keptRow{order, hash, int32(class), repeats, slices.Clone(scores)})
+	if len(k.rows) >= 2*MostKept(k.fits*k.outputs) {
+		k.trim()
+	}
+}
+
+// mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+func mix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// trim sorts the rows, and drops those that are too many.
+func (k *Kept) trim() {
+	slices.SortFunc(k.rows, func(a, b keptRow) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.group, b.group), cmp.Compare(a.class, b.class),
+			cmp.Compare(a.repeats, b.repeats))
+	})
+	if most := MostKept(k.fits * k.outputs); len(k.rows) > most {
+		clear(k.rows[most:])
+		k.rows = k.rows[:most]
+	}
+}
+
+// Merge adds the rows of l, of the same fits.
+func (k *Kept) Merge(l *Kept) {
+	k.all += l.all
+	k.rows = append(k.rows, l.rows...)
+	k.trim()
+}
+
+// Code codes the outputs, the fits, and the rows in their order.
+func (k *Kept) Code(c *wire.Coder) {
+	if !c.Reading() {
+		k.trim()
+	}
+	k.outputs, k.fits = c.Int(k.outputs, MaxOutputs), c.Int(k.fits, math.MaxInt32)
+	c.Counts(&k.all)
+	n := k.outputs * k.fits
+	c.Check(k.outputs >= 2 && k.fits >= 1)
+	wire.Each(c, &k.rows, MostKept(max(1, n)), func(r *keptRow) {
+		c.Uint64(&r.order, &r.group)
+		r.class = int32(c.Int(int(r.class), max(0, k.outputs-1)))
+		c.Counts(&r.repeats)
+		if c.Reading() {
+			if c.Check(c.Left() >= 4*n); c.Reading() {
+				r.scores = make([]float32, n)
+			}
+		}
+		for i := range r.scores {
+			c.Float32(&r.scores[i])
+		}
+	})
+	c.Check(int64(len(k.rows)) <= k.all)
+}
+
+// Rows returns how many rows are kept, and how many were added.
+func (k *Kept) Rows() (kept, all int64) {
+	if most := MostKept(k.fits * k.outputs); len(k.rows) > most {
+		k.trim()
+	}
+	return int64(len(k.rows)), k.all
+}
+
+// Judgement is what probabilities of a fit are worth on the kept rows of the two halves into which
+// groups of rows are divided: those of a half are given by the curves that are fitted to the other.
+type Judgement struct {
+	Errors  int64   // rows that get another class than their own, the most probable one
+	Error   float64 // their share by weight
+	LogLoss float64 // mean of −log p of the row's class, p at least LeastProbability; +Inf if a score is not finite
+}
+
+// half returns the half that a row is in.
+func (r *keptRow) half() int { return int(mix(r.group) & 1) }
+
+// scoresOf returns the scores of a row by a fit.
+func (k *Kept) scoresOf(r *keptRow, fit int) []float32 {
+	return r.scores[fit*k.outputs : (fit+1)*k.outputs]
+}
+
+// Counts returns the counts of the scores of a fit, of the rows for which of returns true.
+func (k *Kept) counts(fit int, of func(*keptRow) bool) *CalibrationCounts {
+	c := NewCalibrationCounts(k.outputs)
+	for i := range k.rows {
+		r := &k.rows[i]
+		if row := k.scoresOf(r, fit); of(r) && finite(row) {
+			_ = c.Add(row, []int32{r.class}, []int64{r.repeats}) // fails for NaN only
+		}
+	}
+	return c
+}
+
+func finite(scores []float32) bool {
+	for _, s := range scores {
+		if s-s != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Counts returns the counts of the finite scores of a fit.
+func (k *Kept) Counts(fit int) *CalibrationCounts {
+	k.Rows()
+	return k.counts(fit, func(*keptRow) bool { return true })
+}
+
+// Shared is a method of Kept: Platt's sigmoid, the same for all classes, of greatest likelihood after the
+// division by the sum over classes. The class with the largest score stays the most probable one, whichever few
+// rows it was fitted to.
+const Shared = "shared"
+
+// Fit fits the curves of a fit by a method, Platt, Isotonic or Shared, to the rows for which of returns true; to all
+// for nil.
+func (k *Kept) Fit(fit int, method string, of func(half int) bool) *Calibration {
+	k.Rows()
+	take := func(r *keptRow) bool { return of == nil || of(r.half()) }
+	if method != Shared {
+		return k.counts(fit, take).fit(method)
+	}
+	curve := k.shared(fit, take)
+	return &Calibration{Method: Platt, Curves: slices.Repeat([]CalibrationCurve{curve}, k.outputs)}
+}
+
+// sharedRows is the number of rows from which two numbers are known well enough.
+const sharedRows = 4096
+
+// Where scores part the classes, a weak prior at these values keeps the sigmoid from becoming a step.
+const (
+	firstSlope, firstOffset = 3.0, -1.0
+	priorWeight             = 0.1
+)
+
+// shared fits the sigmoid that all classes share, by Fisher's scoring. Its slope is above 0.
+func (k *Kept) shared(fit int, of func(*keptRow) bool) CalibrationCurve {
+	var rows []*keptRow
+	for i := range k.rows {
+		if r := &k.rows[i]; of(r) && finite(k.scoresOf(r, fit)) && len(rows) < sharedRows {
+			rows = append(rows, r)
+		}
+	}
+	a, b, sigmoids := firstSlope, firstOffset, make([]float64, k.outputs)
+	least, g, h := k.sharedLoss(rows, fit, a, b, sigmoids)
+	for range 30 {
+		det := float64(h[0]*h[2]) - float64(h[1]*h[1])
+		da, db := (float64(h[2]*g[0])-float64(h[1]*g[1]))/det, (float64(h[0]*g[1])-float64(h[1]*g[0]))/det
+		before := least
+		for step := 1.0; step > 1e-3 && least == before; step /= 2 {
+			na, nb := a+float64(step*da), b+float64(step*db)
+			if v, ng, nh := k.sharedLoss(rows, fit, na, nb, sigmoids); v < least && na > 0 {
+				least, a, b, g, h = v, na, nb, ng, nh
+			}
+		}
+		if before-least <= 1e-9*before {
+			break
+		}
+	}
+	return CalibrationCurve{Slope: a, Offset: b}
+}
+
+// sharedLoss returns the log loss of rows by the sigmoid of a·s + b, its downward slope by a and b, and the
+// information on them, with the prior. The sigmoids are scratch.
+func (k *Kept) sharedLoss(rows []*keptRow, fit int, a, b float64, sigmoids []float64) (lost float64, g [2]float64,
+	h [3]float64) {
+	for _, r := range rows {
+		scores, w := k.scoresOf(r, fit), float64(r.repeats)
+		l, mean, square := rowLoss(scores, int(r.class), a, b, sigmoids)
+		own := 1 - sigmoids[r.class]
+		lost += float64(w * l)
+		g[0] += float64(w * (float64(own*float64(scores[r.class])) - mean[0]))
+		g[1] += float64(w * (own - mean[1]))
+		h[0] += float64(w * (square[0] - float64(mean[0]*mean[0])))
+		h[1] += float64(w * (square[1] - float64(mean[0]*mean[1])))
+		h[2] += float64(w * (square[2] - float64(mean[1]*mean[1])))
+	}
+	for i, d := range []float64{a - firstSlope, b - firstOffset} {
+		lost += float64(priorWeight / 2 * float64(d*d))
+		g[i] -= float64(priorWeight * d)
+		h[2*i] += priorWeight
+	}
+	return lost, g, h
+}
+
+// rowLoss returns −log of the share of a class in the sigmoids of a·s + b, which it stores, and the means by shares of
+// (1 − sigmoid)·(s, 1) and of the products of these two.
+func rowLoss(scores []float32, class int, a, b float64, sigmoids []float64) (l float64, mean [2]float64, square [3]float64) {
+	var sum float64
+	for c, s := range scores {
+		sigmoids[c] = max(loss.Sigmoid(float64(a*float64(s))+b), 1e-300)
+		sum += sigmoids[c]
+	}
+	for c, s := range scores {
+		share, rest := sigmoids[c]/sum, 1-sigmoids[c]
+		by := float64(rest * float64(s))
+		mean[0] += float64(share * by)
+		mean[1] += float64(share * rest)
+		square[0] += float64(share * float64(by*by))
+		square[1] += float64(share * float64(by*rest))
+		square[2] += float64(share * float64(rest*rest))
+	}
+	return loss.Log(sum) - loss.Log(sigmoids[class]), mean, square
+}
+
+// Judge judges the probabilities of a fit by curves of that method, one of Fit. Classes are decided with those
+// weights, if there are any.
+func (k *Kept) Judge(fit int, method string, weights []float64) (j Judgement) {
+	k.Rows()
+	var curves [2]*Calibration // by which the rows of a half are judged
+	for h := range curves {
+		curves[h] = k.Fit(fit, method, func(half int) bool { return half != h })
+	}
+	var class [1]int32
+	var total, wrong int64
+	var lost exact.Sum
+	p := make([]float32, k.outputs)
+	for i := range k.rows {
+		r := &k.rows[i]
+		row := k.scoresOf(r, fit)
+		total += r.repeats
+		if !finite(row) {
+			j.LogLoss = math.Inf(1)
+			j.Errors, wrong = j.Errors+1, wrong+r.repeats
+			continue
+		}
+		curves[r.half()].Apply(p, row, 1)
+		if Likeliest(class[:], weights, p, row, 1, k.outputs); class[0] != r.class {
+			j.Errors, wrong = j.Errors+1, wrong+r.repeats
+		}
+		l, _ := ProbabilityLosses(p, int(r.class))
+		lost.AddProduct(float32(r.repeats), l)
+	}
+	if j.Error = ratio(wrong, total); j.LogLoss == 0 {
+		j.LogLoss = exact.Mean(total, &lost)
+	}
+	return j
+}
