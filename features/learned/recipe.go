@@ -3,6 +3,7 @@ package learned
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
@@ -133,7 +134,17 @@ func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*M
 	}
 	m := &Map{form: r.Form, in: in}
 	_, m.out = r.Dims()
-	var b []float32
+	b, amplitude := r.terms(f)
+	m.weights, m.reach = pack(f.W, b), features.Reach(f.W, r.In)
+	m.bound = slices.Max(amplitude)
+	if f.Weight != nil {
+		m.amplitude = amplitude
+	}
+	return m, nil
+}
+
+// terms returns the offset of each frequency in turns, nil in the paired form, and the amplitude of each feature.
+func (r Recipe) terms(f *Frequencies) (b, amplitude []float32) {
 	square := 1.0 // of a feature's amplitude over its weight
 	if r.Form == fourier.Offset {
 		square = 2
@@ -142,17 +153,26 @@ func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*M
 			b[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
 		}
 	}
-	m.weights, m.reach = pack(f.W, b), features.Reach(f.W, r.In)
-	if f.Weight == nil {
-		m.bound = float32(math.Sqrt(square / float64(r.Count)))
-		return m, nil
+	_, out := r.Dims()
+	amplitude = make([]float32, out)
+	for j := range amplitude {
+		amplitude[j] = float32(math.Sqrt(square / float64(r.Count)))
+		if f.Weight != nil {
+			amplitude[j] = float32(math.Sqrt(square * f.Weight[j%r.Count]))
+		}
 	}
-	m.amplitude = make([]float32, m.out)
-	for j := range m.amplitude {
-		m.amplitude[j] = float32(math.Sqrt(square * f.Weight[j%r.Count]))
-		m.bound = max(m.bound, m.amplitude[j])
+	return b, amplitude
+}
+
+// Terms returns the frequencies in turns (Count×In, row-major), which the caller does not change, the offset of each, nil in
+// the paired form, and the amplitude of each feature. It returns an error where New does.
+func (r Recipe) Terms() (w, b, amplitude []float32, err error) {
+	f, err := r.frequencies()
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return m, nil
+	b, amplitude = r.terms(f)
+	return f.W, b, amplitude, nil
 }
 
 // Kernel returns Σ_j λ_j cos 2πw_j·(x−z), or NaN where New fails. It panics if

@@ -191,7 +191,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(
 		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(),
 		testCommand(), verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
-		inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(),
+		inspectCommand(), exportCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(),
 		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),
 	)
 	attachHelp(root)
