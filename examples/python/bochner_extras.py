@@ -356,10 +356,10 @@ class Stream:
         return self.words.pop()
 
     def uniform(self):
-        return float(uniforms(np.uint64(self.next())))
+        return float(uniforms(np.array([self.next()], np.uint64))[0])
 
     def normal(self):
-        return float(normals(np.uint64(self.next())))
+        return float(normals(np.array([self.next()], np.uint64))[0])
 
     def below(self, n):
         while True:

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -161,15 +162,14 @@ func (g *Graph) level(c *schema.Column, t *schema.Table, only bool) (string, err
 	return g.add("LabelEncoder", attrs{"keys_strings": e.texts, "values_floats": e.values, "default_float": other}, x), nil
 }
 
-// whole returns texts, and after them those that are whole numbers also with a fraction, as 1.0.
+// whole returns texts, and after them those that are whole numbers also with a fraction, as 1.0 and 1.00.
 func whole(texts []string, decimal byte) []string {
-	if decimal == 0 {
-		decimal = '.'
-	}
 	for _, text := range slices.Clone(texts) {
-		long := text + string(decimal) + "0"
-		if string(lines.CutFraction([]byte(long), decimal)) == text {
-			texts = append(texts, long)
+		for _, zeros := range []string{"0", "00"} {
+			long := text + string(cmp.Or(decimal, '.')) + zeros
+			if string(lines.CutFraction([]byte(long), decimal)) == text {
+				texts = append(texts, long)
+			}
 		}
 	}
 	return texts

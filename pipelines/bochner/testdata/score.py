@@ -1,6 +1,6 @@
 """Scores a CSV file by an ONNX graph, or by a directory for MLflow: score.py MODEL DATA OUT.
 
-OUT gets what `bochner predict --probabilities --scores` writes. Times are written as ISO dates.
+OUT gets what `bochner predict --scores --probabilities` writes, without a header.
 """
 
 import csv
@@ -10,39 +10,54 @@ import sys
 import numpy as np
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+LAYOUTS = "%d.%m.%Y %H:%M", "%d.%m.%Y", "%d.%m.%y %H:%M", "%d.%m.%y", "%b %d, %Y %I:%M %p", "%B %d %y", "%b-%d-%Y %I:%M%p"
+CLOCKS = "%H:%M", "%H:%M:%S", "%I:%M %p"
 
 
 def seconds(text):
-    if not text:
+    """The seconds of a time since 1970, of a time of day since midnight."""
+    if text in ("", "nan"):
         return np.nan
-    time = datetime.datetime.fromisoformat(text)
-    return (time.replace(tzinfo=time.tzinfo or datetime.timezone.utc) - EPOCH).total_seconds()
+    try:
+        time = datetime.datetime.fromisoformat(text)
+        return (time.replace(tzinfo=time.tzinfo or datetime.timezone.utc) - EPOCH).total_seconds()
+    except ValueError:
+        pass
+    for layout in LAYOUTS + CLOCKS:
+        try:
+            time = datetime.datetime.strptime(text.replace("Sept", "Sep"), layout)
+        except ValueError:
+            continue
+        if layout in CLOCKS:
+            return (time - time.replace(hour=0, minute=0, second=0)).total_seconds()
+        if "%y" in layout and time.year > 2068:
+            time = time.replace(year=time.year - 100)
+        return (time.replace(tzinfo=datetime.timezone.utc) - EPOCH).total_seconds()
+    raise ValueError(text)
 
 
-def columns(path):
+def columns(path, named=True):
     """The columns of a file as lists of texts."""
-    with open(path, newline="") as file:
-        header, *rows = list(csv.reader(file))
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    header = rows.pop(0) if named else range(len(rows[0]))
     return {name: [row[j].strip(" \t") for row in rows] for j, name in enumerate(header)}
 
 
 def numbers(texts, dtype):
-    return np.array([np.nan if t in ("", "NA", "nan", "?") else float(t) for t in texts], dtype)
+    missing = ("", "NA", "nan", "?")
+    return np.array([np.nan if t in missing else float(t.replace("$", "").replace(" ", "")) for t in texts], dtype)
 
 
-def feed(name, kind, about, data, shape):
-    if name == "input":
-        names = about.removeprefix("rows of ").split(", ") if about.startswith("rows of ") else list(data)[: shape[1]]
-        return np.stack([numbers(data[n], np.float32 if kind == "tensor(float)" else np.float64) for n in names], 1)
-    texts = data[name]
+def fields(kind, about, texts):
     if kind == "tensor(string)":
-        return np.array(texts, dtype=object)[:, None]
+        return np.array(texts, dtype=object)
     if about.startswith("time"):
-        return np.array([seconds(t) for t in texts])[:, None]
-    return numbers(texts, np.float32 if kind == "tensor(float)" else np.float64)[:, None]
+        return np.array([seconds(t) for t in texts])
+    return numbers(texts, np.float32 if kind == "tensor(float)" else np.float64)
 
 
-def by_onnx(path, data):
+def by_onnx(path, file):
     import onnx
     import onnxruntime
 
@@ -50,39 +65,42 @@ def by_onnx(path, data):
     onnx.checker.check_model(model, full_check=True)
     about = {value.name: value.doc_string for value in model.graph.input}
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    feeds = {i.name: feed(i.name, i.type, about[i.name], data, i.shape) for i in session.get_inputs()}
+    inputs = session.get_inputs()
+    if inputs[0].name == "input":
+        _, named, names = about["input"].partition("rows of ")
+        data = columns(file, bool(named))
+        matrix = [fields(inputs[0].type, "", data[name]) for name in (names.split(", ") if named else data)]
+        feeds = {"input": np.stack(matrix, 1)}
+    else:
+        data = columns(file)
+        feeds = {i.name: fields(i.type, about[i.name], data[i.name])[:, None] for i in inputs}
     said = dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds)))
-    said = {name: value if value.ndim == 2 else value[:, None] for name, value in said.items()}
-    return np.concatenate([said[n].astype(object) for n in ("label", "scores", "probabilities", "prediction",
-                                                          "coordinates") if n in said], 1)
+    order = [n for n in ("label", "scores", "probabilities", "prediction", "coordinates") if n in said]
+    return np.concatenate([said[n].reshape(len(said[n]), -1).astype(object) for n in order], 1)
 
 
-def by_mlflow(path, data):
+def by_mlflow(path, file):
     import mlflow.pyfunc
+    import onnx
     import pandas
 
-    model = mlflow.pyfunc.load_model(path)
-    frame = {}
+    model, data, frame = mlflow.pyfunc.load_model(path), columns(file), {}
+    about = {value.name: value.doc_string for value in onnx.load(path + "/model.onnx").graph.input}
     for column in model.metadata.get_input_schema():
-        texts = data[column.name]
-        if column.type.name == "string":
-            frame[column.name] = pandas.Series(texts, dtype=object)  # not the text type of pandas 3
-        elif any(":" in t or t.count("-") == 2 for t in texts):
-            frame[column.name] = [seconds(t) for t in texts]
-        else:
-            frame[column.name] = numbers(texts, np.float64)
+        kind = "tensor(string)" if column.type.name == "string" else "tensor(double)"
+        texts = fields(kind, about[column.name], data[column.name])
+        frame[column.name] = pandas.Series(texts, dtype=texts.dtype)  # not the type of text of pandas 3
     said = model.predict(pandas.DataFrame(frame))
-    names = [c.name for c in model.metadata.get_output_schema()]
+    names = [column.name for column in model.metadata.get_output_schema()]
     assert list(said) == names, (list(said), names)
-    order = [n for n in names if n.startswith("prediction")] + [n for n in names if n.startswith("score_")]
-    return said[order + [n for n in names if n not in order]].to_numpy(object)
+    order = sorted(names, key=lambda n: ("score_" in n) + 2 * ("probability_" in n))
+    return said[order].to_numpy(object)
 
 
 def main(model, path, out):
-    score = by_onnx if model.endswith(".onnx") else by_mlflow
-    with open(out, "w", newline="") as file:
-        csv.writer(file).writerows([v if isinstance(v, (str, int)) else repr(float(v)) for v in row]
-                                   for row in score(model, columns(path)))
+    rows = (by_onnx if model.endswith(".onnx") else by_mlflow)(model, path)
+    with open(out, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([v if isinstance(v, (str, int)) else repr(float(v)) for v in row] for row in rows)
 
 
 if __name__ == "__main__":
