@@ -38,8 +38,8 @@ type Exported struct {
 	Outputs []onnx.Value `json:"outputs"`
 }
 
-// Export writes a model for other programs, complete or not at all. A model that the format cannot express is refused
-// before anything is drawn.
+// Export writes a model for other programs, complete or not at all. A model that the format cannot
+// express is refused before anything is drawn.
 func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	switch {
 	case o.Model == "":
@@ -59,7 +59,8 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	}
 	g, err := onnx.New(m, onnx.Options{ByColumn: o.Format == "mlflow"})
 	if errors.Is(err, onnx.ErrUnsupported) {
-		return nil, exit.Usage("%s: %w; predict with bochner, or read the model from Go or by docs/formats.md", o.Model, err)
+		return nil, exit.Usage("%s: %w; predict with bochner, from Go, or with the reader of examples/python",
+			o.Model, err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,8 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	})
 }
 
-// withClaim calls write while no other run can create the output, and clears what killed runs have left.
+// withClaim calls write while no other run can create the output, and clears what killed runs have
+// left.
 func withClaim(ctx context.Context, out string, write func(*storage.Claim) error) error {
 	claim, err := storage.AcquireClaim(ctx, out)
 	if err != nil {

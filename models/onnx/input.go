@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// rows adds the inputs, and returns rows of Input.Dim numbers in float32, NaN where a value is missing.
+// rows adds the inputs, and returns rows of Input.Dim numbers in float32, NaN where a value is
+// missing.
 func (g *Graph) rows(m *models.Model) (string, error) {
 	names, centre := m.Manifest.Input.Columns, m.Centre()
 	if t := m.Table(); t != nil {
@@ -92,7 +93,8 @@ func (g *Graph) typed(t *schema.Table, centre []float64) (string, error) {
 	return g.concat(slots...), nil
 }
 
-// number adds a column of numbers, less its centre, in which the codes that are numbers are missing values.
+// number adds a column of numbers, less its centre, in which the codes that are numbers are missing
+// values.
 func (g *Graph) number(name string, centre []float64, slot int, codes []string, only bool) string {
 	kind := Float
 	if centre != nil && centre[slot] != 0 {
@@ -105,9 +107,11 @@ func (g *Graph) number(name string, centre []float64, slot int, codes []string, 
 			continue
 		}
 		if kind == Double {
-			x = g.add("Where", nil, g.add("Equal", nil, x, constant(g, []float64{v})), constant(g, []float64{math.NaN()}), x)
+			is := g.add("Equal", nil, x, constant(g, []float64{v}))
+			x = g.add("Where", nil, is, constant(g, []float64{math.NaN()}), x)
 		} else {
-			x = g.add("Where", nil, g.add("Equal", nil, x, constant(g, []float32{float32(v)})), constant(g, []float32{nan}), x)
+			is := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
+			x = g.add("Where", nil, is, constant(g, []float32{nan}), x)
 		}
 	}
 	if kind == Double {
@@ -134,7 +138,8 @@ func (e *encoder) add(v float32, texts ...string) {
 	}
 }
 
-// level adds a column of categories or booleans. A text that is no boolean is ∞, which fill refuses.
+// level adds a column of categories or booleans. A text that is no boolean is ∞, which fill
+// refuses.
 func (g *Graph) level(c *schema.Column, t *schema.Table, only bool) (string, error) {
 	if c.Buckets > 0 {
 		return "", unsupported("column %q, whose texts are hashed to %d buckets by XXH64,", c.Name, c.Buckets)
@@ -159,10 +164,12 @@ func (g *Graph) level(c *schema.Column, t *schema.Table, only bool) (string, err
 		e.add(float32(i), whole([]string{string(lines.CutFraction([]byte(l), t.Decimal))}, t.Decimal)...)
 	}
 	x := g.column(c.Name, Text, string(c.Type), only)
-	return g.add("LabelEncoder", attrs{"keys_strings": e.texts, "values_floats": e.values, "default_float": other}, x), nil
+	a := attrs{"keys_strings": e.texts, "values_floats": e.values, "default_float": other}
+	return g.add("LabelEncoder", a, x), nil
 }
 
-// whole returns texts, and after them those that are whole numbers also with a fraction, as 1.0 and 1.00.
+// whole returns texts, and after them those that are whole numbers also with a fraction, as 1.0 and
+// 1.00.
 func whole(texts []string, decimal byte) []string {
 	for _, text := range slices.Clone(texts) {
 		for _, zeros := range []string{"0", "00"} {
@@ -175,8 +182,8 @@ func whole(texts []string, decimal byte) []string {
 	return texts
 }
 
-// mostLetters is up to how many letters a word is known in all ways to write them large and small. A longer one is known as it is,
-// small, large, and with a large first letter.
+// mostLetters is up to how many letters a word is known in all ways to write them large and small.
+// A longer one is known as it is, small, large, and with a large first letter.
 const mostLetters = 8
 
 // cases returns the ways to write a word.
@@ -205,8 +212,8 @@ func cases(word string) []string {
 
 const secondsOfDay = 86400
 
-// time adds a column of times: seconds since 1970-01-01 UTC, or of a time of day since midnight, NaN where it is missing. It
-// returns days, month, weekday and hour.
+// time adds a column of times: seconds since 1970-01-01 UTC, or of a time of day since midnight,
+// NaN where it is missing. It returns days, month, weekday and hour.
 func (g *Graph) time(c *schema.Column, only bool) []string {
 	about := "time: seconds since 1970-01-01 00:00 UTC"
 	if c.Layout == schema.ClockLayout {
@@ -231,7 +238,8 @@ func (g *Graph) time(c *schema.Column, only bool) []string {
 	return append(parts, g.cast(hour, Float))
 }
 
-// month adds the month, from 1, of days since 1970: years begin with March, and 400 of them have 146,097 days.
+// month adds the month, from 1, of days since 1970: years begin with March, and 400 of them have
+// 146,097 days.
 func (g *Graph) month(day string) string {
 	number := func(v int64) string { return constant(g, []int64{v}) }
 	by := func(op, x string, v int64) string { return g.add(op, nil, x, number(v)) }
@@ -245,8 +253,8 @@ func (g *Graph) month(day string) string {
 	return by("Add", by("Mod", by("Add", month, 2), 12), 1)
 }
 
-// fill adds what stands in place of missing values where the recipe has nothing, and returns a column of 0, or NaN for rows
-// that predict would refuse.
+// fill adds what stands in place of missing values where the recipe has nothing, and returns a
+// column of 0, or NaN for rows that predict would refuse.
 func (g *Graph) fill(m *models.Model, x string) (filled, valid string) {
 	known := x
 	if m.Table() != nil {

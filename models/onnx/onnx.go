@@ -1,11 +1,12 @@
-// Package onnx writes a model as an ONNX graph, which ONNX Runtime and others compute without bochner: columns with texts,
-// missing values and times, features, scores, probabilities and the class.
+// Package onnx writes a model as an ONNX graph, which ONNX Runtime and others compute without
+// bochner: columns with texts, missing values and times, features, scores, probabilities and the
+// class.
 //
-// The graph holds the numbers that a recipe draws, so it is larger than the model. New describes it and knows its
-// size; nothing is drawn before WriteTo.
+// The graph holds the numbers that a recipe draws, so it is larger than the model. New describes it
+// and knows its size; nothing is drawn before WriteTo.
 //
-// A row that predict would refuse, such as one with an infinite number, has NaN scores, and as its class an empty text, or the
-// least int64.
+// A row that predict would refuse, such as one with an infinite number, has NaN scores, and as its
+// class an empty text, or the least int64.
 package onnx
 
 import (
@@ -28,10 +29,10 @@ func unsupported(format string, args ...any) error {
 
 // Options says how a graph takes rows and gives predictions.
 type Options struct {
-	// ByColumn gives each column that has a name an input, and each number of a prediction an output, all of one
-	// dimension, as MLflow maps the columns of a data frame. Otherwise inputs are [N, 1], one for each
-	// column, or one [N, d] if all columns are plain numbers; outputs are label [N], probabilities and scores
-	// [N, k], or prediction or coordinates [N, k].
+	// ByColumn gives each column that has a name an input, and each number of a prediction an
+	// output, all of one dimension, as MLflow maps the columns of a data frame. Otherwise inputs
+	// are [N, 1], one for each column, or one [N, d] if all columns are plain numbers; outputs are
+	// label [N], probabilities and scores [N, k], or prediction or coordinates [N, k].
 	ByColumn bool
 }
 
@@ -74,8 +75,8 @@ type Graph struct {
 // MaxSize is the largest size of a graph in bytes, a limit of protocol buffers.
 const MaxSize = math.MaxInt32
 
-// New returns the graph of a model, of which the map is not needed. The error is ErrUnsupported if ONNX cannot express a
-// part of the model, or if the graph would be larger than MaxSize.
+// New returns the graph of a model, of which the map is not needed. The error is ErrUnsupported if
+// ONNX cannot express a part of the model, or if the graph would be larger than MaxSize.
 func New(m *models.Model, o Options) (*Graph, error) {
 	recipe, err := m.Manifest.Recipe.Open()
 	if err != nil {

@@ -27,7 +27,8 @@ func (g *Graph) scores(m *models.Model, phi, x string) string {
 	is := g.add("Equal", nil, g.columns(x, []int64{int64(s.Slot)}), row(g, values))
 	three := g.add("Unsqueeze", nil, is, constant(g, []int64{2}, 1))
 	zero := constant(g, []float32{0})
-	own = g.add("ReduceSum", attrs{"keepdims": int64(0)}, g.add("Where", nil, three, own, zero), constant(g, []int64{1}, 1))
+	own = g.add("Where", nil, three, own, zero)
+	own = g.add("ReduceSum", attrs{"keepdims": int64(0)}, own, constant(g, []int64{1}, 1))
 	some := g.add("Greater", nil, g.sum(g.cast(is, Float)), zero)
 	return g.add("Where", nil, some, own, all)
 }
@@ -157,8 +158,8 @@ func (g *Graph) decide(m *models.Model, scores, p string) string {
 	return g.add("Where", nil, enough, constant(g, []int64{positive}), constant(g, []int64{1 - positive}))
 }
 
-// largest adds the index of the class with the largest probability, of several the one with the largest score, or of the
-// largest score if there are no probabilities.
+// largest adds the index of the class with the largest probability, of several the one with the
+// largest score, or of the largest score if there are no probabilities.
 func (g *Graph) largest(by *models.Probabilities, scores, p string) string {
 	if p != "" {
 		value := g.cast(p, Double)

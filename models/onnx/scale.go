@@ -86,8 +86,8 @@ func (g *Graph) shiftDivide(x string, shift, by []float32) string {
 	return g.add("Div", nil, g.add("Sub", nil, x, row(g, shift)), row(g, by))
 }
 
-// lines adds y(v) for the column v in float64: lines from point to point of (at, y), and constants beyond the ends. They
-// are computed as models and features do, with the same rounding.
+// lines adds y(v) for the column v in float64: lines from point to point of (at, y), and constants
+// beyond the ends. They are computed as models and features do, with the same rounding.
 func (g *Graph) lines(v string, at, y []float64) string {
 	n := len(at)
 	rise, start, length := make([]float64, n+1), make([]float64, n+1), slices.Repeat([]float64{1}, n+1)
@@ -148,7 +148,8 @@ func (g *Graph) bins(r preprocess.Bins, x string) string {
 	return g.add("Where", nil, inside, weight, constant(g, []float32{0}))
 }
 
-// hats adds, for each knot, how far its value is on the way from the knot before, less how far it is on the way to the next.
+// hats adds, for each knot, how far its value is on the way from the knot before, less how far it
+// is on the way to the next.
 func (g *Graph) hats(r preprocess.Bins, v string) string {
 	var at, before, after, least, most []float64 // knots, the lengths on both sides, and the ends of the ways
 	for _, c := range r.Columns {
@@ -162,7 +163,8 @@ func (g *Graph) hats(r preprocess.Bins, v string) string {
 			if i < last {
 				right, ceiling = float64(c.Cuts[i+1])-float64(cut), 1
 			}
-			before, after, least, most = append(before, left), append(after, right), append(least, floor), append(most, ceiling)
+			before, after = append(before, left), append(after, right)
+			least, most = append(least, floor), append(most, ceiling)
 		}
 	}
 	previous := make([]float64, len(at))

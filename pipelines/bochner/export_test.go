@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
-// pythonVariable names a Python with numpy, pandas, onnx, onnxruntime and mlflow (or mlflow-skinny): make test-export
-// installs one.
+// pythonVariable names a Python with numpy, pandas, onnx, onnxruntime and mlflow (or
+// mlflow-skinny): make test-export installs one.
 const pythonVariable = "BOCHNER_PYTHON"
 
 // python runs a script of Python.
@@ -187,8 +187,8 @@ func (c exportCase) model(t *testing.T, dir, model string) (data []string) {
 	label := []string{"--label", "y"}
 	switch {
 	case flags[0] == "fit":
-		must(t, dir, "train", "--data", "stores.csv", "--label", "y", "--features", "64", "--search", "none", "--model", "recipe",
-			"--quiet")
+		must(t, dir, "train", "--data", "stores.csv", "--label", "y", "--features", "64", "--search", "none",
+			"--model", "recipe", "--quiet")
 		must(t, dir, "sum", "--data", "stores.csv", "--recipe", "recipe", "--by", "store", "--out", "sums", "--quiet")
 		must(t, dir, "fit", "--sums", "sums", "--each", "store", "--model", model, "--quiet")
 		return data
@@ -211,8 +211,9 @@ func (c exportCase) model(t *testing.T, dir, model string) (data []string) {
 	return data
 }
 
-// Python with numpy alone and ONNX Runtime compute what predict does, of every kind of model; what a graph cannot express is
-// refused by name. MLflow loads what is exported for it, and finds the columns by their names.
+// Python with numpy alone and ONNX Runtime compute what predict does, of every kind of model; what
+// a graph cannot express is refused by name. MLflow loads what is exported for it, and finds the
+// columns by their names.
 func TestPythonPredictsLikeTheCommand(t *testing.T) {
 	t.Parallel()
 	python(t, ".", "-c", "")
@@ -223,19 +224,19 @@ func TestPythonPredictsLikeTheCommand(t *testing.T) {
 			model := fmt.Sprint("model", i)
 			data := c.model(t, dir, model)
 			if c.data == "gaps" { // the training data had none
-				data[1] = write(t, dir, "gaps-missing.csv", strings.Replace(read(t, dir, "gaps.csv"), "\n", "\n,", 1))
 				rows := strings.SplitAfter(read(t, dir, "gaps.csv"), "\n")
 				for at := 1; at < len(rows)-1; at += 7 {
 					rows[at] = rows[at][strings.IndexByte(rows[at], ','):]
 				}
-				write(t, dir, "gaps-missing.csv", strings.Join(rows, ""))
+				data[1] = write(t, dir, "gaps-missing.csv", strings.Join(rows, ""))
 			}
 			comparePrograms(t, dir, model, data, c)
 		})
 	}
 }
 
-// comparePrograms compares what the reader of examples/python, ONNX Runtime and MLflow say with what predict writes.
+// comparePrograms compares what the reader of examples/python, ONNX Runtime and MLflow say with
+// what predict writes.
 func comparePrograms(t *testing.T, dir, model string, data []string, c exportCase) {
 	t.Helper()
 	m := readOutsider(t, filepath.Join(dir, model))
@@ -252,8 +253,8 @@ func comparePrograms(t *testing.T, dir, model string, data []string, c exportCas
 	check := func(program, said string, most float64) {
 		t.Helper()
 		if l := compareTables(t, m, own, said); l.labels > 0 || !(l.most <= most) {
-			t.Errorf("%s: %d of %d labels and scores by up to %.2g differ; want no label and at most %.2g", program, l.labels, l.rows,
-				l.most, most)
+			t.Errorf("%s: %d of %d labels and scores by up to %.2g differ; want no label and at most %.2g", program,
+				l.labels, l.rows, l.most, most)
 		} else {
 			t.Logf("%s: scores of %d rows differ by at most %.2g", program, l.rows, l.most)
 		}
@@ -281,12 +282,16 @@ func comparePrograms(t *testing.T, dir, model string, data []string, c exportCas
 	}
 }
 
-// On 10,000 rows of real data that the models have not seen, text among them, no label differs, and no score by more than 1e-4.
+// On 10,000 rows of real data that the models have not seen, text among them, no label differs, and
+// no score by more than 1e-4.
 func TestPythonPredictsRealDataLikeTheCommand(t *testing.T) {
 	t.Parallel()
 	python(t, ".", "-c", "")
 	dir := t.TempDir()
-	const adult = "age,workclass,fnlwgt,education,education_num,marital,occupation,relationship,race,sex,gain,loss,hours,country,y\n"
+	const adult = "age,workclass,fnlwgt,education,education_num,marital,occupation,relationship,race,sex,gain," +
+		"loss,hours,country,y\n"
+	houses := strings.Replace(string(realdata.Read(t, "csv", "houses.tsv.gz")), "target", "y", 1)
+	cars := strings.Replace(string(realdata.Read(t, "csv", "pg17.csv.gz")), "vh_value", "y", 1)
 	table := func(header, text, old, new string) []string {
 		return strings.SplitAfter(header+strings.ReplaceAll(text, old, new), "\n")
 	}
@@ -296,18 +301,18 @@ func TestPythonPredictsRealDataLikeTheCommand(t *testing.T) {
 		lines       []string
 		first       int // rows to train on
 	}{
-		{"adult", "--calibrate platt --features 1024", table(adult, string(realdata.Read(t, "csv", "adult-train.csv.gz")), ", ", ","), 12_000},
-		{"houses", "--features 1024", table("", strings.Replace(string(realdata.Read(t, "csv", "houses.tsv.gz")), "target", "y", 1), "\t", ","),
-			10_000},
-		{"cars", "--features 512 --drop id_client,id_vehicle,id_policy", table("",
-			strings.Replace(string(realdata.Read(t, "csv", "pg17.csv.gz")), "vh_value", "y", 1), "\r", ""), 12_000},
+		{"adult", "--calibrate platt --features 1024",
+			table(adult, string(realdata.Read(t, "csv", "adult-train.csv.gz")), ", ", ","), 12_000},
+		{"houses", "--features 1024", table("", houses, "\t", ","), 10_000},
+		{"cars", "--features 512 --drop id_client,id_vehicle,id_policy,pol_insee_code", table("", cars, "\r", ""),
+			12_000},
 		{"letter", "--features 1024 --lambda 1e-6 --width 1", table(letterHeader(), lettersAsCSV(t, letter), "\r", ""), 5_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			write(t, dir, c.name+"-train.csv", strings.Join(c.lines[:c.first+1], ""))
 			write(t, dir, c.name+".csv", c.lines[0]+strings.Join(c.lines[c.first+1:][:10_000], ""))
-			must(t, dir, append([]string{"train", "--data", c.name + "-train.csv", "--label", "y", "--model", c.name, "--quiet"},
-				strings.Fields(c.flags)...)...)
+			must(t, dir, append([]string{"train", "--data", c.name + "-train.csv", "--label", "y", "--model", c.name,
+				"--quiet"}, strings.Fields(c.flags)...)...)
 			comparePrograms(t, dir, c.name, []string{"--data", c.name + ".csv"}, exportCase{mlflow: true})
 		})
 	}
@@ -345,8 +350,8 @@ func TestExportIsTheSameByteForByteAndCompleteOrAbsent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "200", "--out", "data.csv")
-	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--search", "none", "--model",
-		"model", "--quiet")
+	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-3",
+		"--search", "none", "--model", "model", "--quiet")
 	for _, format := range []string{"onnx", "mlflow"} {
 		for _, out := range []string{"a", "b"} {
 			said := must(t, dir, "export", "--model", "model", "--format", format, "--out", format+"-"+out)
@@ -379,5 +384,33 @@ func TestExportIsTheSameByteForByteAndCompleteOrAbsent(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(dir, "x*"))
 	if err != nil || len(names) > 0 {
 		t.Errorf("refused exports left %q (%v)", names, err)
+	}
+}
+
+// A graph cannot refuse a row, so what predict refuses has no scores and no label; a missing value
+// has both.
+func TestARowThatPredictRefusesHasNoLabelInAGraph(t *testing.T) {
+	t.Parallel()
+	python(t, ".", "-c", "")
+	dir := t.TempDir()
+	rows := "size,paid,y\n"
+	for i := range 200 {
+		rows += fmt.Sprintf("%d,%s,%s\n", i%17, []string{"yes", "no", ""}[i%3], []string{"small", "large"}[i%17/9])
+	}
+	write(t, dir, "data.csv", rows)
+	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-3",
+		"--model", "model", "--quiet")
+	must(t, dir, "export", "--model", "model", "--out", "model.onnx")
+	said := python(t, dir, "-c", `
+import numpy as np, onnxruntime
+session = onnxruntime.InferenceSession("model.onnx")
+size = np.array([[2], [np.nan], [2], [np.inf], [2]], np.float32)
+paid = np.array([["yes"], ["TRUE"], [""], ["no"], ["maybe"]], object)
+label, scores = session.run(["label", "scores"], {"size": size, "paid": paid})
+print(",".join(label), np.isnan(scores).all(1).tolist())
+`)
+	const want = ",, [False, False, False, True, True]\n"
+	if labels, nan, _ := strings.Cut(said, ",, "); len(strings.Split(labels, ",")) != 3 || ",, "+nan != want {
+		t.Errorf("prints %q, want three labels and %q", said, want)
 	}
 }
