@@ -46,10 +46,12 @@ func (g *Graph) rows(m *models.Model) (string, error) {
 
 // distinct refuses names that inputs cannot have.
 func distinct(names []string) error {
-	for i, name := range names {
-		if name == "" || slices.Contains(names[:i], name) {
+	known := map[string]bool{"": true}
+	for _, name := range names {
+		if known[name] {
 			return unsupported("a column with the name %q, which is empty or occurs twice,", name)
 		}
+		known[name] = true
 	}
 	return nil
 }

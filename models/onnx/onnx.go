@@ -44,6 +44,9 @@ type Value struct {
 	dims  []int  // after the first, which is the number of rows
 }
 
+// mostAbout is how many characters of About are printed.
+const mostAbout = 80
+
 // String describes the value in a line.
 func (v Value) String() string {
 	text := fmt.Sprintf("%s  %v", v.Name, v.Type)
@@ -54,10 +57,13 @@ func (v Value) String() string {
 	for _, d := range v.dims {
 		text += fmt.Sprintf(", %d", d)
 	}
-	if text += "]"; v.About != "" {
-		text += "  " + v.About
+	if text += "]"; v.About == "" {
+		return text
 	}
-	return text
+	if about := []rune(v.About); len(about) > mostAbout {
+		return text + "  " + string(about[:mostAbout]) + "…"
+	}
+	return text + "  " + v.About
 }
 
 // Graph is a model in ONNX.
@@ -94,10 +100,10 @@ func New(m *models.Model, o Options) (*Graph, error) {
 		return nil, err
 	}
 	scores := g.add("Add", nil, g.scores(m, phi, x), valid)
-	if m.Classifies() {
-		g.classify(m, scores)
-	} else {
+	if !m.Classifies() {
 		g.targets(m, scores)
+	} else if err := g.classify(m, scores); err != nil {
+		return nil, err
 	}
 	if size := g.Size(); size > MaxSize {
 		return nil, unsupported("%d features of %d numbers take %.2f GB, more than the 2 GiB of a file, and",

@@ -63,11 +63,13 @@ func prefixed(prefix string, names []string) []string {
 }
 
 // classify adds the class, probabilities and scores.
-func (g *Graph) classify(m *models.Model, scores string) {
+func (g *Graph) classify(m *models.Model, scores string) (err error) {
 	man := m.Manifest
 	var p, chosen string
 	if man.Probabilities != nil {
-		p = g.probabilities(man.Probabilities, scores, len(man.Vocabulary.Classes))
+		if p, err = g.probabilities(man.Probabilities, scores, len(man.Vocabulary.Classes)); err != nil {
+			return err
+		}
 	}
 	if t := man.Threshold; t != nil {
 		chosen = g.decide(m, scores, p)
@@ -96,6 +98,7 @@ func (g *Graph) classify(m *models.Model, scores string) {
 	}
 	g.each(scores, Value{Name: "scores", Type: Float, About: "score of each class"},
 		prefixed("score_", slices.Clone(classes)))
+	return nil
 }
 
 // whole64 returns classes as whole numbers, if all are.
@@ -111,7 +114,7 @@ func whole64(classes []string, numeric bool) (numbers []int64, ok bool) {
 }
 
 // probabilities adds the probability of each class, in float64 and rounded.
-func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) string {
+func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (string, error) {
 	s := g.cast(scores, Double)
 	switch p.Kind {
 	case models.Softmax:
@@ -125,12 +128,14 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) str
 			slope[c], offset[c] = p.Curves[c].Slope, p.Curves[c].Offset
 		}
 		s = g.add("Sigmoid", nil, g.add("Add", nil, g.add("Mul", nil, s, row(g, slope)), row(g, offset)))
-	default:
+	case score.Isotonic:
 		columns := make([]string, k)
 		for c := range p.Curves {
 			columns[c] = g.lines(g.columns(s, []int64{int64(c)}), p.Curves[c].Score, p.Curves[c].Probability)
 		}
 		s = g.concat(columns...)
+	default:
+		return "", unsupported("probabilities of the kind %s", p.Kind)
 	}
 	if p.Weights != nil {
 		s = g.add("Div", nil, s, row(g, p.Weights))
@@ -138,7 +143,7 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) str
 	sum := g.sum(s)
 	none := g.add("Equal", nil, sum, constant(g, []float64{0}))
 	s = g.add("Where", nil, none, constant(g, []float64{1 / float64(k)}), g.add("Div", nil, s, sum))
-	return g.cast(s, Float)
+	return g.cast(s, Float), nil
 }
 
 // decide adds the index of the class by the threshold.
