@@ -15,15 +15,16 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/onnx"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // ExportOptions says which model to write for other programs.
 type ExportOptions struct {
-	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
-	Format string `flag:"format,common" group:"Model and output" default:"onnx" help:"onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, with the file in it."`
-	Out    string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File or directory to create; it must not exist."`
-	Log    io.Writer
+	Model  string    `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
+	Format string    `flag:"format,common" group:"Model and output" default:"onnx" help:"onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, with the file in it."`
+	Out    string    `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File or directory to create; it must not exist."`
+	Log    io.Writer // notes; nil discards them
 }
 
 // ExportFormats returns what ExportOptions.Format can be.
@@ -53,7 +54,11 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	if err := storage.MustNotExist(ctx, o.Out); err != nil {
 		return nil, err
 	}
-	m, err := models.LoadUndrawn(ctx, o.Model)
+	model, err := job.FindModel(ctx, o.Model, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	m, err := models.LoadUndrawn(ctx, model)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 		{"evaluate --model", sums, "--data DIR/test.csv"},
 		{"featurize --model", sums, "--data DIR/test.csv --out DIR/features"},
 		{"inspect --model", sums, ""},
+		{"export --model", sums, "--out DIR/model.onnx"},
 		{"compare --champion", sums, "--challenger DIR/first --data DIR/test.csv"},
 		{"compare --challenger", sums, "--champion DIR/first --data DIR/test.csv"},
 		{"sum --recipe", sums, "--data DIR/test.csv --out DIR/more"},
