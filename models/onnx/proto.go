@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -240,7 +241,8 @@ func (g *Graph) Size() int64 {
 
 // WriteTo draws what the graph holds and writes the file. Equal models give equal bytes.
 func (g *Graph) WriteTo(w io.Writer) (n int64, err error) {
-	count := &counter{w: w}
+	buffer := bufio.NewWriterSize(w, 1<<16)
+	count := &counter{w: buffer}
 	pieces, _ := g.parts()
 	for _, t := range pieces {
 		if _, err := count.Write(t.head); err != nil {
@@ -256,7 +258,7 @@ func (g *Graph) WriteTo(w io.Writer) (n int64, err error) {
 			panic("onnx: a tensor has another size than its shape")
 		}
 	}
-	return count.n, nil
+	return count.n, buffer.Flush()
 }
 
 // counter counts the bytes that are written.

@@ -137,11 +137,13 @@ func (g *Graph) maxout(r maxout.Maxout, x string) string {
 	}), nil)
 	if r.Pool != 0 {
 		p = g.add("Gather", attrs{"axis": int64(1)}, p, g.stored(Int64, []int{r.Out * r.Q}, func(to io.Writer) error {
+			index := make([]int64, r.Q)
 			for l := range r.Out {
-				for _, index := range r.Indices(l) {
-					if err := binary.Write(to, binary.LittleEndian, int64(index)); err != nil {
-						return err
-					}
+				for j, p := range r.Indices(l) {
+					index[j] = int64(p)
+				}
+				if err := binary.Write(to, binary.LittleEndian, index); err != nil {
+					return err
 				}
 			}
 			return nil

@@ -97,6 +97,33 @@ func compareTables(t *testing.T, m *outsider, own, other string) (l likeness) {
 	return l
 }
 
+// comparePython compares what the reader of examples/python says of a file, or of rows without
+// names of columns, if BOCHNER_PYTHON names a Python.
+func comparePython(t *testing.T, dir, model, file string, rows [][]float64, own string) {
+	t.Helper()
+	if os.Getenv(pythonVariable) == "" {
+		return
+	}
+	if !strings.HasSuffix(file, ".csv") {
+		file = "rows.csv"
+		write(t, dir, file, numbersAsCSV(rows))
+	}
+	said := python(t, dir, script(t, "../../examples/python/predict.py"), model, file)
+	l := compareTables(t, readOutsider(t, filepath.Join(dir, model)), own, said)
+	if l.labels > 0 || !(l.most <= 1e-5) {
+		t.Errorf("Python: %d labels and scores by up to %.2g differ; want no label and at most 1e-5", l.labels, l.most)
+	}
+}
+
+// numbersAsCSV returns rows of numbers without a header.
+func numbersAsCSV(rows [][]float64) string {
+	var text strings.Builder
+	for _, row := range rows {
+		text.WriteString(strings.Trim(strings.Join(strings.Fields(fmt.Sprint(row)), ","), "[]") + "\n")
+	}
+	return text.String()
+}
+
 func sameClass(a, b string) bool {
 	x, err := strconv.ParseFloat(a, 64)
 	y, bad := strconv.ParseFloat(b, 64)
@@ -154,11 +181,15 @@ func writeExportData(t *testing.T, dir string) {
 	}
 	writePlaces(t, dir)
 	writeGoldenImages(t, dir)
-	var pixels strings.Builder
-	for row := range slices.Chunk([]byte(read(t, dir, "images.idx"))[16:], 144) {
-		pixels.WriteString(strings.Trim(strings.Join(strings.Fields(fmt.Sprint(row)), ","), "[]") + "\n")
+	var pixels [][]float64
+	for image := range slices.Chunk([]byte(read(t, dir, "images.idx"))[16:], 144) {
+		row := make([]float64, len(image))
+		for j, b := range image {
+			row[j] = float64(b)
+		}
+		pixels = append(pixels, row)
 	}
-	write(t, dir, "images.csv", pixels.String())
+	write(t, dir, "images.csv", numbersAsCSV(pixels))
 	r := rand.New(rand.NewPCG(1, 2))
 	var clock, gaps, stores strings.Builder
 	clock.WriteString("when,size,y\n")

@@ -364,7 +364,9 @@ nodes:
 				}
 				data = append(data, row)
 			}
-			readOutsider(t, dir+"/"+model).compare(t, data, read(t, dir, predicted, "part-00000.csv"))
+			said := read(t, dir, predicted, "part-00000.csv")
+			comparePython(t, dir, model, args[1], data, said)
+			readOutsider(t, dir+"/"+model).compare(t, data, said)
 		})
 	}
 }
