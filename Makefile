@@ -2,6 +2,10 @@
 # demo, test and check.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GORELEASER  = github.com/goreleaser/goreleaser/v2@v2.17.0
+COSIGN      = github.com/sigstore/cosign/v2/cmd/cosign@v2.6.5
+SYFT        = github.com/anchore/syft/cmd/syft@v1.57.1
 FUZZTIME    = 60s
 GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacingData|StorageHasFailed|ThousandsOf
 
@@ -177,5 +181,30 @@ check: ## gofmt, vet, staticcheck, directions of imports
 	go run $(STATICCHECK) ./...
 	cd deploy && go vet ./...
 	go test -count 1 ./internal/testing/imports
+
+share: build ## write manual pages and completion scripts to build/share
+	rm -rf build/share && go run ./local/man -binary build/bochner -out build/share
+
+reproducible: ## build the program in two places and compare the bytes
+	@rm -rf build/twice && mkdir -p build/twice && git archive --prefix=build/twice/copy/ HEAD | tar x
+	go build -trimpath -buildvcs=false -ldflags='-s -w' -o build/twice/here ./pipelines/bochner
+	cd build/twice/copy && GOCACHE="$(CURDIR)/build/twice/cache" go build -trimpath -buildvcs=false -ldflags='-s -w' -o ../there ./pipelines/bochner
+	cmp build/twice/here build/twice/there && sha256sum build/twice/here && rm -rf build/twice
+
+vulnerabilities: ## look for known vulnerabilities in what the program calls
+	go run $(GOVULNCHECK) ./pipelines/bochner
+
+release-notes: ## print what the newest section of CHANGELOG.md says
+	@awk '/^## / { n++; next } n == 1' CHANGELOG.md
+
+release-snapshot: ## make the archives and packages of a release in build/release, without signing or publishing them
+	TAP_TOKEN= go run $(GORELEASER) release --snapshot --clean --skip=sign,sbom
+
+release: ## publish the tag that is checked out, as .github/workflows/release.yml does
+	GOFLAGS= GOBIN="$(CURDIR)/build/tools" go install $(COSIGN) $(SYFT) $(GORELEASER)
+	make -s release-notes > build/notes.md
+	PATH="$(CURDIR)/build/tools:$$PATH" goreleaser release --clean --release-notes build/notes.md
+
+.PHONY: share reproducible vulnerabilities release-notes release-snapshot release
 
 .PHONY: help build demo test test-honest test-real test-gcs race fuzz check

@@ -114,6 +114,10 @@ func undrawn(dir directory) (*Model, features.Recipe, error) {
 		return nil, nil, err
 	}
 	m := &Model{Manifest: manifest, Linear: linear, fill: manifest.Fill()}
+	m.explain.dir = dir
+	if d, is := dir.(inStorage); is {
+		m.explain.dir = inStorage{context.WithoutCancel(d.ctx), d.dir}
+	}
 	if err := m.readInput(); err != nil {
 		return nil, nil, &Error{dir.place(), err}
 	}

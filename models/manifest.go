@@ -29,6 +29,7 @@ const segmentsFormat = 4
 const (
 	ManifestFile = "manifest.json"
 	WeightsFile  = "weights.safetensors"
+	ProfileFile  = "profile.json" // statistics of the training rows; see sums.Profile
 )
 
 // MaxManifest is the largest manifest that is read, in bytes.

@@ -60,6 +60,7 @@ type Model struct {
 	centre  []float64      // subtracted from each row; nil if there is none
 	fill    []float32      // in place of NaN; nil if the recipe fills or rows must have all values
 	scratch sync.Pool      // of *scratch
+	explain explain
 }
 
 // Classifies reports whether the model predicts classes.

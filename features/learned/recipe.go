@@ -101,6 +101,32 @@ func (r Recipe) Turns() ([]float32, error) {
 	return f.W, nil
 }
 
+// Waves returns for each frequency the amplitude of its features, and its offset in turns, of which the paired
+// form has none. It returns an error where New does.
+func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
+	f, err := r.frequencies()
+	if err != nil {
+		return nil, nil, err
+	}
+	square := 1.0 // of a feature's amplitude over its weight
+	if r.Form == fourier.Offset {
+		square = 2
+		offsets = make([]float32, r.Count)
+		for j := range offsets {
+			offsets[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
+		}
+	}
+	amplitude = make([]float32, r.Count)
+	for j := range amplitude {
+		weight := 1 / float64(r.Count)
+		if f.Weight != nil {
+			weight = f.Weight[j]
+		}
+		amplitude[j] = float32(math.Sqrt(square * weight))
+	}
+	return amplitude, offsets, nil
+}
+
 // New returns the map. It returns an error if a field is invalid or the frequencies were not
 // provided.
 func (r Recipe) New() (features.Map, error) {
@@ -134,45 +160,19 @@ func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*M
 	}
 	m := &Map{form: r.Form, in: in}
 	_, m.out = r.Dims()
-	b, amplitude := r.terms(f)
+	amplitude, b, err := r.Waves()
+	if err != nil {
+		return nil, err
+	}
 	m.weights, m.reach = pack(f.W, b), features.Reach(f.W, r.In)
 	m.bound = slices.Max(amplitude)
 	if f.Weight != nil {
-		m.amplitude = amplitude
+		m.amplitude = make([]float32, m.out)
+		for j := range m.amplitude {
+			m.amplitude[j] = amplitude[j%r.Count]
+		}
 	}
 	return m, nil
-}
-
-// terms returns the offset of each frequency in turns, nil in the paired form, and the amplitude of each feature.
-func (r Recipe) terms(f *Frequencies) (b, amplitude []float32) {
-	square := 1.0 // of a feature's amplitude over its weight
-	if r.Form == fourier.Offset {
-		square = 2
-		b = make([]float32, r.Count)
-		for j := range b {
-			b[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
-		}
-	}
-	_, out := r.Dims()
-	amplitude = make([]float32, out)
-	for j := range amplitude {
-		amplitude[j] = float32(math.Sqrt(square / float64(r.Count)))
-		if f.Weight != nil {
-			amplitude[j] = float32(math.Sqrt(square * f.Weight[j%r.Count]))
-		}
-	}
-	return b, amplitude
-}
-
-// Terms returns the frequencies in turns (Count×In, row-major), which the caller does not change, the offset of each, nil in
-// the paired form, and the amplitude of each feature. It returns an error where New does.
-func (r Recipe) Terms() (w, b, amplitude []float32, err error) {
-	f, err := r.frequencies()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	b, amplitude = r.terms(f)
-	return f.W, b, amplitude, nil
 }
 
 // Kernel returns Σ_j λ_j cos 2πw_j·(x−z), or NaN where New fails. It panics if

@@ -32,9 +32,16 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 	case maxout.Maxout:
 		return g.maxout(r, x), nil
 	case learned.Recipe:
-		w, b, amplitude, err := r.Terms()
+		w, err := r.Turns()
 		if err != nil {
 			return "", err
+		}
+		amplitude, b, err := r.Waves()
+		if err != nil {
+			return "", err
+		}
+		if r.Form == fourier.Paired {
+			amplitude = append(amplitude, amplitude...)
 		}
 		waves := g.waves(x, constant(g, w, r.Count, r.In), b, r.Form)
 		return g.add("Mul", nil, waves, row(g, amplitude)), nil

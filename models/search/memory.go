@@ -41,7 +41,8 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, the last of which may have levels, distances of each in two norms, and two columns of one.
-	return plain + rows + workers*max(fit, pairs) + int64(views)*2*near + 8*int64(n) + near + shared
+	return plain + rows + workers*max(fit, pairs) + int64(views)*2*near + 8*int64(n) + near + shared +
+		productBytes(n, d-more)
 }
 
 // fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.

@@ -70,6 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	stderr = root.ErrOrStderr() // as --log_format has it
 	var started *startedError
 	switch {
 	case out.Unread(err):
@@ -191,7 +192,8 @@ func newRoot() *cobra.Command {
 	root.AddCommand(
 		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(),
 		testCommand(), verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
-		inspectCommand(), exportCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(),
+		inspectCommand(), explainCommand(), exportCommand(), featurizeCommand(), kernelCommand(), generateCommand(),
+		modelsCommand(), retrainCommand(),
 		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),
 	)
 	attachHelp(root)

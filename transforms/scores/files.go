@@ -36,6 +36,7 @@ type Files struct {
 	Scores        bool     `json:"scores,omitempty"`
 	Probabilities bool     `json:"probabilities,omitempty"`
 	Lines         bool     `json:"lines,omitempty"`
+	Explain       bool     `json:"explain,omitempty"`
 	Digest        bool     `json:"digest,omitempty"`
 	Threshold     *float32 `json:"threshold,omitempty"`
 
@@ -316,7 +317,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	WithMissing(m.Manifest, d)
 	p := &Predict{
 		Pass: transforms.Pass{Data: *d, Mode: dataset.KeepPlace}, Model: Model{Threshold: f.Threshold}, Format: f.Format,
-		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Digest: f.Digest, ID: IDColumn(d),
+		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Explain: f.Explain, Digest: f.Digest, ID: IDColumn(d),
 		Given: f.Messages.given(file.Message),
 	}
 	if err := p.Distinct(p.Columns(m)); err != nil {

@@ -7,11 +7,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -26,8 +26,8 @@ type ModelReport struct {
 	// Lineage tells from what the model was made; nil if it has none.
 	Lineage *registry.Lineage `json:"lineage,omitempty"`
 	*models.Manifest
-	// Importance is what the metric of the recipe attends to; nil if it has none.
-	Importance *models.Importance `json:"importance,omitempty"`
+	// Stretch says how far the metric of the recipe stretches distances; nil if it has none.
+	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects are the effects of columns on the predictions for rows of data; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
 
@@ -54,7 +54,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}
-	if r.Importance, err = m.Manifest.Importance(); err != nil {
+	if r.Stretch, err = stretch.Of(m.Manifest); err != nil {
 		return nil, models.Bad(dir, err)
 	}
 	s, err := SchemaOf(dir, m.Manifest)
@@ -67,19 +67,12 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 	return r, nil
 }
 
-// DrawImportance writes a plot of the importance of columns to a file, .png or .svg: of their
-// effects, or, without data, by the learned metric, which the model must then have.
+// DrawImportance writes a plot of the effects of columns to a file, .png or .svg. The report must have them.
 func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
-	var bars picture.Bars
-	switch {
-	case r.Effects != nil:
-		bars = report.EffectsPicture(r.Effects)
-	case r.Importance != nil:
-		bars = report.ImportancePicture(r.Importance)
-	default:
-		return exit.Usage("--importance: the model in %s has no learned metric; give rows with --data, on whose "+
-			"predictions the effects of columns are measured", r.Directory)
+	if r.Effects == nil {
+		return exit.Usage("--importance: give rows with --data, on whose predictions the effects of columns are measured")
 	}
+	bars := report.EffectsPicture(r.Effects)
 	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
 }
 
@@ -109,7 +102,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
-	report.WriteImportance(&b, r.Importance)
+	report.WriteStretch(&b, r.Stretch)
 	report.WriteEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
 		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)

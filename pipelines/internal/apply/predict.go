@@ -37,6 +37,7 @@ type PredictOptions struct {
 	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
 
 	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. The model must have been trained with --calibrate, or with --loss softmax or logistic."`
+	Explain       bool `flag:"explain,common" group:"Model and output" help:"Also write why: the mean prediction (base) and the effect of every column on this one, which sum to the prediction; of a classifier to the score of the predicted class, of two classes of the positive one."`
 	Digest        bool `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
@@ -124,7 +125,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		Pass:  transforms.Pass{Data: *d, Mode: dataset.FailFast},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Format: o.Format,
 		Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
-		ID: scores.IDColumn(d), Digest: o.Digest,
+		ID: scores.IDColumn(d), Explain: o.Explain, Digest: o.Digest,
 	}
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.KeepPlace

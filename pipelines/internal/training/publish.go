@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -65,7 +66,7 @@ func (t *Training) Publish(ctx context.Context) error {
 		}
 		m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
 	}
-	if t.importance, err = m.Manifest.Importance(); err != nil {
+	if t.stretch, err = stretch.Of(m.Manifest); err != nil {
 		return err
 	}
 	files, err := models.Encode(m)
@@ -162,7 +163,7 @@ func (t *Training) resultRows() ResultRows {
 func (t *Training) resultFeatures() ResultFeatures {
 	r := ResultFeatures{
 		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed, Learned: t.Learned,
-		Size: t.Sized, Importance: t.importance, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
+		Size: t.Sized, Stretch: t.stretch, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
 	}
 	if t.Searched != nil {
 		r.Search = t.Searched.Summary()

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -54,10 +55,10 @@ type ResultFeatures struct {
 	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
 	Search  *models.Search     `json:"search,omitempty"` // how features were searched
 	Size    *tuning.SizeResult `json:"size,omitempty"`   // how their number was chosen; nil if it was given
-	// Importance is what a learned metric attends to; nil without one.
-	Importance *models.Importance `json:"importance,omitempty"`
-	Dim        int                `json:"-"` // features
-	Seed       uint64             `json:"-"`
+	// Stretch says how far a learned metric stretches distances; nil without one.
+	Stretch *stretch.Distances `json:"stretch,omitempty"`
+	Dim     int                `json:"-"` // features
+	Seed    uint64             `json:"-"`
 }
 
 // ResultFit says how the weights of a model were fitted.
@@ -149,7 +150,7 @@ func (r *Result) writeFeatures(b *strings.Builder) {
 	if r.Size != nil {
 		r.Size.Write(b, r.Task == models.Regression && len(r.Targets) == 0)
 	}
-	report.WriteImportance(b, r.Importance)
+	report.WriteStretch(b, r.Stretch)
 }
 
 func (r *Result) writeFit(b *strings.Builder) {

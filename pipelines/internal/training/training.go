@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -192,7 +193,7 @@ type Found struct {
 	Searched *tuning.Result   // the search; nil if there was none
 	// lambdaByMSE tells that squared errors lead to the values of λ that the log loss chooses from.
 	lambdaByMSE bool
-	importance  *models.Importance // what the metric of the published model attends to; nil without one
+	stretch     *stretch.Distances // of distances by the metric of the published model; nil without one
 }
 
 // Fitted is a linear model, and how it was fitted.
