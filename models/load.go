@@ -62,7 +62,8 @@ func LoadURI(ctx context.Context, dir string) (*Model, error) {
 	return load(inStorage{ctx, dir})
 }
 
-// LoadUndrawn is LoadURI without the map, which may take much memory: Map is nil, so the model cannot predict.
+// LoadUndrawn is LoadURI without the map, which may take much memory: Map is nil, so the model cannot
+// predict.
 func LoadUndrawn(ctx context.Context, dir string) (*Model, error) {
 	dir, err := Resolve(ctx, dir)
 	if err != nil {

@@ -107,7 +107,8 @@ func (m *Map) Step() float64 { return m.bound() / 127 }
 // bound is the largest magnitude of a feature.
 func (m *Map) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
-// Offsets returns the offsets of all frequencies of a recipe of this package in turns, nil in the paired form.
+// Offsets returns the offsets of all frequencies of a recipe of this package in turns, nil in the
+// paired form.
 func Offsets(r features.Recipe) ([]float32, error) {
 	f, ok := r.(interface{ draw() draw })
 	if !ok {
