@@ -112,6 +112,17 @@ bench-runners: build ## measure what a job costs by runner, Flink among them (ta
 
 .PHONY: test-flink test-latency bench-runners
 
+test-export: build/export/ok ## compare ONNX Runtime, MLflow and the reader of examples/python with predict (DATA=folder for real data too)
+	BOCHNER_PYTHON=$(CURDIR)/build/export/bin/python $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') \
+		go test -count 1 -timeout 60m -v -run 'PythonPredicts|ARowThatPredictRefuses|ProgramReadsSkeletons|CommandsInDocuments/(export|from-python)' ./pipelines/bochner
+
+build/export/ok: examples/python/requirements.txt
+	python3 -m venv build/export
+	build/export/bin/pip install --quiet --disable-pip-version-check -r examples/python/requirements.txt
+	touch $@
+
+.PHONY: test-export
+
 race: ## run the tests of what runs concurrently under the race detector (takes a C compiler)
 	CGO_ENABLED=1 go test -race -short -timeout 30m ./io/... ./transforms/... ./pipelines ./pipelines/command ./features/... ./models/...
 

@@ -62,6 +62,17 @@ func LoadURI(ctx context.Context, dir string) (*Model, error) {
 	return load(inStorage{ctx, dir})
 }
 
+// LoadUndrawn is LoadURI without the map, which may take much memory: Map is nil, so the model cannot
+// predict.
+func LoadUndrawn(ctx context.Context, dir string) (*Model, error) {
+	dir, err := Resolve(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := undrawn(inStorage{ctx, dir})
+	return m, err
+}
+
 // Check reads a model directory as LoadURI does, but does not draw the map. It returns
 // the manifest. Files that the recipe names stay available to the recipes of this process.
 func Check(ctx context.Context, dir string) (*Manifest, error) {
@@ -87,22 +98,31 @@ func ReadManifest(ctx context.Context, dir string) (*Manifest, error) {
 }
 
 func load(dir directory) (*Model, error) {
-	manifest, recipe, linear, err := loadFiles(dir, holdWith)
+	m, recipe, err := undrawn(dir)
 	if err != nil {
 		return nil, err
+	}
+	if m.Map, err = recipe.New(); err != nil {
+		return nil, &Error{dir.place(), err}
+	}
+	return m, nil
+}
+
+// undrawn returns a model without its map, and the recipe of the map.
+func undrawn(dir directory) (*Model, features.Recipe, error) {
+	manifest, recipe, linear, err := loadFiles(dir, holdWith)
+	if err != nil {
+		return nil, nil, err
 	}
 	m := &Model{Manifest: manifest, Linear: linear, fill: manifest.Fill()}
 	m.explain.dir = dir
 	if d, is := dir.(inStorage); is {
 		m.explain.dir = inStorage{context.WithoutCancel(d.ctx), d.dir}
 	}
-	if err = m.readInput(); err == nil {
-		m.Map, err = recipe.New()
+	if err := m.readInput(); err != nil {
+		return nil, nil, &Error{dir.place(), err}
 	}
-	if err != nil {
-		return nil, &Error{dir.place(), err}
-	}
-	return m, nil
+	return m, recipe, nil
 }
 
 // holdWith makes a file available to recipes as long as the manifest is reachable, so that a program

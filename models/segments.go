@@ -36,6 +36,9 @@ type Segment struct {
 	Shrinkage float64 `json:"shrinkage"`
 }
 
+// Models returns the models of the segments, in the order of Of.
+func (s *Segments) Models() []*Linear { return s.models }
+
 // SetWeights sets the models of the segments, which have K outputs on D features each.
 func (s *Segments) SetWeights(models []*Linear) { s.models = models }
 

@@ -17,6 +17,10 @@ import (
 // numbers and texts.
 func (m *Model) Table() *schema.Table { return m.table }
 
+// Centre returns what is subtracted from each number of a row in float64, before it is rounded to
+// float32; nil if nothing is. The caller must not change it.
+func (m *Model) Centre() []float64 { return m.centre }
+
 // Fill returns what Applier takes in place of missing values for a model whose training data had
 // none, one number for each of Input.Dim: the means of the columns, if the model standardises
 // them. It is nil for other models and for those with a Table, whose recipe fills in missing

@@ -107,6 +107,20 @@ func (m *Map) Step() float64 { return m.bound() / 127 }
 // bound is the largest magnitude of a feature.
 func (m *Map) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
+// Offsets returns the offsets of all frequencies of a recipe of this package in turns, nil in the
+// paired form.
+func Offsets(r features.Recipe) ([]float32, error) {
+	f, ok := r.(interface{ draw() draw })
+	if !ok {
+		return nil, fmt.Errorf("fourier: Offsets: %T has no frequencies", r)
+	}
+	d := f.draw()
+	if err := d.validate(); err != nil {
+		return nil, err
+	}
+	return d.offsets(0, d.frequencies()), nil
+}
+
 // Turns returns frequencies first … first+n−1 of a recipe of this package in turns (n×in,
 // row-major), as its map uses them, and their offsets in turns, nil in the paired form. It returns
 // an error if the recipe is invalid or of another package, or if the range exceeds its frequencies.

@@ -31,11 +31,14 @@ var TimeLayouts = [...]TimeLayout{
 	{Name: "d mon y", order: "dby", short: true},
 	{Name: "mon d y", order: "bdy", short: true},
 	{Name: DigitsLayout, order: "ymd"},
-	{Name: "h:m"},
+	{Name: ClockLayout},
 }
 
 // DigitsLayout is the layout of dates that are also whole numbers, such as 20240229. Their years are from 1900 to 2100.
 const DigitsLayout = "yyyymmdd"
+
+// ClockLayout is the layout of times of day without a date.
+const ClockLayout = "h:m"
 
 // TimeLayoutNames returns the names of the layouts of times.
 func TimeLayoutNames() (names []string) {

@@ -117,7 +117,7 @@ func (j *job) words(l line) []string {
 			words = append(words, strings.ReplaceAll(w, "MODEL", l.name))
 		}
 	}
-	if j.readers > 0 && l.words[0] != "models" {
+	if j.readers > 0 && !slices.Contains([]string{"models", "export"}, l.words[0]) {
 		words = append(words, "--runner", "universal", "--endpoint", j.endpoint, "--environment_type", "LOOPBACK",
 			"--lanes", fmt.Sprint(j.readers))
 	}

@@ -22,6 +22,7 @@ import (
 //	sh not run    commands that need real data, a cluster or another program: only the
 //	              names of their flags are checked
 //	go            a program, compiled and run, if it begins with package main
+//	python        a program, run where BOCHNER_PYTHON names a Python, if it begins with import
 //
 // Other blocks are ignored.
 const notRun = "sh not run"
@@ -87,6 +88,10 @@ func TestCommandsInDocuments(t *testing.T) {
 					if strings.HasPrefix(b.text(), "package main\n") {
 						runGo(t, dir, at, b.text())
 					}
+				case "python":
+					if strings.HasPrefix(b.text(), "import ") && os.Getenv(pythonVariable) != "" {
+						runPython(t, dir, at, b.text())
+					}
 				}
 			}
 		})
@@ -143,6 +148,22 @@ func runGo(t *testing.T, dir, at, text string) {
 		t.Errorf("%s: %v\n%s", at, err, out)
 	}
 	if _, want, has := strings.Cut(text, "// Output: "); has && string(out) != strings.TrimRight(want, "}\n")+"\n" {
+		t.Errorf("%s: prints %q, the document has %q", at, out, want)
+	}
+}
+
+// runPython runs a program that may import the reader of examples/python, and compares what it prints with its last line.
+func runPython(t *testing.T, dir, at, text string) {
+	t.Helper()
+	reader := script(t, "../../examples/python")
+	path := filepath.Dir(binary) + ":" + os.Getenv("PATH")
+	run := exec.Command("env", "PYTHONPATH="+reader, "PATH="+path, os.Getenv(pythonVariable), "-c", text)
+	run.Dir = dir
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	if _, want, has := strings.Cut(text, "# Output: "); has && string(out) != want {
 		t.Errorf("%s: prints %q, the document has %q", at, out, want)
 	}
 }

@@ -201,9 +201,8 @@ func TestTheReaderOfTheDocumentsUsesNothingOfThisModule(t *testing.T) {
 	}
 }
 
-func TestAnotherProgramReadsTypedTables(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+// rowsOfAllTypes returns a table of columns of all types, written in all ways.
+func rowsOfAllTypes() string {
 	fields := [][]string{
 		{"1.5", "NA", "", "2", "-7", " ? ", "3.25"},
 		{"$10", "12 $", "-$3", "$ 4.5", "7"},
@@ -229,10 +228,19 @@ func TestAnotherProgramReadsTypedTables(t *testing.T) {
 		}
 		rows += fmt.Sprintf("user-%d-of-many-who-have-long-names,%d\n", i*7%60, sum+i%5)
 	}
+	return rows
+}
+
+// manyLevels matches the levels of the column many in a schema.
+var manyLevels = regexp.MustCompile(`(name: many\n.*\n.*category.*\n) +levels:\n(      - .*\n)+`)
+
+func TestAnotherProgramReadsTypedTables(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rows := rowsOfAllTypes()
 	write(t, dir, "typed.csv", rows)
 	must(t, dir, "inspect", "--data", "typed.csv", "--label", "y", "--write_schema", "schema.yaml", "--quiet")
-	levels := regexp.MustCompile(`(name: many\n.*\n.*category.*\n) +levels:\n(      - .*\n)+`)
-	write(t, dir, "hashed.yaml", levels.ReplaceAllString(read(t, dir, "schema.yaml"), "$1    buckets: 7\n"))
+	write(t, dir, "hashed.yaml", manyLevels.ReplaceAllString(read(t, dir, "schema.yaml"), "$1    buckets: 7\n"))
 	for i, flags := range []string{
 		"--label y --search none", "--label y --search auto",
 		"--label y --encode target", "--label y --encode count --fill median", "--schema hashed.yaml --scale minmax",
@@ -356,7 +364,9 @@ nodes:
 				}
 				data = append(data, row)
 			}
-			readOutsider(t, dir+"/"+model).compare(t, data, read(t, dir, predicted, "part-00000.csv"))
+			said := read(t, dir, predicted, "part-00000.csv")
+			comparePython(t, dir, model, args[1], data, said)
+			readOutsider(t, dir+"/"+model).compare(t, data, said)
 		})
 	}
 }

@@ -40,6 +40,7 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 		{"evaluate --model", sums, "--data DIR/test.csv"},
 		{"featurize --model", sums, "--data DIR/test.csv --out DIR/features"},
 		{"inspect --model", sums, ""},
+		{"export --model", sums, "--out DIR/model.onnx"},
 		{"explain --model", sums, "--data DIR/test.csv --row 2"},
 		{"compare --champion", sums, "--challenger DIR/first --data DIR/test.csv"},
 		{"compare --challenger", sums, "--champion DIR/first --data DIR/test.csv"},

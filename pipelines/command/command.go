@@ -196,8 +196,8 @@ func newRoot() *cobra.Command {
 	root.AddCommand(
 		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), reportCommand(),
 		testCommand(), verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
-		inspectCommand(), explainCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(),
-		retrainCommand(), serveCommand(),
+		inspectCommand(), explainCommand(), exportCommand(), featurizeCommand(), kernelCommand(), generateCommand(),
+		modelsCommand(), retrainCommand(), serveCommand(),
 		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),
 	)
 	attachHelp(root)

@@ -26,6 +26,7 @@ var registered = map[string]func() []string{
 	"runner":               engine.Runners,
 	"loss":                 func() []string { return append(loss.Names(true), loss.Names(false)...) },
 	"format":               func() []string { return append([]string{"auto"}, dataset.Names()...) },
+	"export format":        pipelines.ExportFormats,
 	"predict out_format":   pipelines.PredictFormats,
 	"featurize out_format": pipelines.FeaturizeFormats,
 }

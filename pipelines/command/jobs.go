@@ -199,6 +199,19 @@ func explainCommand() *cobra.Command {
 	})
 }
 
+func exportCommand() *cobra.Command {
+	var o struct {
+		pipelines.ExportOptions
+		Quiet bool `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
+	}
+	return newCommand("export", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		if !o.Quiet {
+			o.Log = cmd.ErrOrStderr()
+		}
+		return pipelines.Export(cmd.Context(), o.ExportOptions)
+	})
+}
+
 func sumCommand() *cobra.Command {
 	var o struct {
 		pipelines.SumOptions

@@ -1,0 +1,269 @@
+package onnx
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// rows adds the inputs, and returns rows of Input.Dim numbers in float32, NaN where a value is
+// missing.
+func (g *Graph) rows(m *models.Model) (string, error) {
+	names, centre := m.Manifest.Input.Columns, m.Centre()
+	if t := m.Table(); t != nil {
+		return g.typed(t, centre)
+	}
+	if !g.byColumn || len(names) == 0 {
+		x, kind := "input", Float
+		if centre != nil {
+			kind = Double
+		}
+		about := "rows"
+		if len(names) > 0 {
+			about += " of " + strings.Join(names, ", ")
+		}
+		g.Inputs = []Value{{x, kind, about, []int{m.Manifest.Input.Dim}}}
+		if centre != nil {
+			x = g.cast(g.add("Sub", nil, x, row(g, centre)), Float)
+		}
+		return x, nil
+	}
+	if err := distinct(names); err != nil {
+		return "", err
+	}
+	columns := make([]string, len(names))
+	for j, name := range names {
+		columns[j] = g.number(name, centre, j, nil, len(names) == 1)
+	}
+	return g.concat(columns...), nil
+}
+
+// distinct refuses names that inputs cannot have.
+func distinct(names []string) error {
+	known := map[string]bool{"": true}
+	for _, name := range names {
+		if known[name] {
+			return unsupported("a column with the name %q, which is empty or occurs twice,", name)
+		}
+		known[name] = true
+	}
+	return nil
+}
+
+// column adds an input for a column, which is a matrix of one column.
+func (g *Graph) column(name string, kind Type, about string, only bool) string {
+	v := Value{Name: name, Type: kind, About: about, dims: []int{1}}
+	if !g.byColumn || only { // a data frame of one column is given as a matrix
+		g.Inputs = append(g.Inputs, v)
+		return name
+	}
+	v.dims = nil
+	g.Inputs = append(g.Inputs, v)
+	return g.add("Reshape", nil, name, constant(g, []int64{-1, 1}, 2))
+}
+
+// typed adds the inputs of a table with types.
+func (g *Graph) typed(t *schema.Table, centre []float64) (string, error) {
+	var names, slots []string
+	for i := range t.Columns {
+		names = append(names, t.Columns[i].Name)
+	}
+	if err := distinct(names); err != nil {
+		return "", err
+	}
+	for i := range t.Columns {
+		c, only := &t.Columns[i], len(t.Columns) == 1
+		switch c.Type {
+		case schema.Number:
+			slots = append(slots, g.number(c.Name, centre, len(slots), t.Missing, only))
+		case schema.Time:
+			slots = append(slots, g.time(c, only)...)
+		default:
+			slot, err := g.level(c, t, only)
+			if err != nil {
+				return "", err
+			}
+			slots = append(slots, slot)
+		}
+	}
+	return g.concat(slots...), nil
+}
+
+// number adds a column of numbers, less its centre, in which the codes that are numbers are missing
+// values.
+func (g *Graph) number(name string, centre []float64, slot int, codes []string, only bool) string {
+	kind := Float
+	if centre != nil && centre[slot] != 0 {
+		kind = Double
+	}
+	x := g.column(name, kind, "number", only)
+	for _, code := range codes {
+		v, err := strconv.ParseFloat(code, 64)
+		if err != nil || math.IsNaN(v) {
+			continue
+		}
+		if kind == Double {
+			is := g.add("Equal", nil, x, constant(g, []float64{v}))
+			x = g.add("Where", nil, is, constant(g, []float64{math.NaN()}), x)
+		} else {
+			is := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
+			x = g.add("Where", nil, is, constant(g, []float32{nan}), x)
+		}
+	}
+	if kind == Double {
+		x = g.cast(g.add("Sub", nil, x, constant(g, centre[slot:slot+1])), Float)
+	}
+	return x
+}
+
+var nan = float32(math.NaN())
+
+// encoder is a LabelEncoder: texts with a number each.
+type encoder struct {
+	texts  []string
+	values []float32
+	known  map[string]bool
+}
+
+func (e *encoder) add(v float32, texts ...string) {
+	for _, text := range texts {
+		if !e.known[text] {
+			e.known[text] = true
+			e.texts, e.values = append(e.texts, text), append(e.values, v)
+		}
+	}
+}
+
+// level adds a column of categories or booleans. A text that is no boolean is ∞, which fill
+// refuses.
+func (g *Graph) level(c *schema.Column, t *schema.Table, only bool) (string, error) {
+	if c.Buckets > 0 {
+		return "", unsupported("column %q, whose texts are hashed to %d buckets by XXH64,", c.Name, c.Buckets)
+	}
+	e, other := &encoder{known: map[string]bool{}}, float32(len(c.Levels))
+	e.add(nan, "")
+	for _, code := range t.Missing {
+		e.add(nan, whole(cases(code), t.Decimal)...)
+	}
+	if c.Type == schema.Boolean {
+		other = float32(math.Inf(1))
+		for i, words := range [][]string{{"false", "f", "no", "n", "0"}, {"true", "t", "yes", "y", "1"}} {
+			for _, word := range words {
+				e.add(float32(i), whole(cases(word), t.Decimal)...)
+			}
+		}
+	}
+	for i, l := range c.Levels {
+		e.add(float32(i), l)
+	}
+	for i, l := range c.Levels {
+		e.add(float32(i), whole([]string{string(lines.CutFraction([]byte(l), t.Decimal))}, t.Decimal)...)
+	}
+	x := g.column(c.Name, Text, string(c.Type), only)
+	a := attrs{"keys_strings": e.texts, "values_floats": e.values, "default_float": other}
+	return g.add("LabelEncoder", a, x), nil
+}
+
+// whole returns texts, and after them those that are whole numbers also with a fraction, as 1.0 and
+// 1.00.
+func whole(texts []string, decimal byte) []string {
+	for _, text := range slices.Clone(texts) {
+		for _, zeros := range []string{"0", "00"} {
+			long := text + string(cmp.Or(decimal, '.')) + zeros
+			if string(lines.CutFraction([]byte(long), decimal)) == text {
+				texts = append(texts, long)
+			}
+		}
+	}
+	return texts
+}
+
+// mostLetters is up to how many letters a word is known in all ways to write them large and small.
+// A longer one is known as it is, small, large, and with a large first letter.
+const mostLetters = 8
+
+// cases returns the ways to write a word.
+func cases(word string) []string {
+	lower, upper := strings.ToLower(word), strings.ToUpper(word)
+	if len(word) > mostLetters || len(lower) != len(word) || len(upper) != len(word) {
+		all := []string{word, lower, upper}
+		if word != "" && len(lower) == len(word) && len(upper) == len(word) && word[0] < 0x80 {
+			all = append(all, upper[:1]+lower[1:])
+		}
+		return all
+	}
+	all := []string{""}
+	for i := range len(word) {
+		var longer []string
+		for _, begin := range all {
+			longer = append(longer, begin+lower[i:i+1])
+			if upper[i] != lower[i] {
+				longer = append(longer, begin+upper[i:i+1])
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+const secondsOfDay = 86400
+
+// time adds a column of times: seconds since 1970-01-01 UTC, or of a time of day since midnight,
+// NaN where it is missing. It returns days, month, weekday and hour.
+func (g *Graph) time(c *schema.Column, only bool) []string {
+	about := "time: seconds since 1970-01-01 00:00 UTC"
+	if c.Layout == schema.ClockLayout {
+		about = "time of day: seconds since midnight"
+	}
+	s := g.column(c.Name, Double, about, only)
+	day := g.add("Floor", nil, g.add("Div", nil, s, constant(g, []float64{secondsOfDay})))
+	past := g.add("Sub", nil, s, g.add("Mul", nil, day, constant(g, []float64{secondsOfDay})))
+	hour := g.add("Div", nil, past, constant(g, []float64{3600}))
+	days := g.add("Add", nil, day, g.add("Div", nil, hour, constant(g, []float64{24})))
+	days = g.add("Where", nil, g.add("IsInf", nil, s), s, days) // so that fill refuses it
+	date := g.cast(day, Int64)
+	if c.Layout == schema.ClockLayout {
+		date = g.add("Mul", nil, date, constant(g, []int64{0}))
+		days = g.add("Where", nil, g.add("IsNaN", nil, days), days, g.add("Sub", nil, s, s))
+	}
+	weekday := g.add("Mod", nil, g.add("Add", nil, date, constant(g, []int64{3})), constant(g, []int64{7}))
+	missing, parts := g.add("IsNaN", nil, days), []string{g.cast(days, Float)}
+	for _, part := range []string{g.month(date), weekday} {
+		parts = append(parts, g.add("Where", nil, missing, constant(g, []float32{nan}), g.cast(part, Float)))
+	}
+	return append(parts, g.cast(hour, Float))
+}
+
+// month adds the month, from 1, of days since 1970: years begin with March, and 400 of them have
+// 146,097 days.
+func (g *Graph) month(day string) string {
+	number := func(v int64) string { return constant(g, []int64{v}) }
+	by := func(op, x string, v int64) string { return g.add(op, nil, x, number(v)) }
+	minus := func(x, y string) string { return g.add("Sub", nil, x, y) }
+	plus := func(x, y string) string { return g.add("Add", nil, x, y) }
+	at := by("Mod", by("Add", day, 719468), 146097)
+	year := minus(plus(minus(at, by("Div", at, 1460)), by("Div", at, 36524)), by("Div", at, 146096))
+	year = by("Div", year, 365)
+	gone := minus(plus(by("Mul", year, 365), by("Div", year, 4)), by("Div", year, 100))
+	month := by("Div", by("Add", by("Mul", minus(at, gone), 5), 2), 153) // 0 is March
+	return by("Add", by("Mod", by("Add", month, 2), 12), 1)
+}
+
+// fill adds what stands in place of missing values where the recipe has nothing, and returns a
+// column of 0, or NaN for rows that predict would refuse.
+func (g *Graph) fill(m *models.Model, x string) (filled, valid string) {
+	known := x
+	if m.Table() != nil {
+		known = g.add("Where", nil, g.add("IsNaN", nil, x), constant(g, []float32{0}), x)
+	} else if fill := m.Manifest.Fill(); fill != nil {
+		known = g.add("Where", nil, g.add("IsNaN", nil, x), row(g, fill), x)
+		x = known
+	}
+	return x, g.sum(g.add("Sub", nil, known, known))
+}

@@ -1,0 +1,200 @@
+// Package onnx writes a model as an ONNX graph, which ONNX Runtime and others compute without
+// bochner: columns with texts, missing values and times, features, scores, probabilities and the
+// class.
+//
+// The graph holds the numbers that a recipe draws, so it is larger than the model. New describes it
+// and knows its size; nothing is drawn before WriteTo.
+//
+// A row that predict would refuse, such as one with an infinite number, has NaN scores, and as its
+// class an empty text, or the least int64.
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// ErrUnsupported is what errors.Is finds in an error about a model that a graph cannot express.
+var ErrUnsupported = errors.New("cannot be expressed in ONNX")
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf("onnx: %s %w", fmt.Sprintf(format, args...), ErrUnsupported)
+}
+
+// Options says how a graph takes rows and gives predictions.
+type Options struct {
+	// ByColumn gives each column that has a name an input, and each number of a prediction an
+	// output, all of one dimension, as MLflow maps the columns of a data frame. Otherwise inputs
+	// are [N, 1], one for each column, or one [N, d] if all columns are plain numbers; outputs are
+	// label [N], probabilities and scores [N, k], or prediction or coordinates [N, k].
+	ByColumn bool
+}
+
+// Value is an input or output of a graph.
+type Value struct {
+	Name  string `json:"name"`
+	Type  Type   `json:"type"`
+	About string `json:"about,omitempty"` // what it holds
+	dims  []int  // after the first, which is the number of rows
+}
+
+// mostAbout is how many characters of About are printed.
+const mostAbout = 80
+
+// String describes the value in a line.
+func (v Value) String() string {
+	text := fmt.Sprintf("%s  %v", v.Name, v.Type)
+	if v.Name == "" || strings.ContainsAny(v.Name, " \t\n\"") {
+		text = fmt.Sprintf("%q  %v", v.Name, v.Type)
+	}
+	text += " [N"
+	for _, d := range v.dims {
+		text += fmt.Sprintf(", %d", d)
+	}
+	if text += "]"; v.About == "" {
+		return text
+	}
+	if about := []rune(v.About); len(about) > mostAbout {
+		return text + "  " + string(about[:mostAbout]) + "…"
+	}
+	return text + "  " + v.About
+}
+
+// Graph is a model in ONNX.
+type Graph struct {
+	Inputs, Outputs []Value
+
+	nodes    []message
+	tensors  []tensor
+	metadata [][2]string
+	prefix   string // of the names of inner values
+	names    int    // of them, so far
+	byColumn bool
+}
+
+// MaxSize is the largest size of a graph in bytes, a limit of protocol buffers.
+const MaxSize = math.MaxInt32
+
+// New returns the graph of a model, of which the map is not needed. The error is ErrUnsupported if
+// ONNX cannot express a part of the model, or if the graph would be larger than MaxSize.
+func New(m *models.Model, o Options) (*Graph, error) {
+	recipe, err := m.Manifest.Recipe.Open()
+	if err != nil {
+		return nil, err
+	}
+	g := &Graph{prefix: prefix(m), byColumn: o.ByColumn}
+	g.metadata = [][2]string{{"bochner.manifest_sha256", m.Manifest.SHA256}, {"bochner.task", string(m.Manifest.Task)}}
+	x, err := g.rows(m)
+	if err != nil {
+		return nil, err
+	}
+	x, valid := g.fill(m, x)
+	phi, err := g.apply(recipe, x)
+	if err != nil {
+		return nil, err
+	}
+	scores := g.add("Add", nil, g.scores(m, phi, x), valid)
+	if !m.Classifies() {
+		g.targets(m, scores)
+	} else if err := g.classify(m, scores); err != nil {
+		return nil, err
+	}
+	if size := g.Size(); size > MaxSize {
+		return nil, unsupported("%d features of %d numbers take %.2f GB, more than the 2 GiB of a file, and",
+			m.Manifest.Features, m.Manifest.Input.Dim, float64(size)/1e9)
+	}
+	return g, nil
+}
+
+// prefix returns what begins the names of inner values, so that none is the name of a column.
+func prefix(m *models.Model) string {
+	all := slices.Clone(m.Manifest.Input.Columns)
+	if t := m.Table(); t != nil {
+		all = t.Owners()
+	}
+	p := "/"
+	for slices.ContainsFunc(all, func(name string) bool { return len(name) >= len(p) && name[:len(p)] == p }) {
+		p += "/"
+	}
+	return p
+}
+
+// attrs are the attributes of a node, by name: numbers, texts and lists of these.
+type attrs map[string]any
+
+// add adds a node with one output, which it returns.
+func (g *Graph) add(op string, a attrs, in ...string) string {
+	out := g.name()
+	g.nodes = append(g.nodes, node(op, a, in, out))
+	return out
+}
+
+func (g *Graph) name() string {
+	g.names++
+	return fmt.Sprint(g.prefix, g.names)
+}
+
+// cast adds a conversion.
+func (g *Graph) cast(x string, to Type) string { return g.add("Cast", attrs{"to": int64(to)}, x) }
+
+// columns adds the choice of columns of x.
+func (g *Graph) columns(x string, index []int64) string {
+	return g.add("Gather", attrs{"axis": int64(1)}, x, constant(g, index, len(index)))
+}
+
+// concat adds the join of matrices with the same rows.
+func (g *Graph) concat(parts ...string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return g.add("Concat", attrs{"axis": int64(1)}, parts...)
+}
+
+// sum adds the sum over columns, which stay one.
+func (g *Graph) sum(x string) string { return g.add("ReduceSum", nil, x, constant(g, []int64{1}, 1)) }
+
+// output gives a value of that many columns a name, and makes it an output; a vector has none.
+func (g *Graph) output(x string, v Value) {
+	taken := func(w Value) bool { return w.Name == v.Name }
+	for slices.ContainsFunc(g.Inputs, taken) || slices.ContainsFunc(g.Outputs, taken) {
+		v.Name += "_"
+	}
+	g.nodes = append(g.nodes, node("Identity", nil, []string{x}, v.Name))
+	g.Outputs = append(g.Outputs, v)
+}
+
+// each makes outputs of a matrix whose columns have those names: one if not ByColumn.
+func (g *Graph) each(x string, v Value, names []string) {
+	if !g.byColumn {
+		v.dims = []int{len(names)}
+		g.output(x, v)
+		return
+	}
+	for c, name := range names {
+		column := g.add("Gather", attrs{"axis": int64(1)}, x, constant(g, []int64{int64(c)}))
+		g.output(column, Value{Name: name, Type: v.Type, About: v.About})
+	}
+}
+
+// apply adds the features of rows x by a recipe.
+func (g *Graph) apply(r features.Recipe, x string) (string, error) {
+	if chain, ok := r.(features.Chain); ok {
+		var err error
+		for _, step := range chain.Steps {
+			if x, err = g.apply(step, x); err != nil {
+				return "", err
+			}
+		}
+		return x, nil
+	}
+	if out, known := g.scale(r, x); known {
+		return out, nil
+	}
+	return g.features(r, x)
+}

@@ -1,0 +1,178 @@
+package onnx
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+)
+
+// scores adds the scores of features phi of rows x.
+func (g *Graph) scores(m *models.Model, phi, x string) string {
+	l, s := m.Linear, m.Manifest.Segments
+	all := g.product(phi, constant(g, l.W, l.K, l.D), l.B)
+	if s == nil {
+		return all
+	}
+	values := make([]float32, len(s.Of))
+	w, b := make([]float32, 0, len(s.Of)*l.K*l.D), make([]float32, 0, len(s.Of)*l.K)
+	for i, own := range s.Models() {
+		values[i] = s.Of[i].Value
+		w, b = append(w, own.W...), append(b, own.B...)
+	}
+	own := g.product(phi, constant(g, w, len(b), l.D), b)
+	own = g.add("Reshape", nil, own, constant(g, []int64{-1, int64(len(values)), int64(l.K)}, 3))
+	is := g.add("Equal", nil, g.columns(x, []int64{int64(s.Slot)}), row(g, values))
+	three := g.add("Unsqueeze", nil, is, constant(g, []int64{2}, 1))
+	zero := constant(g, []float32{0})
+	own = g.add("Where", nil, three, own, zero)
+	own = g.add("ReduceSum", attrs{"keepdims": int64(0)}, own, constant(g, []int64{1}, 1))
+	some := g.add("Greater", nil, g.sum(g.cast(is, Float)), zero)
+	return g.add("Where", nil, some, own, all)
+}
+
+// targets adds the predictions of a regression, or the coordinates of an embedding.
+func (g *Graph) targets(m *models.Model, scores string) {
+	names := m.Outputs()
+	if m.Embeds() {
+		g.each(scores, Value{Name: "coordinates", Type: Float}, names)
+		return
+	}
+	var middle, half []float64
+	for _, grid := range m.Manifest.TargetGrid {
+		middle, half = append(middle, grid.Mid()), append(half, grid.Half())
+	}
+	y := g.add("Mul", nil, g.cast(scores, Double), row(g, half))
+	y = g.add("Add", nil, y, row(g, middle))
+	v := Value{Name: "prediction", Type: Double}
+	if len(names) == 1 {
+		names = []string{v.Name}
+	} else {
+		names = prefixed("prediction_", names)
+	}
+	g.each(y, v, names)
+}
+
+func prefixed(prefix string, names []string) []string {
+	for i := range names {
+		names[i] = prefix + names[i]
+	}
+	return names
+}
+
+// classify adds the class, probabilities and scores.
+func (g *Graph) classify(m *models.Model, scores string) (err error) {
+	man := m.Manifest
+	var p, chosen string
+	if man.Probabilities != nil {
+		if p, err = g.probabilities(man.Probabilities, scores, len(man.Vocabulary.Classes)); err != nil {
+			return err
+		}
+	}
+	if t := man.Threshold; t != nil {
+		chosen = g.decide(m, scores, p)
+	} else {
+		chosen = g.largest(man.Probabilities, scores, p)
+	}
+	number := constant(g, []int64{0})
+	flat := func(x string) string { return g.add("Gather", attrs{"axis": int64(1)}, x, number) }
+	refused := flat(g.add("IsNaN", nil, g.sum(g.add("Sub", nil, scores, scores))))
+	classes := man.Vocabulary.Classes
+	label := Value{Name: "label", Type: Text, About: "class"}
+	if g.byColumn {
+		label.Name = "prediction"
+	}
+	names, none := "", ""
+	if numbers, ok := whole64(classes, man.Vocabulary.Numeric); ok {
+		label.Type = Int64
+		names, none = constant(g, numbers, len(numbers)), constant(g, []int64{math.MinInt64})
+	} else {
+		names, none = g.texts(classes), g.texts([]string{""})
+	}
+	g.output(g.add("Where", nil, refused, none, g.add("Gather", nil, names, chosen)), label)
+	if p != "" {
+		g.each(p, Value{Name: "probabilities", Type: Float, About: "probability of each class"},
+			prefixed("probability_", slices.Clone(classes)))
+	}
+	g.each(scores, Value{Name: "scores", Type: Float, About: "score of each class"},
+		prefixed("score_", slices.Clone(classes)))
+	return nil
+}
+
+// whole64 returns classes as whole numbers, if all are.
+func whole64(classes []string, numeric bool) (numbers []int64, ok bool) {
+	for _, c := range classes {
+		v, err := strconv.ParseInt(c, 10, 64)
+		if err != nil {
+			return nil, false
+		}
+		numbers = append(numbers, v)
+	}
+	return numbers, numeric
+}
+
+// probabilities adds the probability of each class, in float64 and rounded.
+func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (string, error) {
+	s := g.cast(scores, Double)
+	switch p.Kind {
+	case models.Softmax:
+		top := g.add("ReduceMax", attrs{"axes": []int64{1}}, s)
+		s = g.add("Exp", nil, g.add("Sub", nil, s, top))
+	case models.Logistic:
+		s = g.add("Sigmoid", nil, s)
+	case score.Platt:
+		slope, offset := make([]float64, k), make([]float64, k)
+		for c := range p.Curves {
+			slope[c], offset[c] = p.Curves[c].Slope, p.Curves[c].Offset
+		}
+		s = g.add("Sigmoid", nil, g.add("Add", nil, g.add("Mul", nil, s, row(g, slope)), row(g, offset)))
+	case score.Isotonic:
+		columns := make([]string, k)
+		for c := range p.Curves {
+			columns[c] = g.lines(g.columns(s, []int64{int64(c)}), p.Curves[c].Score, p.Curves[c].Probability)
+		}
+		s = g.concat(columns...)
+	default:
+		return "", unsupported("probabilities of the kind %s", p.Kind)
+	}
+	if p.Weights != nil {
+		s = g.add("Div", nil, s, row(g, p.Weights))
+	}
+	sum := g.sum(s)
+	none := g.add("Equal", nil, sum, constant(g, []float64{0}))
+	s = g.add("Where", nil, none, constant(g, []float64{1 / float64(k)}), g.add("Div", nil, s, sum))
+	return g.cast(s, Float), nil
+}
+
+// decide adds the index of the class by the threshold.
+func (g *Graph) decide(m *models.Model, scores, p string) string {
+	positive := int64(m.Manifest.PositiveClass())
+	column := func(x string, c int64) string {
+		return g.add("Gather", attrs{"axis": int64(1)}, x, constant(g, []int64{c}))
+	}
+	of := ""
+	if p != "" {
+		of = column(p, positive)
+	} else {
+		halves := g.add("Mul", nil, g.cast(scores, Double), constant(g, []float64{0.5}))
+		of = g.cast(g.add("Sub", nil, column(halves, positive), column(halves, 1-positive)), Float)
+	}
+	enough := g.add("GreaterOrEqual", nil, of, constant(g, []float32{m.Manifest.Threshold.Value}))
+	return g.add("Where", nil, enough, constant(g, []int64{positive}), constant(g, []int64{1 - positive}))
+}
+
+// largest adds the index of the class with the largest probability, of several the one with the
+// largest score, or of the largest score if there are no probabilities.
+func (g *Graph) largest(by *models.Probabilities, scores, p string) string {
+	if p != "" {
+		value := g.cast(p, Double)
+		if by.Weights != nil {
+			value = g.add("Mul", nil, value, row(g, by.Weights))
+		}
+		most := g.add("Equal", nil, value, g.add("ReduceMax", attrs{"axes": []int64{1}}, value))
+		scores = g.add("Where", nil, most, scores, constant(g, []float32{float32(math.Inf(-1))}))
+	}
+	return g.add("ArgMax", attrs{"axis": int64(1), "keepdims": int64(0)}, scores)
+}

@@ -1,0 +1,223 @@
+package onnx
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/preprocess"
+)
+
+// scale adds a step before a kernel, if r is one that it knows.
+func (g *Graph) scale(r features.Recipe, x string) (out string, known bool) {
+	switch r := r.(type) {
+	case preprocess.Columns:
+		return g.slots(r, x), true
+	case preprocess.Divide:
+		return g.add("Div", nil, x, constant(g, []float32{float32(r.By)})), true
+	case preprocess.Standard:
+		return g.shiftDivide(x, r.Mean, slices.Clone(r.Dev)), true
+	case preprocess.MinMax:
+		span := make([]float32, len(r.Low))
+		for j, h := range r.High {
+			span[j] = h - r.Low[j]
+		}
+		return g.shiftDivide(x, r.Low, span), true
+	case preprocess.Unit:
+		wide := g.cast(x, Double)
+		norm := g.add("Sqrt", nil, g.sum(g.add("Mul", nil, wide, wide)))
+		zero := g.add("Equal", nil, norm, constant(g, []float64{0}))
+		norm = g.add("Where", nil, zero, constant(g, []float64{1}), norm)
+		return g.cast(g.add("Div", nil, wide, norm), Float), true
+	case preprocess.Clip:
+		low, high := make([]float32, len(r.At)), make([]float32, len(r.At))
+		for j, at := range r.At {
+			if at == 0 {
+				at = math.MaxFloat32
+			}
+			low[j], high[j] = -at, at
+		}
+		return g.add("Min", nil, g.add("Max", nil, x, row(g, low)), row(g, high)), true
+	case preprocess.NormalScores:
+		return g.normalScores(r, x), true
+	case preprocess.DiagonalMetric:
+		return g.add("Mul", nil, x, row(g, r.A)), true
+	case preprocess.Bins:
+		return g.bins(r, x), true
+	case preprocess.BinLevels:
+		keep := make([]float32, r.In)
+		for j := range keep {
+			if !r.Replaces(j) {
+				keep[j] = 1
+			}
+		}
+		others := g.add("Mul", nil, x, row(g, keep))
+		return g.concat(others, g.bins(preprocess.Bins{In: r.In, Columns: r.Columns, Weight: r.Weight}, x)), true
+	case preprocess.Crop:
+		return g.columns(x, chosen(r)), true
+	}
+	return "", false
+}
+
+// chosen returns the columns that a map passes on.
+func chosen(r preprocess.Crop) []int64 {
+	in, out := r.Dims()
+	x, y := make([]float32, in), make([]float32, out)
+	for j := range x {
+		x[j] = float32(j)
+	}
+	if m, err := r.New(); err == nil { // a manifest holds valid recipes only
+		m.Apply(y, x, 1)
+	}
+	index := make([]int64, out)
+	for i, v := range y {
+		index[i] = int64(v)
+	}
+	return index
+}
+
+// shiftDivide adds (x − shift)/by; a divisor of 0 counts as 1.
+func (g *Graph) shiftDivide(x string, shift, by []float32) string {
+	for j, v := range by {
+		if v == 0 {
+			by[j] = 1
+		}
+	}
+	return g.add("Div", nil, g.add("Sub", nil, x, row(g, shift)), row(g, by))
+}
+
+// lines adds y(v) for the column v in float64: lines from point to point of (at, y), and constants
+// beyond the ends. They are computed as models and features do, with the same rounding.
+func (g *Graph) lines(v string, at, y []float64) string {
+	n := len(at)
+	rise, start, length := make([]float64, n+1), make([]float64, n+1), slices.Repeat([]float64{1}, n+1)
+	from := append([]float64{y[0]}, y...)
+	for i := 1; i < n; i++ {
+		rise[i], start[i], length[i] = y[i]-y[i-1], at[i-1], at[i]-at[i-1]
+	}
+	below := g.cast(g.add("Greater", nil, v, row(g, at)), Int64)
+	piece := g.sum(below) // the number of points below v
+	of := func(numbers []float64) string { return g.add("Gather", nil, constant(g, numbers, n+1), piece) }
+	way := g.add("Div", nil, g.add("Sub", nil, v, of(start)), of(length))
+	way = g.add("Clip", nil, way, constant(g, []float64{0}), constant(g, []float64{1}))
+	return g.add("Add", nil, of(from), g.add("Mul", nil, way, of(rise)))
+}
+
+func (g *Graph) normalScores(r preprocess.NormalScores, x string) string {
+	columns := make([]string, len(r.Columns))
+	for j, k := range r.Columns {
+		columns[j] = g.columns(x, []int64{int64(j)})
+		if len(k.At) > 0 {
+			columns[j] = g.cast(g.lines(g.cast(columns[j], Double), wide(k.At), wide(k.Scores)), Float)
+		}
+	}
+	return g.concat(columns...)
+}
+
+func wide(v []float32) []float64 {
+	w := make([]float64, len(v))
+	for i, x := range v {
+		w[i] = float64(x)
+	}
+	return w
+}
+
+// bins adds the features of intervals, or of the knots of piecewise linear functions.
+func (g *Graph) bins(r preprocess.Bins, x string) string {
+	var of []int64 // the column of each feature
+	var low, high []float32
+	infinite := float32(math.Inf(1))
+	for _, c := range r.Columns {
+		if r.Hats {
+			of = append(of, slices.Repeat([]int64{int64(c.Index)}, len(c.Cuts))...)
+			continue
+		}
+		cuts := append(append([]float32{-infinite}, c.Cuts...), infinite)
+		if len(c.Cuts) == 1 {
+			cuts = cuts[1:]
+		}
+		for i := range cuts[1:] {
+			of, low, high = append(of, int64(c.Index)), append(low, cuts[i]), append(high, cuts[i+1])
+		}
+	}
+	v, weight := g.columns(x, of), constant(g, []float32{r.Weight})
+	if r.Hats {
+		return g.hats(r, g.cast(v, Double))
+	}
+	inside := g.add("And", nil, g.add("GreaterOrEqual", nil, v, row(g, low)), g.add("Less", nil, v, row(g, high)))
+	return g.add("Where", nil, inside, weight, constant(g, []float32{0}))
+}
+
+// hats adds, for each knot, how far its value is on the way from the knot before, less how far it
+// is on the way to the next.
+func (g *Graph) hats(r preprocess.Bins, v string) string {
+	var at, before, after, least, most []float64 // knots, the lengths on both sides, and the ends of the ways
+	for _, c := range r.Columns {
+		last := len(c.Cuts) - 1
+		for i, cut := range c.Cuts {
+			at = append(at, float64(cut))
+			left, right, floor, ceiling := 1.0, 1.0, 1.0, 0.0
+			if i > 0 {
+				left, floor = float64(cut)-float64(c.Cuts[i-1]), 0
+			}
+			if i < last {
+				right, ceiling = float64(c.Cuts[i+1])-float64(cut), 1
+			}
+			before, after = append(before, left), append(after, right)
+			least, most = append(least, floor), append(most, ceiling)
+		}
+	}
+	previous := make([]float64, len(at))
+	for i := range at {
+		previous[i] = at[i] - before[i]
+	}
+	zero, one := constant(g, []float64{0}), constant(g, []float64{1})
+	come := g.add("Div", nil, g.add("Sub", nil, v, row(g, previous)), row(g, before))
+	come = g.add("Min", nil, g.add("Max", nil, come, row(g, least)), one)
+	left := g.add("Div", nil, g.add("Sub", nil, v, row(g, at)), row(g, after))
+	left = g.add("Min", nil, g.add("Max", nil, left, zero), row(g, most))
+	hat := g.add("Mul", nil, g.add("Sub", nil, come, left), constant(g, []float64{float64(r.Weight)}))
+	return g.cast(hat, Float)
+}
+
+// slots adds the numbers of a typed table.
+func (g *Graph) slots(r preprocess.Columns, x string) string {
+	var numbers, levels []string
+	for i := range r.Slots {
+		s := &r.Slots[i]
+		v := g.columns(x, []int64{int64(i)})
+		missing := g.add("IsNaN", nil, v)
+		switch {
+		case s.Number != nil:
+			numbers = append(numbers, g.add("Where", nil, missing, constant(g, []float32{s.Number.Fill}), v))
+			if s.Number.Missing != 0 {
+				numbers = append(numbers, g.add("Where", nil, missing, constant(g, []float32{s.Number.Missing}),
+					constant(g, []float32{0})))
+			}
+		case s.OneHot != nil:
+			values := make([]float32, s.OneHot.Values, s.OneHot.Values+1)
+			for l := range values {
+				values[l] = float32(l)
+			}
+			if s.OneHot.Missing {
+				values, v = append(values, -1), g.add("Where", nil, missing, constant(g, []float32{-1}), v)
+			}
+			levels = append(levels, g.add("Where", nil, g.add("Equal", nil, v, row(g, values)),
+				constant(g, []float32{s.OneHot.Weight}), constant(g, []float32{0})))
+		default:
+			numbers = append(numbers, g.table(s.Table, v))
+		}
+	}
+	return g.concat(append(numbers, levels...)...)
+}
+
+// table adds the row of a table for the level v; its last row is for all others.
+func (g *Graph) table(t *preprocess.Table, v string) string {
+	last := float32(t.Values)
+	known := g.add("And", nil, g.add("GreaterOrEqual", nil, v, constant(g, []float32{0})),
+		g.add("Less", nil, v, constant(g, []float32{last})))
+	index := g.cast(g.add("Where", nil, known, v, constant(g, []float32{last})), Int64)
+	size := (t.Values + 1) * t.Out
+	chosen := g.add("Gather", nil, constant(g, []float32(t.Numbers[:size]), t.Values+1, t.Out), index)
+	return g.add("Reshape", nil, chosen, constant(g, []int64{-1, int64(t.Out)}, 2))
+}

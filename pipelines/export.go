@@ -1,0 +1,147 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/onnx"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// ExportOptions says which model to write for other programs.
+type ExportOptions struct {
+	Model  string    `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
+	Format string    `flag:"format,common" group:"Model and output" default:"onnx" help:"onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, with the file in it."`
+	Out    string    `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File or directory to create; it must not exist."`
+	Log    io.Writer // notes; nil discards them
+}
+
+// ExportFormats returns what ExportOptions.Format can be.
+func ExportFormats() []string { return []string{"onnx", "mlflow"} }
+
+// Exported describes what was written.
+type Exported struct {
+	Out     string       `json:"out"`
+	Format  string       `json:"format"`
+	Bytes   int64        `json:"bytes"` // of the graph
+	Inputs  []onnx.Value `json:"inputs"`
+	Outputs []onnx.Value `json:"outputs"`
+}
+
+// Export writes a model for other programs, complete or not at all. A model that the format cannot
+// express is refused before anything is drawn.
+func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
+	switch {
+	case o.Model == "":
+		return nil, exit.Usage("no model to export: name one with --model")
+	case o.Out == "":
+		return nil, exit.Usage("no place to write to: name one with --out")
+	case !slices.Contains(ExportFormats(), o.Format):
+		return nil, exit.Usage("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
+			strings.Join(ExportFormats(), ", "))
+	}
+	if err := storage.MustNotExist(ctx, o.Out); err != nil {
+		return nil, err
+	}
+	model, err := job.FindModel(ctx, o.Model, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	m, err := models.LoadUndrawn(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	g, err := onnx.New(m, onnx.Options{ByColumn: o.Format == "mlflow"})
+	if errors.Is(err, onnx.ErrUnsupported) {
+		return nil, exit.Usage("%s: %w; predict with bochner, from Go, or with the reader of examples/python",
+			o.Model, err)
+	} else if err != nil {
+		return nil, err
+	}
+	result := &Exported{o.Out, o.Format, g.Size(), g.Inputs, g.Outputs}
+	if o.Log != nil {
+		fmt.Fprintf(o.Log, "writing %s\n", report.Bytes(result.Bytes))
+	}
+	if o.Format == "mlflow" {
+		return result, exportMLflow(ctx, g, o.Out)
+	}
+	return result, withClaim(ctx, o.Out, func(*storage.Claim) error {
+		return storage.Create(ctx, o.Out, func(w io.Writer) error {
+			_, err := g.WriteTo(w)
+			return err
+		})
+	})
+}
+
+// withClaim calls write while no other run can create the output, and clears what killed runs have
+// left.
+func withClaim(ctx context.Context, out string, write func(*storage.Claim) error) error {
+	claim, err := storage.AcquireClaim(ctx, out)
+	if err != nil {
+		return err
+	}
+	defer claim.Drop(ctx)
+	if err := storage.MustNotExist(ctx, out); err != nil { // no other run can create it now
+		return err
+	}
+	_ = claim.Clear(ctx) // what cannot be removed does not hurt
+	return write(claim)
+}
+
+// exportMLflow publishes a directory. The graph may be large, so it goes through a file.
+func exportMLflow(ctx context.Context, g *onnx.Graph, out string) error {
+	files, err := g.MLflow()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bochner-export-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	graph := filepath.Join(dir, onnx.ModelFile)
+	err = storage.Create(ctx, graph, func(w io.Writer) error {
+		_, err := g.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	files = append([]storage.File{{Name: onnx.ModelFile, From: graph}}, files...)
+	return withClaim(ctx, out, func(c *storage.Claim) error { return c.Publish(ctx, files) })
+}
+
+// WriteTo prints the result for people.
+func (e *Exported) WriteTo(w io.Writer) (int64, error) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "wrote    %s (%s, %s)\n", e.Out, e.Format, report.Bytes(e.Bytes))
+	e.list(&text, "inputs", e.Inputs)
+	e.list(&text, "outputs", e.Outputs)
+	n, err := io.WriteString(w, text.String())
+	return int64(n), err
+}
+
+// mostListed is how many inputs or outputs are printed.
+const mostListed = 20
+
+func (e *Exported) list(w io.Writer, title string, values []onnx.Value) {
+	for i, v := range values {
+		if i == mostListed {
+			fmt.Fprintf(w, "%-8s and %d more\n", "", len(values)-i)
+			break
+		}
+		fmt.Fprintf(w, "%-8s %s\n", title, v)
+		title = ""
+	}
+}
