@@ -21,13 +21,17 @@ type reader struct {
 
 var _ rows.Reader = (*reader)(nil)
 
-func newReader(text *lines.Reader, in *dataset.Input, l *Layout) *reader {
+func newReader(text *lines.Reader, in *dataset.Input, l *Layout) (*reader, error) {
+	fields, err := dataset.NewFields(in, &l.TableLayout)
+	if err != nil {
+		return nil, err
+	}
 	r := &reader{lines: text, layout: l, index: make(map[string]int, len(l.Columns))}
-	r.Record = dataset.NewRecord(dataset.NewFields(in, &l.TableLayout))
+	r.Record = dataset.NewRecord(fields)
 	for f, name := range l.Stored() {
 		r.index[name] = f
 	}
-	return r
+	return r, nil
 }
 
 // Line returns the line of the last row.

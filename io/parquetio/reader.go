@@ -44,7 +44,11 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err := layout.Unchanged(f.names()); err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: dataset.NewFields(in, layout), bad: map[int]*rows.BadRow{}}
+	fields, err := dataset.NewFields(in, layout)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{Fields: fields, bad: map[int]*rows.BadRow{}}
 	r.source = &source{ctx: ctx, object: object, last: last}
 	scratch, codecs := new(scratch), new(compress.Blocks)
 	for _, field := range r.Used {
@@ -163,6 +167,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	i := r.at
 	r.at++
 	r.line++
+	r.Read(i)
 	if bad := r.bad[i]; bad != nil {
 		return x, nil, bad
 	}

@@ -84,7 +84,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"no config", train, []string{"--config", "none.yaml"},
 			[]string{"--config: open none.yaml: no such file or directory"}},
 		{"no label", []string{"train", "--data", "table.csv", "--model", "new"}, nil,
-			[]string{"table.csv: which column is the label? Give it with --label; columns are x1, x2, y"}},
+			[]string{"table.csv: which column is the label? Columns are x1, x2, y; if it is the last, add --label y"}},
 		{"no data", []string{"train", "--model", "new"}, nil, []string{"no data: give files with --data"}},
 		{"no model", []string{"train", "--data", "table.csv"}, nil,
 			[]string{"--model is missing: name the directory to create"}},

@@ -45,6 +45,9 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 		data.Formats = dataset.NewOptions()
 	}
 	addOptions(cmd, append(more, option.List(options)...))
+	if fs.Lookup("data") != nil {
+		cmd.Args = dataFiles
+	}
 	addOptions(cmd, option.List(new(printFlags)))
 	if opts != nil {
 		addOptions(cmd, option.List(new(jobFlags)))
