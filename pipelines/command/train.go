@@ -31,7 +31,7 @@ func trainCommand() *cobra.Command {
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Model == "" && !o.Plan {
 			if len(o.Data.Data) == 0 {
-				return nil, exit.Usage("no data: name files, as in bochner train table.csv --label y")
+				return nil, exit.Usage("no data: give files with --data or without, as in bochner train table.csv --label y")
 			}
 			if o.Model = modelOf(o.Data.Data, o.Data.As); o.Model == "" {
 				return nil, exit.Usage("--model is missing: name the directory to create")
