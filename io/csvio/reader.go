@@ -33,9 +33,9 @@ type Reader struct {
 	keys   []kept
 	part   *dataset.Parting // nil if all rows are read
 	taps   []*dataset.Tap   // of fields that decide about the part, or are described; likewise
-	text   []byte   // text of a quoted field, reused
-	recode []byte   // a record in UTF-8
-	path   [][]byte // values of the last fields, which are in the path of the file
+	text   []byte           // text of a quoted field, reused
+	recode []byte           // a record in UTF-8
+	path   [][]byte         // values of the last fields, which are in the path of the file
 	begun  bool
 	heads  int64    // records that repeat the header
 	quoted [3]int64 // the first quoted field that seems to hold records
