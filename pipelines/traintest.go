@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
 )
 
 // TestOptions says on which rows a model is evaluated after its training, that nothing before has read:
@@ -43,7 +44,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		if err := o.Job.Vacant(ctx, o.Model); err != nil {
 			return nil, err
 		}
-		if o.Data.Part, result.Test.HeldOut, err = o.Base().HoldOut(ctx, t.Share); err != nil {
+		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, o.Base(), t.Share); err != nil {
 			return nil, err
 		}
 		test.Part = o.Data.Part.Other()

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
@@ -56,7 +57,7 @@ var _ schema.Sink = nothing{}
 // heldOut returns the lines of the rows that a training with these options holds out.
 func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 	t.Helper()
-	part, _, err := o.Base().HoldOut(t.Context(), share)
+	part, _, err := holdout.Rows(t.Context(), o.Base(), share)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-package prepare
+// Package holdout chooses the rows that are held out for a test before anything else is done with the data.
+package holdout
 
 import (
 	"context"
@@ -6,26 +7,34 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // partSalt separates the rows of a test from folds and samples.
 const partSalt = 0x74657374
 
-// HoldOut returns the rows that remain to train on if a share of the rows is held out for a test, and says in
+// spec is what the training is of.
+type spec struct{ prepare.Spec }
+
+// Rows returns the rows that remain to train on if a share of the rows is held out for a test, and says in
 // words which are held out: equal rows together, whole groups, or the latest rows. It reads the rows to find
 // their columns, and groups and times; what it finds decides about nothing else.
-func (o Spec) HoldOut(ctx context.Context, share float64) (part *dataset.Part, text string, err error) {
+func Rows(ctx context.Context, training prepare.Spec, share float64) (part *dataset.Part, text string, err error) {
+	o := spec{training}
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usage("--test %g cannot be used with --fold_column, which says what is held out; name files "+
 			"for --test", share)
 	}
-	if o.found() != "" {
+	if f, is := o.Kernel.(kernel.LearnedKernel); is && f.Directory() != "" {
 		return nil, "", exit.Usage("--test %g cannot be used with --frequencies: features that were learned before may know "+
 			"the rows; name files for --test that they have not seen", share)
 	}
@@ -38,7 +47,7 @@ func (o Spec) HoldOut(ctx context.Context, share float64) (part *dataset.Part, t
 	if err != nil {
 		return nil, "", err
 	}
-	if err := Labeled(d); err != nil {
+	if err := prepare.Labeled(d); err != nil {
 		return nil, "", err
 	}
 	part = &dataset.Part{Share: share, Seed: o.Seed ^ partSalt}
@@ -64,11 +73,15 @@ func (o Spec) HoldOut(ctx context.Context, share float64) (part *dataset.Part, t
 }
 
 // columns finds the columns and their types, unless the training will refuse them.
-func (o Spec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
+func (o spec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
 	if d.Schema.Table != nil {
 		return nil
 	}
-	_, err := o.typed(ctx, j, d)
+	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
+	found, _, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
+	if err == nil {
+		prepare.SetTypes(d, found)
+	}
 	if data := (*exit.DataError)(nil); errors.As(err, &data) && o.Split.By() == "" {
 		return nil // all columns decide, and the training tells why it cannot use them
 	}
@@ -76,9 +89,10 @@ func (o Spec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error
 }
 
 // byKey holds out groups or times.
-func (o Spec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.Part) (_ *dataset.Part, text string,
+func (o spec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.Part) (_ *dataset.Part, text string,
 	err error) {
-	p, _, err := o.profileRows(ctx, j, d)
+	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
+		&transforms.Labeling{Open: o.Task != string(models.Regression)})
 	if err != nil {
 		return nil, "", err
 	}
