@@ -89,8 +89,8 @@ var errHeader = errors.New("has a header that numpy.save does not write; save th
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 784), }
 func (h *Header) parse(text string) error {
-	body, ok := strings.CutPrefix(strings.TrimRight(text, " \n"), "{")
-	if body, ok = strings.CutSuffix(body, "}"); !ok {
+	body, ok := between(strings.TrimRight(text, " \n"), "{", "}")
+	if !ok {
 		return errHeader
 	}
 	descr, order, shape := "", "", ""
@@ -122,6 +122,13 @@ func (h *Header) parse(text string) error {
 		return errors.New(`has its columns one after another (Fortran order); save it by rows, in Python: numpy.save("FILE", numpy.ascontiguousarray(numpy.load("FILE")))`)
 	}
 	return errHeader
+}
+
+// between returns what is between two brackets.
+func between(text, open, end string) (inner string, ok bool) {
+	inner, begun := strings.CutPrefix(text, open)
+	inner, ended := strings.CutSuffix(inner, end)
+	return inner, begun && ended
 }
 
 // parseType parses a type such as '<f4'.
@@ -156,8 +163,8 @@ func (h *Header) parseType(descr string) error {
 
 // parseShape parses a shape such as (3, 4) or (3,).
 func (h *Header) parseShape(shape string) error {
-	inner, ok := strings.CutPrefix(shape, "(")
-	if inner, ok = strings.CutSuffix(inner, ")"); !ok || inner == "" {
+	inner, ok := between(shape, "(", ")")
+	if !ok || inner == "" {
 		return errHeader
 	}
 	for _, part := range strings.Split(strings.TrimSuffix(inner, ","), ",") {
