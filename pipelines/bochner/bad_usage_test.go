@@ -62,7 +62,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"scale behind unit", train, []string{"--scale", "unit,standard"},
 			[]string{"put them before unit and other steps that mix columns"}},
 		{"unknown format", train, []string{"--format", "orc"},
-			[]string{`unknown format "orc"; have auto, avro, cifar10, cifar100, csv, idx, jsonl, libsvm, parquet, tsv`}},
+			[]string{`unknown format "orc"; have auto, avro, cifar10, cifar100, csv, idx, jsonl, libsvm, npy, parquet, tsv`}},
 		{"unknown header", train, []string{"--header", "maybe"},
 			[]string{`--header: must be auto, yes or no (have "maybe")`}},
 		{"negative dim", train, []string{"--dim", "-1"}, []string{"dim must be between 0 and 1048576 (have -1)"}},
