@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/bochner-ml/bochner/io/storage"
@@ -127,8 +128,8 @@ func (s *s3) answer(ctx context.Context, c *config, o object, err error) error {
 			who = "everybody, because there are no credentials (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " +
 				"AWS_PROFILE for ~/.aws/credentials),"
 		}
-		return said(fs.ErrPermission, "access denied (%d %s); check the name of the bucket %s, and that %s has the rights "+
-			"s3:GetObject and s3:ListBucket there", f.Status, f.Code, o.bucket, who)
+		return said(fs.ErrPermission, "access denied (%s); check the name of the bucket %s, and that %s has the rights "+
+			"s3:GetObject and s3:ListBucket there", strings.TrimSpace(fmt.Sprint(f.Status, " ", f.Code)), o.bucket, who)
 	}
 	return err
 }
