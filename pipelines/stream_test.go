@@ -480,7 +480,8 @@ func TestAStreamRefuses(t *testing.T) {
 			"is challenger"},
 		"drift":             {func(o *StreamOptions) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
 		"no probabilities":  {func(o *StreamOptions) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
-		"a file in its way": {func(o *StreamOptions) { o.Out = b.path("train.csv") }, exit.CodeData, "train.csv"},
+		"one file":          {func(o *StreamOptions) { o.Out = b.path("new.csv") }, exit.CodeUsage, "give a directory"},
+		"a file in its way": {func(o *StreamOptions) { o.Out = b.path("train.csv") + "/" }, exit.CodeData, "train.csv"},
 	} {
 		o := b.o
 		test.change(&o)

@@ -19,6 +19,7 @@ package pipelines
 import (
 	"context"
 
+	_ "github.com/bochner-ml/bochner/io/storage/s3"           // s3://
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // universal, flink and dataflow
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"

@@ -121,7 +121,11 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err := layout.Unchanged(r.columns()); err != nil {
 		return nil, err
 	}
-	r.Record = dataset.NewRecord(dataset.NewFields(in, layout))
+	fields, err := dataset.NewFields(in, layout)
+	if err != nil {
+		return nil, err
+	}
+	r.Record = dataset.NewRecord(fields)
 	return r, nil
 }
 

@@ -212,5 +212,5 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	default:
 		r.centre(in.Data.Schema.Centre)
 	}
-	return r, nil
+	return r, r.tap(in, describes)
 }

@@ -31,9 +31,11 @@ type Reader struct {
 	weight []byte
 	id     kept
 	keys   []kept
-	text   []byte   // text of a quoted field, reused
-	recode []byte   // a record in UTF-8
-	path   [][]byte // values of the last fields, which are in the path of the file
+	part   *dataset.Parting // nil if all rows are read
+	taps   []*dataset.Tap   // of fields that decide about the part, or are described; likewise
+	text   []byte           // text of a quoted field, reused
+	recode []byte           // a record in UTF-8
+	path   [][]byte         // values of the last fields, which are in the path of the file
 	begun  bool
 	heads  int64    // records that repeat the header
 	quoted [3]int64 // the first quoted field that seems to hold records
@@ -130,6 +132,28 @@ func (r *Reader) types(d *schema.Decoder) {
 		centre, simple := d.Simple(i)
 		v.centre, v.simple = centre, simple && v.simple
 	}
+}
+
+// tap makes the fields that decide about the part of the input, and described ones, go through taps.
+func (r *Reader) tap(in *dataset.Input, describes bool) (err error) {
+	var sinks []dataset.FieldSink
+	if describes {
+		sinks = make([]dataset.FieldSink, len(r.uses))
+		for i, f := range r.layout.Described() {
+			sinks[f] = dataset.FieldSink{Sink: r.sink, Column: i}
+		}
+	}
+	r.part, r.taps, err = in.Taps(r.layout.Columns, sinks)
+	for f, t := range r.taps {
+		switch {
+		case t == nil:
+		case r.uses[f] == ignored:
+			r.uses[f] = name
+		case r.uses[f] >= 0 && r.part.Key != nil:
+			r.values[r.uses[f]].simple = false // the text would be passed over
+		}
+	}
+	return err
 }
 
 // describe makes rows empty and passes all fields of Layout.Described to the sink.
@@ -285,6 +309,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	row := x[base:]
 	comma := r.layout.Comma
 	r.weight = r.weight[:0]
+	r.part.Reset()
 	at := 0 // where the field begins
 	for f, use := range r.uses[:len(r.layout.Stored())] {
 		if at > len(rec) {
@@ -295,10 +320,14 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			to := &r.values[use]
 			v, n := lines.NumberPrefix(rec[at:])
 			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && rows.Finite(v) {
+				plain := v
 				if to.centre != 0 {
 					v = lines.NumberMinus(rec[at:end], to.centre)
 				}
 				row[to.slot] = v
+				if r.taps != nil && r.taps[f] != nil {
+					r.taps[f].Number(plain)
+				}
 				at = end + 1
 				continue
 			}
@@ -344,9 +373,16 @@ func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRo
 			k.text = append(k.text[:0], b...)
 		}
 	}
-	switch use := r.uses[f]; {
-	case use != ignored && !utf8.Valid(b):
+	use := r.uses[f]
+	if use != ignored && !utf8.Valid(b) {
 		return r.bad(rec, f, notUTF8(b))
+	}
+	if r.taps != nil && r.taps[f] != nil {
+		if r.taps[f].Text(row, 0, b); r.taps[f].Later() {
+			return nil
+		}
+	}
+	switch {
 	case use >= 0 && r.sink != nil:
 		if why := r.sink.Text(row, int(use), b); why != "" {
 			return r.bad(rec, f, why)

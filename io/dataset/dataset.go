@@ -47,6 +47,9 @@ type Options struct {
 	// Only, unless nil, chooses rows by their id.
 	Only *Only `json:"-"`
 
+	// Part, unless nil, chooses rows for a test, or the others.
+	Part *Part `json:"-"`
+
 	// LabelText changes the text of labels; the zero value does what Like says.
 	LabelText LabelText `group:""`
 
@@ -106,6 +109,9 @@ type Dataset struct {
 
 	// Only, unless nil, chooses the rows that are read.
 	Only *Only `json:"only,omitempty"`
+
+	// Part, unless nil, chooses the rows that are read, too.
+	Part *Part `json:"part,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the first label column, where rows have labels

@@ -31,8 +31,6 @@ var binaries = []foreign{
 	{[]byte("FEA1"), "is a Feather file", fmt.Sprintf(inPython, "feather")},
 	{[]byte("\xff\xff\xff\xff"), "is an Arrow stream",
 		`write it as Parquet first, in Python: pyarrow.parquet.write_table(pyarrow.ipc.open_stream("FILE").read_all(), "FILE.parquet")`},
-	{[]byte("\x93NUMPY"), "is an NPY array",
-		`write it as CSV first, in Python: numpy.savetxt("FILE.csv", numpy.load("FILE"), delimiter=",")`},
 	{[]byte("\x89HDF\r\n\x1a\n"), "is an HDF5 file", fmt.Sprintf(inPython, "hdf")},
 	{[]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "is an Excel workbook (xls)", "save the sheet as CSV (UTF-8)"},
 	{[]byte("SQLite format 3\x00"), "is an SQLite database",
@@ -97,7 +95,7 @@ func zipped(head []byte) error {
 	switch {
 	case strings.HasSuffix(name, ".npy"):
 		return foreign{what: "is an NPZ archive of arrays",
-			next: `write it as CSV first, in Python: numpy.savetxt("FILE.csv", numpy.load("FILE")["NAME"], delimiter=",")`}
+			next: `save each array by itself, in Python: numpy.save("NAME.npy", numpy.load("FILE")["NAME"])`}
 	case name == "mimetype":
 		return foreign{what: "is an OpenDocument file", next: "save the sheet as CSV (UTF-8)"}
 	case name == "[Content_Types].xml" || strings.HasPrefix(name, "xl/") || strings.HasPrefix(name, "_rels/") ||

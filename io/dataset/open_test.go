@@ -99,7 +99,7 @@ func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 			"not a whole number"},
 		{"a line without end", []string{strings.Repeat("1,", 1<<20)}, Options{}, "first line is longer"},
 		{"label files of CSV", []string{"1,2\n"}, Options{Formats: labelFiles("l")},
-			"is csv; label_files applies to idx only"},
+			"is csv; label_files applies to idx and npy only"},
 		{"a row length of CSV", []string{"1,2\n"}, Options{Formats: dim(2)}, "is csv; dim applies to libsvm only"},
 		{"a header of LIBSVM", []string{"1 1:2\n"}, Options{Formats: headers(csvio.Absent)},
 			"is libsvm; header applies to csv and tsv only"},

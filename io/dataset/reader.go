@@ -45,6 +45,7 @@ type Reader struct {
 	wide    *row        // already read, but too long for the last block
 	named   *named      // nil unless the dataset has only some rows
 	levels  *levelNames // nil unless rows have levels
+	part    *Parting    // nil unless the dataset has a Part
 	report  Report
 	closer  []io.Closer
 }
@@ -99,6 +100,13 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 		r.data.Only != nil, reader: r})
 	if err != nil {
 		r.rows = nil // not an interface that holds a nil pointer
+	}
+	if r.data.Part != nil && r.part == nil && err == nil {
+		r.part = &Parting{Part: r.data.Part}
+		if len(r.part.Columns) > 0 {
+			r.rows = nil
+			return errPart
+		}
 	}
 	r.extras, _ = r.rows.(rows.Extras)
 	if only := r.data.Only; only != nil && err == nil {
@@ -155,6 +163,14 @@ func (r *Reader) add(b *rows.Block) bool {
 		b.X = b.X[:from]
 		r.report.Passed++
 		return true
+	}
+	if r.part != nil {
+		if !r.part.takes(x[from:]) {
+			b.X = b.X[:from]
+			r.report.Passed++
+			return true
+		}
+		r.part.forward(x[from:])
 	}
 	now := row{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
@@ -259,11 +275,14 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 	case err == io.EOF:
 		r.end()
 		return false
-	case errors.As(err, &bad) && r.named != nil:
+	case errors.As(err, &bad) && (r.named != nil || r.part != nil && r.part.Test):
 		b.X = b.X[:from]
 		r.report.Passed++
 		return true
 	case errors.As(err, &bad):
+		if r.part != nil {
+			r.part.forward(nil)
+		}
 		return r.bad(b, from, bad)
 	}
 	r.fault(err)

@@ -32,7 +32,7 @@ type Report struct {
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless are rows of weight 0, which are set aside too, and not listed.
 	Weightless int64 `json:"weightless,omitempty"`
-	// Passed are rows that Dataset.Only does not choose, and rows that cannot be read, where there is
+	// Passed are rows that Dataset.Only or Part does not choose, and rows that cannot be read, where there is
 	// such a choice; they are neither used nor set aside.
 	Passed int64 `json:"passed,omitempty"`
 	// Named are the ids of Dataset.Only that rows have, encoded; see Only.Missing.

@@ -243,8 +243,22 @@ func placesOf(columns []string, named bool) *places {
 	return p
 }
 
-// all returns the fields that a name, position or pattern means.
+// all returns the fields that a name, position or pattern means. The name of a list means all its elements, except
+// as a label.
 func (p *places) all(what, given string) (fields []int, pattern bool, err error) {
+	if _, exact := p.at[given]; !exact && p.named {
+		for i := 0; ; i++ { // the elements of a list, as formats with lists name them
+			f, has := p.at[fmt.Sprintf("%s_%d", given, i)]
+			if !has {
+				break
+			}
+			fields = append(fields, f)
+		}
+		if len(fields) > 0 && what != label {
+			return fields, true, nil
+		}
+		fields = nil
+	}
 	if _, exact := p.at[given]; exact || !strings.Contains(given, "*") {
 		f, err := p.find(what, given)
 		return []int{f}, false, err

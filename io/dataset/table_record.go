@@ -19,11 +19,12 @@ type Fields struct {
 	Keys         []*Texts // of the columns that keys are made of; likewise
 
 	columns []string
+	part    *Parting // nil if all rows are read
 	Path    [][]byte // values of the last fields, which are in the path of the file
 }
 
 // NewFields returns where the fields of a layout go.
-func NewFields(in *Input, l *TableLayout) *Fields {
+func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	f := &Fields{To: make([]FieldSink, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
 	sink, describes := in.Sink()
 	switch {
@@ -65,12 +66,22 @@ func NewFields(in *Input, l *TableLayout) *Fields {
 			f.Keys = append(f.Keys, texts(at, true))
 		}
 	}
+	if err := f.tap(in, describes); err != nil {
+		return nil, err
+	}
 	for at, to := range f.To[:len(l.Stored())] {
 		if to.Sink != nil {
 			f.Used = append(f.Used, at)
 		}
 	}
-	return f
+	return f, nil
+}
+
+// Read notes which row of a batch is read.
+func (f *Fields) Read(i int) {
+	if f.part != nil {
+		f.part.At = i
+	}
 }
 
 // SetPath stores what is in the path of the file in a row, and calls bad for what cannot be used.
@@ -82,8 +93,9 @@ func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
 	}
 }
 
-// ResetTexts forgets the texts of all columns that are not features.
+// ResetTexts forgets the texts of all columns that are not features, and the fields that taps have kept.
 func (f *Fields) ResetTexts() {
+	f.part.Reset()
 	for _, t := range slices.Concat(f.Labels, f.Keys, []*Texts{f.Weights, f.IDs}) {
 		if t != nil {
 			t.Reset()

@@ -75,6 +75,60 @@ type Format struct {
 	Lines bool
 	// Files returns the files of a table.
 	Files func(columns []Column) []File
+	// Join writes a file with the rows of files, at least one, in a format that is not one of Lines; nil if
+	// that cannot be done.
+	Join func(w io.Writer, files []Part) error
+}
+
+// Part is a file of consecutive rows that will be joined.
+type Part struct {
+	Size int64
+	Open func(off, n int64) (io.ReadCloser, error) // reads n bytes from an offset; all the rest if n is negative
+}
+
+// Read returns n bytes from an offset.
+func (p Part) Read(off, n int64) ([]byte, error) {
+	if off < 0 || n < 0 || n > p.Size {
+		return nil, fmt.Errorf("export: a part has %d bytes: %w", p.Size, io.ErrUnexpectedEOF)
+	}
+	r, err := p.Open(off, n)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b := make([]byte, n)
+	_, err = io.ReadFull(r, b)
+	return b, err
+}
+
+// Join writes a file with the rows of files in the named format.
+func Join(w io.Writer, format string, columns []Column, parts []Part) error {
+	f, err := formats.Lookup(format, formats.Names())
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	file := f.Files(columns)[0]
+	if !f.Lines && len(parts) > 0 {
+		return f.Join(w, parts)
+	}
+	head, err := file.Head()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		r, err := p.Open(int64(len(head)), -1)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, r)
+		if r.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var formats = option.NewRegistry[Format]("format")

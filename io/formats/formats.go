@@ -9,5 +9,6 @@ import (
 	_ "github.com/bochner-ml/bochner/io/imageio"
 	_ "github.com/bochner-ml/bochner/io/jsonlio"
 	_ "github.com/bochner-ml/bochner/io/libsvmio"
+	_ "github.com/bochner-ml/bochner/io/npyio"
 	_ "github.com/bochner-ml/bochner/io/parquetio"
 )

@@ -26,10 +26,10 @@ func init() {
 	})
 }
 
-// Options are the options of IDX files.
+// Options are the options of files whose labels are in other files.
 type Options struct {
 	// LabelFiles are patterns of the files with the labels, in the order of the data.
-	LabelFiles []string `flag:"label_files,common" placeholder:"FILES" help:"Label files of IDX data, in the order of --data."`
+	LabelFiles []string `flag:"label_files,common" placeholder:"FILES" help:"Label files of IDX and NPY data, in the order of --data."`
 }
 
 // Validate returns nil: all options are valid.
@@ -59,16 +59,20 @@ func (h Header) image() []int {
 	return nil
 }
 
-// begin takes the row length from the header of the first file and lists the label
-// files, one for each data file.
+// begin takes the row length from the header of the first file and lists the label files.
 func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 	h, err := readHeader(bytes.NewReader(head))
 	if err != nil {
 		return o.Error(o.First, err)
 	}
+	o.Data.Schema.Dim = h.RowLen()
+	o.Data.Schema.Image = h.image()
+	return LabelFiles(ctx, o)
+}
+
+// LabelFiles lists the label files of the options, one for each data file.
+func LabelFiles(ctx context.Context, o *dataset.Opening) error {
 	d := o.Data
-	d.Schema.Dim = h.RowLen()
-	d.Schema.Image = h.image()
 	patterns := dataset.OptionsOf[Options](o.Options).LabelFiles
 	if len(patterns) == 0 {
 		return nil

@@ -132,7 +132,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newReader(text, in, in.Layout().(*Layout)), nil
+	return newReader(text, in, in.Layout().(*Layout))
 }
 
 // isBad reports whether reading can continue after an error.

@@ -33,19 +33,26 @@ var _ rows.Reader = (*reader)(nil)
 // NewReader returns a reader of objects that are not in a file, for an Input of dataset.InMemory. The
 // dataset is one of JSON lines. Unlike an object of a file, each must have all columns that are used,
 // because no other object shows that a key is misspelt.
-func NewReader(objects Source, in *dataset.Input) rows.Reader {
-	r := newReader(objects, in, in.Data.Schema.Layout.(*Layout))
+func NewReader(objects Source, in *dataset.Input) (rows.Reader, error) {
+	r, err := newReader(objects, in, in.Data.Schema.Layout.(*Layout))
+	if err != nil {
+		return nil, err
+	}
 	r.complete = true
-	return r
+	return r, nil
 }
 
-func newReader(text Source, in *dataset.Input, l *Layout) *reader {
+func newReader(text Source, in *dataset.Input, l *Layout) (*reader, error) {
+	fields, err := dataset.NewFields(in, &l.TableLayout)
+	if err != nil {
+		return nil, err
+	}
 	r := &reader{lines: text, layout: l, index: make(map[string]int, len(l.Columns))}
-	r.Record = dataset.NewRecord(dataset.NewFields(in, &l.TableLayout))
+	r.Record = dataset.NewRecord(fields)
 	for f, name := range l.Stored() {
 		r.index[name] = f
 	}
-	return r
+	return r, nil
 }
 
 // Line returns the line of the last row.

@@ -30,6 +30,9 @@ type columnReader struct {
 	index    hybrid
 	dict     dictionary
 	number   number // how numbers are stored, if that is simple
+
+	// open, unless nil, sets the levels of a page of lists, which b begins with, and returns the rest.
+	open func(h *header, b []byte) ([]byte, error)
 }
 
 // scratch is memory that all columns of a reader share.
@@ -100,7 +103,7 @@ func (c *columnReader) next() error {
 				if c.codec != codecNone && !(h.kind == pageDataV2 && !h.compressed) {
 					c.content = b
 				}
-				err = c.open(&h, b)
+				err = c.openPage(&h, b)
 			}
 			c.left -= h.values
 			c.page = h.values
@@ -131,9 +134,13 @@ func (c *columnReader) header() (h header, err error) {
 	}
 }
 
-// open begins the values of a page.
-func (c *columnReader) open(h *header, b []byte) error {
-	if h.kind == pageDataV2 {
+// openPage begins the values of a page.
+func (c *columnReader) openPage(h *header, b []byte) (err error) {
+	if c.open != nil {
+		if b, err = c.open(h, b); err != nil {
+			return err
+		}
+	} else if h.kind == pageDataV2 {
 		levels := b[h.repBytes : h.repBytes+h.defBytes]
 		b = b[h.repBytes+h.defBytes:]
 		if c.optional {
@@ -145,18 +152,17 @@ func (c *columnReader) open(h *header, b []byte) error {
 		if h.levels != encRLE {
 			return fmt.Errorf("has levels of encoding %d, which is not supported", h.levels)
 		}
-		if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
-			return errPage
+		levels, rest, err := prefixed(b)
+		if err == nil {
+			err = c.levels.set(levels, 1)
 		}
-		n := binary.LittleEndian.Uint32(b)
-		if err := c.levels.set(b[4:4+n], 1); err != nil {
+		if err != nil {
 			return err
 		}
-		b = b[4+n:]
+		b = rest
 	}
 	c.indexed = h.encoding == encDictionary || h.encoding == encPlainDictionary
 	if !c.indexed {
-		var err error
 		c.values, err = c.decoders.open(&c.element, h.encoding, b)
 		return err
 	}
@@ -164,6 +170,15 @@ func (c *columnReader) open(h *header, b []byte) error {
 		return c.index.set(nil, 0)
 	}
 	return c.index.set(b[1:], int(b[0]))
+}
+
+// prefixed returns what b begins with after its length, and the rest.
+func prefixed(b []byte) (first, rest []byte, err error) {
+	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+		return nil, nil, errPage
+	}
+	n := binary.LittleEndian.Uint32(b)
+	return b[4 : 4+n], b[4+n:], nil
 }
 
 // read stores the values of n rows.

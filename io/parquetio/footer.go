@@ -25,8 +25,10 @@ type column struct {
 	name     string
 	element  element
 	leaf     int  // index of its chunk in a row group
-	nested   bool // it has fields, or values that repeat
+	nested   bool // it has fields, or values that repeat, that cannot be columns
 	optional bool
+	list     *list // whose element it is; nil for a plain column
+	item     int   // the index of the element
 }
 
 // element is what the schema says of a column.
@@ -106,6 +108,9 @@ func parseFooter(b []byte, size int64) (*footer, error) {
 	leaves, err := f.schema(elements)
 	if err == nil {
 		err = f.check(leaves, size)
+	}
+	if err == nil {
+		f.expand()
 	}
 	return &f, err
 }
@@ -245,7 +250,7 @@ func (f *footer) schema(elements []element) (leaves int, err error) {
 		e := &elements[at]
 		c := column{name: string(e.name), element: *e, leaf: leaves, optional: e.repeat == 1}
 		c.nested = e.physical < 0 || e.children > 0 || e.repeat == 2
-		f.columns = append(f.columns, c)
+		from := at
 		for open := int64(1); open > 0; at++ {
 			if at >= len(elements) || elements[at].children < 0 || elements[at].children > int64(len(elements)) {
 				return 0, errors.New("its schema is damaged")
@@ -255,6 +260,12 @@ func (f *footer) schema(elements []element) (leaves int, err error) {
 				leaves++
 			}
 		}
+		if c.nested {
+			if leaf, l := asList(elements[from:at]); l != nil {
+				c.element, c.list = leaf, l
+			}
+		}
+		f.columns = append(f.columns, c)
 	}
 	if at != len(elements) {
 		return 0, errors.New("its schema is damaged")
@@ -272,7 +283,7 @@ func (f *footer) memory(used map[string]bool) (most int64) {
 		var stored, pages, columns int64
 		for j := range f.columns {
 			c := &f.columns[j]
-			if ch := &f.groups[i].chunks[min(c.leaf, len(f.groups[i].chunks)-1)]; used[c.name] && !c.nested {
+			if ch := &f.groups[i].chunks[min(c.leaf, len(f.groups[i].chunks)-1)]; used[c.name] && !c.nested && c.item == 0 {
 				stored += ch.size
 				pages += min(max(ch.content, 0), commonPages)
 				columns++

@@ -16,8 +16,9 @@ type reader struct {
 	*dataset.Fields
 	source  *source
 	columns []*columnReader
-	groups  []group // that are left
-	left    int64   // rows left in the first of them
+	lists   map[int]*listReader // of the columns that are lists, by the index of their chunks
+	groups  []group             // that are left
+	left    int64               // rows left in the first of them
 	chunks  []*chunk
 
 	batch []float32
@@ -44,10 +45,20 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err := layout.Unchanged(f.names()); err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: dataset.NewFields(in, layout), bad: map[int]*rows.BadRow{}}
+	fields, err := dataset.NewFields(in, layout)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{Fields: fields, bad: map[int]*rows.BadRow{}}
 	r.source = &source{ctx: ctx, object: object, last: last}
 	scratch, codecs := new(scratch), new(compress.Blocks)
 	for _, field := range r.Used {
+		if f.columns[field].list != nil {
+			if err := r.addElement(&f.columns[field], field, scratch, codecs); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		c := &columnReader{column: &f.columns[field], field: field, to: &r.To[field], scratch: scratch, codecs: codecs}
 		if c.put, err = c.column.put(); err != nil {
 			return nil, err
@@ -62,6 +73,25 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		return nil, err
 	}
 	return r, r.begin()
+}
+
+// addElement adds an element of a list to the columns.
+func (r *reader) addElement(c *column, field int, s *scratch, codecs *compress.Blocks) (err error) {
+	l := r.lists[c.leaf]
+	if l == nil {
+		l = newListReader(c, s)
+		l.field, l.codecs, l.stream.source, l.open = field, codecs, r.source, l.levelsOf
+		if l.columnReader.put, err = c.put(); err != nil {
+			return err
+		}
+		if r.lists == nil {
+			r.lists = map[int]*listReader{}
+		}
+		r.lists[c.leaf] = l
+		r.columns = append(r.columns, &l.columnReader)
+	}
+	l.take(c, field, &r.To[field])
+	return nil
 }
 
 // between returns the row groups of a shard.
@@ -86,6 +116,11 @@ func (f *footer) between(s dataset.Shard) ([]group, error) {
 
 // begin begins the next row group, if there is one.
 func (r *reader) begin() error {
+	for _, l := range r.lists {
+		if err := l.done(); err != nil {
+			return l.errorf("%w", err)
+		}
+	}
 	if len(r.groups) == 0 {
 		return nil
 	}
@@ -94,7 +129,7 @@ func (r *reader) begin() error {
 	r.chunks = r.chunks[:0]
 	for _, c := range r.columns {
 		ch := &g.chunks[c.leaf]
-		if ch.values != g.rows {
+		if ch.values != g.rows && c.list == nil || ch.values < g.rows {
 			return c.errorf("is damaged: %d values in a row group of %d rows", ch.values, g.rows)
 		}
 		r.chunks = append(r.chunks, ch)
@@ -131,7 +166,11 @@ func (r *reader) fill() error {
 	}
 	r.batch = slices.Grow(r.batch[:0], r.n*r.Width)[:r.n*r.Width]
 	for _, c := range r.columns {
-		if err := c.read(r.batch, r.Width, r.n, r.note); err != nil {
+		read := c.read
+		if l := r.lists[c.leaf]; l != nil {
+			read = l.read
+		}
+		if err := read(r.batch, r.Width, r.n, r.note); err != nil {
 			return c.errorf("near row %d: %w", r.line+1, err)
 		}
 	}
@@ -163,6 +202,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	i := r.at
 	r.at++
 	r.line++
+	r.Read(i)
 	if bad := r.bad[i]; bad != nil {
 		return x, nil, bad
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 // Physical types.
@@ -57,7 +58,7 @@ type put func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) (rea
 func (c *column) put() (put, error) {
 	e := c.element
 	if c.nested {
-		return nil, fmt.Errorf("column %s is nested or repeated, which is not supported; flatten it, or drop the column",
+		return nil, fmt.Errorf("column %s is nested, or has lists of different lengths or of other than numbers, which is not supported; flatten it, or drop the column",
 			dataset.Quote(c.name))
 	}
 	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
@@ -120,7 +121,7 @@ func (e *element) put() put {
 			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
 		case e.logical == logicalFloat16 && e.length == 2:
 			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
-				return to.Float(row, float64(half(binary.LittleEndian.Uint16(b))))
+				return to.Float(row, float64(rows.Half(binary.LittleEndian.Uint16(b))))
 			}
 		}
 	}
@@ -193,19 +194,3 @@ func putDecimal(scale int64) put {
 
 // maxFixed is the largest number of bytes of a value of fixed length.
 const maxFixed = 64
-
-// half returns the value of a 16-bit float.
-func half(b uint16) float32 {
-	sign, exp, frac := uint32(b>>15)<<31, uint32(b>>10&31), uint32(b&1023)
-	switch {
-	case exp == 31:
-		return math.Float32frombits(sign | 255<<23 | frac<<13)
-	case exp == 0:
-		v := float32(frac) * 0x1p-24
-		if sign != 0 {
-			return -v
-		}
-		return v
-	}
-	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
-}

@@ -81,7 +81,8 @@ func New(s *dataset.Schema, o Options) *Reader {
 		Reject: func(line int64, reason string) {
 			r.reject(int(line)-1, reason)
 		}})
-	r.record = dataset.NewRecord(dataset.NewFields(r.in, l))
+	fields, _ := dataset.NewFields(r.in, l) // without a Part, there is no error
+	r.record = dataset.NewRecord(fields)
 	return r
 }
 

@@ -100,8 +100,11 @@ func Schemes() []string {
 // ErrScheme means that a name begins with a scheme that this program does not know.
 var ErrScheme = errors.New("unknown scheme")
 
-// importPath is the package that registers gs://.
-const importPath = "github.com/bochner-ml/bochner/io/storage/gcs"
+// importPaths are the packages that register schemes.
+var importPaths = map[string]string{
+	"gs": "github.com/bochner-ml/bochner/io/storage/gcs",
+	"s3": "github.com/bochner-ml/bochner/io/storage/s3",
+}
 
 // at returns the Store of a name.
 func at(name string) (Store, error) {
@@ -146,8 +149,8 @@ func unknown(scheme string) error {
 		have += ", " + name + "://"
 	}
 	next := "a program knows a scheme if it imports the package that registers it"
-	if scheme == "gs" {
-		next = "a program that imports " + importPath + " knows it"
+	if path := importPaths[scheme]; path != "" {
+		next = "a program that imports " + path + " knows it"
 	}
 	return &Reason{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrScheme}
 }

@@ -97,7 +97,7 @@ func TestFailedWritesToStandardOutputAreErrors(t *testing.T) {
 			to   *os.File
 			code int
 			want string
-		}{{full, 3, "no space left on device\n"}, {w, 141, ""}} {
+		}{{full, 3, "no space left on device\n"}, {w, 0, ""}} {
 			cmd := program(dir, args...)
 			var stderr strings.Builder
 			cmd.Stdout, cmd.Stderr = c.to, &stderr

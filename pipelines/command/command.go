@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	var started *startedError
 	switch {
 	case out.Unread(err):
-		return exit.CodeUnread
+		return exit.CodeOK // head has seen enough
 	case out.Err != nil && !errors.As(err, &started): // of help or a version
 		fmt.Fprintf(stderr, "bochner: standard output: %v\n", out.Err)
 		return exit.CodeData
@@ -202,5 +202,6 @@ func newRoot() *cobra.Command {
 	)
 	attachHelp(root)
 	addCompletion(root)
+	root.SetGlobalNormalizationFunc(underscored)
 	return root
 }

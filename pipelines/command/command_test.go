@@ -312,10 +312,10 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 		word string
 	}{
 		{[]string{"trian"}, "train"},
-		{[]string{"train", "extra"}, "extra"},
+		{[]string{"fit", "extra"}, "extra"},
 		{[]string{"train", "--lamda", "1"}, `did you mean "lambda"`},
 		{[]string{"train", "--model", "m"}, "--data"},
-		{[]string{"train", "--data", data}, "--model"},
+		{[]string{"train", "--data", data, data}, "--model"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--lambda", "x"}, "--lambda"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--learner", "svn"}, "unknown learner"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--kernel", "guassian"},

@@ -47,6 +47,11 @@ func addOptions(cmd *cobra.Command, options []*option.Option) {
 	}
 }
 
+// underscored makes --id-column mean --id_column.
+func underscored(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "-", "_"))
+}
+
 // optionOf returns the option that a flag sets; an empty one for flags of cobra and Beam.
 func optionOf(f *pflag.Flag) *option.Option {
 	if v, is := f.Value.(interface{ Self() *option.Option }); is {

@@ -46,6 +46,9 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 		data.Formats = dataset.NewOptions()
 	}
 	addOptions(cmd, append(more, option.List(options)...))
+	if fs.Lookup("data") != nil {
+		cmd.Args = dataFiles
+	}
 	addOptions(cmd, option.List(new(printFlags)))
 	var flags jobFlags
 	if opts != nil || name == "serve" { // which has a log and may have a file of flags, too

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,9 @@ func predictCommand() *cobra.Command {
 			return nil, err
 		}
 		batch := o.PredictOptions // the flag --out keeps its value
+		if err := agrees(cmd, o.Out, o.Format); err != nil {
+			return nil, err
+		}
 		if o.Out == standardOutput {
 			if out, is := cmd.OutOrStdout().(*exit.Output); is {
 				if err := out.Open(); err != nil {
@@ -51,6 +55,17 @@ func predictCommand() *cobra.Command {
 		}
 		return result, nil
 	})
+}
+
+// agrees refuses a file of another format than --out_format gives.
+func agrees(cmd *cobra.Command, out, format string) error {
+	name := strings.TrimSuffix(strings.ToLower(out), ".gz")
+	for _, other := range pipelines.PredictFormats() {
+		if cmd.Flags().Changed("out_format") && other != format && strings.HasSuffix(name, "."+other) {
+			return exit.Usage("--out_format %s: the name %s asks for %s; leave one of the two out", format, out, other)
+		}
+	}
+	return nil
 }
 
 // predictStream predicts until the stream ends, and prints what each round has done.

@@ -32,10 +32,21 @@ func described(name string) *cobra.Command {
 	}
 }
 
-// noArguments refuses arguments that are not flags, such as the files that a shell makes of a pattern.
+// dataFiles takes arguments that are not flags as files of --data, such as the files that a shell makes of a
+// pattern.
+func dataFiles(cmd *cobra.Command, args []string) error {
+	for _, name := range args {
+		if err := cmd.Flags().Set("data", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noArguments refuses arguments that are not flags.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("unexpected argument %q: %s takes only flags; quote patterns, as in --data '*.csv'", args[0],
+		return fmt.Errorf("unexpected argument %q: %s takes only flags; quote patterns, as in --sums 'sums/*'", args[0],
 			cmd.CommandPath())
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,13 +27,22 @@ import (
 func trainCommand() *cobra.Command {
 	var o struct {
 		pipelines.TrainOptions
-		Plan    bool `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on training memory, and exit."`
-		Timings bool `flag:"timings" group:"Job" help:"Print the time of each stage."`
+		Test    []string `flag:"test,common" group:"Data" placeholder:"FILES" help:"Evaluate the model on rows that nothing before has read: the rows of these files, or a share of the rows of the data, such as 0.2. A share is held out by content: whole groups with --group_column, the latest rows with --time_split. Can be given several times."`
+		Plan    bool     `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on training memory, and exit."`
+		Timings bool     `flag:"timings" group:"Job" help:"Print the time of each stage."`
 	}
 	flags := newTrainingFlags(&o.TrainOptions)
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		if o.Model == "" && !o.Plan {
+			if len(o.Data.Data) == 0 {
+				return nil, exit.Usage("no data: give files with --data or without, as in bochner train table.csv --label y")
+			}
+			if o.Model = modelOf(o.Data.Data, o.Data.As); o.Model == "" {
+				return nil, exit.Usage("--model is missing: name the directory to create")
+			}
+		}
 		if o.Recipe != "" {
-			free := strings.Fields("model lambda C calibrate threshold select folds timings report")
+			free := strings.Fields("model lambda C calibrate threshold select folds timings report test")
 			if err := fixedByRecipe(cmd, free...); err != nil {
 				return nil, err
 			}
@@ -45,13 +55,61 @@ func trainCommand() *cobra.Command {
 		if o.Plan {
 			return plan.Training(cmd.Context(), t)
 		}
-		result, err := pipelines.Train(cmd.Context(), t)
+		if len(o.Test) == 0 {
+			result, err := pipelines.Train(cmd.Context(), t)
+			if err == nil {
+				result.Timings = o.Timings
+			}
+			return result, err
+		}
+		test, err := testOf(o.Test)
+		if err != nil {
+			return nil, err
+		}
+		result, err := pipelines.TrainAndTest(cmd.Context(), t, test)
 		if err != nil {
 			return nil, err
 		}
 		result.Timings = o.Timings
 		return result, nil
 	}, flags.flags()...)
+}
+
+// modelOf returns the name of the model of a file: houses-model in the current directory, whatever the directory
+// and the extensions of houses.csv.gz; "" for standard input, patterns and several files.
+func modelOf(files []string, as string) string {
+	if len(files) != 1 || as != "" || strings.ContainsAny(files[0], "*?[\\") {
+		return ""
+	}
+	name := path.Base(filepath.ToSlash(files[0]))
+	if i := strings.IndexByte(name[min(1, len(name)):], '.'); i >= 0 {
+		name = name[:i+1]
+	}
+	if name == "." || name == "/" || name == "" {
+		return ""
+	}
+	return name + "-model"
+}
+
+// testOf returns what --test says: files, or a number as the share of the rows.
+func testOf(given []string) (t pipelines.TestOptions, err error) {
+	for _, text := range given {
+		share, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Files = append(t.Files, text)
+			continue
+		}
+		if t.Share = share; !(share > 0 && share < 1) {
+			return t, exit.Usage("--test %s: a share of the rows is above 0 and below 1; name a file as ./%[1]s", text)
+		}
+	}
+	switch {
+	case t.Share > 0 && len(given) > 1:
+		return t, exit.Usage("--test takes files or one share of the rows, not both")
+	case slices.Contains(t.Files, standardInput):
+		return t, exit.Usage("--test - cannot be read: save standard input to a file and name that")
+	}
+	return t, nil
 }
 
 // trainingFlags are the flags of a training that registries have.

@@ -28,7 +28,6 @@ const (
 	CodeNothing     = 9  // retrain: no new data, and no model was made
 	CodeLost        = 10 // retrain: another run was faster, or is at work
 	CodeInterrupted = 130
-	CodeUnread      = 141 // the reader of standard output, such as head, had seen enough; as by SIGPIPE
 )
 
 // UsageError means that flags or options are wrong.

@@ -20,7 +20,7 @@ import (
 )
 
 func init() {
-	export.Register(export.Format{Name: "parquet", Files: func(columns []export.Column) []export.File {
+	export.Register(export.Format{Name: "parquet", Join: join, Files: func(columns []export.Column) []export.File {
 		return []export.File{{Suffix: ".parquet", New: func(w io.Writer) export.Writer {
 			return newWriter(w, columns, groupBytes)
 		}}}

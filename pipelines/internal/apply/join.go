@@ -32,20 +32,12 @@ func (o PredictOptions) canJoin() error {
 	return nil
 }
 
-// join makes all predictions and then writes them to o.Join, with one header.
+// join makes all predictions and then writes them as one file: to o.Join, with one header, or under the name o.Out.
 func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column,
 	threshold *Threshold, moved *drifting) (*PredictResult, error) {
-	formats, err := export.Files(o.Format, columns)
-	if err != nil {
-		return nil, err
-	}
-	head, err := formats[0].Head()
-	if err != nil {
-		return nil, err
-	}
-	var files []storage.File
-	result := &PredictResult{Threshold: threshold}
-	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
+	var parts []export.Part
+	result := &PredictResult{Out: o.Out, Threshold: threshold}
+	err := j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
 		if result.Rows, err = job.Count(&pass.Data, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 			return err
 		}
@@ -55,11 +47,15 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 		if err := moved.check(result.Drift); err != nil {
 			return err
 		}
-		_, files = job.PublishedParts(&pass.Data, written, dir)
+		_, files := job.PublishedParts(&pass.Data, written, dir)
+		parts = nil
 		for _, f := range files {
 			if err := f.Sum.Verify(ctx, f.From); err != nil {
 				return err // the part is made again
 			}
+			parts = append(parts, export.Part{Size: f.Sum.Bytes, Open: func(off, n int64) (io.ReadCloser, error) {
+				return storage.Open(ctx, f.From, off, n)
+			}})
 		}
 		return nil
 	})
@@ -69,21 +65,17 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 	j.Progress.Done()
 	result.SetAside = result.Rows.Listed
 	o.noteBlank(j, result.Rows)
-	out := joined{ctx, o.Join}
-	if _, err := out.Write(head); err != nil {
-		return nil, err
+	if o.Join != nil {
+		return result, export.Join(joined{ctx, o.Join}, o.Format, columns, parts)
 	}
-	for _, f := range files {
-		r, err := storage.Open(ctx, f.From, int64(len(head)), -1)
-		if err != nil {
-			return nil, err
-		}
-		_, err = io.Copy(out, r)
-		if r.Close(); err != nil {
+	if !o.Job.Resume { // a name that is taken since
+		if err := storage.MustNotExist(ctx, o.Out); err != nil {
 			return nil, err
 		}
 	}
-	return result, nil
+	return result, storage.Create(ctx, o.Out, func(w io.Writer) error {
+		return o.file.write(w, func(w io.Writer) error { return export.Join(w, o.Format, columns, parts) })
+	})
 }
 
 // joined is the output, until the context ends.

@@ -26,7 +26,7 @@ import (
 type PredictOptions struct {
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; or - for standard output."`
+	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; a file, if the name ends in .csv, .jsonl (also with .gz) or .parquet; or - for standard output."`
 	// Join, with Out "", is where the predictions go as one file, once all of them are made. The runner must
 	// be in this process, and the format one of lines.
 	Join   io.Writer
@@ -50,6 +50,8 @@ type PredictOptions struct {
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If one has certainly moved further, nothing is written and the exit code is 4."`
 
 	Job job.Options `group:"Job"`
+
+	file *oneFile // what Out is, unless it is a directory
 }
 
 // PredictResult describes the predictions.
@@ -80,7 +82,14 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 			return nil, err
 		}
 	case o.Out == "":
-		return nil, exit.Usage("--out is missing: name the directory to create")
+		return nil, exit.Usage("--out is missing: name the directory or the file to create, such as predictions.csv")
+	default:
+		if o.file, err = fileOf(o.Out); err != nil {
+			return nil, err
+		}
+		if o.file != nil {
+			o.Format = o.file.format
+		}
 	}
 	if err := checkFormat(o.Format, PredictFormats()); err != nil {
 		return nil, err
@@ -152,7 +161,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	j.Progress.Phase("predicting", 0)
-	if o.Join != nil {
+	if o.Join != nil || o.file != nil {
 		return o.join(ctx, j, pass, columns, threshold, moved)
 	}
 	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
@@ -213,7 +222,13 @@ func (o PredictOptions) noteBlank(j *job.Job, counts job.Counts) {
 func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	if r.Out != "" {
-		fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, report.Counted(len(r.Parts), "file"))
+		fmt.Fprintf(&b, "predictions  %s", r.Out)
+		if len(r.Parts) > 0 {
+			fmt.Fprintf(&b, ", %s", report.Counted(len(r.Parts), "file"))
+		}
+		b.WriteByte('\n')
+	}
+	if len(r.Parts) > 0 {
 		fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
 	} else {
 		fmt.Fprintf(&b, "rows         %s\n", r.Rows)

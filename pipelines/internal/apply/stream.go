@@ -88,6 +88,8 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 			"--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
 	case o.Out == "":
 		return nil, exit.Usage("--out is missing: name the directory to create")
+	case isFile(o.Out):
+		return nil, exit.Usage("--stream writes a file for each file: give a directory with --out, not %s", o.Out)
 	case o.Model == "":
 		return nil, exit.Usage("no model: name its directory with --model, or DIR@champion")
 	case len(o.Data.Data) == 0:

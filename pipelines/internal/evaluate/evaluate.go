@@ -193,7 +193,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	result.SetAside = result.Rows.Listed
-	if result.TrainingRows, err = trainingRows(ctx, j, o.Model, manifest, d, result.Rows.Used, reports); err != nil {
+	if d.Part != nil && d.Part.Test { // held out of the training
+	} else if result.TrainingRows, err = trainingRows(ctx, j, o.Model, manifest, d, result.Rows.Used, reports); err != nil {
 		return nil, err
 	}
 	if d.Weighted {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -244,9 +245,27 @@ func Unlabeled(d *dataset.Dataset) error {
 	case t.Unlabeled != "":
 		return exit.Usage("%s: %s", f, t.Unlabeled)
 	case t.Columns:
-		return exit.Usage("%s: which column is the label? Give it with --label; columns are %s", f, SomeOf(d.Fields))
+		return exit.Usage("%s: which column is the label? Columns are %s; if it is the last, add --label %s", f,
+			SomeOf(d.Fields), lastOf(d))
 	}
 	return exit.Usage("%s has no labels", f)
+}
+
+// lastOf returns the last column of the files as --label takes it: by name, or by position if it has no name
+// that is easy to give.
+func lastOf(d *dataset.Dataset) string {
+	l, is := d.Schema.Layout.(dataset.Tabular)
+	if !is || !l.Named() {
+		return "-1"
+	}
+	names := l.Table().Stored()
+	name := names[len(names)-1]
+	if slices.Index(names, name) < len(names)-1 || name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return "-1"
+	}
+	return name
 }
 
 // SomeOf lists some of the names.

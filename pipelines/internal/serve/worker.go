@@ -138,7 +138,11 @@ func (w *worker) reject(e rowErr) {
 // objects reads rows that are objects of JSON.
 func (w *worker) objects(from source) error {
 	of := &failing{source: from}
-	err := w.read(w.input.Rows(jsonlio.NewReader(of, w.input)), math.MaxInt)
+	objects, err := jsonlio.NewReader(of, w.input)
+	if err != nil {
+		return err
+	}
+	err = w.read(w.input.Rows(objects), math.MaxInt)
 	if of.err != nil {
 		return of.err
 	}

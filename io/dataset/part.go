@@ -1,0 +1,292 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Part chooses some rows of a dataset: those that are held out for a test, or all others. Readers pass over
+// the rest, so that nothing that is computed from the rows depends on it. Rows with equal Columns are of the
+// same part. A row that cannot be read is not of the test.
+type Part struct {
+	Test  bool    `json:"test,omitempty"` // the rows that are held out
+	Share float64 `json:"share"`          // of the rows to hold out, by a hash
+	Seed  uint64  `json:"seed"`
+	// Columns are the names of the fields that decide; without any the numbers of the row do.
+	Columns []string `json:"columns,omitempty"`
+
+	// Key, unless nil, makes a key of the fields. Rows are held out if the key is among Keys, which are
+	// ascending, or at least From. Only without both does the hash of the key decide.
+	Key  *schema.Key `json:"key,omitempty"`
+	Keys []uint64    `json:"keys,omitempty"`
+	From uint64      `json:"from,omitempty"`
+}
+
+// Other returns the part with all rows that p does not choose.
+func (p Part) Other() *Part {
+	p.Test = !p.Test
+	return &p
+}
+
+// holds reports whether a row is held out, given the sum of the hashes of its fields, or its key.
+func (p *Part) holds(sum uint64) bool {
+	switch {
+	case p.Key != nil && p.From > 0:
+		return sum >= p.From
+	case p.Key != nil && len(p.Keys) > 0:
+		_, found := slices.BinarySearch(p.Keys, sum)
+		return found
+	}
+	return float64(mixed(sum, p.Seed)>>11) < p.Share*(1<<53)
+}
+
+// mixed returns a hash of two numbers.
+func mixed(a, b uint64) uint64 {
+	var buffer [16]byte
+	for i := range 8 {
+		buffer[i], buffer[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
+	}
+	return xxhash.Sum64(buffer[:])
+}
+
+// Parting decides about the rows of a shard, one after another or a batch at a time. Taps see their fields.
+type Parting struct {
+	*Part
+	At int // the row of the batch that was read last
+
+	taps     []*Tap   // all
+	decisive []*Tap   // of the Part's columns
+	sums     []uint64 // of the rows of the batch
+}
+
+// parting returns what decides about the rows of the input; nil if all rows are read.
+func (in *Input) parting() *Parting {
+	p := in.Data.Part
+	if p == nil {
+		return nil
+	}
+	in.reader.part = &Parting{Part: p, decisive: make([]*Tap, len(p.Columns))}
+	return in.reader.part
+}
+
+// Taps returns the taps of the fields of a record with those columns, nil for those that need none, and what
+// decides by them; nil if all rows are read. sinks are where fields go if they are described: they get only
+// rows of the part.
+func (in *Input) Taps(columns []string, sinks []FieldSink) (*Parting, []*Tap, error) {
+	p := in.parting()
+	if p == nil {
+		return nil, nil, nil
+	}
+	taps := make([]*Tap, len(columns))
+	for i := range sinks {
+		if sinks[i].Sink != nil {
+			taps[i] = &Tap{part: p, column: -1, next: sinks[i]}
+		}
+	}
+	for c, name := range p.Columns {
+		at := slices.Index(columns, name)
+		if at < 0 {
+			return nil, nil, fmt.Errorf("has no column %s, by which rows are held out for the test", Quote(name))
+		}
+		if taps[at] == nil {
+			taps[at] = &Tap{part: p}
+		}
+		taps[at].column, taps[at].keeps = c, p.Key != nil
+		p.decisive[c] = taps[at]
+	}
+	for _, t := range taps {
+		if t != nil {
+			p.taps = append(p.taps, t)
+		}
+	}
+	return p, taps, nil
+}
+
+// tap puts taps before all sinks of the fields: those that keep fields if these are described.
+func (f *Fields) tap(in *Input, describes bool) error {
+	var sinks []FieldSink
+	if describes {
+		sinks = slices.Clone(f.To)
+	}
+	var taps []*Tap
+	var err error
+	f.part, taps, err = in.Taps(f.columns, sinks)
+	for at, t := range taps {
+		if t != nil {
+			t.through, f.To[at] = f.To[at], FieldSink{Sink: t, whole: f.To[at].whole}
+		}
+	}
+	return err
+}
+
+// Reset forgets the fields of the last batch.
+func (p *Parting) Reset() {
+	if p == nil {
+		return
+	}
+	p.At, p.sums = 0, p.sums[:0]
+	for _, t := range p.taps {
+		t.reset()
+	}
+}
+
+// takes reports whether the last row, with these values, is of the part.
+func (p *Parting) takes(x []float32) bool {
+	sum := uint64(0)
+	switch {
+	case len(p.Columns) == 0:
+		sum = rows.Hash(p.Seed, x)
+	case p.Key != nil:
+		key, reason := p.Key.Of(func(i int) []byte { return trim(p.decisive[i].text(p.At)) })
+		if reason != "" {
+			return !p.Test // where the row is set aside
+		}
+		sum = key
+	case p.At < len(p.sums):
+		sum = p.sums[p.At]
+	}
+	return p.holds(sum) == p.Test
+}
+
+// forward passes the kept fields of the last row on.
+func (p *Parting) forward(row []float32) {
+	for _, t := range p.taps {
+		if t.next.Sink != nil {
+			t.forward(row, p.At)
+		}
+	}
+}
+
+// Tap is a Sink before another one. It adds its fields to the hashes of their rows, or keeps them.
+type Tap struct {
+	part    *Parting
+	column  int       // of the Part; −1 if the field does not decide
+	keeps   bool      // texts, for keys
+	next    FieldSink // gets the fields of rows of the part later
+	through FieldSink // gets all fields at once, unless there is a next
+
+	n      int // fields since the last Reset
+	kinds  []byte
+	values []float64
+	texts  []byte
+	ends   []int
+}
+
+var _ schema.Sink = (*Tap)(nil)
+
+// The kinds of fields.
+const (
+	nullField = iota
+	textField
+	floatField
+)
+
+func (t *Tap) reset() {
+	t.n, t.kinds, t.values, t.texts, t.ends = 0, t.kinds[:0], t.values[:0], t.texts[:0], t.ends[:0]
+}
+
+// Later reports whether fields are kept for a sink that describes them.
+func (t *Tap) Later() bool { return t.next.Sink != nil }
+
+// Number takes a field that is a finite number.
+func (t *Tap) Number(v float32) { t.note(uint64(math.Float32bits(v + 0))) }
+
+// note adds the hash of the next field to its row.
+func (t *Tap) note(value uint64) {
+	p := t.part
+	if t.column >= 0 && p.Key == nil {
+		for len(p.sums) <= t.n {
+			p.sums = append(p.sums, 0)
+		}
+		p.sums[t.n] += mixed(value, uint64(t.column))
+	}
+	t.n++
+}
+
+// keep keeps a field.
+func (t *Tap) keep(kind byte, v float64, text []byte) {
+	if t.Later() || t.keeps {
+		t.kinds, t.values, t.texts = append(t.kinds, kind), append(t.values, v), append(t.texts, text...)
+		t.ends = append(t.ends, len(t.texts))
+	}
+}
+
+// Text takes a text; one that is a number counts as that.
+func (t *Tap) Text(row []float32, _ int, text []byte) (reason string) {
+	plain := trim(text)
+	if v, ok := lines.ParseNumber(plain); ok && rows.Finite(v) {
+		t.Number(v)
+	} else if len(plain) == 0 {
+		t.note(0)
+	} else {
+		t.note(xxhash.Sum64(plain) | 1<<63)
+	}
+	t.keep(textField, 0, text)
+	if t.Later() || t.through.Sink == nil {
+		return ""
+	}
+	return t.through.Text(row, text)
+}
+
+// Float takes a number.
+func (t *Tap) Float(row []float32, column int, v float64) (reason string) {
+	if v != v {
+		return t.Null(row, column)
+	}
+	t.Number(float32(v))
+	if t.keeps && !t.Later() {
+		t.keep(textField, 0, schema.AppendFloat(nil, v))
+	} else {
+		t.keep(floatField, v, nil)
+	}
+	if t.Later() || t.through.Sink == nil {
+		return ""
+	}
+	return t.through.Float(row, v)
+}
+
+// Null takes a missing field.
+func (t *Tap) Null(row []float32, _ int) (reason string) {
+	t.note(0)
+	t.keep(nullField, 0, nil)
+	if t.Later() || t.through.Sink == nil {
+		return ""
+	}
+	return t.through.Null(row)
+}
+
+// text returns the kept text of a row of the batch.
+func (t *Tap) text(i int) []byte {
+	switch {
+	case i >= len(t.ends):
+		return nil
+	case t.kinds[i] == floatField:
+		return schema.AppendFloat(nil, t.values[i])
+	case i == 0:
+		return t.texts[:t.ends[0]]
+	}
+	return t.texts[t.ends[i-1]:t.ends[i]]
+}
+
+// forward passes a kept field to the sink that describes it.
+func (t *Tap) forward(row []float32, i int) {
+	switch {
+	case i >= len(t.kinds): // the record ended before
+	case t.kinds[i] == floatField:
+		t.next.Float(row, t.values[i])
+	case t.kinds[i] == textField:
+		t.next.Text(row, t.text(i))
+	default:
+		t.next.Null(row)
+	}
+}
+
+var errPart = errors.New("the format cannot hold out rows by columns")

@@ -1,0 +1,205 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/export"
+)
+
+// errPart is about a file that this package has not written.
+var errPart = errors.New("parquet: a part is damaged")
+
+// join writes one file with the row groups of files of the same columns, in their order.
+func join(out io.Writer, parts []export.Part) error {
+	f := file{out: out}
+	f.start()
+	var columns []*schemaElement
+	for _, p := range parts {
+		about, body, err := footerOf(p)
+		if err != nil {
+			return err
+		}
+		of, groups, err := about.groups()
+		if err != nil {
+			return err
+		}
+		if len(groups) == 0 {
+			continue
+		}
+		if columns == nil {
+			columns = of
+		}
+		shift := f.at - int64(len(magic))
+		for _, g := range groups {
+			if len(g.chunks) != len(columns) {
+				return errPart
+			}
+			for i := range g.chunks {
+				if k := &g.chunks[i]; k.dictionary != 0 {
+					k.dictionary += shift
+				}
+				g.chunks[i].data += shift
+			}
+			f.rows += int64(g.rows)
+			f.groups = append(f.groups, g)
+		}
+		if err := f.copy(p, body); err != nil {
+			return err
+		}
+	}
+	return f.end(columns)
+}
+
+// copy copies the n bytes of a part after its magic.
+func (f *file) copy(p export.Part, n int64) error {
+	r, err := p.Open(int64(len(magic)), n)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	copied, err := io.Copy(f.out, r)
+	if f.at += copied; err == nil && copied != n {
+		err = errPart
+	}
+	return err
+}
+
+// footerOf reads the footer of a part, and returns the number of bytes between the magic and the footer.
+func footerOf(p export.Part) (about fields, body int64, err error) {
+	const end = 8 // its size and the magic
+	last, err := p.Read(p.Size-end, end)
+	if err != nil {
+		return nil, 0, err
+	}
+	n := int64(binary.LittleEndian.Uint32(last))
+	if body = p.Size - end - n - int64(len(magic)); body < 0 || string(last[4:]) != magic {
+		return nil, 0, errPart
+	}
+	b, err := p.Read(p.Size-end-n, n)
+	if err != nil {
+		return nil, 0, err
+	}
+	r := metadata{b: b}
+	about = r.fields(0)
+	return about, body, r.err
+}
+
+// groups returns the columns and the row groups that a footer describes.
+func (f fields) groups() (columns []*schemaElement, groups []rowGroup, err error) {
+	for i, e := range f.list(2) {
+		if i > 0 { // after the root
+			logical := e.fields(10).fields(10)
+			columns = append(columns, &schemaElement{name: string(e.text(4)), physical: e.number(1), optional: e.number(3) == 1,
+				unsigned: logical != nil})
+		}
+	}
+	for _, g := range f.list(4) {
+		group := rowGroup{rows: int(g.number(3))}
+		for _, c := range g.list(1) {
+			about := c.fields(3)
+			group.chunks = append(group.chunks, columnChunk{dictionary: about.number(11), data: about.number(9),
+				plain: about.number(6), stored: about.number(7)})
+		}
+		if len(group.chunks) != len(columns) {
+			return nil, nil, errPart
+		}
+		groups = append(groups, group)
+	}
+	return columns, groups, nil
+}
+
+// fields are the fields of a struct of Thrift by number: int64, []byte, []fields of a list of structs, or fields.
+type fields map[int]any
+
+func (f fields) number(id int) int64      { v, _ := f[id].(int64); return v }
+func (f fields) text(id int) []byte       { v, _ := f[id].([]byte); return v }
+func (f fields) list(id int) []fields     { v, _ := f[id].([]fields); return v }
+func (f fields) fields(id int) (v fields) { v, _ = f[id].(fields); return v }
+
+// metadata reads what a thrift has written. The first error stays, and ends it.
+type metadata struct {
+	b   []byte
+	err error
+}
+
+func (r *metadata) byte() byte {
+	if len(r.b) == 0 {
+		r.err = errPart
+		return 0
+	}
+	c := r.b[0]
+	r.b = r.b[1:]
+	return c
+}
+
+func (r *metadata) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.err, r.b = errPart, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// fields reads the fields of a struct that is in so many others.
+func (r *metadata) fields(depth int) fields {
+	f := fields{}
+	if depth > 8 {
+		r.err = errPart
+	}
+	for id := 0; r.err == nil; {
+		c := r.byte()
+		if c == 0 {
+			break
+		}
+		if c>>4 == 0 {
+			r.err = errPart // a thrift writes short numbers of fields alone
+		}
+		id += int(c >> 4)
+		f[id] = r.value(c&15, depth)
+	}
+	return f
+}
+
+func (r *metadata) value(kind byte, depth int) any {
+	switch kind {
+	case thriftFalse:
+		return nil
+	case thriftByte:
+		return int64(r.byte())
+	case thriftI32, thriftI64:
+		v := r.uvarint()
+		return int64(v>>1) ^ -int64(v&1)
+	case thriftBinary:
+		n := r.uvarint()
+		if n > uint64(len(r.b)) {
+			r.err = errPart
+			return nil
+		}
+		text := r.b[:n]
+		r.b = r.b[n:]
+		return text
+	case thriftStruct:
+		return r.fields(depth + 1)
+	case thriftList:
+		c := r.byte()
+		n := uint64(c >> 4)
+		if n == 15 {
+			n = r.uvarint()
+		}
+		var structs []fields
+		for range min(n, uint64(len(r.b))) {
+			if v := r.value(c&15, depth+1); r.err != nil {
+				break
+			} else if f, is := v.(fields); is {
+				structs = append(structs, f)
+			}
+		}
+		return structs
+	}
+	r.err = errPart
+	return nil
+}

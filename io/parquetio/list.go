@@ -1,0 +1,311 @@
+package parquetio
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// list says how a column of lists of numbers is stored. In each row of a list of n elements, the columns
+// name_0 to name_n−1 are its elements.
+type list struct {
+	empty int // definition level of an empty list; lower ones mean that there is no list
+	full  int // of an element that is not null
+	n     int // elements; 0 as long as it is not known
+}
+
+// logicalList is the member of the union LogicalType for lists; convertedList the older type.
+const (
+	logicalList   = 3
+	convertedList = 3
+)
+
+// asList returns the element of a column whose fields are the following elements of the schema, if it is a list
+// of numbers: of three levels, as the specification has it, or of two, as older writers have it.
+func asList(e []element) (leaf element, l *list) {
+	outer := e[0]
+	l = new(list)
+	at := 0
+	if outer.repeat == 1 {
+		l.empty++
+	}
+	if outer.repeat != 2 {
+		if outer.children != 1 || len(e) < 2 || outer.logical != logicalList && outer.converted != convertedList {
+			return leaf, nil
+		}
+		at++
+	}
+	if e[at].repeat != 2 {
+		return leaf, nil
+	}
+	l.full = l.empty + 1
+	if e[at].children == 1 && at > 0 && e[at].physical < 0 && len(e) > at+1 {
+		at++
+		if e[at].repeat == 2 {
+			return leaf, nil
+		}
+		l.full += int(e[at].repeat & 1)
+	}
+	if leaf = e[at]; at != len(e)-1 || leaf.children != 0 || !leaf.isNumber() {
+		return leaf, nil
+	}
+	return leaf, l
+}
+
+// isNumber reports whether the elements of lists with that type can be columns.
+func (e *element) isNumber() bool {
+	switch e.physical {
+	case floats, doubles:
+		return true
+	case int32s, int64s:
+		return e.logical == 0 && (e.converted < 0 || e.converted >= 11 && e.converted <= 18) || e.logical == logicalInteger
+	case fixedArray:
+		return e.logical == logicalFloat16 && e.length == 2
+	}
+	return false
+}
+
+// expand makes columns of the elements of lists: as many as lists have in the mean, if hardly any list has
+// another length.
+func (f *footer) expand() {
+	var all []column
+	for _, c := range f.columns {
+		if c.list == nil {
+			all = append(all, c)
+			continue
+		}
+		values := int64(0)
+		for i := range f.groups {
+			values += max(0, min(f.groups[i].chunks[c.leaf].values, math.MaxInt64/2-values))
+		}
+		n := int64(math.Round(float64(values) / float64(max(1, f.rows))))
+		if n < 1 || n > rows.MaxDim || int64(len(all))+n > dataset.MaxColumns || 10*abs(values-n*f.rows) > values {
+			c.list, c.nested = nil, true
+			all = append(all, c)
+			continue
+		}
+		c.list.n, c.nested = int(n), false
+		for i := range int(n) {
+			one := c
+			one.name, one.item = fmt.Sprintf("%s_%d", c.name, i), i
+			all = append(all, one)
+		}
+	}
+	f.columns = all
+}
+
+func abs(v int64) int64 { return max(v, -v) }
+
+// listReader reads the lists of a column.
+type listReader struct {
+	columnReader
+	list    *list
+	to      []*dataset.FieldSink // of each element; nil for those that are not read
+	fields  []int                // of the layout
+	numbers []number
+	reps    hybrid
+
+	lists items // decoded, from at on
+	at    int
+}
+
+// items are elements of lists, or what stands for a list without any.
+type items struct {
+	n        int
+	rep, def [batchRows]uint32
+	fixed    [batchRows]uint64
+	half     [batchRows][]byte
+	halves   bool
+	valueAt  [batchRows]int
+}
+
+// take makes the reader store an element.
+func (l *listReader) take(c *column, field int, to *dataset.FieldSink) {
+	l.to[c.item], l.fields[c.item] = to, field
+	l.numbers[c.item].set(&c.element, to)
+}
+
+func newListReader(c *column, s *scratch) *listReader {
+	n := c.list.n
+	l := &listReader{list: c.list, to: make([]*dataset.FieldSink, n), fields: make([]int, n), numbers: make([]number, n)}
+	l.column, l.scratch, l.decoders = c, s, new(decoders)
+	return l
+}
+
+// levels sets the levels of a page, which b begins with, and returns the rest.
+func (l *listReader) levelsOf(h *header, b []byte) ([]byte, error) {
+	width := bits.Len(uint(l.list.full))
+	if h.kind == pageDataV2 {
+		if err := l.reps.set(b[:h.repBytes], 1); err != nil {
+			return nil, err
+		}
+		b = b[h.repBytes:]
+		err := l.levels.set(b[:h.defBytes], width)
+		return b[h.defBytes:], err
+	}
+	if h.levels != encRLE {
+		return nil, fmt.Errorf("has levels of encoding %d, which is not supported", h.levels)
+	}
+	rep, b, err := prefixed(b)
+	if err == nil {
+		err = l.reps.set(rep, 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	def, b, err := prefixed(b)
+	if err == nil {
+		err = l.levels.set(def, width)
+	}
+	return b, err
+}
+
+// fill decodes the next items of the page. The error is errPage at the end of the chunk.
+func (l *listReader) fill() error {
+	if l.page == 0 {
+		if l.left == 0 {
+			return errPage
+		}
+		if err := l.next(); err != nil {
+			return err
+		}
+	}
+	m := int(min(l.page, batchRows))
+	in := &l.lists
+	in.n, l.at = m, 0
+	if err := l.reps.next(in.rep[:m]); err != nil {
+		return err
+	}
+	if err := l.levels.next(in.def[:m]); err != nil {
+		return err
+	}
+	present := 0
+	for i, d := range in.def[:m] {
+		if int(d) > l.list.full {
+			return errPage
+		}
+		if in.valueAt[i] = -1; int(d) == l.list.full {
+			in.valueAt[i] = present
+			present++
+		}
+	}
+	l.page -= int64(m)
+	return l.decode(present)
+}
+
+// decode decodes so many values.
+func (l *listReader) decode(n int) error {
+	in := &l.lists
+	in.halves = l.element.physical == fixedArray
+	if l.indexed {
+		index := l.scratch.index[:n]
+		if err := l.index.next(index); err != nil {
+			return err
+		}
+		for k, i := range index {
+			if i >= l.dict.n {
+				return errPage
+			}
+			in.fixed[k], in.half[k] = l.dict.at(i)
+		}
+		return nil
+	}
+	for done := 0; done < n; {
+		v := values{fixed: in.fixed[done:]}
+		if in.halves {
+			v = values{bytes: in.half[done:]}
+		}
+		got, err := l.values.next(n-done, &v)
+		if err != nil {
+			return err
+		}
+		done += got
+	}
+	return nil
+}
+
+// read stores the lists of n rows.
+func (l *listReader) read(rows []float32, width, n int, bad bad) error {
+	for i := range n {
+		if err := l.readOne(rows[i*width:(i+1)*width], i, bad); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOne stores the list of a row.
+func (l *listReader) readOne(row []float32, i int, bad bad) error {
+	k, null := 0, false
+	for first := true; ; first = false {
+		if l.at == l.lists.n {
+			if !first && l.page == 0 && l.left == 0 {
+				break
+			}
+			if err := l.fill(); err != nil {
+				return err
+			}
+		}
+		if starts := l.lists.rep[l.at] == 0; starts != first {
+			if first {
+				return errPage // a row begins with what belongs to the row before
+			}
+			break
+		}
+		switch def := int(l.lists.def[l.at]); {
+		case def < l.list.empty:
+			null = true
+		case def > l.list.empty:
+			l.put1(row, i, k, bad)
+			k++
+		}
+		l.at++
+	}
+	if k != l.list.n && !null {
+		bad(i, l.field, fmt.Sprintf("has a list of %d values, want %d", k, l.list.n))
+	}
+	for ; k < l.list.n; k++ {
+		if to := l.to[k]; to != nil {
+			if reason := to.Null(row); reason != "" {
+				bad(i, l.fields[k], reason)
+			}
+		}
+	}
+	return nil
+}
+
+// put1 stores element k of the list of row i.
+func (l *listReader) put1(row []float32, i, k int, bad bad) {
+	if k >= l.list.n || l.to[k] == nil {
+		return
+	}
+	at := l.lists.valueAt[l.at]
+	reason := ""
+	switch {
+	case at < 0:
+		reason = l.to[k].Null(row)
+	case l.numbers[k].kind != 0:
+		if x, ok := l.numbers[k].value(l.lists.fixed[at]); ok {
+			row[l.numbers[k].slot] = x
+			return
+		}
+		fallthrough
+	default:
+		reason = l.columnReader.put(l.to[k], row, l.lists.fixed[at], l.lists.half[at])
+	}
+	if reason != "" {
+		bad(i, l.fields[k], reason)
+	}
+}
+
+// done returns an error if the row group has more items than rows.
+func (l *listReader) done() error {
+	if l.at < l.lists.n || l.page > 0 || l.left > 0 {
+		return errors.New("is damaged: a row group has more lists than rows")
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+// Package holdout chooses the rows that are held out for a test before anything else is done with the data.
+package holdout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// partSalt separates the rows of a test from folds and samples.
+const partSalt = 0x74657374
+
+// spec is what the training is of.
+type spec struct{ prepare.Spec }
+
+// Rows returns the rows that remain to train on if a share of the rows is held out for a test, and says in
+// words which are held out: equal rows together, whole groups, or the latest rows. It reads the rows to find
+// their columns, and groups and times; what it finds decides about nothing else.
+func Rows(ctx context.Context, training prepare.Spec, share float64) (part *dataset.Part, text string, err error) {
+	o := spec{training}
+	if o.Split.Fold != "" {
+		return nil, "", exit.Usage("--test %g cannot be used with --fold_column, which says what is held out; name files "+
+			"for --test", share)
+	}
+	if f, is := o.Kernel.(kernel.LearnedKernel); is && f.Directory() != "" {
+		return nil, "", exit.Usage("--test %g cannot be used with --frequencies: features that were learned before may know "+
+			"the rows; name files for --test that they have not seen", share)
+	}
+	if o.Job.Work != "" {
+		o.Job.Work += "-test" // the directory of the training has its state
+	}
+	o.Job.Resume = false
+	o.Split.Into(&o.Data)
+	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := prepare.Labeled(d); err != nil {
+		return nil, "", err
+	}
+	part = &dataset.Part{Share: share, Seed: o.Seed ^ partSalt}
+	by := o.Split.By()
+	if by == "" && !d.Schema.Traits().Columns {
+		return part, "by content", nil
+	}
+	j, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	j.Progress.Phase("choosing rows for the test", 0)
+	defer j.Progress.Done()
+	if err := o.columns(ctx, j, d); err != nil {
+		return nil, "", err
+	}
+	if by != "" {
+		return o.byKey(ctx, j, d, part)
+	}
+	part.Columns = d.Schema.Layout.(dataset.Tabular).Table().Names()
+	return part, "by content, equal rows together", nil
+}
+
+// columns finds the columns and their types, unless the training will refuse them.
+func (o spec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
+	if d.Schema.Table != nil {
+		return nil
+	}
+	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
+	found, _, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
+	if err == nil {
+		prepare.SetTypes(d, found)
+	}
+	if data := (*exit.DataError)(nil); errors.As(err, &data) && o.Split.By() == "" {
+		return nil // all columns decide, and the training tells why it cannot use them
+	}
+	return err
+}
+
+// byKey holds out groups or times.
+func (o spec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.Part) (_ *dataset.Part, text string,
+	err error) {
+	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
+		&transforms.Labeling{Open: o.Task != string(models.Regression)})
+	if err != nil {
+		return nil, "", err
+	}
+	part.Columns, part.Key = d.Key.Columns, d.Key
+	columns := strings.Join(d.Key.Columns, ", ")
+	if o.Split.By() == profile.ByTime {
+		part.From, err = p.Keys.Since(part.Share)
+		from := fmt.Sprintf("%g", rows.OfKey(part.From))
+		if d.Key.Layout != "" {
+			from = schema.TimeText(rows.OfKey(part.From))
+		}
+		text = fmt.Sprintf("the latest, by %s, from %s on", columns, from)
+	} else {
+		part.Keys, err = p.Keys.Groups(part.Share, part.Seed)
+		text = "whole groups, by " + columns
+	}
+	if err != nil {
+		return nil, "", exit.Refuse("--test %g with %s: %w", part.Share, o.Split.Flag(), err)
+	}
+	return part, text, nil
+}

@@ -1,0 +1,126 @@
+package pipelines
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
+)
+
+// TestOptions says on which rows a model is evaluated after its training, that nothing before has read:
+// those of files, or a share of the rows of the data.
+type TestOptions struct {
+	Files []string
+	Share float64 // above 0 and below 1; 0 for Files
+}
+
+// TrainTestResult describes the trained model and its test.
+type TrainTestResult struct {
+	*TrainResult
+	Test *TestResult `json:"test"`
+}
+
+// TestResult has the scores of a model on rows that its training has not read.
+type TestResult struct {
+	HeldOut string  `json:"held_out,omitempty"` // which rows of the data were held out
+	Share   float64 `json:"share,omitempty"`
+	*EvaluateResult
+}
+
+// TrainAndTest trains a model as Train does and evaluates it. A share of the rows is held out before anything
+// else: the model is that of a training on the other rows alone. If the evaluation fails, the model remains.
+func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTestResult, error) {
+	test, err := t.data(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	result := &TrainTestResult{Test: &TestResult{Share: t.Share}}
+	if t.Share > 0 {
+		if err := o.Job.Vacant(ctx, o.Model); err != nil {
+			return nil, err
+		}
+		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, o.Base(), t.Share); err != nil {
+			return nil, err
+		}
+		test.Part = o.Data.Part.Other()
+	}
+	if result.TrainResult, err = Train(ctx, o); err != nil {
+		return nil, err
+	}
+	evaluation := EvaluateOptions{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
+	if evaluation.Job.Resume = false; o.Job.Work != "" {
+		evaluation.Job.Work += "-test"
+	}
+	result.Test.EvaluateResult, err = Evaluate(ctx, evaluation)
+	return result, exit.AfterPublish(o.Model, err)
+}
+
+// data returns the data of the test, and refuses options with which its rows would not be new.
+func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
+	test = dataset.Options{Data: o.Data.Data, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
+		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}
+	if t.Share > 0 {
+		l, _ := o.Learner.(iterative.Iterative)
+		switch {
+		case t.Share >= 1:
+			return test, exit.Usage("--test %g: a share of the rows is above 0 and below 1", t.Share)
+		case o.Recipe != "":
+			return test, exit.Usage("--test %g cannot be used with --recipe, which follows from rows that may be among these: "+
+				"name files for --test", t.Share)
+		case l != nil && l.Common().Init != "":
+			return test, exit.Usage("--test %g cannot be used with --init: that model may know the rows; name files for --test",
+				t.Share)
+		}
+		return test, nil
+	}
+	test.Data, test.Objects, test.As = t.Files, nil, ""
+	for option, names := range test.Patterns() {
+		if option != "data" && len(names) > 0 {
+			return test, exit.Usage("--test cannot be used with --%s, which is for the training data; use bochner evaluate",
+				option)
+		}
+	}
+	files, err := dataset.List(ctx, t.Files)
+	if err != nil {
+		return test, err
+	}
+	trained := o.Data.Objects
+	if trained == nil {
+		if trained, err = dataset.List(ctx, o.Data.Data); err != nil {
+			return test, err
+		}
+	}
+	known := map[string]bool{}
+	for _, f := range trained {
+		known[f.URI] = true
+	}
+	for _, f := range files {
+		if known[f.URI] {
+			return test, exit.Usage("--test %s is a file of the training data too, so its rows are not new", f.Name)
+		}
+	}
+	return test, nil
+}
+
+// WriteTo prints the result for people.
+func (r *TrainTestResult) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	if _, err := r.TrainResult.WriteTo(&b); err != nil {
+		return 0, err
+	}
+	fmt.Fprintf(&b, "\ntest on rows that training has not read")
+	if t := r.Test; t.HeldOut != "" {
+		fmt.Fprintf(&b, " (%.3g%% of all; %s)", 100*float64(t.Rows.Read)/float64(t.Rows.Read+r.TrainResult.Rows.Read),
+			t.HeldOut)
+	}
+	b.WriteString(":\n")
+	if _, err := r.Test.EvaluateResult.WriteTo(&b); err != nil {
+		return 0, err
+	}
+	return b.WriteTo(w)
+}
