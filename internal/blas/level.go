@@ -44,9 +44,9 @@ type level struct {
 	// rows, to g: 16 rows of 48, gs apart.
 	gram func(g []float64, gs int, z *operand, a, b int)
 	// expand fills what gram wants besides the block, panel by panel; nil if
-	// nothing. It may write the panel's sums, and its words if words is set.
-	expand func(z *operand, panel int)
-	words  bool
+	// nothing. It may write the panel's sums, and its words or packs if they are set.
+	expand       func(z *operand, panel int)
+	words, packs bool
 
 	// classes adds row i of a panel of 16 columns to acc[16·class[i]:], for a
 	// multiple of four rows.
