@@ -4,10 +4,12 @@ package blas
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,42 +71,74 @@ func mustGenerate(t *testing.T, generator, name string, args ...string) {
 
 // The assembly for arm64 is words, with the instruction beside each.
 func TestWordsAreTheInstructionsBesideThem(t *testing.T) {
-	const tool = "aarch64-linux-gnu-"
-	if _, err := exec.LookPath(tool + "as"); err != nil {
-		t.Skip("the GNU assembler for aarch64 is missing; install it (Debian, Ubuntu: apt-get install binutils-aarch64-linux-gnu)")
+	var code, source []byte
+	for _, line := range lines(t, "kernels_arm64.s", "WORD", `\tWORD \$0x([0-9a-f]{8}) // (.*)\n`, 1000) {
+		code = append(code, unhex(line[1], 4)...)
+		source = append(append(source, line[2]...), '\n')
 	}
-	text, err := os.ReadFile("kernels_arm64.s")
+	mustAssemble(t, code, source, "aarch64-linux-gnu-", "binutils-aarch64-linux-gnu", "-march=armv8.2-a+dotprod+i8mm")
+}
+
+// The dot products of AVX-VNNI are a long and a byte, with the instruction above them.
+func TestBytesAreTheInstructionsBesideThem(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the GNU assembler of this machine is for another")
+	}
+	var code, source []byte
+	form := `\t// (\{vex\} .*)\n\tLONG +\$0x([0-9a-f]{8})\n\tBYTE +\$0x([0-9a-f]{2})\n`
+	for _, line := range lines(t, "kernels_amd64.s", "LONG", form, 20) {
+		code = append(append(code, unhex(line[2], 4)...), unhex(line[3], 1)...)
+		source = append(append(source, line[1]...), '\n')
+	}
+	mustAssemble(t, code, source, "", "binutils")
+}
+
+// lines returns the matches of a form in a file, which all lines with a word must have.
+func lines(t *testing.T, name, word, form string, least int) [][][]byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var source bytes.Buffer
-	lines := regexp.MustCompile(`(?m)^\tWORD \$0x([0-9a-f]{8}) // (.*)$`).FindAllSubmatch(text, -1)
-	if n := bytes.Count(text, []byte("WORD")); len(lines) != n || n < 1000 {
-		t.Fatalf("%d of %d words have an instruction beside them", len(lines), n)
+	found := regexp.MustCompile(form).FindAllSubmatch(text, -1)
+	if n := bytes.Count(text, []byte("\t"+word)); len(found) != n || n < least {
+		t.Fatalf("%s: %d of %d %ss have an instruction beside them", name, len(found), n, word)
 	}
-	for _, line := range lines {
-		source.Write(append(line[2], '\n'))
+	return found
+}
+
+// unhex returns a number as bytes, the lowest first.
+func unhex(digits []byte, size int) []byte {
+	v, _ := strconv.ParseUint(string(digits), 16, 32)
+	return binary.LittleEndian.AppendUint32(nil, uint32(v))[:size]
+}
+
+// mustAssemble compares code with what the GNU assembler makes of its source.
+func mustAssemble(t *testing.T, code, source []byte, prefix, pkg string, flags ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(prefix + "as"); err != nil {
+		t.Skipf("%sas is missing; install it (Debian, Ubuntu: apt-get install %s)", prefix, pkg)
 	}
 	dir := t.TempDir()
 	from, object, raw := filepath.Join(dir, "k.s"), filepath.Join(dir, "k.o"), filepath.Join(dir, "k.bin")
-	if err := os.WriteFile(from, source.Bytes(), 0o666); err != nil {
+	if err := os.WriteFile(from, source, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{tool + "as", "-march=armv8.2-a+dotprod+i8mm", "-o", object, from},
-		{tool + "objcopy", "-O", "binary", "-j", ".text", object, raw}} {
+	for _, args := range [][]string{append([]string{prefix + "as", "-o", object, from}, flags...),
+		{prefix + "objcopy", "-O", "binary", "-j", ".text", object, raw}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
 	want, err := os.ReadFile(raw)
-	if err != nil || len(want) != 4*len(lines) {
-		t.Fatalf("%d bytes of code for %d instructions: %v", len(want), len(lines), err)
+	if err != nil || len(want) != len(code) {
+		t.Fatalf("%d bytes of code, %d assembled: %v", len(code), len(want), err)
 	}
-	for i, line := range lines {
-		word, _ := strconv.ParseUint(string(line[1]), 16, 32)
-		b := want[4*i:]
-		if assembled := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24; word != assembled {
-			t.Errorf("%s is %#08x, want %#08x", line[2], word, assembled)
+	instructions := bytes.Split(source, []byte("\n"))
+	size := len(code) / (len(instructions) - 1)
+	for i := range len(instructions) - 1 {
+		if got, want := code[i*size:][:size], want[i*size:][:size]; !bytes.Equal(got, want) {
+			t.Errorf("%s is % x, want % x", instructions[i], got, want)
 		}
 	}
 }

@@ -2,7 +2,11 @@
 
 package blas
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 //go:generate sh -c "cd _asm && go run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg blas"
 
@@ -11,13 +15,17 @@ func nativeLevels() []*level {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasPOPCNT {
 		return nil
 	}
-	if !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ || !cpu.X86.HasAVX512BW || !cpu.X86.HasAVX512VL {
-		return []*level{&avx2Level}
+	have := []*level{&avx2Level}
+	if cpu.X86.HasAVXVNNI {
+		have = append([]*level{&avxVNNILevel}, have...)
 	}
-	if !cpu.X86.HasAVX512VNNI {
-		avx512Level.borrowGram()
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL {
+		if !cpu.X86.HasAVX512VNNI {
+			avx512Level.borrowGram()
+		}
+		have = append([]*level{&avx512Level}, have...)
 	}
-	return []*level{&avx512Level, &avx2Level}
+	return have
 }
 
 // borrowGram makes l multiply bytes as AVX2 does, because VNNI is missing.
@@ -116,6 +124,26 @@ var avx2Level = level{
 	floats:        floatsBy(floatsAVX2),
 	squares:       differencesBy(squaresAVX2, squaresGo),
 	absolutes:     differencesBy(absolutesAVX2, absolutesGo),
+}
+
+var avxVNNILevel = avx2Level.withBytes("avxvnni", gramAVXVNNI, turnAVXVNNI)
+
+// withBytes is l with another product of bytes, which reads a copy of each panel on one side.
+func (l level) withBytes(name string, gram func(dst *float64, stride int, a, b *int8, sums *int32, quads int),
+	turn func(turned, panel *int8, sums *int32, quads int)) level {
+	l.name = name
+	turned := func(z *operand, p int) *int8 {
+		return (*int8)(unsafe.Pointer(ptr(z.words[p*panelBytes:][:panelBytes/2])))
+	}
+	l.expand = func(z *operand, p int) {
+		turn(turned(z, p), ptr(z.panel(p)), ptr(z.sums[p*lanes:][:lanes]), z.quads)
+	}
+	l.gram = func(g []float64, gs int, z *operand, a, b int) {
+		reach(g, lanes, gs, width)
+		z.panel(b + group - 1)
+		gram(ptr(g), gs, turned(z, a), ptr(z.panel(b)), ptr(z.sums[b*lanes:][:width]), z.quads)
+	}
+	return l
 }
 
 func columnSums(z *operand, p int) {
