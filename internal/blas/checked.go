@@ -217,11 +217,11 @@ func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int
 }
 
 // denseBy returns the factorisation's kernels, with checks before them. columns takes step columns
-// at a time; without it they are copied one by one.
+// at a time.
 func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int),
 	factor func(x *T, n int) int, step int, columns func(dst *T, ds int, src *T, ss, steps int)) dense[T] {
-	d := dense[T]{
-		mr: mr, nr: nr, columns: columnsGo[T],
+	return dense[T]{
+		mr: mr, nr: nr,
 		tile: func(c []T, cs int, a []T, as int, b []T, k int) {
 			reach(c, mr, cs, nr)
 			reach(a, mr, as, k)
@@ -237,9 +237,7 @@ func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k i
 			reach(x, n, base, base)
 			return factor(ptr(x), n)
 		},
-	}
-	if columns != nil {
-		d.columns = func(dst []T, ds int, src []T, ss, n int) int {
+		columns: func(dst []T, ds int, src []T, ss, n int) int {
 			if n < step {
 				return 0
 			}
@@ -248,9 +246,8 @@ func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k i
 			reach(src, 8, ss, n)
 			columns(ptr(dst), ds, ptr(src), ss, n/step)
 			return n
-		}
+		},
 	}
-	return d
 }
 
 func ptr[T any](s []T) *T { return unsafe.SliceData(s) }

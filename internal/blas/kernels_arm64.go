@@ -34,6 +34,11 @@ func solveNEON(x, l *float64, ls, n int)
 //go:noescape
 func factorNEON(x *float64, n int) (pivot int)
 
+// columnsNEON is columns, of 2 columns in each step.
+//
+//go:noescape
+func columnsNEON(dst *float64, ds int, src *float64, ss int, steps int)
+
 // tile32NEON is tile.
 //
 //go:noescape
@@ -48,6 +53,11 @@ func solve32NEON(x, l *float32, ls, n int)
 //
 //go:noescape
 func factor32NEON(x *float32, n int) (pivot int)
+
+// columns32NEON is columns, of 4 columns in each step.
+//
+//go:noescape
+func columns32NEON(dst *float32, ds int, src *float32, ss int, steps int)
 
 // cosNEON is cos.
 //

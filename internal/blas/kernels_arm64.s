@@ -805,6 +805,52 @@ l27:
 	MOVD R3, pivot+16(FP)
 	RET
 
+// func columnsNEON(dst *float64, ds int, src *float64, ss int, steps int)
+TEXT ·columnsNEON(SB), NOSPLIT, $0-40
+	MOVD src+16(FP), R0
+	MOVD ss+24(FP), R1
+	LSL $3, R1
+	MOVD R0, R2
+	ADD R1, R2, R3
+	ADD R1, R3, R4
+	ADD R1, R4, R5
+	ADD R1, R5, R6
+	ADD R1, R6, R7
+	ADD R1, R7, R8
+	ADD R1, R8, R9
+	MOVD steps+32(FP), R10
+	MOVD dst+0(FP), R11
+	MOVD ds+8(FP), R12
+	LSL $3, R12
+	CBZ R10, l33
+l32:
+	WORD $0x3cc10440 // ldr q0, [x2], #16
+	WORD $0x3cc10461 // ldr q1, [x3], #16
+	WORD $0x3cc10482 // ldr q2, [x4], #16
+	WORD $0x3cc104a3 // ldr q3, [x5], #16
+	WORD $0x3cc104c4 // ldr q4, [x6], #16
+	WORD $0x3cc104e5 // ldr q5, [x7], #16
+	WORD $0x3cc10506 // ldr q6, [x8], #16
+	WORD $0x3cc10527 // ldr q7, [x9], #16
+	WORD $0x4ec12810 // trn1 v16.2d, v0.2d, v1.2d
+	WORD $0x4ec16811 // trn2 v17.2d, v0.2d, v1.2d
+	WORD $0x4ec32852 // trn1 v18.2d, v2.2d, v3.2d
+	WORD $0x4ec36853 // trn2 v19.2d, v2.2d, v3.2d
+	WORD $0x4ec52894 // trn1 v20.2d, v4.2d, v5.2d
+	WORD $0x4ec56895 // trn2 v21.2d, v4.2d, v5.2d
+	WORD $0x4ec728d6 // trn1 v22.2d, v6.2d, v7.2d
+	WORD $0x4ec768d7 // trn2 v23.2d, v6.2d, v7.2d
+	WORD $0xad004970 // stp q16, q18, [x11, #0]
+	WORD $0xad015974 // stp q20, q22, [x11, #32]
+	ADD R12, R11
+	WORD $0xad004d71 // stp q17, q19, [x11, #0]
+	WORD $0xad015d75 // stp q21, q23, [x11, #32]
+	ADD R12, R11
+	SUBS $1, R10
+	BNE l32
+l33:
+	RET
+
 // func tile32NEON(c *float32, cs int, a *float32, as int, b *float32, k int)
 TEXT ·tile32NEON(SB), NOSPLIT, $0-48
 	MOVD c+0(FP), R0
@@ -841,8 +887,8 @@ TEXT ·tile32NEON(SB), NOSPLIT, $0-48
 	ADD R3, R10, R11
 	ADD R3, R11, R12
 	SUBS $4, R5
-	BLT l33
-l32:
+	BLT l35
+l34:
 	WORD $0x3cc104f8 // ldr q24, [x7], #16
 	WORD $0x3cc10519 // ldr q25, [x8], #16
 	WORD $0x3cc1053a // ldr q26, [x9], #16
@@ -955,11 +1001,11 @@ l32:
 	WORD $0x4fbd5bf7 // fmls v23.4s, v31.4s, v29.s[3]
 	ADD $256, R4
 	SUBS $4, R5
-	BGE l32
-l33:
+	BGE l34
+l35:
 	ADD $4, R5
-	CBZ R5, l35
-l34:
+	CBZ R5, l37
+l36:
 	WORD $0xbc4044f8 // ldr s24, [x7], #4
 	WORD $0xbc404519 // ldr s25, [x8], #4
 	WORD $0xbc40453a // ldr s26, [x9], #4
@@ -994,8 +1040,8 @@ l34:
 	WORD $0x4f9d53f7 // fmls v23.4s, v31.4s, v29.s[0]
 	ADD $64, R4
 	SUBS $1, R5
-	BNE l34
-l35:
+	BNE l36
+l37:
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -1026,7 +1072,7 @@ TEXT ·solve32NEON(SB), NOSPLIT, $0-32
 	MOVD R0, R4
 	MOVD $0, R5
 	MOVD $0, R6
-l36:
+l38:
 	MOVD R4, R10
 	WORD $0xad400540 // ldp q0, q1, [x10, #0]
 	WORD $0xad410d42 // ldp q2, q3, [x10, #32]
@@ -1036,8 +1082,8 @@ l36:
 	MOVD R0, R7
 	MOVD R1, R8
 	MOVD R5, R9
-	CBZ R9, l39
-l38:
+	CBZ R9, l41
+l40:
 	WORD $0xbc404508 // ldr s8, [x8], #4
 	WORD $0xad4028e9 // ldp q9, q10, [x7, #0]
 	WORD $0x4f885120 // fmls v0.4s, v9.4s, v8.s[0]
@@ -1053,8 +1099,8 @@ l38:
 	WORD $0x4f885207 // fmls v7.4s, v16.4s, v8.s[0]
 	ADD $128, R7
 	SUBS $1, R9
-	BNE l38
-l39:
+	BNE l40
+l41:
 	WORD $0x4d40c908 // ld1r {v8.4s}, [x8]
 	WORD $0x6e28fc00 // fdiv v0.4s, v0.4s, v8.4s
 	WORD $0x6e28fc21 // fdiv v1.4s, v1.4s, v8.4s
@@ -1073,7 +1119,7 @@ l39:
 	ADD R2, R1
 	ADD $1, R5
 	SUBS $1, R3
-	BNE l36
+	BNE l38
 	RET
 
 // func factor32NEON(x *float32, n int) (pivot int)
@@ -1084,7 +1130,7 @@ TEXT ·factor32NEON(SB), NOSPLIT, $0-24
 	MOVD $0, R3
 	MOVD $0, R4
 	MOVD $0, R5
-l41:
+l43:
 	WORD $0xad400440 // ldp q0, q1, [x2, #0]
 	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
 	WORD $0xad421444 // ldp q4, q5, [x2, #64]
@@ -1092,8 +1138,8 @@ l41:
 	ADD R5, R2
 	MOVD R0, R6
 	MOVD R3, R7
-	CBZ R7, l44
-l43:
+	CBZ R7, l46
+l45:
 	WORD $0xbc6468c8 // ldr s8, [x6, x4]
 	WORD $0xad4028c9 // ldp q9, q10, [x6, #0]
 	WORD $0x4f885120 // fmls v0.4s, v9.4s, v8.s[0]
@@ -1109,8 +1155,8 @@ l43:
 	WORD $0x4f885207 // fmls v7.4s, v16.4s, v8.s[0]
 	ADD $128, R6
 	SUBS $1, R7
-	BNE l43
-l44:
+	BNE l45
+l46:
 	WORD $0xad000440 // stp q0, q1, [x2, #0]
 	WORD $0xad010c42 // stp q2, q3, [x2, #32]
 	WORD $0xad021444 // stp q4, q5, [x2, #64]
@@ -1118,10 +1164,10 @@ l44:
 	ADD R5, R2
 	WORD $0xbc646848 // ldr s8, [x2, x4]
 	WORD $0x1e202108 // fcmp s8, #0.0
-	BGT l40
+	BGT l42
 	MOVD R3, pivot+16(FP)
 	RET
-l40:
+l42:
 	WORD $0x1e21c108 // fsqrt s8, s8
 	WORD $0x4e040509 // dup v9.4s, v8.s[0]
 	WORD $0x6e29fc00 // fdiv v0.4s, v0.4s, v9.4s
@@ -1142,8 +1188,64 @@ l40:
 	ADD $4, R4
 	ADD $1, R3
 	SUBS $1, R1
-	BNE l41
+	BNE l43
 	MOVD R3, pivot+16(FP)
+	RET
+
+// func columns32NEON(dst *float32, ds int, src *float32, ss int, steps int)
+TEXT ·columns32NEON(SB), NOSPLIT, $0-40
+	MOVD src+16(FP), R0
+	MOVD ss+24(FP), R1
+	LSL $2, R1
+	MOVD R0, R2
+	ADD R1, R2, R3
+	ADD R1, R3, R4
+	ADD R1, R4, R5
+	ADD R1, R5, R6
+	ADD R1, R6, R7
+	ADD R1, R7, R8
+	ADD R1, R8, R9
+	MOVD steps+32(FP), R10
+	MOVD dst+0(FP), R11
+	MOVD ds+8(FP), R12
+	LSL $2, R12
+	CBZ R10, l48
+l47:
+	WORD $0x3cc10440 // ldr q0, [x2], #16
+	WORD $0x3cc10461 // ldr q1, [x3], #16
+	WORD $0x3cc10482 // ldr q2, [x4], #16
+	WORD $0x3cc104a3 // ldr q3, [x5], #16
+	WORD $0x3cc104c4 // ldr q4, [x6], #16
+	WORD $0x3cc104e5 // ldr q5, [x7], #16
+	WORD $0x3cc10506 // ldr q6, [x8], #16
+	WORD $0x3cc10527 // ldr q7, [x9], #16
+	WORD $0x4e813810 // zip1 v16.4s, v0.4s, v1.4s
+	WORD $0x4e817811 // zip2 v17.4s, v0.4s, v1.4s
+	WORD $0x4e833852 // zip1 v18.4s, v2.4s, v3.4s
+	WORD $0x4e837853 // zip2 v19.4s, v2.4s, v3.4s
+	WORD $0x4ed22a14 // trn1 v20.2d, v16.2d, v18.2d
+	WORD $0x4ed26a15 // trn2 v21.2d, v16.2d, v18.2d
+	WORD $0x4ed32a36 // trn1 v22.2d, v17.2d, v19.2d
+	WORD $0x4ed36a37 // trn2 v23.2d, v17.2d, v19.2d
+	WORD $0x4e853890 // zip1 v16.4s, v4.4s, v5.4s
+	WORD $0x4e857891 // zip2 v17.4s, v4.4s, v5.4s
+	WORD $0x4e8738d2 // zip1 v18.4s, v6.4s, v7.4s
+	WORD $0x4e8778d3 // zip2 v19.4s, v6.4s, v7.4s
+	WORD $0x4ed22a18 // trn1 v24.2d, v16.2d, v18.2d
+	WORD $0x4ed26a19 // trn2 v25.2d, v16.2d, v18.2d
+	WORD $0x4ed32a3a // trn1 v26.2d, v17.2d, v19.2d
+	WORD $0x4ed36a3b // trn2 v27.2d, v17.2d, v19.2d
+	WORD $0xad006174 // stp q20, q24, [x11, #0]
+	ADD R12, R11
+	WORD $0xad006575 // stp q21, q25, [x11, #0]
+	ADD R12, R11
+	WORD $0xad006976 // stp q22, q26, [x11, #0]
+	ADD R12, R11
+	WORD $0xad006d77 // stp q23, q27, [x11, #0]
+	ADD R12, R11
+	SUBS $1, R10
+	BNE l47
+l48:
 	RET
 
 // func cosNEON(dst *float32, ds int, src *float32, ss int, rows, vecs int, scale float32)
@@ -1170,11 +1272,11 @@ TEXT ·cosNEON(SB), NOSPLIT, $0-52
 	MOVD ss+24(FP), R4
 	LSL $2, R4
 	MOVD vecs+40(FP), R5
-l45:
+l49:
 	MOVD R0, R6
 	MOVD R1, R7
 	MOVD R5, R8
-l47:
+l51:
 	WORD $0xad4034ec // ldp q12, q13, [x7, #0]
 	WORD $0xad413cee // ldp q14, q15, [x7, #32]
 	ADD $64, R7
@@ -1242,11 +1344,11 @@ l47:
 	WORD $0xad014cd2 // stp q18, q19, [x6, #32]
 	ADD $64, R6
 	SUBS $1, R8
-	BNE l47
+	BNE l51
 	ADD R3, R0
 	ADD R4, R1
 	SUBS $1, R2
-	BNE l45
+	BNE l49
 	RET
 
 // func cosSinNEON(dst *float32, ds, sin int, src *float32, ss int, rows, vecs int, scale float32)
@@ -1279,12 +1381,12 @@ TEXT ·cosSinNEON(SB), NOSPLIT, $0-60
 	MOVD vecs+48(FP), R5
 	MOVD sin+16(FP), R6
 	LSL $2, R6
-l49:
+l53:
 	MOVD R0, R8
 	MOVD R1, R9
 	MOVD R5, R10
 	ADD R6, R0, R7
-l51:
+l55:
 	WORD $0xad40352c // ldp q12, q13, [x9, #0]
 	WORD $0xad413d2e // ldp q14, q15, [x9, #32]
 	ADD $64, R9
@@ -1415,11 +1517,11 @@ l51:
 	WORD $0xad014cf2 // stp q18, q19, [x7, #32]
 	ADD $64, R7
 	SUBS $1, R10
-	BNE l51
+	BNE l55
 	ADD R3, R0
 	ADD R4, R1
 	SUBS $1, R2
-	BNE l49
+	BNE l53
 	RET
 
 // func cosBytesNEON(cos *int8, src *float32, ss, quads int)
@@ -1443,13 +1545,13 @@ TEXT ·cosBytesNEON(SB), NOSPLIT, $0-32
 	MOVD ss+16(FP), R2
 	LSL $2, R2
 	MOVD quads+24(FP), R3
-l53:
+l57:
 	MOVD R1, R5
 	ADD R2, R5, R6
 	ADD R2, R6, R7
 	ADD R2, R7, R8
 	MOVD $4, R4
-l55:
+l59:
 	WORD $0x3cc104ac // ldr q12, [x5], #16
 	WORD $0x3cc104cd // ldr q13, [x6], #16
 	WORD $0x3cc104ee // ldr q14, [x7], #16
@@ -1523,10 +1625,10 @@ l55:
 	WORD $0x6f385670 // sli v16.4s, v19.4s, #24
 	WORD $0x3c810410 // str q16, [x0], #16
 	SUBS $1, R4
-	BNE l55
+	BNE l59
 	ADD R2<<2, R1
 	SUBS $1, R3
-	BNE l53
+	BNE l57
 	RET
 
 // func cosSinBytesNEON(cos, sin *int8, src *float32, ss, quads int)
@@ -1555,13 +1657,13 @@ TEXT ·cosSinBytesNEON(SB), NOSPLIT, $0-40
 	MOVD ss+24(FP), R3
 	LSL $2, R3
 	MOVD quads+32(FP), R4
-l57:
+l61:
 	MOVD R2, R6
 	ADD R3, R6, R7
 	ADD R3, R7, R8
 	ADD R3, R8, R9
 	MOVD $4, R5
-l59:
+l63:
 	WORD $0x3cc104cc // ldr q12, [x6], #16
 	WORD $0x3cc104ed // ldr q13, [x7], #16
 	WORD $0x3cc1050e // ldr q14, [x8], #16
@@ -1703,10 +1805,10 @@ l59:
 	WORD $0x6f385670 // sli v16.4s, v19.4s, #24
 	WORD $0x3c810430 // str q16, [x1], #16
 	SUBS $1, R5
-	BNE l59
+	BNE l63
 	ADD R3<<2, R2
 	SUBS $1, R4
-	BNE l57
+	BNE l61
 	RET
 
 // func quantizeNEON(dst *int8, src *float32, ss, quads int, f float32) (cut int64)
@@ -1725,13 +1827,13 @@ TEXT ·quantizeNEON(SB), NOSPLIT, $0-48
 	MOVD ss+16(FP), R2
 	LSL $2, R2
 	MOVD quads+24(FP), R3
-l61:
+l65:
 	MOVD R1, R5
 	ADD R2, R5, R6
 	ADD R2, R6, R7
 	ADD R2, R7, R8
 	MOVD $4, R4
-l63:
+l67:
 	WORD $0x3cc104ac // ldr q12, [x5], #16
 	WORD $0x3cc104cd // ldr q13, [x6], #16
 	WORD $0x3cc104ee // ldr q14, [x7], #16
@@ -1765,10 +1867,10 @@ l63:
 	WORD $0x6f385670 // sli v16.4s, v19.4s, #24
 	WORD $0x3c810410 // str q16, [x0], #16
 	SUBS $1, R4
-	BNE l63
+	BNE l67
 	ADD R2<<2, R1
 	SUBS $1, R3
-	BNE l61
+	BNE l65
 	WORD $0x4eb1b929 // addv s9, v9.4s
 	WORD $0x1e260120 // fmov w0, s9
 	MOVD quads+24(FP), R1
@@ -1800,13 +1902,13 @@ TEXT ·splitNEON(SB), NOSPLIT, $0-56
 	MOVD ss+24(FP), R3
 	LSL $2, R3
 	MOVD quads+32(FP), R4
-l65:
+l69:
 	MOVD R2, R6
 	ADD R3, R6, R7
 	ADD R3, R7, R8
 	ADD R3, R8, R9
 	MOVD $4, R5
-l67:
+l71:
 	WORD $0x3cc104cc // ldr q12, [x6], #16
 	WORD $0x3cc104ed // ldr q13, [x7], #16
 	WORD $0x3cc1050e // ldr q14, [x8], #16
@@ -1864,10 +1966,10 @@ l67:
 	WORD $0x6f385778 // sli v24.4s, v27.4s, #24
 	WORD $0x3c810438 // str q24, [x1], #16
 	SUBS $1, R5
-	BNE l67
+	BNE l71
 	ADD R3<<2, R2
 	SUBS $1, R4
-	BNE l65
+	BNE l69
 	WORD $0x4eb1b929 // addv s9, v9.4s
 	WORD $0x1e260120 // fmov w0, s9
 	MOVD quads+32(FP), R1
@@ -1935,7 +2037,7 @@ TEXT ·gramDotProd(SB), NOSPLIT, $0-56
 	PRFM (R7), PLDL1KEEP
 	PRFM 64(R7), PLDL1KEEP
 	ADD R1, R7
-l69:
+l73:
 	WORD $0xad406458 // ldp q24, q25, [x2, #0]
 	ADD $64, R2
 	WORD $0x3dc0009a // ldr q26, [x4, #0]
@@ -1969,7 +2071,7 @@ l69:
 	WORD $0x4fb9eb76 // sdot v22.4s, v27.16b, v25.4b[3]
 	WORD $0x4fb9eb97 // sdot v23.4s, v28.16b, v25.4b[3]
 	SUBS $1, R3
-	BNE l69
+	BNE l73
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0xad406418 // ldp q24, q25, [x0, #0]
 	WORD $0x0e61781a // fcvtl v26.2d, v0.2s
@@ -2207,7 +2309,7 @@ TEXT ·gramI8MM(SB), NOSPLIT, $0-56
 	PRFM (R7), PLDL1KEEP
 	PRFM 64(R7), PLDL1KEEP
 	ADD R1, R7
-l71:
+l75:
 	WORD $0xad406458 // ldp q24, q25, [x2, #0]
 	WORD $0xad416c5a // ldp q26, q27, [x2, #32]
 	ADD $128, R2
@@ -2242,7 +2344,7 @@ l71:
 	WORD $0x4e9ca776 // smmla v22.4s, v27.16b, v28.16b
 	WORD $0x4e9da777 // smmla v23.4s, v27.16b, v29.16b
 	SUBS $1, R3
-	BNE l71
+	BNE l75
 	WORD $0x4ec12818 // trn1 v24.2d, v0.2d, v1.2d
 	WORD $0x4ec16801 // trn2 v1.2d, v0.2d, v1.2d
 	WORD $0x4eb81f00 // mov v0.16b, v24.16b
@@ -2481,7 +2583,7 @@ TEXT ·gramNEON(SB), NOSPLIT, $0-40
 	WORD $0x6e2d1dad // eor v13.16b, v13.16b, v13.16b
 	WORD $0x6e2e1dce // eor v14.16b, v14.16b, v14.16b
 	WORD $0x6e2f1def // eor v15.16b, v15.16b, v15.16b
-l73:
+l77:
 	WORD $0xad404450 // ldp q16, q17, [x2, #0]
 	WORD $0xad414c52 // ldp q18, q19, [x2, #32]
 	ADD $256, R2
@@ -2537,7 +2639,7 @@ l73:
 	WORD $0x4e606bce // sadalp v14.4s, v30.8h
 	WORD $0x4e606bef // sadalp v15.4s, v31.8h
 	SUBS $1, R4
-	BNE l73
+	BNE l77
 	WORD $0x4ea1bc00 // addp v0.4s, v0.4s, v1.4s
 	WORD $0x4ea3bc42 // addp v2.4s, v2.4s, v3.4s
 	WORD $0x4ea2bc00 // addp v0.4s, v0.4s, v2.4s
@@ -2589,7 +2691,7 @@ TEXT ·interleave2NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD panel+8(FP), R1
 	MOVD steps+16(FP), R2
-l75:
+l79:
 	WORD $0x3dc00020 // ldr q0, [x1, #0]
 	WORD $0x3dc01021 // ldr q1, [x1, #64]
 	WORD $0x4c008800 // st2 {v0.4s, v1.4s}, [x0]
@@ -2608,7 +2710,7 @@ l75:
 	ADD $32, R0
 	ADD $128, R1
 	SUBS $1, R2
-	BNE l75
+	BNE l79
 	RET
 
 // func interleave4NEON(dst, panel *int8, steps int)
@@ -2616,7 +2718,7 @@ TEXT ·interleave4NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD panel+8(FP), R1
 	MOVD steps+16(FP), R2
-l77:
+l81:
 	WORD $0x3dc00020 // ldr q0, [x1, #0]
 	WORD $0x3dc01021 // ldr q1, [x1, #64]
 	WORD $0x3dc02022 // ldr q2, [x1, #128]
@@ -2643,7 +2745,7 @@ l77:
 	ADD $64, R0
 	ADD $256, R1
 	SUBS $1, R2
-	BNE l77
+	BNE l81
 	RET
 
 // func classesNEON(acc *int32, panel *int8, class *int32, quads int)
@@ -2652,7 +2754,7 @@ TEXT ·classesNEON(SB), NOSPLIT, $0-32
 	MOVD panel+8(FP), R1
 	MOVD class+16(FP), R2
 	MOVD quads+24(FP), R3
-l79:
+l83:
 	WORD $0xad400420 // ldp q0, q1, [x1, #0]
 	WORD $0xad410c22 // ldp q2, q3, [x1, #32]
 	MOVW.P 4(R2), R4
@@ -2709,7 +2811,7 @@ l79:
 	WORD $0xad011c86 // stp q6, q7, [x4, #32]
 	ADD $64, R1
 	SUBS $1, R3
-	BNE l79
+	BNE l83
 	RET
 
 // func targets1NEON(acc *int32, panel *int8, y *int16, ys, quads int)
@@ -2724,7 +2826,7 @@ TEXT ·targets1NEON(SB), NOSPLIT, $0-40
 	WORD $0x6e311e31 // eor v17.16b, v17.16b, v17.16b
 	WORD $0x6e321e52 // eor v18.16b, v18.16b, v18.16b
 	WORD $0x6e331e73 // eor v19.16b, v19.16b, v19.16b
-l81:
+l85:
 	WORD $0x4c400020 // ld4 {v0.16b, v1.16b, v2.16b, v3.16b}, [x1]
 	ADD $64, R1
 	WORD $0x0f08a404 // sxtl v4.8h, v0.8b
@@ -2754,7 +2856,7 @@ l81:
 	WORD $0x4f702173 // smlal2 v19.4s, v11.8h, v0.h[3]
 	ADD R3, R2
 	SUBS $1, R4
-	BNE l81
+	BNE l85
 	WORD $0xad004410 // stp q16, q17, [x0, #0]
 	WORD $0xad014c12 // stp q18, q19, [x0, #32]
 	RET
@@ -2783,7 +2885,7 @@ TEXT ·targets4NEON(SB), NOSPLIT, $0-40
 	WORD $0x6e3d1fbd // eor v29.16b, v29.16b, v29.16b
 	WORD $0x6e3e1fde // eor v30.16b, v30.16b, v30.16b
 	WORD $0x6e3f1fff // eor v31.16b, v31.16b, v31.16b
-l83:
+l87:
 	WORD $0x4c400020 // ld4 {v0.16b, v1.16b, v2.16b, v3.16b}, [x1]
 	ADD $64, R1
 	WORD $0x0f08a404 // sxtl v4.8h, v0.8b
@@ -2864,7 +2966,7 @@ l83:
 	WORD $0x4f73217f // smlal2 v31.4s, v11.8h, v3.h[3]
 	ADD R3, R2
 	SUBS $1, R4
-	BNE l83
+	BNE l87
 	WORD $0xad004410 // stp q16, q17, [x0, #0]
 	WORD $0xad014c12 // stp q18, q19, [x0, #32]
 	WORD $0xad025414 // stp q20, q21, [x0, #64]
@@ -2897,8 +2999,8 @@ TEXT ·dotNEON(SB), NOSPLIT, $0-28
 	WORD $0x6e2e1dce // eor v14.16b, v14.16b, v14.16b
 	WORD $0x6e2f1def // eor v15.16b, v15.16b, v15.16b
 	SUBS $64, R2
-	BLT l86
-l85:
+	BLT l90
+l89:
 	WORD $0xad404410 // ldp q16, q17, [x0, #0]
 	WORD $0xad404c32 // ldp q18, q19, [x1, #0]
 	WORD $0x4e32ce00 // fmla v0.4s, v16.4s, v18.4s
@@ -2934,8 +3036,8 @@ l85:
 	ADD $256, R0
 	ADD $256, R1
 	SUBS $64, R2
-	BGE l85
-l86:
+	BGE l89
+l90:
 	ADD $64, R2
 	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
 	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
@@ -2955,14 +3057,14 @@ l86:
 	WORD $0x4ec06801 // trn2 v1.2d, v0.2d, v0.2d
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	WORD $0x7e30d800 // faddp s0, v0.2s
-	CBZ R2, l88
-l87:
+	CBZ R2, l92
+l91:
 	WORD $0xbc404401 // ldr s1, [x0], #4
 	WORD $0xbc404422 // ldr s2, [x1], #4
 	WORD $0x1f020020 // fmadd s0, s1, s2, s0
 	SUBS $1, R2
-	BNE l87
-l88:
+	BNE l91
+l92:
 	FMOVS F0, ret+24(FP)
 	RET
 
@@ -2974,8 +3076,8 @@ TEXT ·axpyNEON(SB), NOSPLIT, $0-32
 	MOVD y+16(FP), R1
 	MOVD n+24(FP), R2
 	SUBS $16, R2
-	BLT l90
-l89:
+	BLT l94
+l93:
 	WORD $0xad400801 // ldp q1, q2, [x0, #0]
 	WORD $0xad401825 // ldp q5, q6, [x1, #0]
 	WORD $0xad411003 // ldp q3, q4, [x0, #32]
@@ -2989,18 +3091,18 @@ l89:
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2
-	BGE l89
-l90:
+	BGE l93
+l94:
 	ADD $16, R2
-	CBZ R2, l92
-l91:
+	CBZ R2, l96
+l95:
 	WORD $0xbc404401 // ldr s1, [x0], #4
 	WORD $0xbd400025 // ldr s5, [x1, #0]
 	WORD $0x1f001425 // fmadd s5, s1, s0, s5
 	WORD $0xbc004425 // str s5, [x1], #4
 	SUBS $1, R2
-	BNE l91
-l92:
+	BNE l95
+l96:
 	RET
 
 // func floatsNEON(dst *float32, src *int16, steps int)
@@ -3008,7 +3110,7 @@ TEXT ·floatsNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD steps+16(FP), R2
-l93:
+l97:
 	WORD $0xad400420 // ldp q0, q1, [x1, #0]
 	WORD $0x0f10a402 // sxtl v2.4s, v0.4h
 	WORD $0x4f10a403 // sxtl2 v3.4s, v0.8h
@@ -3023,7 +3125,7 @@ l93:
 	ADD $32, R1
 	ADD $64, R0
 	SUBS $1, R2
-	BNE l93
+	BNE l97
 	RET
 
 // func affineNEON(dst, x, s, b *float32, vecs int)
@@ -3033,8 +3135,8 @@ TEXT ·affineNEON(SB), NOSPLIT, $0-40
 	MOVD s+16(FP), R2
 	MOVD b+24(FP), R3
 	MOVD vecs+32(FP), R4
-	CBZ R3, l95
-l96:
+	CBZ R3, l99
+l100:
 	WORD $0xad400460 // ldp q0, q1, [x3, #0]
 	WORD $0xad410c62 // ldp q2, q3, [x3, #32]
 	ADD $64, R3
@@ -3052,10 +3154,10 @@ l96:
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD $64, R0
 	SUBS $1, R4
-	BNE l96
+	BNE l100
 	RET
-l95:
-l98:
+l99:
+l102:
 	WORD $0xad401424 // ldp q4, q5, [x1, #0]
 	WORD $0xad411c26 // ldp q6, q7, [x1, #32]
 	ADD $64, R1
@@ -3070,7 +3172,7 @@ l98:
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD $64, R0
 	SUBS $1, R4
-	BNE l98
+	BNE l102
 	RET
 
 // func slideNEON(x *float32, xs, shift, rows, vecs int)
@@ -3082,11 +3184,11 @@ TEXT ·slideNEON(SB), NOSPLIT, $0-40
 	LSL $2, R2
 	MOVD rows+24(FP), R3
 	MOVD vecs+32(FP), R4
-l100:
+l104:
 	MOVD R0, R5
 	ADD R2, R0, R6
 	MOVD R4, R7
-l102:
+l106:
 	WORD $0xad4004a0 // ldp q0, q1, [x5, #0]
 	WORD $0xad410ca2 // ldp q2, q3, [x5, #32]
 	WORD $0xad4014c4 // ldp q4, q5, [x6, #0]
@@ -3100,10 +3202,10 @@ l102:
 	ADD $64, R5
 	ADD $64, R6
 	SUBS $1, R7
-	BNE l102
+	BNE l106
 	ADD R1, R0
 	SUBS $1, R3
-	BNE l100
+	BNE l104
 	RET
 
 // func dots1NEON(dst, a, b *float64, bs, n int)
@@ -3118,8 +3220,8 @@ TEXT ·dots1NEON(SB), NOSPLIT, $0-40
 	WORD $0x6e201c00 // eor v0.16b, v0.16b, v0.16b
 	WORD $0x6e211c21 // eor v1.16b, v1.16b, v1.16b
 	SUBS $4, R2
-	BLT l105
-l104:
+	BLT l109
+l108:
 	WORD $0xad402428 // ldp q8, q9, [x1, #0]
 	ADD $32, R1
 	WORD $0xad402caa // ldp q10, q11, [x5, #0]
@@ -3129,19 +3231,19 @@ l104:
 	WORD $0x6e6bdd2b // fmul v11.2d, v9.2d, v11.2d
 	WORD $0x4e6bd421 // fadd v1.2d, v1.2d, v11.2d
 	SUBS $4, R2
-	BGE l104
-l105:
+	BGE l108
+l109:
 	ADD $4, R2
 	WORD $0x5e180414 // mov d20, v0.d[1]
-	CBZ R2, l107
-l106:
+	CBZ R2, l111
+l110:
 	WORD $0xfc408428 // ldr d8, [x1], #8
 	WORD $0xfc4084a9 // ldr d9, [x5], #8
 	WORD $0x1e690909 // fmul d9, d8, d9
 	WORD $0x1e692800 // fadd d0, d0, d9
 	SUBS $1, R2
-	BNE l106
-l107:
+	BNE l110
+l111:
 	WORD $0x1e742800 // fadd d0, d0, d20
 	WORD $0x7e70d821 // faddp d1, v1.2d
 	WORD $0x1e612800 // fadd d0, d0, d1
@@ -3169,8 +3271,8 @@ TEXT ·dots4NEON(SB), NOSPLIT, $0-40
 	WORD $0x6e261cc6 // eor v6.16b, v6.16b, v6.16b
 	WORD $0x6e271ce7 // eor v7.16b, v7.16b, v7.16b
 	SUBS $4, R2
-	BLT l109
-l108:
+	BLT l113
+l112:
 	WORD $0xad402428 // ldp q8, q9, [x1, #0]
 	ADD $32, R1
 	WORD $0xad402caa // ldp q10, q11, [x5, #0]
@@ -3198,15 +3300,15 @@ l108:
 	WORD $0x6e71dd31 // fmul v17.2d, v9.2d, v17.2d
 	WORD $0x4e71d4e7 // fadd v7.2d, v7.2d, v17.2d
 	SUBS $4, R2
-	BGE l108
-l109:
+	BGE l112
+l113:
 	ADD $4, R2
 	WORD $0x5e180414 // mov d20, v0.d[1]
 	WORD $0x5e180455 // mov d21, v2.d[1]
 	WORD $0x5e180496 // mov d22, v4.d[1]
 	WORD $0x5e1804d7 // mov d23, v6.d[1]
-	CBZ R2, l111
-l110:
+	CBZ R2, l115
+l114:
 	WORD $0xfc408428 // ldr d8, [x1], #8
 	WORD $0xfc4084a9 // ldr d9, [x5], #8
 	WORD $0x1e690909 // fmul d9, d8, d9
@@ -3221,8 +3323,8 @@ l110:
 	WORD $0x1e690909 // fmul d9, d8, d9
 	WORD $0x1e6928c6 // fadd d6, d6, d9
 	SUBS $1, R2
-	BNE l110
-l111:
+	BNE l114
+l115:
 	WORD $0x1e742800 // fadd d0, d0, d20
 	WORD $0x7e70d821 // faddp d1, v1.2d
 	WORD $0x1e612800 // fadd d0, d0, d1
@@ -3250,7 +3352,7 @@ TEXT ·squaresNEON(SB), NOSPLIT, $0-48
 	LSL $2, R3
 	MOVD steps+32(FP), R4
 	MOVD fours+40(FP), R5
-l112:
+l116:
 	MOVD R2, R8
 	ADD R3, R8, R9
 	ADD R3, R9, R10
@@ -3265,7 +3367,7 @@ l112:
 	WORD $0x6e271ce7 // eor v7.16b, v7.16b, v7.16b
 	MOVD R1, R6
 	MOVD R4, R7
-l114:
+l118:
 	WORD $0x3cc104c8 // ldr q8, [x6], #16
 	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
@@ -3306,7 +3408,7 @@ l114:
 	WORD $0x6e71de31 // fmul v17.2d, v17.2d, v17.2d
 	WORD $0x4e71d4e7 // fadd v7.2d, v7.2d, v17.2d
 	SUBS $1, R7
-	BNE l114
+	BNE l118
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	WORD $0xad021404 // stp q4, q5, [x0, #64]
@@ -3314,7 +3416,7 @@ l114:
 	ADD $128, R0
 	ADD R3<<2, R2
 	SUBS $1, R5
-	BNE l112
+	BNE l116
 	RET
 
 // func absolutesNEON(dst *float64, a, x *float32, xs, steps, fours int)
@@ -3326,7 +3428,7 @@ TEXT ·absolutesNEON(SB), NOSPLIT, $0-48
 	LSL $2, R3
 	MOVD steps+32(FP), R4
 	MOVD fours+40(FP), R5
-l116:
+l120:
 	MOVD R2, R8
 	ADD R3, R8, R9
 	ADD R3, R9, R10
@@ -3341,7 +3443,7 @@ l116:
 	WORD $0x6e271ce7 // eor v7.16b, v7.16b, v7.16b
 	MOVD R1, R6
 	MOVD R4, R7
-l118:
+l122:
 	WORD $0x3cc104c8 // ldr q8, [x6], #16
 	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
@@ -3374,7 +3476,7 @@ l118:
 	WORD $0x6ef1d531 // fabd v17.2d, v9.2d, v17.2d
 	WORD $0x4e71d4e7 // fadd v7.2d, v7.2d, v17.2d
 	SUBS $1, R7
-	BNE l118
+	BNE l122
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	WORD $0xad021404 // stp q4, q5, [x0, #64]
@@ -3382,14 +3484,14 @@ l118:
 	ADD $128, R0
 	ADD R3<<2, R2
 	SUBS $1, R5
-	BNE l116
+	BNE l120
 	RET
 
 // func hadamardBlocksNEON(x *float32, blocks int)
 TEXT ·hadamardBlocksNEON(SB), NOSPLIT, $0-16
 	MOVD x+0(FP), R0
 	MOVD blocks+8(FP), R1
-l120:
+l124:
 	MOVD R0, R2
 	WORD $0x4c400840 // ld4 {v0.4s, v1.4s, v2.4s, v3.4s}, [x2]
 	ADD $64, R2
@@ -3537,7 +3639,7 @@ l120:
 	WORD $0xad073c0e // stp q14, q15, [x0, #224]
 	ADD $256, R0
 	SUBS $1, R1
-	BNE l120
+	BNE l124
 	RET
 
 // func hadamard2NEON(x *float32, h, vecs int)
@@ -3548,7 +3650,7 @@ TEXT ·hadamard2NEON(SB), NOSPLIT, $0-24
 	MOVD R0, R2
 	ADD R1, R2, R3
 	MOVD vecs+16(FP), R4
-l122:
+l126:
 	WORD $0x3dc00040 // ldr q0, [x2, #0]
 	WORD $0x3dc00061 // ldr q1, [x3, #0]
 	WORD $0x4e21d402 // fadd v2.4s, v0.4s, v1.4s
@@ -3556,7 +3658,7 @@ l122:
 	WORD $0x3c810442 // str q2, [x2], #16
 	WORD $0x3c810461 // str q1, [x3], #16
 	SUBS $1, R4
-	BNE l122
+	BNE l126
 	RET
 
 // func hadamard4NEON(x *float32, h, vecs int)
@@ -3569,7 +3671,7 @@ TEXT ·hadamard4NEON(SB), NOSPLIT, $0-24
 	ADD R1, R3, R4
 	ADD R1, R4, R5
 	MOVD vecs+16(FP), R6
-l124:
+l128:
 	WORD $0x3dc00040 // ldr q0, [x2, #0]
 	WORD $0x3dc00061 // ldr q1, [x3, #0]
 	WORD $0x3dc00082 // ldr q2, [x4, #0]
@@ -3587,7 +3689,7 @@ l124:
 	WORD $0x3c810480 // str q0, [x4], #16
 	WORD $0x3c8104a3 // str q3, [x5], #16
 	SUBS $1, R6
-	BNE l124
+	BNE l128
 	RET
 
 // func hadamard8NEON(x *float32, h, vecs int)
@@ -3604,7 +3706,7 @@ TEXT ·hadamard8NEON(SB), NOSPLIT, $0-24
 	ADD R1, R7, R8
 	ADD R1, R8, R9
 	MOVD vecs+16(FP), R10
-l126:
+l130:
 	WORD $0x3dc00040 // ldr q0, [x2, #0]
 	WORD $0x3dc00061 // ldr q1, [x3, #0]
 	WORD $0x3dc00082 // ldr q2, [x4, #0]
@@ -3646,7 +3748,7 @@ l126:
 	WORD $0x3c810504 // str q4, [x8], #16
 	WORD $0x3c810527 // str q7, [x9], #16
 	SUBS $1, R10
-	BNE l126
+	BNE l130
 	RET
 
 // func scores3x2NEON(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
@@ -3688,8 +3790,8 @@ TEXT ·scores3x2NEON(SB), NOSPLIT, $0-56
 	ADD R6, R7, R8
 	MOVD n+48(FP), R9
 	SUBS $16, R9
-	BLT l129
-l128:
+	BLT l133
+l132:
 	WORD $0x3cc10458 // ldr q24, [x2], #16
 	WORD $0x3cc10479 // ldr q25, [x3], #16
 	WORD $0x3cc1049a // ldr q26, [x4], #16
@@ -3735,120 +3837,120 @@ l128:
 	WORD $0x4e39cf8f // fmla v15.4s, v28.4s, v25.4s
 	WORD $0x4e3acf97 // fmla v23.4s, v28.4s, v26.4s
 	SUBS $16, R9
-	BGE l128
-l129:
-	ADD $16, R9
-	CBZ R9, l130
-	CMP $4, R9
-	BLT l131
-	WORD $0x3cc10458 // ldr q24, [x2], #16
-	WORD $0x3cc10479 // ldr q25, [x3], #16
-	WORD $0x3cc1049a // ldr q26, [x4], #16
-	WORD $0x3cc104fb // ldr q27, [x7], #16
-	WORD $0x3cc1051c // ldr q28, [x8], #16
-	WORD $0x4e38cf60 // fmla v0.4s, v27.4s, v24.4s
-	WORD $0x4e39cf68 // fmla v8.4s, v27.4s, v25.4s
-	WORD $0x4e3acf70 // fmla v16.4s, v27.4s, v26.4s
-	WORD $0x4e38cf84 // fmla v4.4s, v28.4s, v24.4s
-	WORD $0x4e39cf8c // fmla v12.4s, v28.4s, v25.4s
-	WORD $0x4e3acf94 // fmla v20.4s, v28.4s, v26.4s
-	SUB $4, R9
-	CMP $4, R9
-	BLT l132
-	WORD $0x3cc10458 // ldr q24, [x2], #16
-	WORD $0x3cc10479 // ldr q25, [x3], #16
-	WORD $0x3cc1049a // ldr q26, [x4], #16
-	WORD $0x3cc104fb // ldr q27, [x7], #16
-	WORD $0x3cc1051c // ldr q28, [x8], #16
-	WORD $0x4e38cf61 // fmla v1.4s, v27.4s, v24.4s
-	WORD $0x4e39cf69 // fmla v9.4s, v27.4s, v25.4s
-	WORD $0x4e3acf71 // fmla v17.4s, v27.4s, v26.4s
-	WORD $0x4e38cf85 // fmla v5.4s, v28.4s, v24.4s
-	WORD $0x4e39cf8d // fmla v13.4s, v28.4s, v25.4s
-	WORD $0x4e3acf95 // fmla v21.4s, v28.4s, v26.4s
-	SUB $4, R9
-	CMP $4, R9
-	BLT l133
-	WORD $0x3cc10458 // ldr q24, [x2], #16
-	WORD $0x3cc10479 // ldr q25, [x3], #16
-	WORD $0x3cc1049a // ldr q26, [x4], #16
-	WORD $0x3cc104fb // ldr q27, [x7], #16
-	WORD $0x3cc1051c // ldr q28, [x8], #16
-	WORD $0x4e38cf62 // fmla v2.4s, v27.4s, v24.4s
-	WORD $0x4e39cf6a // fmla v10.4s, v27.4s, v25.4s
-	WORD $0x4e3acf72 // fmla v18.4s, v27.4s, v26.4s
-	WORD $0x4e38cf86 // fmla v6.4s, v28.4s, v24.4s
-	WORD $0x4e39cf8e // fmla v14.4s, v28.4s, v25.4s
-	WORD $0x4e3acf96 // fmla v22.4s, v28.4s, v26.4s
-	SUB $4, R9
-l134:
-	WORD $0x6e381f18 // eor v24.16b, v24.16b, v24.16b
-	WORD $0x6e391f39 // eor v25.16b, v25.16b, v25.16b
-	WORD $0x6e3a1f5a // eor v26.16b, v26.16b, v26.16b
-	WORD $0x6e3b1f7b // eor v27.16b, v27.16b, v27.16b
-	WORD $0x6e3c1f9c // eor v28.16b, v28.16b, v28.16b
-	CMP $0, R9
-	BLE l135
-	WORD $0x0ddf8058 // ld1 {v24.s}[0], [x2], #4
-	WORD $0x0ddf8079 // ld1 {v25.s}[0], [x3], #4
-	WORD $0x0ddf809a // ld1 {v26.s}[0], [x4], #4
-	WORD $0x0ddf80fb // ld1 {v27.s}[0], [x7], #4
-	WORD $0x0ddf811c // ld1 {v28.s}[0], [x8], #4
-	CMP $1, R9
-	BLE l135
-	WORD $0x0ddf9058 // ld1 {v24.s}[1], [x2], #4
-	WORD $0x0ddf9079 // ld1 {v25.s}[1], [x3], #4
-	WORD $0x0ddf909a // ld1 {v26.s}[1], [x4], #4
-	WORD $0x0ddf90fb // ld1 {v27.s}[1], [x7], #4
-	WORD $0x0ddf911c // ld1 {v28.s}[1], [x8], #4
-	CMP $2, R9
-	BLE l135
-	WORD $0x4ddf8058 // ld1 {v24.s}[2], [x2], #4
-	WORD $0x4ddf8079 // ld1 {v25.s}[2], [x3], #4
-	WORD $0x4ddf809a // ld1 {v26.s}[2], [x4], #4
-	WORD $0x4ddf80fb // ld1 {v27.s}[2], [x7], #4
-	WORD $0x4ddf811c // ld1 {v28.s}[2], [x8], #4
-l135:
-	WORD $0x4e38cf63 // fmla v3.4s, v27.4s, v24.4s
-	WORD $0x4e39cf6b // fmla v11.4s, v27.4s, v25.4s
-	WORD $0x4e3acf73 // fmla v19.4s, v27.4s, v26.4s
-	WORD $0x4e38cf87 // fmla v7.4s, v28.4s, v24.4s
-	WORD $0x4e39cf8f // fmla v15.4s, v28.4s, v25.4s
-	WORD $0x4e3acf97 // fmla v23.4s, v28.4s, v26.4s
-	WORD $0x6e381f18 // eor v24.16b, v24.16b, v24.16b
-	WORD $0x6e391f39 // eor v25.16b, v25.16b, v25.16b
-	WORD $0x6e3a1f5a // eor v26.16b, v26.16b, v26.16b
-	WORD $0x6e3b1f7b // eor v27.16b, v27.16b, v27.16b
-	WORD $0x6e3c1f9c // eor v28.16b, v28.16b, v28.16b
-	B l130
+	BGE l132
 l133:
+	ADD $16, R9
+	CBZ R9, l134
+	CMP $4, R9
+	BLT l135
+	WORD $0x3cc10458 // ldr q24, [x2], #16
+	WORD $0x3cc10479 // ldr q25, [x3], #16
+	WORD $0x3cc1049a // ldr q26, [x4], #16
+	WORD $0x3cc104fb // ldr q27, [x7], #16
+	WORD $0x3cc1051c // ldr q28, [x8], #16
+	WORD $0x4e38cf60 // fmla v0.4s, v27.4s, v24.4s
+	WORD $0x4e39cf68 // fmla v8.4s, v27.4s, v25.4s
+	WORD $0x4e3acf70 // fmla v16.4s, v27.4s, v26.4s
+	WORD $0x4e38cf84 // fmla v4.4s, v28.4s, v24.4s
+	WORD $0x4e39cf8c // fmla v12.4s, v28.4s, v25.4s
+	WORD $0x4e3acf94 // fmla v20.4s, v28.4s, v26.4s
+	SUB $4, R9
+	CMP $4, R9
+	BLT l136
+	WORD $0x3cc10458 // ldr q24, [x2], #16
+	WORD $0x3cc10479 // ldr q25, [x3], #16
+	WORD $0x3cc1049a // ldr q26, [x4], #16
+	WORD $0x3cc104fb // ldr q27, [x7], #16
+	WORD $0x3cc1051c // ldr q28, [x8], #16
+	WORD $0x4e38cf61 // fmla v1.4s, v27.4s, v24.4s
+	WORD $0x4e39cf69 // fmla v9.4s, v27.4s, v25.4s
+	WORD $0x4e3acf71 // fmla v17.4s, v27.4s, v26.4s
+	WORD $0x4e38cf85 // fmla v5.4s, v28.4s, v24.4s
+	WORD $0x4e39cf8d // fmla v13.4s, v28.4s, v25.4s
+	WORD $0x4e3acf95 // fmla v21.4s, v28.4s, v26.4s
+	SUB $4, R9
+	CMP $4, R9
+	BLT l137
+	WORD $0x3cc10458 // ldr q24, [x2], #16
+	WORD $0x3cc10479 // ldr q25, [x3], #16
+	WORD $0x3cc1049a // ldr q26, [x4], #16
+	WORD $0x3cc104fb // ldr q27, [x7], #16
+	WORD $0x3cc1051c // ldr q28, [x8], #16
+	WORD $0x4e38cf62 // fmla v2.4s, v27.4s, v24.4s
+	WORD $0x4e39cf6a // fmla v10.4s, v27.4s, v25.4s
+	WORD $0x4e3acf72 // fmla v18.4s, v27.4s, v26.4s
+	WORD $0x4e38cf86 // fmla v6.4s, v28.4s, v24.4s
+	WORD $0x4e39cf8e // fmla v14.4s, v28.4s, v25.4s
+	WORD $0x4e3acf96 // fmla v22.4s, v28.4s, v26.4s
+	SUB $4, R9
+l138:
 	WORD $0x6e381f18 // eor v24.16b, v24.16b, v24.16b
 	WORD $0x6e391f39 // eor v25.16b, v25.16b, v25.16b
 	WORD $0x6e3a1f5a // eor v26.16b, v26.16b, v26.16b
 	WORD $0x6e3b1f7b // eor v27.16b, v27.16b, v27.16b
 	WORD $0x6e3c1f9c // eor v28.16b, v28.16b, v28.16b
 	CMP $0, R9
-	BLE l136
+	BLE l139
 	WORD $0x0ddf8058 // ld1 {v24.s}[0], [x2], #4
 	WORD $0x0ddf8079 // ld1 {v25.s}[0], [x3], #4
 	WORD $0x0ddf809a // ld1 {v26.s}[0], [x4], #4
 	WORD $0x0ddf80fb // ld1 {v27.s}[0], [x7], #4
 	WORD $0x0ddf811c // ld1 {v28.s}[0], [x8], #4
 	CMP $1, R9
-	BLE l136
+	BLE l139
 	WORD $0x0ddf9058 // ld1 {v24.s}[1], [x2], #4
 	WORD $0x0ddf9079 // ld1 {v25.s}[1], [x3], #4
 	WORD $0x0ddf909a // ld1 {v26.s}[1], [x4], #4
 	WORD $0x0ddf90fb // ld1 {v27.s}[1], [x7], #4
 	WORD $0x0ddf911c // ld1 {v28.s}[1], [x8], #4
 	CMP $2, R9
-	BLE l136
+	BLE l139
 	WORD $0x4ddf8058 // ld1 {v24.s}[2], [x2], #4
 	WORD $0x4ddf8079 // ld1 {v25.s}[2], [x3], #4
 	WORD $0x4ddf809a // ld1 {v26.s}[2], [x4], #4
 	WORD $0x4ddf80fb // ld1 {v27.s}[2], [x7], #4
 	WORD $0x4ddf811c // ld1 {v28.s}[2], [x8], #4
-l136:
+l139:
+	WORD $0x4e38cf63 // fmla v3.4s, v27.4s, v24.4s
+	WORD $0x4e39cf6b // fmla v11.4s, v27.4s, v25.4s
+	WORD $0x4e3acf73 // fmla v19.4s, v27.4s, v26.4s
+	WORD $0x4e38cf87 // fmla v7.4s, v28.4s, v24.4s
+	WORD $0x4e39cf8f // fmla v15.4s, v28.4s, v25.4s
+	WORD $0x4e3acf97 // fmla v23.4s, v28.4s, v26.4s
+	WORD $0x6e381f18 // eor v24.16b, v24.16b, v24.16b
+	WORD $0x6e391f39 // eor v25.16b, v25.16b, v25.16b
+	WORD $0x6e3a1f5a // eor v26.16b, v26.16b, v26.16b
+	WORD $0x6e3b1f7b // eor v27.16b, v27.16b, v27.16b
+	WORD $0x6e3c1f9c // eor v28.16b, v28.16b, v28.16b
+	B l134
+l137:
+	WORD $0x6e381f18 // eor v24.16b, v24.16b, v24.16b
+	WORD $0x6e391f39 // eor v25.16b, v25.16b, v25.16b
+	WORD $0x6e3a1f5a // eor v26.16b, v26.16b, v26.16b
+	WORD $0x6e3b1f7b // eor v27.16b, v27.16b, v27.16b
+	WORD $0x6e3c1f9c // eor v28.16b, v28.16b, v28.16b
+	CMP $0, R9
+	BLE l140
+	WORD $0x0ddf8058 // ld1 {v24.s}[0], [x2], #4
+	WORD $0x0ddf8079 // ld1 {v25.s}[0], [x3], #4
+	WORD $0x0ddf809a // ld1 {v26.s}[0], [x4], #4
+	WORD $0x0ddf80fb // ld1 {v27.s}[0], [x7], #4
+	WORD $0x0ddf811c // ld1 {v28.s}[0], [x8], #4
+	CMP $1, R9
+	BLE l140
+	WORD $0x0ddf9058 // ld1 {v24.s}[1], [x2], #4
+	WORD $0x0ddf9079 // ld1 {v25.s}[1], [x3], #4
+	WORD $0x0ddf909a // ld1 {v26.s}[1], [x4], #4
+	WORD $0x0ddf90fb // ld1 {v27.s}[1], [x7], #4
+	WORD $0x0ddf911c // ld1 {v28.s}[1], [x8], #4
+	CMP $2, R9
+	BLE l140
+	WORD $0x4ddf8058 // ld1 {v24.s}[2], [x2], #4
+	WORD $0x4ddf8079 // ld1 {v25.s}[2], [x3], #4
+	WORD $0x4ddf809a // ld1 {v26.s}[2], [x4], #4
+	WORD $0x4ddf80fb // ld1 {v27.s}[2], [x7], #4
+	WORD $0x4ddf811c // ld1 {v28.s}[2], [x8], #4
+l140:
 	WORD $0x4e38cf62 // fmla v2.4s, v27.4s, v24.4s
 	WORD $0x4e39cf6a // fmla v10.4s, v27.4s, v25.4s
 	WORD $0x4e3acf72 // fmla v18.4s, v27.4s, v26.4s
@@ -3866,35 +3968,35 @@ l136:
 	WORD $0x4e38cf87 // fmla v7.4s, v28.4s, v24.4s
 	WORD $0x4e39cf8f // fmla v15.4s, v28.4s, v25.4s
 	WORD $0x4e3acf97 // fmla v23.4s, v28.4s, v26.4s
-	B l130
-l132:
+	B l134
+l136:
 	WORD $0x6e381f18 // eor v24.16b, v24.16b, v24.16b
 	WORD $0x6e391f39 // eor v25.16b, v25.16b, v25.16b
 	WORD $0x6e3a1f5a // eor v26.16b, v26.16b, v26.16b
 	WORD $0x6e3b1f7b // eor v27.16b, v27.16b, v27.16b
 	WORD $0x6e3c1f9c // eor v28.16b, v28.16b, v28.16b
 	CMP $0, R9
-	BLE l137
+	BLE l141
 	WORD $0x0ddf8058 // ld1 {v24.s}[0], [x2], #4
 	WORD $0x0ddf8079 // ld1 {v25.s}[0], [x3], #4
 	WORD $0x0ddf809a // ld1 {v26.s}[0], [x4], #4
 	WORD $0x0ddf80fb // ld1 {v27.s}[0], [x7], #4
 	WORD $0x0ddf811c // ld1 {v28.s}[0], [x8], #4
 	CMP $1, R9
-	BLE l137
+	BLE l141
 	WORD $0x0ddf9058 // ld1 {v24.s}[1], [x2], #4
 	WORD $0x0ddf9079 // ld1 {v25.s}[1], [x3], #4
 	WORD $0x0ddf909a // ld1 {v26.s}[1], [x4], #4
 	WORD $0x0ddf90fb // ld1 {v27.s}[1], [x7], #4
 	WORD $0x0ddf911c // ld1 {v28.s}[1], [x8], #4
 	CMP $2, R9
-	BLE l137
+	BLE l141
 	WORD $0x4ddf8058 // ld1 {v24.s}[2], [x2], #4
 	WORD $0x4ddf8079 // ld1 {v25.s}[2], [x3], #4
 	WORD $0x4ddf809a // ld1 {v26.s}[2], [x4], #4
 	WORD $0x4ddf80fb // ld1 {v27.s}[2], [x7], #4
 	WORD $0x4ddf811c // ld1 {v28.s}[2], [x8], #4
-l137:
+l141:
 	WORD $0x4e38cf61 // fmla v1.4s, v27.4s, v24.4s
 	WORD $0x4e39cf69 // fmla v9.4s, v27.4s, v25.4s
 	WORD $0x4e3acf71 // fmla v17.4s, v27.4s, v26.4s
@@ -3918,35 +4020,35 @@ l137:
 	WORD $0x4e38cf87 // fmla v7.4s, v28.4s, v24.4s
 	WORD $0x4e39cf8f // fmla v15.4s, v28.4s, v25.4s
 	WORD $0x4e3acf97 // fmla v23.4s, v28.4s, v26.4s
-	B l130
-l131:
+	B l134
+l135:
 	WORD $0x6e381f18 // eor v24.16b, v24.16b, v24.16b
 	WORD $0x6e391f39 // eor v25.16b, v25.16b, v25.16b
 	WORD $0x6e3a1f5a // eor v26.16b, v26.16b, v26.16b
 	WORD $0x6e3b1f7b // eor v27.16b, v27.16b, v27.16b
 	WORD $0x6e3c1f9c // eor v28.16b, v28.16b, v28.16b
 	CMP $0, R9
-	BLE l138
+	BLE l142
 	WORD $0x0ddf8058 // ld1 {v24.s}[0], [x2], #4
 	WORD $0x0ddf8079 // ld1 {v25.s}[0], [x3], #4
 	WORD $0x0ddf809a // ld1 {v26.s}[0], [x4], #4
 	WORD $0x0ddf80fb // ld1 {v27.s}[0], [x7], #4
 	WORD $0x0ddf811c // ld1 {v28.s}[0], [x8], #4
 	CMP $1, R9
-	BLE l138
+	BLE l142
 	WORD $0x0ddf9058 // ld1 {v24.s}[1], [x2], #4
 	WORD $0x0ddf9079 // ld1 {v25.s}[1], [x3], #4
 	WORD $0x0ddf909a // ld1 {v26.s}[1], [x4], #4
 	WORD $0x0ddf90fb // ld1 {v27.s}[1], [x7], #4
 	WORD $0x0ddf911c // ld1 {v28.s}[1], [x8], #4
 	CMP $2, R9
-	BLE l138
+	BLE l142
 	WORD $0x4ddf8058 // ld1 {v24.s}[2], [x2], #4
 	WORD $0x4ddf8079 // ld1 {v25.s}[2], [x3], #4
 	WORD $0x4ddf809a // ld1 {v26.s}[2], [x4], #4
 	WORD $0x4ddf80fb // ld1 {v27.s}[2], [x7], #4
 	WORD $0x4ddf811c // ld1 {v28.s}[2], [x8], #4
-l138:
+l142:
 	WORD $0x4e38cf60 // fmla v0.4s, v27.4s, v24.4s
 	WORD $0x4e39cf68 // fmla v8.4s, v27.4s, v25.4s
 	WORD $0x4e3acf70 // fmla v16.4s, v27.4s, v26.4s
@@ -3976,7 +4078,7 @@ l138:
 	WORD $0x4e38cf87 // fmla v7.4s, v28.4s, v24.4s
 	WORD $0x4e39cf8f // fmla v15.4s, v28.4s, v25.4s
 	WORD $0x4e3acf97 // fmla v23.4s, v28.4s, v26.4s
-l130:
+l134:
 	MOVD dst+0(FP), R10
 	MOVD ds+8(FP), R11
 	LSL $2, R11
@@ -4058,8 +4160,8 @@ TEXT ·scores4x1NEON(SB), NOSPLIT, $0-56
 	MOVD R6, R8
 	MOVD n+48(FP), R9
 	SUBS $16, R9
-	BLT l140
-l139:
+	BLT l144
+l143:
 	WORD $0x3cc10450 // ldr q16, [x2], #16
 	WORD $0x3cc10471 // ldr q17, [x3], #16
 	WORD $0x3cc10492 // ldr q18, [x4], #16
@@ -4097,112 +4199,112 @@ l139:
 	WORD $0x4e32ce8b // fmla v11.4s, v20.4s, v18.4s
 	WORD $0x4e33ce8f // fmla v15.4s, v20.4s, v19.4s
 	SUBS $16, R9
-	BGE l139
-l140:
-	ADD $16, R9
-	CBZ R9, l141
-	CMP $4, R9
-	BLT l142
-	WORD $0x3cc10450 // ldr q16, [x2], #16
-	WORD $0x3cc10471 // ldr q17, [x3], #16
-	WORD $0x3cc10492 // ldr q18, [x4], #16
-	WORD $0x3cc104b3 // ldr q19, [x5], #16
-	WORD $0x3cc10514 // ldr q20, [x8], #16
-	WORD $0x4e30ce80 // fmla v0.4s, v20.4s, v16.4s
-	WORD $0x4e31ce84 // fmla v4.4s, v20.4s, v17.4s
-	WORD $0x4e32ce88 // fmla v8.4s, v20.4s, v18.4s
-	WORD $0x4e33ce8c // fmla v12.4s, v20.4s, v19.4s
-	SUB $4, R9
-	CMP $4, R9
-	BLT l143
-	WORD $0x3cc10450 // ldr q16, [x2], #16
-	WORD $0x3cc10471 // ldr q17, [x3], #16
-	WORD $0x3cc10492 // ldr q18, [x4], #16
-	WORD $0x3cc104b3 // ldr q19, [x5], #16
-	WORD $0x3cc10514 // ldr q20, [x8], #16
-	WORD $0x4e30ce81 // fmla v1.4s, v20.4s, v16.4s
-	WORD $0x4e31ce85 // fmla v5.4s, v20.4s, v17.4s
-	WORD $0x4e32ce89 // fmla v9.4s, v20.4s, v18.4s
-	WORD $0x4e33ce8d // fmla v13.4s, v20.4s, v19.4s
-	SUB $4, R9
-	CMP $4, R9
-	BLT l144
-	WORD $0x3cc10450 // ldr q16, [x2], #16
-	WORD $0x3cc10471 // ldr q17, [x3], #16
-	WORD $0x3cc10492 // ldr q18, [x4], #16
-	WORD $0x3cc104b3 // ldr q19, [x5], #16
-	WORD $0x3cc10514 // ldr q20, [x8], #16
-	WORD $0x4e30ce82 // fmla v2.4s, v20.4s, v16.4s
-	WORD $0x4e31ce86 // fmla v6.4s, v20.4s, v17.4s
-	WORD $0x4e32ce8a // fmla v10.4s, v20.4s, v18.4s
-	WORD $0x4e33ce8e // fmla v14.4s, v20.4s, v19.4s
-	SUB $4, R9
-l145:
-	WORD $0x6e301e10 // eor v16.16b, v16.16b, v16.16b
-	WORD $0x6e311e31 // eor v17.16b, v17.16b, v17.16b
-	WORD $0x6e321e52 // eor v18.16b, v18.16b, v18.16b
-	WORD $0x6e331e73 // eor v19.16b, v19.16b, v19.16b
-	WORD $0x6e341e94 // eor v20.16b, v20.16b, v20.16b
-	CMP $0, R9
-	BLE l146
-	WORD $0x0ddf8050 // ld1 {v16.s}[0], [x2], #4
-	WORD $0x0ddf8071 // ld1 {v17.s}[0], [x3], #4
-	WORD $0x0ddf8092 // ld1 {v18.s}[0], [x4], #4
-	WORD $0x0ddf80b3 // ld1 {v19.s}[0], [x5], #4
-	WORD $0x0ddf8114 // ld1 {v20.s}[0], [x8], #4
-	CMP $1, R9
-	BLE l146
-	WORD $0x0ddf9050 // ld1 {v16.s}[1], [x2], #4
-	WORD $0x0ddf9071 // ld1 {v17.s}[1], [x3], #4
-	WORD $0x0ddf9092 // ld1 {v18.s}[1], [x4], #4
-	WORD $0x0ddf90b3 // ld1 {v19.s}[1], [x5], #4
-	WORD $0x0ddf9114 // ld1 {v20.s}[1], [x8], #4
-	CMP $2, R9
-	BLE l146
-	WORD $0x4ddf8050 // ld1 {v16.s}[2], [x2], #4
-	WORD $0x4ddf8071 // ld1 {v17.s}[2], [x3], #4
-	WORD $0x4ddf8092 // ld1 {v18.s}[2], [x4], #4
-	WORD $0x4ddf80b3 // ld1 {v19.s}[2], [x5], #4
-	WORD $0x4ddf8114 // ld1 {v20.s}[2], [x8], #4
-l146:
-	WORD $0x4e30ce83 // fmla v3.4s, v20.4s, v16.4s
-	WORD $0x4e31ce87 // fmla v7.4s, v20.4s, v17.4s
-	WORD $0x4e32ce8b // fmla v11.4s, v20.4s, v18.4s
-	WORD $0x4e33ce8f // fmla v15.4s, v20.4s, v19.4s
-	WORD $0x6e301e10 // eor v16.16b, v16.16b, v16.16b
-	WORD $0x6e311e31 // eor v17.16b, v17.16b, v17.16b
-	WORD $0x6e321e52 // eor v18.16b, v18.16b, v18.16b
-	WORD $0x6e331e73 // eor v19.16b, v19.16b, v19.16b
-	WORD $0x6e341e94 // eor v20.16b, v20.16b, v20.16b
-	B l141
+	BGE l143
 l144:
+	ADD $16, R9
+	CBZ R9, l145
+	CMP $4, R9
+	BLT l146
+	WORD $0x3cc10450 // ldr q16, [x2], #16
+	WORD $0x3cc10471 // ldr q17, [x3], #16
+	WORD $0x3cc10492 // ldr q18, [x4], #16
+	WORD $0x3cc104b3 // ldr q19, [x5], #16
+	WORD $0x3cc10514 // ldr q20, [x8], #16
+	WORD $0x4e30ce80 // fmla v0.4s, v20.4s, v16.4s
+	WORD $0x4e31ce84 // fmla v4.4s, v20.4s, v17.4s
+	WORD $0x4e32ce88 // fmla v8.4s, v20.4s, v18.4s
+	WORD $0x4e33ce8c // fmla v12.4s, v20.4s, v19.4s
+	SUB $4, R9
+	CMP $4, R9
+	BLT l147
+	WORD $0x3cc10450 // ldr q16, [x2], #16
+	WORD $0x3cc10471 // ldr q17, [x3], #16
+	WORD $0x3cc10492 // ldr q18, [x4], #16
+	WORD $0x3cc104b3 // ldr q19, [x5], #16
+	WORD $0x3cc10514 // ldr q20, [x8], #16
+	WORD $0x4e30ce81 // fmla v1.4s, v20.4s, v16.4s
+	WORD $0x4e31ce85 // fmla v5.4s, v20.4s, v17.4s
+	WORD $0x4e32ce89 // fmla v9.4s, v20.4s, v18.4s
+	WORD $0x4e33ce8d // fmla v13.4s, v20.4s, v19.4s
+	SUB $4, R9
+	CMP $4, R9
+	BLT l148
+	WORD $0x3cc10450 // ldr q16, [x2], #16
+	WORD $0x3cc10471 // ldr q17, [x3], #16
+	WORD $0x3cc10492 // ldr q18, [x4], #16
+	WORD $0x3cc104b3 // ldr q19, [x5], #16
+	WORD $0x3cc10514 // ldr q20, [x8], #16
+	WORD $0x4e30ce82 // fmla v2.4s, v20.4s, v16.4s
+	WORD $0x4e31ce86 // fmla v6.4s, v20.4s, v17.4s
+	WORD $0x4e32ce8a // fmla v10.4s, v20.4s, v18.4s
+	WORD $0x4e33ce8e // fmla v14.4s, v20.4s, v19.4s
+	SUB $4, R9
+l149:
 	WORD $0x6e301e10 // eor v16.16b, v16.16b, v16.16b
 	WORD $0x6e311e31 // eor v17.16b, v17.16b, v17.16b
 	WORD $0x6e321e52 // eor v18.16b, v18.16b, v18.16b
 	WORD $0x6e331e73 // eor v19.16b, v19.16b, v19.16b
 	WORD $0x6e341e94 // eor v20.16b, v20.16b, v20.16b
 	CMP $0, R9
-	BLE l147
+	BLE l150
 	WORD $0x0ddf8050 // ld1 {v16.s}[0], [x2], #4
 	WORD $0x0ddf8071 // ld1 {v17.s}[0], [x3], #4
 	WORD $0x0ddf8092 // ld1 {v18.s}[0], [x4], #4
 	WORD $0x0ddf80b3 // ld1 {v19.s}[0], [x5], #4
 	WORD $0x0ddf8114 // ld1 {v20.s}[0], [x8], #4
 	CMP $1, R9
-	BLE l147
+	BLE l150
 	WORD $0x0ddf9050 // ld1 {v16.s}[1], [x2], #4
 	WORD $0x0ddf9071 // ld1 {v17.s}[1], [x3], #4
 	WORD $0x0ddf9092 // ld1 {v18.s}[1], [x4], #4
 	WORD $0x0ddf90b3 // ld1 {v19.s}[1], [x5], #4
 	WORD $0x0ddf9114 // ld1 {v20.s}[1], [x8], #4
 	CMP $2, R9
-	BLE l147
+	BLE l150
 	WORD $0x4ddf8050 // ld1 {v16.s}[2], [x2], #4
 	WORD $0x4ddf8071 // ld1 {v17.s}[2], [x3], #4
 	WORD $0x4ddf8092 // ld1 {v18.s}[2], [x4], #4
 	WORD $0x4ddf80b3 // ld1 {v19.s}[2], [x5], #4
 	WORD $0x4ddf8114 // ld1 {v20.s}[2], [x8], #4
-l147:
+l150:
+	WORD $0x4e30ce83 // fmla v3.4s, v20.4s, v16.4s
+	WORD $0x4e31ce87 // fmla v7.4s, v20.4s, v17.4s
+	WORD $0x4e32ce8b // fmla v11.4s, v20.4s, v18.4s
+	WORD $0x4e33ce8f // fmla v15.4s, v20.4s, v19.4s
+	WORD $0x6e301e10 // eor v16.16b, v16.16b, v16.16b
+	WORD $0x6e311e31 // eor v17.16b, v17.16b, v17.16b
+	WORD $0x6e321e52 // eor v18.16b, v18.16b, v18.16b
+	WORD $0x6e331e73 // eor v19.16b, v19.16b, v19.16b
+	WORD $0x6e341e94 // eor v20.16b, v20.16b, v20.16b
+	B l145
+l148:
+	WORD $0x6e301e10 // eor v16.16b, v16.16b, v16.16b
+	WORD $0x6e311e31 // eor v17.16b, v17.16b, v17.16b
+	WORD $0x6e321e52 // eor v18.16b, v18.16b, v18.16b
+	WORD $0x6e331e73 // eor v19.16b, v19.16b, v19.16b
+	WORD $0x6e341e94 // eor v20.16b, v20.16b, v20.16b
+	CMP $0, R9
+	BLE l151
+	WORD $0x0ddf8050 // ld1 {v16.s}[0], [x2], #4
+	WORD $0x0ddf8071 // ld1 {v17.s}[0], [x3], #4
+	WORD $0x0ddf8092 // ld1 {v18.s}[0], [x4], #4
+	WORD $0x0ddf80b3 // ld1 {v19.s}[0], [x5], #4
+	WORD $0x0ddf8114 // ld1 {v20.s}[0], [x8], #4
+	CMP $1, R9
+	BLE l151
+	WORD $0x0ddf9050 // ld1 {v16.s}[1], [x2], #4
+	WORD $0x0ddf9071 // ld1 {v17.s}[1], [x3], #4
+	WORD $0x0ddf9092 // ld1 {v18.s}[1], [x4], #4
+	WORD $0x0ddf90b3 // ld1 {v19.s}[1], [x5], #4
+	WORD $0x0ddf9114 // ld1 {v20.s}[1], [x8], #4
+	CMP $2, R9
+	BLE l151
+	WORD $0x4ddf8050 // ld1 {v16.s}[2], [x2], #4
+	WORD $0x4ddf8071 // ld1 {v17.s}[2], [x3], #4
+	WORD $0x4ddf8092 // ld1 {v18.s}[2], [x4], #4
+	WORD $0x4ddf80b3 // ld1 {v19.s}[2], [x5], #4
+	WORD $0x4ddf8114 // ld1 {v20.s}[2], [x8], #4
+l151:
 	WORD $0x4e30ce82 // fmla v2.4s, v20.4s, v16.4s
 	WORD $0x4e31ce86 // fmla v6.4s, v20.4s, v17.4s
 	WORD $0x4e32ce8a // fmla v10.4s, v20.4s, v18.4s
@@ -4216,35 +4318,35 @@ l147:
 	WORD $0x4e31ce87 // fmla v7.4s, v20.4s, v17.4s
 	WORD $0x4e32ce8b // fmla v11.4s, v20.4s, v18.4s
 	WORD $0x4e33ce8f // fmla v15.4s, v20.4s, v19.4s
-	B l141
-l143:
+	B l145
+l147:
 	WORD $0x6e301e10 // eor v16.16b, v16.16b, v16.16b
 	WORD $0x6e311e31 // eor v17.16b, v17.16b, v17.16b
 	WORD $0x6e321e52 // eor v18.16b, v18.16b, v18.16b
 	WORD $0x6e331e73 // eor v19.16b, v19.16b, v19.16b
 	WORD $0x6e341e94 // eor v20.16b, v20.16b, v20.16b
 	CMP $0, R9
-	BLE l148
+	BLE l152
 	WORD $0x0ddf8050 // ld1 {v16.s}[0], [x2], #4
 	WORD $0x0ddf8071 // ld1 {v17.s}[0], [x3], #4
 	WORD $0x0ddf8092 // ld1 {v18.s}[0], [x4], #4
 	WORD $0x0ddf80b3 // ld1 {v19.s}[0], [x5], #4
 	WORD $0x0ddf8114 // ld1 {v20.s}[0], [x8], #4
 	CMP $1, R9
-	BLE l148
+	BLE l152
 	WORD $0x0ddf9050 // ld1 {v16.s}[1], [x2], #4
 	WORD $0x0ddf9071 // ld1 {v17.s}[1], [x3], #4
 	WORD $0x0ddf9092 // ld1 {v18.s}[1], [x4], #4
 	WORD $0x0ddf90b3 // ld1 {v19.s}[1], [x5], #4
 	WORD $0x0ddf9114 // ld1 {v20.s}[1], [x8], #4
 	CMP $2, R9
-	BLE l148
+	BLE l152
 	WORD $0x4ddf8050 // ld1 {v16.s}[2], [x2], #4
 	WORD $0x4ddf8071 // ld1 {v17.s}[2], [x3], #4
 	WORD $0x4ddf8092 // ld1 {v18.s}[2], [x4], #4
 	WORD $0x4ddf80b3 // ld1 {v19.s}[2], [x5], #4
 	WORD $0x4ddf8114 // ld1 {v20.s}[2], [x8], #4
-l148:
+l152:
 	WORD $0x4e30ce81 // fmla v1.4s, v20.4s, v16.4s
 	WORD $0x4e31ce85 // fmla v5.4s, v20.4s, v17.4s
 	WORD $0x4e32ce89 // fmla v9.4s, v20.4s, v18.4s
@@ -4262,35 +4364,35 @@ l148:
 	WORD $0x4e31ce87 // fmla v7.4s, v20.4s, v17.4s
 	WORD $0x4e32ce8b // fmla v11.4s, v20.4s, v18.4s
 	WORD $0x4e33ce8f // fmla v15.4s, v20.4s, v19.4s
-	B l141
-l142:
+	B l145
+l146:
 	WORD $0x6e301e10 // eor v16.16b, v16.16b, v16.16b
 	WORD $0x6e311e31 // eor v17.16b, v17.16b, v17.16b
 	WORD $0x6e321e52 // eor v18.16b, v18.16b, v18.16b
 	WORD $0x6e331e73 // eor v19.16b, v19.16b, v19.16b
 	WORD $0x6e341e94 // eor v20.16b, v20.16b, v20.16b
 	CMP $0, R9
-	BLE l149
+	BLE l153
 	WORD $0x0ddf8050 // ld1 {v16.s}[0], [x2], #4
 	WORD $0x0ddf8071 // ld1 {v17.s}[0], [x3], #4
 	WORD $0x0ddf8092 // ld1 {v18.s}[0], [x4], #4
 	WORD $0x0ddf80b3 // ld1 {v19.s}[0], [x5], #4
 	WORD $0x0ddf8114 // ld1 {v20.s}[0], [x8], #4
 	CMP $1, R9
-	BLE l149
+	BLE l153
 	WORD $0x0ddf9050 // ld1 {v16.s}[1], [x2], #4
 	WORD $0x0ddf9071 // ld1 {v17.s}[1], [x3], #4
 	WORD $0x0ddf9092 // ld1 {v18.s}[1], [x4], #4
 	WORD $0x0ddf90b3 // ld1 {v19.s}[1], [x5], #4
 	WORD $0x0ddf9114 // ld1 {v20.s}[1], [x8], #4
 	CMP $2, R9
-	BLE l149
+	BLE l153
 	WORD $0x4ddf8050 // ld1 {v16.s}[2], [x2], #4
 	WORD $0x4ddf8071 // ld1 {v17.s}[2], [x3], #4
 	WORD $0x4ddf8092 // ld1 {v18.s}[2], [x4], #4
 	WORD $0x4ddf80b3 // ld1 {v19.s}[2], [x5], #4
 	WORD $0x4ddf8114 // ld1 {v20.s}[2], [x8], #4
-l149:
+l153:
 	WORD $0x4e30ce80 // fmla v0.4s, v20.4s, v16.4s
 	WORD $0x4e31ce84 // fmla v4.4s, v20.4s, v17.4s
 	WORD $0x4e32ce88 // fmla v8.4s, v20.4s, v18.4s
@@ -4312,7 +4414,7 @@ l149:
 	WORD $0x4e31ce87 // fmla v7.4s, v20.4s, v17.4s
 	WORD $0x4e32ce8b // fmla v11.4s, v20.4s, v18.4s
 	WORD $0x4e33ce8f // fmla v15.4s, v20.4s, v19.4s
-l141:
+l145:
 	MOVD dst+0(FP), R10
 	MOVD ds+8(FP), R11
 	LSL $2, R11
@@ -4371,8 +4473,8 @@ TEXT ·scores1x2NEON(SB), NOSPLIT, $0-56
 	ADD R4, R5, R6
 	MOVD n+48(FP), R7
 	SUBS $16, R7
-	BLT l151
-l150:
+	BLT l155
+l154:
 	WORD $0x3cc10448 // ldr q8, [x2], #16
 	WORD $0x3cc104a9 // ldr q9, [x5], #16
 	WORD $0x3cc104ca // ldr q10, [x6], #16
@@ -4394,80 +4496,80 @@ l150:
 	WORD $0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
 	WORD $0x4e28cd47 // fmla v7.4s, v10.4s, v8.4s
 	SUBS $16, R7
-	BGE l150
-l151:
-	ADD $16, R7
-	CBZ R7, l152
-	CMP $4, R7
-	BLT l153
-	WORD $0x3cc10448 // ldr q8, [x2], #16
-	WORD $0x3cc104a9 // ldr q9, [x5], #16
-	WORD $0x3cc104ca // ldr q10, [x6], #16
-	WORD $0x4e28cd20 // fmla v0.4s, v9.4s, v8.4s
-	WORD $0x4e28cd44 // fmla v4.4s, v10.4s, v8.4s
-	SUB $4, R7
-	CMP $4, R7
-	BLT l154
-	WORD $0x3cc10448 // ldr q8, [x2], #16
-	WORD $0x3cc104a9 // ldr q9, [x5], #16
-	WORD $0x3cc104ca // ldr q10, [x6], #16
-	WORD $0x4e28cd21 // fmla v1.4s, v9.4s, v8.4s
-	WORD $0x4e28cd45 // fmla v5.4s, v10.4s, v8.4s
-	SUB $4, R7
-	CMP $4, R7
-	BLT l155
-	WORD $0x3cc10448 // ldr q8, [x2], #16
-	WORD $0x3cc104a9 // ldr q9, [x5], #16
-	WORD $0x3cc104ca // ldr q10, [x6], #16
-	WORD $0x4e28cd22 // fmla v2.4s, v9.4s, v8.4s
-	WORD $0x4e28cd46 // fmla v6.4s, v10.4s, v8.4s
-	SUB $4, R7
-l156:
-	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
-	WORD $0x6e291d29 // eor v9.16b, v9.16b, v9.16b
-	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
-	CMP $0, R7
-	BLE l157
-	WORD $0x0ddf8048 // ld1 {v8.s}[0], [x2], #4
-	WORD $0x0ddf80a9 // ld1 {v9.s}[0], [x5], #4
-	WORD $0x0ddf80ca // ld1 {v10.s}[0], [x6], #4
-	CMP $1, R7
-	BLE l157
-	WORD $0x0ddf9048 // ld1 {v8.s}[1], [x2], #4
-	WORD $0x0ddf90a9 // ld1 {v9.s}[1], [x5], #4
-	WORD $0x0ddf90ca // ld1 {v10.s}[1], [x6], #4
-	CMP $2, R7
-	BLE l157
-	WORD $0x4ddf8048 // ld1 {v8.s}[2], [x2], #4
-	WORD $0x4ddf80a9 // ld1 {v9.s}[2], [x5], #4
-	WORD $0x4ddf80ca // ld1 {v10.s}[2], [x6], #4
-l157:
-	WORD $0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
-	WORD $0x4e28cd47 // fmla v7.4s, v10.4s, v8.4s
-	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
-	WORD $0x6e291d29 // eor v9.16b, v9.16b, v9.16b
-	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
-	B l152
+	BGE l154
 l155:
+	ADD $16, R7
+	CBZ R7, l156
+	CMP $4, R7
+	BLT l157
+	WORD $0x3cc10448 // ldr q8, [x2], #16
+	WORD $0x3cc104a9 // ldr q9, [x5], #16
+	WORD $0x3cc104ca // ldr q10, [x6], #16
+	WORD $0x4e28cd20 // fmla v0.4s, v9.4s, v8.4s
+	WORD $0x4e28cd44 // fmla v4.4s, v10.4s, v8.4s
+	SUB $4, R7
+	CMP $4, R7
+	BLT l158
+	WORD $0x3cc10448 // ldr q8, [x2], #16
+	WORD $0x3cc104a9 // ldr q9, [x5], #16
+	WORD $0x3cc104ca // ldr q10, [x6], #16
+	WORD $0x4e28cd21 // fmla v1.4s, v9.4s, v8.4s
+	WORD $0x4e28cd45 // fmla v5.4s, v10.4s, v8.4s
+	SUB $4, R7
+	CMP $4, R7
+	BLT l159
+	WORD $0x3cc10448 // ldr q8, [x2], #16
+	WORD $0x3cc104a9 // ldr q9, [x5], #16
+	WORD $0x3cc104ca // ldr q10, [x6], #16
+	WORD $0x4e28cd22 // fmla v2.4s, v9.4s, v8.4s
+	WORD $0x4e28cd46 // fmla v6.4s, v10.4s, v8.4s
+	SUB $4, R7
+l160:
 	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
 	WORD $0x6e291d29 // eor v9.16b, v9.16b, v9.16b
 	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
 	CMP $0, R7
-	BLE l158
+	BLE l161
 	WORD $0x0ddf8048 // ld1 {v8.s}[0], [x2], #4
 	WORD $0x0ddf80a9 // ld1 {v9.s}[0], [x5], #4
 	WORD $0x0ddf80ca // ld1 {v10.s}[0], [x6], #4
 	CMP $1, R7
-	BLE l158
+	BLE l161
 	WORD $0x0ddf9048 // ld1 {v8.s}[1], [x2], #4
 	WORD $0x0ddf90a9 // ld1 {v9.s}[1], [x5], #4
 	WORD $0x0ddf90ca // ld1 {v10.s}[1], [x6], #4
 	CMP $2, R7
-	BLE l158
+	BLE l161
 	WORD $0x4ddf8048 // ld1 {v8.s}[2], [x2], #4
 	WORD $0x4ddf80a9 // ld1 {v9.s}[2], [x5], #4
 	WORD $0x4ddf80ca // ld1 {v10.s}[2], [x6], #4
-l158:
+l161:
+	WORD $0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
+	WORD $0x4e28cd47 // fmla v7.4s, v10.4s, v8.4s
+	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
+	WORD $0x6e291d29 // eor v9.16b, v9.16b, v9.16b
+	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
+	B l156
+l159:
+	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
+	WORD $0x6e291d29 // eor v9.16b, v9.16b, v9.16b
+	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
+	CMP $0, R7
+	BLE l162
+	WORD $0x0ddf8048 // ld1 {v8.s}[0], [x2], #4
+	WORD $0x0ddf80a9 // ld1 {v9.s}[0], [x5], #4
+	WORD $0x0ddf80ca // ld1 {v10.s}[0], [x6], #4
+	CMP $1, R7
+	BLE l162
+	WORD $0x0ddf9048 // ld1 {v8.s}[1], [x2], #4
+	WORD $0x0ddf90a9 // ld1 {v9.s}[1], [x5], #4
+	WORD $0x0ddf90ca // ld1 {v10.s}[1], [x6], #4
+	CMP $2, R7
+	BLE l162
+	WORD $0x4ddf8048 // ld1 {v8.s}[2], [x2], #4
+	WORD $0x4ddf80a9 // ld1 {v9.s}[2], [x5], #4
+	WORD $0x4ddf80ca // ld1 {v10.s}[2], [x6], #4
+l162:
 	WORD $0x4e28cd22 // fmla v2.4s, v9.4s, v8.4s
 	WORD $0x4e28cd46 // fmla v6.4s, v10.4s, v8.4s
 	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
@@ -4475,27 +4577,27 @@ l158:
 	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
 	WORD $0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
 	WORD $0x4e28cd47 // fmla v7.4s, v10.4s, v8.4s
-	B l152
-l154:
+	B l156
+l158:
 	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
 	WORD $0x6e291d29 // eor v9.16b, v9.16b, v9.16b
 	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
 	CMP $0, R7
-	BLE l159
+	BLE l163
 	WORD $0x0ddf8048 // ld1 {v8.s}[0], [x2], #4
 	WORD $0x0ddf80a9 // ld1 {v9.s}[0], [x5], #4
 	WORD $0x0ddf80ca // ld1 {v10.s}[0], [x6], #4
 	CMP $1, R7
-	BLE l159
+	BLE l163
 	WORD $0x0ddf9048 // ld1 {v8.s}[1], [x2], #4
 	WORD $0x0ddf90a9 // ld1 {v9.s}[1], [x5], #4
 	WORD $0x0ddf90ca // ld1 {v10.s}[1], [x6], #4
 	CMP $2, R7
-	BLE l159
+	BLE l163
 	WORD $0x4ddf8048 // ld1 {v8.s}[2], [x2], #4
 	WORD $0x4ddf80a9 // ld1 {v9.s}[2], [x5], #4
 	WORD $0x4ddf80ca // ld1 {v10.s}[2], [x6], #4
-l159:
+l163:
 	WORD $0x4e28cd21 // fmla v1.4s, v9.4s, v8.4s
 	WORD $0x4e28cd45 // fmla v5.4s, v10.4s, v8.4s
 	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
@@ -4505,27 +4607,27 @@ l159:
 	WORD $0x4e28cd46 // fmla v6.4s, v10.4s, v8.4s
 	WORD $0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
 	WORD $0x4e28cd47 // fmla v7.4s, v10.4s, v8.4s
-	B l152
-l153:
+	B l156
+l157:
 	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
 	WORD $0x6e291d29 // eor v9.16b, v9.16b, v9.16b
 	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
 	CMP $0, R7
-	BLE l160
+	BLE l164
 	WORD $0x0ddf8048 // ld1 {v8.s}[0], [x2], #4
 	WORD $0x0ddf80a9 // ld1 {v9.s}[0], [x5], #4
 	WORD $0x0ddf80ca // ld1 {v10.s}[0], [x6], #4
 	CMP $1, R7
-	BLE l160
+	BLE l164
 	WORD $0x0ddf9048 // ld1 {v8.s}[1], [x2], #4
 	WORD $0x0ddf90a9 // ld1 {v9.s}[1], [x5], #4
 	WORD $0x0ddf90ca // ld1 {v10.s}[1], [x6], #4
 	CMP $2, R7
-	BLE l160
+	BLE l164
 	WORD $0x4ddf8048 // ld1 {v8.s}[2], [x2], #4
 	WORD $0x4ddf80a9 // ld1 {v9.s}[2], [x5], #4
 	WORD $0x4ddf80ca // ld1 {v10.s}[2], [x6], #4
-l160:
+l164:
 	WORD $0x4e28cd20 // fmla v0.4s, v9.4s, v8.4s
 	WORD $0x4e28cd44 // fmla v4.4s, v10.4s, v8.4s
 	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
@@ -4537,7 +4639,7 @@ l160:
 	WORD $0x4e28cd46 // fmla v6.4s, v10.4s, v8.4s
 	WORD $0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
 	WORD $0x4e28cd47 // fmla v7.4s, v10.4s, v8.4s
-l152:
+l156:
 	MOVD dst+0(FP), R8
 	MOVD ds+8(FP), R9
 	LSL $2, R9
@@ -4574,8 +4676,8 @@ TEXT ·scores1x1NEON(SB), NOSPLIT, $0-56
 	MOVD R3, R5
 	MOVD n+48(FP), R6
 	SUBS $16, R6
-	BLT l162
-l161:
+	BLT l166
+l165:
 	WORD $0x3cc10444 // ldr q4, [x2], #16
 	WORD $0x3cc104a5 // ldr q5, [x5], #16
 	WORD $0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
@@ -4589,114 +4691,114 @@ l161:
 	WORD $0x3cc104a5 // ldr q5, [x5], #16
 	WORD $0x4e24cca3 // fmla v3.4s, v5.4s, v4.4s
 	SUBS $16, R6
-	BGE l161
-l162:
-	ADD $16, R6
-	CBZ R6, l163
-	CMP $4, R6
-	BLT l164
-	WORD $0x3cc10444 // ldr q4, [x2], #16
-	WORD $0x3cc104a5 // ldr q5, [x5], #16
-	WORD $0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
-	SUB $4, R6
-	CMP $4, R6
-	BLT l165
-	WORD $0x3cc10444 // ldr q4, [x2], #16
-	WORD $0x3cc104a5 // ldr q5, [x5], #16
-	WORD $0x4e24cca1 // fmla v1.4s, v5.4s, v4.4s
-	SUB $4, R6
-	CMP $4, R6
-	BLT l166
-	WORD $0x3cc10444 // ldr q4, [x2], #16
-	WORD $0x3cc104a5 // ldr q5, [x5], #16
-	WORD $0x4e24cca2 // fmla v2.4s, v5.4s, v4.4s
-	SUB $4, R6
-l167:
-	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
-	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
-	CMP $0, R6
-	BLE l168
-	WORD $0x0ddf8044 // ld1 {v4.s}[0], [x2], #4
-	WORD $0x0ddf80a5 // ld1 {v5.s}[0], [x5], #4
-	CMP $1, R6
-	BLE l168
-	WORD $0x0ddf9044 // ld1 {v4.s}[1], [x2], #4
-	WORD $0x0ddf90a5 // ld1 {v5.s}[1], [x5], #4
-	CMP $2, R6
-	BLE l168
-	WORD $0x4ddf8044 // ld1 {v4.s}[2], [x2], #4
-	WORD $0x4ddf80a5 // ld1 {v5.s}[2], [x5], #4
-l168:
-	WORD $0x4e24cca3 // fmla v3.4s, v5.4s, v4.4s
-	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
-	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
-	B l163
+	BGE l165
 l166:
+	ADD $16, R6
+	CBZ R6, l167
+	CMP $4, R6
+	BLT l168
+	WORD $0x3cc10444 // ldr q4, [x2], #16
+	WORD $0x3cc104a5 // ldr q5, [x5], #16
+	WORD $0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
+	SUB $4, R6
+	CMP $4, R6
+	BLT l169
+	WORD $0x3cc10444 // ldr q4, [x2], #16
+	WORD $0x3cc104a5 // ldr q5, [x5], #16
+	WORD $0x4e24cca1 // fmla v1.4s, v5.4s, v4.4s
+	SUB $4, R6
+	CMP $4, R6
+	BLT l170
+	WORD $0x3cc10444 // ldr q4, [x2], #16
+	WORD $0x3cc104a5 // ldr q5, [x5], #16
+	WORD $0x4e24cca2 // fmla v2.4s, v5.4s, v4.4s
+	SUB $4, R6
+l171:
 	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
 	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
 	CMP $0, R6
-	BLE l169
+	BLE l172
 	WORD $0x0ddf8044 // ld1 {v4.s}[0], [x2], #4
 	WORD $0x0ddf80a5 // ld1 {v5.s}[0], [x5], #4
 	CMP $1, R6
-	BLE l169
+	BLE l172
 	WORD $0x0ddf9044 // ld1 {v4.s}[1], [x2], #4
 	WORD $0x0ddf90a5 // ld1 {v5.s}[1], [x5], #4
 	CMP $2, R6
-	BLE l169
+	BLE l172
 	WORD $0x4ddf8044 // ld1 {v4.s}[2], [x2], #4
 	WORD $0x4ddf80a5 // ld1 {v5.s}[2], [x5], #4
-l169:
+l172:
+	WORD $0x4e24cca3 // fmla v3.4s, v5.4s, v4.4s
+	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
+	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
+	B l167
+l170:
+	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
+	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
+	CMP $0, R6
+	BLE l173
+	WORD $0x0ddf8044 // ld1 {v4.s}[0], [x2], #4
+	WORD $0x0ddf80a5 // ld1 {v5.s}[0], [x5], #4
+	CMP $1, R6
+	BLE l173
+	WORD $0x0ddf9044 // ld1 {v4.s}[1], [x2], #4
+	WORD $0x0ddf90a5 // ld1 {v5.s}[1], [x5], #4
+	CMP $2, R6
+	BLE l173
+	WORD $0x4ddf8044 // ld1 {v4.s}[2], [x2], #4
+	WORD $0x4ddf80a5 // ld1 {v5.s}[2], [x5], #4
+l173:
 	WORD $0x4e24cca2 // fmla v2.4s, v5.4s, v4.4s
 	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
 	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
 	WORD $0x4e24cca3 // fmla v3.4s, v5.4s, v4.4s
-	B l163
-l165:
+	B l167
+l169:
 	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
 	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
 	CMP $0, R6
-	BLE l170
+	BLE l174
 	WORD $0x0ddf8044 // ld1 {v4.s}[0], [x2], #4
 	WORD $0x0ddf80a5 // ld1 {v5.s}[0], [x5], #4
 	CMP $1, R6
-	BLE l170
+	BLE l174
 	WORD $0x0ddf9044 // ld1 {v4.s}[1], [x2], #4
 	WORD $0x0ddf90a5 // ld1 {v5.s}[1], [x5], #4
 	CMP $2, R6
-	BLE l170
+	BLE l174
 	WORD $0x4ddf8044 // ld1 {v4.s}[2], [x2], #4
 	WORD $0x4ddf80a5 // ld1 {v5.s}[2], [x5], #4
-l170:
+l174:
 	WORD $0x4e24cca1 // fmla v1.4s, v5.4s, v4.4s
 	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
 	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
 	WORD $0x4e24cca2 // fmla v2.4s, v5.4s, v4.4s
 	WORD $0x4e24cca3 // fmla v3.4s, v5.4s, v4.4s
-	B l163
-l164:
+	B l167
+l168:
 	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
 	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
 	CMP $0, R6
-	BLE l171
+	BLE l175
 	WORD $0x0ddf8044 // ld1 {v4.s}[0], [x2], #4
 	WORD $0x0ddf80a5 // ld1 {v5.s}[0], [x5], #4
 	CMP $1, R6
-	BLE l171
+	BLE l175
 	WORD $0x0ddf9044 // ld1 {v4.s}[1], [x2], #4
 	WORD $0x0ddf90a5 // ld1 {v5.s}[1], [x5], #4
 	CMP $2, R6
-	BLE l171
+	BLE l175
 	WORD $0x4ddf8044 // ld1 {v4.s}[2], [x2], #4
 	WORD $0x4ddf80a5 // ld1 {v5.s}[2], [x5], #4
-l171:
+l175:
 	WORD $0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
 	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
 	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
 	WORD $0x4e24cca1 // fmla v1.4s, v5.4s, v4.4s
 	WORD $0x4e24cca2 // fmla v2.4s, v5.4s, v4.4s
 	WORD $0x4e24cca3 // fmla v3.4s, v5.4s, v4.4s
-l163:
+l167:
 	MOVD dst+0(FP), R7
 	MOVD ds+8(FP), R8
 	LSL $2, R8
@@ -4735,7 +4837,7 @@ TEXT ·gradient4NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4034ec // ldp q12, q13, [x7, #0]
 	WORD $0xad413cee // ldp q14, q15, [x7, #32]
 	ADD R1, R7
-l172:
+l176:
 	WORD $0xad404490 // ldp q16, q17, [x4, #0]
 	WORD $0xad414c92 // ldp q18, q19, [x4, #32]
 	WORD $0xbd400058 // ldr s24, [x2, #0]
@@ -4761,7 +4863,7 @@ l172:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l172
+	BNE l176
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -4801,7 +4903,7 @@ TEXT ·gradientMixed4NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4034ec // ldp q12, q13, [x7, #0]
 	WORD $0xad413cee // ldp q14, q15, [x7, #32]
 	ADD R1, R7
-l174:
+l178:
 	WORD $0xad40749c // ldp q28, q29, [x4, #0]
 	WORD $0x0e617b90 // fcvtl v16.2d, v28.2s
 	WORD $0x4e617b91 // fcvtl2 v17.2d, v28.4s
@@ -4830,7 +4932,7 @@ l174:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l174
+	BNE l178
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -4870,7 +4972,7 @@ TEXT ·gradientDouble4NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4034ec // ldp q12, q13, [x7, #0]
 	WORD $0xad413cee // ldp q14, q15, [x7, #32]
 	ADD R1, R7
-l176:
+l180:
 	WORD $0xad404490 // ldp q16, q17, [x4, #0]
 	WORD $0xad414c92 // ldp q18, q19, [x4, #32]
 	WORD $0xfd400058 // ldr d24, [x2, #0]
@@ -4896,7 +4998,7 @@ l176:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l176
+	BNE l180
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -4930,7 +5032,7 @@ TEXT ·gradient2NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4014e4 // ldp q4, q5, [x7, #0]
 	WORD $0xad411ce6 // ldp q6, q7, [x7, #32]
 	ADD R1, R7
-l178:
+l182:
 	WORD $0xad404490 // ldp q16, q17, [x4, #0]
 	WORD $0xad414c92 // ldp q18, q19, [x4, #32]
 	WORD $0xbd400058 // ldr s24, [x2, #0]
@@ -4946,7 +5048,7 @@ l178:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l178
+	BNE l182
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -4974,7 +5076,7 @@ TEXT ·gradientMixed2NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4014e4 // ldp q4, q5, [x7, #0]
 	WORD $0xad411ce6 // ldp q6, q7, [x7, #32]
 	ADD R1, R7
-l180:
+l184:
 	WORD $0xad40749c // ldp q28, q29, [x4, #0]
 	WORD $0x0e617b90 // fcvtl v16.2d, v28.2s
 	WORD $0x4e617b91 // fcvtl2 v17.2d, v28.4s
@@ -4993,7 +5095,7 @@ l180:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l180
+	BNE l184
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -5021,7 +5123,7 @@ TEXT ·gradientDouble2NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4014e4 // ldp q4, q5, [x7, #0]
 	WORD $0xad411ce6 // ldp q6, q7, [x7, #32]
 	ADD R1, R7
-l182:
+l186:
 	WORD $0xad404490 // ldp q16, q17, [x4, #0]
 	WORD $0xad414c92 // ldp q18, q19, [x4, #32]
 	WORD $0xfd400058 // ldr d24, [x2, #0]
@@ -5037,7 +5139,7 @@ l182:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l182
+	BNE l186
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -5062,7 +5164,7 @@ TEXT ·gradient1NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4004e0 // ldp q0, q1, [x7, #0]
 	WORD $0xad410ce2 // ldp q2, q3, [x7, #32]
 	ADD R1, R7
-l184:
+l188:
 	WORD $0xad404490 // ldp q16, q17, [x4, #0]
 	WORD $0xad414c92 // ldp q18, q19, [x4, #32]
 	WORD $0xbd400058 // ldr s24, [x2, #0]
@@ -5073,7 +5175,7 @@ l184:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l184
+	BNE l188
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -5095,7 +5197,7 @@ TEXT ·gradientMixed1NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4004e0 // ldp q0, q1, [x7, #0]
 	WORD $0xad410ce2 // ldp q2, q3, [x7, #32]
 	ADD R1, R7
-l186:
+l190:
 	WORD $0xad40749c // ldp q28, q29, [x4, #0]
 	WORD $0x0e617b90 // fcvtl v16.2d, v28.2s
 	WORD $0x4e617b91 // fcvtl2 v17.2d, v28.4s
@@ -5109,7 +5211,7 @@ l186:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l186
+	BNE l190
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -5131,7 +5233,7 @@ TEXT ·gradientDouble1NEON(SB), NOSPLIT, $0-56
 	WORD $0xad4004e0 // ldp q0, q1, [x7, #0]
 	WORD $0xad410ce2 // ldp q2, q3, [x7, #32]
 	ADD R1, R7
-l188:
+l192:
 	WORD $0xad404490 // ldp q16, q17, [x4, #0]
 	WORD $0xad414c92 // ldp q18, q19, [x4, #32]
 	WORD $0xfd400058 // ldr d24, [x2, #0]
@@ -5142,7 +5244,7 @@ l188:
 	ADD R3, R2
 	ADD R5, R4
 	SUBS $1, R6
-	BNE l188
+	BNE l192
 	WORD $0xad000400 // stp q0, q1, [x0, #0]
 	WORD $0xad010c02 // stp q2, q3, [x0, #32]
 	ADD R1, R0
@@ -5181,14 +5283,14 @@ TEXT ·expNEON(SB), NOSPLIT, $0-24
 	WORD $0x4e080dfc // dup v28.2d, x15
 	MOVD $0x3fc5555555555555, R15
 	WORD $0x4e080dfd // dup v29.2d, x15
-l191:
+l195:
 	WORD $0xad400400 // ldp q0, q1, [x0, #0]
 	WORD $0x6e60e62a // fcmge v10.2d, v17.2d, v0.2d
 	WORD $0x6e61e62b // fcmge v11.2d, v17.2d, v1.2d
 	WORD $0x4e2b1d4a // and v10.16b, v10.16b, v11.16b
 	WORD $0x6eb1a94a // uminv s10, v10.4s
 	WORD $0x1e260143 // fmov w3, s10
-	CBZ R3, l190
+	CBZ R3, l194
 	WORD $0x6e72dc02 // fmul v2.2d, v0.2d, v18.2d
 	WORD $0x6e72dc23 // fmul v3.2d, v1.2d, v18.2d
 	WORD $0x4e75d442 // fadd v2.2d, v2.2d, v21.2d
@@ -5257,7 +5359,7 @@ l191:
 	ADD $32, R0
 	ADD $1, R2
 	SUBS $1, R1
-	BNE l191
-l190:
+	BNE l195
+l194:
 	MOVD R2, done+16(FP)
 	RET

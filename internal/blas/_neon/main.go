@@ -39,6 +39,7 @@ func kernels(w *writer) {
 		subtractTile(w, f)
 		solve(w, f)
 		factor(w, f)
+		transpose(w, f)
 	}
 	cosines(w, false)
 	cosines(w, true)
