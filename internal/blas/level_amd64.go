@@ -36,6 +36,10 @@ func (l *level) borrowGram() {
 var avx512Level = level{
 	name: "avx512",
 	mul: func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+		reach(c, rows, cs, vecs*lanes)
+		reach(init, rows, is, vecs*lanes)
+		reach(x, rows, xs, k)
+		reach(w, vecs, ws, k*lanes)
 		tile, single := mul8x3AVX512, mul1x3AVX512
 		switch vecs {
 		case 1:
@@ -43,36 +47,103 @@ var avx512Level = level{
 		case 2:
 			tile, single = mul8x2AVX512, mul1x2AVX512
 		}
-		mulBy(tile, single, 8, c, cs, init, is, x, xs, w, ws, k, rows, vecs)
+		whole := rows &^ 7
+		if whole > 0 {
+			tile(ptr(c), cs, ptr(init), is, ptr(x), xs, ptr(w), ws, k, whole/8)
+		}
+		if whole < rows {
+			single(ptr(c[whole*cs:]), cs, ptr(init[whole*is:]), is, ptr(x[whole*xs:]), xs, ptr(w), ws, k, rows-whole)
+		}
 	},
-	cos:         cosBy(cosAVX512, cosStreamAVX512),
-	cosSin:      cosSinBy(cosSinAVX512, cosSinStreamAVX512),
-	cosBytes:    cosBytesBy(cosBytesAVX512),
-	cosSinBytes: cosSinBytesBy(cosSinBytesAVX512),
-	quantize:    quantizeBy(quantizeAVX512),
-	split:       splitBy(splitAVX512),
-	exp:         expBy(8, expAVX512),
-	expand:      columnSums,
+	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, stream bool) {
+		reach(dst, rows, ds, vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		if stream && wholeLines(dst, ds) {
+			cosStreamAVX512(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		} else {
+			cosAVX512(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		}
+	},
+	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, stream bool) {
+		reach(dst, rows, ds, sin+vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		if stream && wholeLines(dst, ds) && sin%lanes == 0 {
+			cosSinStreamAVX512(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		} else {
+			cosSinAVX512(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		}
+	},
+	cosBytes: func(dst []int8, src []float32, ss, quads int) {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosBytesAVX512(ptr(dst), ptr(src), ss, quads)
+	},
+	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
+		reach(cos, quads, 64, 64)
+		reach(sin, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosSinBytesAVX512(ptr(cos), ptr(sin), ptr(src), ss, quads)
+	},
+	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return quantizeAVX512(ptr(dst), ptr(src), ss, quads, f)
+	},
+	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(low, quads, 64, 64)
+		reach(high, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return splitAVX512(ptr(low), ptr(high), ptr(src), ss, quads, f)
+	},
+	exp: func(x []float64) { expBy(x, 8, expAVX512) },
+	expand: func(z *operand, p int) {
+		columnSumsAVX512(ptr(z.sums[p*lanes:][:lanes]), ptr(z.panel(p)), z.quads)
+	},
 	gram: func(g []float64, gs int, z *operand, a, b int) {
 		reach(g, lanes, gs, width)
 		z.panel(b + group - 1)
 		gramAVX512(ptr(g), gs, ptr(z.panel(a)), ptr(z.panel(b)), ptr(z.sums[a*lanes:][:lanes]), z.quads)
 	},
-	classes:       classesBy(classesAVX2),
-	targets:       targetsBy(targets4AVX2, targets1AVX2),
-	dots:          dotsBy(dots4AVX2, dots1AVX2),
-	f64:           denseBy(8, 24, tileAVX512, solveAVX512, factorAVX512, 4, columnsAVX2),
-	f32:           denseBy(8, 48, tile32AVX512, solve32AVX512, factor32AVX512, 8, columns32AVX2),
-	hadamard:      hadamardBy(128, 16, hadamardBlocksAVX512, hadamard2AVX512, hadamard4AVX512, hadamard8AVX512),
-	affine:        affineBy(affineAVX512),
-	slide:         slideBy(slideAVX512),
+	classes: classesWide,
+	targets: targetsWide,
+	dots:    dotsWide,
+	f64:     denseBy(8, 24, tileAVX512, solveAVX512, factorAVX512, 4, columnsAVX2),
+	f32:     denseBy(8, 48, tile32AVX512, solve32AVX512, factor32AVX512, 8, columns32AVX2),
+	hadamard: func(x []float32) {
+		if len(x) < 128 {
+			hadamardGo(x)
+			return
+		}
+		hadamardBlocksAVX512(ptr(x), len(x)/128)
+		passes(x, 128, func(x []float32, h, factor int) {
+			reach(x, factor, h, h)
+			switch factor {
+			case 2:
+				hadamard2AVX512(ptr(x), h, h/16)
+			case 4:
+				hadamard4AVX512(ptr(x), h, h/16)
+			case 8:
+				hadamard8AVX512(ptr(x), h, h/16)
+			}
+		})
+	},
+	affine: func(dst, x, s, b []float32) {
+		whole := affineTail(dst, x, s, b)
+		if whole > 0 {
+			affineAVX512(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
+		}
+	},
+	slide: func(x []float32, xs, shift, rows, vecs int) {
+		reach(x, rows, xs, vecs*lanes+shift)
+		slideAVX512(ptr(x), xs, shift, rows, vecs)
+	},
 	scores:        scoresAVX512,
 	gradient:      gradientAVX512,
 	gradient64:    gradient64AVX512,
 	gradientMixed: gradientMixedAVX512,
 	dot:           func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
-	floats:        floatsBy(floatsAVX2),
+	floats:        floatsWide,
 	squares:       differencesBy(squaresAVX2, squaresGo),
 	absolutes:     differencesBy(absolutesAVX2, absolutesGo),
 }
@@ -80,18 +151,63 @@ var avx512Level = level{
 var avx2Level = level{
 	name: "avx2",
 	mul: func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+		reach(c, rows, cs, vecs*lanes)
+		reach(init, rows, is, vecs*lanes)
+		reach(x, rows, xs, k)
+		reach(w, vecs, ws, k*lanes)
+		whole := rows / 6 * 6
 		for v := range vecs {
-			mulBy(mul6x1AVX2, mul1x1AVX2, 6, c[v*lanes:], cs, init[v*lanes:], is, x, xs, w[v*ws:], ws, k, rows, 1)
+			c, init, w := c[v*lanes:], init[v*lanes:], w[v*ws:]
+			if whole > 0 {
+				mul6x1AVX2(ptr(c), cs, ptr(init), is, ptr(x), xs, ptr(w), ws, k, whole/6)
+			}
+			if whole < rows {
+				mul1x1AVX2(ptr(c[whole*cs:]), cs, ptr(init[whole*is:]), is, ptr(x[whole*xs:]), xs, ptr(w), ws, k, rows-whole)
+			}
 		}
 	},
-	cos:         cosBy(cosAVX2, cosStreamAVX2),
-	cosSin:      cosSinBy(cosSinAVX2, cosSinStreamAVX2),
-	cosBytes:    cosBytesBy(cosBytesAVX2),
-	cosSinBytes: cosSinBytesBy(cosSinBytesAVX2),
-	quantize:    quantizeBy(quantizeAVX2),
-	split:       splitBy(splitAVX2),
-	exp:         expBy(4, expAVX2),
-	words:       true,
+	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, stream bool) {
+		reach(dst, rows, ds, vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		if stream && wholeLines(dst, ds) {
+			cosStreamAVX2(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		} else {
+			cosAVX2(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		}
+	},
+	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, stream bool) {
+		reach(dst, rows, ds, sin+vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		if stream && wholeLines(dst, ds) && sin%lanes == 0 {
+			cosSinStreamAVX2(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		} else {
+			cosSinAVX2(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		}
+	},
+	cosBytes: func(dst []int8, src []float32, ss, quads int) {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosBytesAVX2(ptr(dst), ptr(src), ss, quads)
+	},
+	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
+		reach(cos, quads, 64, 64)
+		reach(sin, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosSinBytesAVX2(ptr(cos), ptr(sin), ptr(src), ss, quads)
+	},
+	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return quantizeAVX2(ptr(dst), ptr(src), ss, quads, f)
+	},
+	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(low, quads, 64, 64)
+		reach(high, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return splitAVX2(ptr(low), ptr(high), ptr(src), ss, quads, f)
+	},
+	exp:   func(x []float64) { expBy(x, 4, expAVX2) },
+	words: true,
 	expand: func(z *operand, p int) {
 		words := z.words[p*panelBytes:][:z.quads*64]
 		expandAVX2(ptr(words), ptr(z.panel(p)), z.quads)
@@ -107,21 +223,46 @@ var avx2Level = level{
 			gramAVX2(ptr(g), gs, ptr(at(a)), ptr(at(b)), pairs)
 		}
 	},
-	classes:       classesBy(classesAVX2),
-	targets:       targetsBy(targets4AVX2, targets1AVX2),
-	dots:          dotsBy(dots4AVX2, dots1AVX2),
-	f64:           denseBy(4, 12, tileAVX2, solveAVX2, factorAVX2, 4, columnsAVX2),
-	f32:           denseBy(4, 24, tile32AVX2, solve32AVX2, factor32AVX2, 8, columns32AVX2),
-	hadamard:      hadamardBy(64, 8, hadamardBlocksAVX2, hadamard2AVX2, hadamard4AVX2, hadamard8AVX2),
-	affine:        affineBy(affineAVX2),
-	slide:         slideBy(slideAVX2),
+	classes: classesWide,
+	targets: targetsWide,
+	dots:    dotsWide,
+	f64:     denseBy(4, 12, tileAVX2, solveAVX2, factorAVX2, 4, columnsAVX2),
+	f32:     denseBy(4, 24, tile32AVX2, solve32AVX2, factor32AVX2, 8, columns32AVX2),
+	hadamard: func(x []float32) {
+		if len(x) < 64 {
+			hadamardGo(x)
+			return
+		}
+		hadamardBlocksAVX2(ptr(x), len(x)/64)
+		passes(x, 64, func(x []float32, h, factor int) {
+			reach(x, factor, h, h)
+			switch factor {
+			case 2:
+				hadamard2AVX2(ptr(x), h, h/8)
+			case 4:
+				hadamard4AVX2(ptr(x), h, h/8)
+			case 8:
+				hadamard8AVX2(ptr(x), h, h/8)
+			}
+		})
+	},
+	affine: func(dst, x, s, b []float32) {
+		whole := affineTail(dst, x, s, b)
+		if whole > 0 {
+			affineAVX2(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
+		}
+	},
+	slide: func(x []float32, xs, shift, rows, vecs int) {
+		reach(x, rows, xs, vecs*lanes+shift)
+		slideAVX2(ptr(x), xs, shift, rows, vecs)
+	},
 	scores:        scoresAVX2,
 	gradient:      gradientAVX2,
 	gradient64:    gradient64AVX2,
 	gradientMixed: gradientMixedAVX2,
 	dot:           func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
-	floats:        floatsBy(floatsAVX2),
+	floats:        floatsWide,
 	squares:       differencesBy(squaresAVX2, squaresGo),
 	absolutes:     differencesBy(absolutesAVX2, absolutesGo),
 }
@@ -146,6 +287,51 @@ func (l level) withBytes(name string, gram func(dst *float64, stride int, a, b *
 	return l
 }
 
-func columnSums(z *operand, p int) {
-	columnSumsAVX512(ptr(z.sums[p*lanes:][:lanes]), ptr(z.panel(p)), z.quads)
+// classesWide, targetsWide and dotsWide are bound by the cache at 256 bits already.
+func classesWide(acc []int32, panel []int8, class []int32) {
+	quads := len(class) / 4
+	if quads == 0 {
+		return
+	}
+	reach(panel, quads, 64, 64)
+	classesAVX2(ptr(acc), ptr(panel), ptr(class), quads)
+}
+
+func targetsWide(acc []int32, panel []int8, y []int16, ys, quads, k int) {
+	reach(acc, k, lanes, lanes)
+	reach(panel, quads, 64, 64)
+	reach(y, quads, ys, 4*k)
+	t := 0
+	for ; t+4 <= k; t += 4 {
+		targets4AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+	for ; t < k; t++ {
+		targets1AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+}
+
+func floatsWide(dst []float32, src []int16) {
+	whole := len(src) &^ 15
+	if whole > 0 {
+		reach(dst, 1, 0, whole)
+		floatsAVX2(ptr(dst), ptr(src), whole/16)
+	}
+	floatsGo(dst[whole:], src[whole:])
+}
+
+func dotsWide(dst, a, b []float64, bs int) {
+	reach(b, len(dst), bs, len(a))
+	c := 0
+	for ; c+4 <= len(dst); c += 4 {
+		dots4AVX2(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
+	}
+	for ; c < len(dst); c++ {
+		dots1AVX2(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
+	}
+}
+
+// wholeLines tells whether the rows of dst, ds apart, begin with a cache line, as
+// stores past the caches need.
+func wholeLines(dst []float32, ds int) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%64 == 0 && ds%lanes == 0
 }

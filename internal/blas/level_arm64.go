@@ -32,32 +32,72 @@ var (
 // side by side: 4 as they lie in a block.
 func neonBy(name string, rows int, tiles func(g []float64, gs int, a, b *int8, next, steps int)) level {
 	l := level{
-		name:          name,
-		mul:           mulNEON,
-		cos:           cosBy(cosNEON, cosNEON),
-		cosSin:        cosSinBy(cosSinNEON, cosSinNEON),
-		cosBytes:      cosBytesBy(cosBytesNEON),
-		cosSinBytes:   cosSinBytesBy(cosSinBytesNEON),
-		quantize:      quantizeBy(quantizeNEON),
-		split:         splitBy(splitNEON),
-		exp:           expBy(4, expNEON),
-		classes:       classesBy(classesNEON),
-		targets:       targetsBy(targets4NEON, targets1NEON),
-		dots:          dotsBy(dots4NEON, dots1NEON),
-		f64:           denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
-		f32:           denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
-		hadamard:      hadamardBy(64, 4, hadamardBlocksNEON, hadamard2NEON, hadamard4NEON, hadamard8NEON),
-		affine:        affineBy(affineNEON),
-		slide:         slideBy(slideNEON),
+		name: name,
+		mul:  mulNEON,
+		cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
+			reach(dst, rows, ds, vecs*lanes)
+			reach(src, rows, ss, vecs*lanes)
+			cosNEON(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		},
+		cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
+			reach(dst, rows, ds, sin+vecs*lanes)
+			reach(src, rows, ss, vecs*lanes)
+			cosSinNEON(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		},
+		cosBytes: func(dst []int8, src []float32, ss, quads int) {
+			reach(dst, quads, 64, 64)
+			reach(src, 4*quads, ss, lanes)
+			cosBytesNEON(ptr(dst), ptr(src), ss, quads)
+		},
+		cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
+			reach(cos, quads, 64, 64)
+			reach(sin, quads, 64, 64)
+			reach(src, 4*quads, ss, lanes)
+			cosSinBytesNEON(ptr(cos), ptr(sin), ptr(src), ss, quads)
+		},
+		quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
+			reach(dst, quads, 64, 64)
+			reach(src, 4*quads, ss, lanes)
+			return quantizeNEON(ptr(dst), ptr(src), ss, quads, f)
+		},
+		split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
+			reach(low, quads, 64, 64)
+			reach(high, quads, 64, 64)
+			reach(src, 4*quads, ss, lanes)
+			return splitNEON(ptr(low), ptr(high), ptr(src), ss, quads, f)
+		},
+		exp:      func(x []float64) { expBy(x, 4, expNEON) },
+		classes:  sumClassesNEON,
+		targets:  sumTargetsNEON,
+		dots:     dotsNEON,
+		f64:      denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
+		f32:      denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
+		hadamard: hadamardNEON,
+		affine: func(dst, x, s, b []float32) {
+			if whole := affineTail(dst, x, s, b); whole > 0 {
+				affineNEON(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
+			}
+		},
+		slide: func(x []float32, xs, shift, rows, vecs int) {
+			reach(x, rows, xs, vecs*lanes+shift)
+			slideNEON(ptr(x), xs, shift, rows, vecs)
+		},
 		scores:        scoresNEON,
 		gradient:      gradientNEON,
 		gradient64:    gradient64NEON,
 		gradientMixed: gradientMixedNEON,
 		dot:           func(x, y []float32) float32 { return dotNEON(ptr(x), ptr(y), min(len(x), len(y))) },
 		axpy:          func(a float32, x, y []float32) { axpyNEON(a, ptr(x), ptr(y), min(len(x), len(y))) },
-		floats:        floatsBy(floatsNEON),
-		squares:       differencesBy(squaresNEON, squaresGo),
-		absolutes:     differencesBy(absolutesNEON, absolutesGo),
+		floats: func(dst []float32, src []int16) {
+			whole := len(src) &^ 15
+			if whole > 0 {
+				reach(dst, 1, 0, whole)
+				floatsNEON(ptr(dst), ptr(src), whole/16)
+			}
+			floatsGo(dst[whole:], src[whole:])
+		},
+		squares:   differencesBy(squaresNEON, squaresGo),
+		absolutes: differencesBy(absolutesNEON, absolutesGo),
 	}
 	if rows == 4 {
 		l.gram = func(g []float64, gs int, z *operand, a, b int) {
@@ -131,11 +171,14 @@ func pairTiles(g []float64, gs int, a, b *int8, next, steps int) {
 }
 
 func mulNEON(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
-	whole := 0
-	if rows >= 6 {
-		whole = rows / 6 * 6
+	reach(c, rows, cs, vecs*lanes)
+	reach(init, rows, is, vecs*lanes)
+	reach(x, rows, xs, k)
+	reach(w, vecs, ws, k*lanes)
+	whole := rows / 6 * 6
+	if whole > 0 {
 		for v := range vecs {
-			mulBy(mul6x1NEON, mul1x1NEON, 6, c[v*lanes:], cs, init[v*lanes:], is, x, xs, w[v*ws:], ws, k, whole, 1)
+			mul6x1NEON(ptr(c[v*lanes:]), cs, ptr(init[v*lanes:]), is, ptr(x), xs, ptr(w[v*ws:]), ws, k, whole/6)
 		}
 	}
 	if whole == rows {
@@ -143,11 +186,61 @@ func mulNEON(c []float32, cs int, init []float32, is int, x []float32, xs int, w
 	}
 	c, init, x = c[whole*cs:], init[whole*is:], x[whole*xs:]
 	if vecs == group {
-		mulBy(mul1x3NEON, mul1x3NEON, 1, c, cs, init, is, x, xs, w, ws, k, rows-whole, group)
+		mul1x3NEON(ptr(c), cs, ptr(init), is, ptr(x), xs, ptr(w), ws, k, rows-whole)
 		return
 	}
 	for v := range vecs {
-		mulBy(mul1x1NEON, mul1x1NEON, 1, c[v*lanes:], cs, init[v*lanes:], is, x, xs, w[v*ws:], ws, k, rows-whole, 1)
+		mul1x1NEON(ptr(c[v*lanes:]), cs, ptr(init[v*lanes:]), is, ptr(x), xs, ptr(w[v*ws:]), ws, k, rows-whole)
+	}
+}
+
+func hadamardNEON(x []float32) {
+	if len(x) < 64 {
+		hadamardGo(x)
+		return
+	}
+	hadamardBlocksNEON(ptr(x), len(x)/64)
+	passes(x, 64, func(x []float32, h, factor int) {
+		reach(x, factor, h, h)
+		switch factor {
+		case 2:
+			hadamard2NEON(ptr(x), h, h/4)
+		case 4:
+			hadamard4NEON(ptr(x), h, h/4)
+		case 8:
+			hadamard8NEON(ptr(x), h, h/4)
+		}
+	})
+}
+
+func sumClassesNEON(acc []int32, panel []int8, class []int32) {
+	if quads := len(class) / 4; quads > 0 {
+		reach(panel, quads, 64, 64)
+		classesNEON(ptr(acc), ptr(panel), ptr(class), quads)
+	}
+}
+
+func sumTargetsNEON(acc []int32, panel []int8, y []int16, ys, quads, k int) {
+	reach(acc, k, lanes, lanes)
+	reach(panel, quads, 64, 64)
+	reach(y, quads, ys, 4*k)
+	t := 0
+	for ; t+4 <= k; t += 4 {
+		targets4NEON(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+	for ; t < k; t++ {
+		targets1NEON(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+}
+
+func dotsNEON(dst, a, b []float64, bs int) {
+	reach(b, len(dst), bs, len(a))
+	c := 0
+	for ; c+4 <= len(dst); c += 4 {
+		dots4NEON(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
+	}
+	for ; c < len(dst); c++ {
+		dots1NEON(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
 	}
 }
 
