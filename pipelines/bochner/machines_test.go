@@ -34,7 +34,7 @@ func TestOtherMachinesTrainTheSameModel(t *testing.T) {
 	}{
 		{generated(t, "moons", 300), []string{"--features", "96"}},
 		{generated(t, "friedman", 300), []string{"--features", "64", "--kernel", "laplace", "--learner", "cg"}},
-		{sparse(), []string{"--features", "64", "--kernel", "maxout", "--q", "4", "--learner", "sgd", "--max_epochs", "2"}},
+		{sparse(), []string{"--features", "64", "--kernel", "maxout", "--q", "4", "--learner", "sgd", "--rounds", "3"}},
 	}
 	var want []map[string]string
 	for _, tr := range trainings {
