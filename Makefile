@@ -127,8 +127,10 @@ test-arm64: ## run the tests of the kernels, features and models for arm64, thos
 		GOARCH=arm64 go test -c -o "$$bin" "$$pkg" || exit 1; \
 		if test -e "$$bin"; then echo "$$pkg" && (cd "$$dir" && BOCHNER_TEST_EXEC=qemu-aarch64 qemu-aarch64 "$$bin" -test.short -test.timeout 60m) && rm "$$bin" || exit 1; fi; \
 	done
-	@for cpu in neoverse-n1 cortex-a57; do echo "$$cpu" && (export QEMU_CPU=$$cpu; $(call emulate,arm64,qemu-aarch64) -test.run '$(BYTES)') || exit 1; done
+	@for cpu in max:i8mm,dotprod,neon,go neoverse-n1:dotprod,neon,go cortex-a57:neon,go; do echo "$$cpu" && \
+		(export QEMU_CPU=$${cpu%:*} BLAS_TEST_LEVELS=$${cpu#*:}; $(call emulate,arm64,qemu-aarch64) -test.run '$(BYTES)') || exit 1; done
 	@echo s390x && $(call emulate,s390x,qemu-s390x) -test.run '$(BYTES)'
+	go test -count 1 -run Beside ./internal/blas
 	BOCHNER_MACHINES=arm64 go test -count 1 -timeout 60m -run OtherMachines ./pipelines/bochner
 
 # Tests of the levels, of all bits, and of products of bytes.

@@ -136,9 +136,10 @@ func init() {
 
 func active() *level { return current.Load() }
 
-// Level returns the name of the implementation that serves: "avx512", "avx2"
-// or "go". It is the best the machine has, unless the environment variable
-// BOCHNER_CPU names another that it has; an impossible value is ignored.
+// Level returns the name of the implementation that serves: "avx512", "avxvnni", "avx2"
+// on amd64, "i8mm", "dotprod", "neon" on arm64, or "go". It is the best the machine has,
+// unless the environment variable BOCHNER_CPU names another that it has; an impossible
+// value is ignored.
 func Level() string { return active().name }
 
 // Levels returns the names that SetLevel accepts on this machine, best first.
