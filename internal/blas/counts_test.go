@@ -143,14 +143,16 @@ var kernelsOfArm = []struct {
 	elements   int // of a loop whose work is no product
 }{
 	{"mul6x1NEON", "float32 product, 6×16", 0}, {"mul1x3NEON", "one row, 1×48", 0},
-	{"gramDotProd", "Gram by SDOT, 8×12", 0}, {"gramI8MM", "Gram by SMMLA, 8×12", 0}, {"gramNEON", "Gram by SMULL, 4×4", 0},
+	{"gramDotProd", "Gram by SDOT, 8×12", 0}, {"gramI8MM", "Gram by SMMLA, 8×12", 0},
+	{"gramNEON", "Gram by SMULL, 4×4", 0},
 	{"tileNEON", "float64 product, 6×8", 0}, {"tile32NEON", "its float32, 6×16", 0},
 	{"solveNEON", "triangle, 32 right sides", 0}, {"factorNEON", "factor, 32 rows", 0},
 	{"targets4NEON", "ZᵀY, 4 targets", 0}, {"scores3x2NEON", "few outputs, 3×2", 0},
 	{"gradient4NEON", "axpy of a batch, 4×16", 0}, {"gradientDouble4NEON", "in float64, 4×8", 0},
 	{"dotNEON", "dot", 0}, {"axpyNEON", "axpy", 0},
 	{"cosNEON", "cosine", 16}, {"cosSinNEON", "cosine and sine", 16}, {"cosBytesNEON", "cosine to bytes", 16},
-	{"cosSinBytesNEON", "both to bytes", 16}, {"quantizeNEON", "numbers to bytes", 16}, {"slideNEON", "running maximum", 16},
+	{"cosSinBytesNEON", "both to bytes", 16},
+	{"quantizeNEON", "numbers to bytes", 16}, {"slideNEON", "running maximum", 16},
 	{"hadamard8NEON", "3 stages of Hadamard", 32}, {"squaresNEON", "distances, 4 rows", 16},
 }
 
@@ -170,8 +172,8 @@ func countsTable(t *testing.T) string {
 		if k.elements > 0 {
 			work, unit = k.elements, 1
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %.3f |", k.name, k.does, c.instructions, c.multiplying, c.loads, work,
-			float64(c.instructions)/float64(work))
+		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %.3f |", k.name, k.does, c.instructions, c.multiplying,
+			c.loads, work, float64(c.instructions)/float64(work))
 		for _, core := range cores {
 			if strings.Contains(k.name, "I8MM") && core.name != "V1" {
 				b.WriteString(" – |")
@@ -188,8 +190,8 @@ func countsTable(t *testing.T) string {
 	}
 	for _, k := range kernelsOfX86 {
 		c := innerLoop(t, string(text), k[0])
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %.3f |\n", k[0], k[1], c.instructions, c.multiplying, c.loads, c.products,
-			float64(c.instructions)/float64(c.products))
+		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %.3f |\n", k[0], k[1], c.instructions, c.multiplying,
+			c.loads, c.products, float64(c.instructions)/float64(c.products))
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -220,6 +222,9 @@ func TestInstructionCountsOfTheDocumentAreTrue(t *testing.T) {
 }
 
 var kernelsOfX86 = [][2]string{
-	{"mul6x1AVX2", "float32 product, 6×16"}, {"gramAVX2", "Gram on words, 4×16"}, {"gramAVXVNNI", "Gram by VPDPBUSD, 4×24"},
-	{"tileAVX2", "float64 product, 4×12"}, {"mul8x3AVX512", "float32 product, 8×48"}, {"gramAVX512", "Gram by VPDPBUSD, 8×48"},
+	{"mul6x1AVX2", "float32 product, 6×16"}, {"gramAVX2", "Gram on words, 4×16"},
+	{"gramAVXVNNI", "Gram by VPDPBUSD, 4×24"},
+	{"tileAVX2", "float64 product, 4×12"},
+	{"mul8x3AVX512", "float32 product, 8×48"},
+	{"gramAVX512", "Gram by VPDPBUSD, 8×48"},
 }

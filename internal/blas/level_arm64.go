@@ -23,82 +23,84 @@ func nativeLevels() (have []*level) {
 }
 
 var (
-	i8mmLevel    = neonBy("i8mm", 8, squareTiles)
-	dotProdLevel = neonBy("dotprod", 4, dotTiles)
-	neonLevel    = neonBy("neon", 16, pairTiles)
+	i8mmLevel    = neon.withBytes("i8mm", 8, squareTiles)
+	dotProdLevel = neon.withBytes("dotprod", 4, dotTiles)
+	neonLevel    = neon.withBytes("neon", 16, pairTiles)
 )
 
-// neonBy returns the level whose product of bytes reads so many rows of each column
+// neon is what all levels have alike.
+var neon = level{
+	mul: mulNEON,
+	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
+		reach(dst, rows, ds, vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		cosNEON(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+	},
+	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
+		reach(dst, rows, ds, sin+vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		cosSinNEON(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+	},
+	cosBytes: func(dst []int8, src []float32, ss, quads int) {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosBytesNEON(ptr(dst), ptr(src), ss, quads)
+	},
+	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
+		reach(cos, quads, 64, 64)
+		reach(sin, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosSinBytesNEON(ptr(cos), ptr(sin), ptr(src), ss, quads)
+	},
+	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return quantizeNEON(ptr(dst), ptr(src), ss, quads, f)
+	},
+	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(low, quads, 64, 64)
+		reach(high, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return splitNEON(ptr(low), ptr(high), ptr(src), ss, quads, f)
+	},
+	exp:      func(x []float64) { expBy(x, 4, expNEON) },
+	classes:  sumClassesNEON,
+	targets:  sumTargetsNEON,
+	dots:     dotsNEON,
+	f64:      denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
+	f32:      denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
+	hadamard: hadamardNEON,
+	affine: func(dst, x, s, b []float32) {
+		if whole := affineTail(dst, x, s, b); whole > 0 {
+			affineNEON(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
+		}
+	},
+	slide: func(x []float32, xs, shift, rows, vecs int) {
+		reach(x, rows, xs, vecs*lanes+shift)
+		slideNEON(ptr(x), xs, shift, rows, vecs)
+	},
+	scores:        scoresNEON,
+	gradient:      gradientNEON,
+	gradient64:    gradient64NEON,
+	gradientMixed: gradientMixedNEON,
+	dot:           func(x, y []float32) float32 { return dotNEON(ptr(x), ptr(y), min(len(x), len(y))) },
+	axpy:          func(a float32, x, y []float32) { axpyNEON(a, ptr(x), ptr(y), min(len(x), len(y))) },
+	floats: func(dst []float32, src []int16) {
+		whole := len(src) &^ 15
+		if whole > 0 {
+			reach(dst, 1, 0, whole)
+			floatsNEON(ptr(dst), ptr(src), whole/16)
+		}
+		floatsGo(dst[whole:], src[whole:])
+	},
+	squares:   differencesBy(squaresNEON, squaresGo),
+	absolutes: differencesBy(absolutesNEON, absolutesGo),
+}
+
+// withBytes returns l with a product of bytes that reads so many rows of each column
 // side by side: 4 as they lie in a block.
-func neonBy(name string, rows int, tiles func(g []float64, gs int, a, b *int8, next, steps int)) level {
-	l := level{
-		name: name,
-		mul:  mulNEON,
-		cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
-			reach(dst, rows, ds, vecs*lanes)
-			reach(src, rows, ss, vecs*lanes)
-			cosNEON(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
-		},
-		cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
-			reach(dst, rows, ds, sin+vecs*lanes)
-			reach(src, rows, ss, vecs*lanes)
-			cosSinNEON(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
-		},
-		cosBytes: func(dst []int8, src []float32, ss, quads int) {
-			reach(dst, quads, 64, 64)
-			reach(src, 4*quads, ss, lanes)
-			cosBytesNEON(ptr(dst), ptr(src), ss, quads)
-		},
-		cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
-			reach(cos, quads, 64, 64)
-			reach(sin, quads, 64, 64)
-			reach(src, 4*quads, ss, lanes)
-			cosSinBytesNEON(ptr(cos), ptr(sin), ptr(src), ss, quads)
-		},
-		quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
-			reach(dst, quads, 64, 64)
-			reach(src, 4*quads, ss, lanes)
-			return quantizeNEON(ptr(dst), ptr(src), ss, quads, f)
-		},
-		split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
-			reach(low, quads, 64, 64)
-			reach(high, quads, 64, 64)
-			reach(src, 4*quads, ss, lanes)
-			return splitNEON(ptr(low), ptr(high), ptr(src), ss, quads, f)
-		},
-		exp:      func(x []float64) { expBy(x, 4, expNEON) },
-		classes:  sumClassesNEON,
-		targets:  sumTargetsNEON,
-		dots:     dotsNEON,
-		f64:      denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
-		f32:      denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
-		hadamard: hadamardNEON,
-		affine: func(dst, x, s, b []float32) {
-			if whole := affineTail(dst, x, s, b); whole > 0 {
-				affineNEON(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
-			}
-		},
-		slide: func(x []float32, xs, shift, rows, vecs int) {
-			reach(x, rows, xs, vecs*lanes+shift)
-			slideNEON(ptr(x), xs, shift, rows, vecs)
-		},
-		scores:        scoresNEON,
-		gradient:      gradientNEON,
-		gradient64:    gradient64NEON,
-		gradientMixed: gradientMixedNEON,
-		dot:           func(x, y []float32) float32 { return dotNEON(ptr(x), ptr(y), min(len(x), len(y))) },
-		axpy:          func(a float32, x, y []float32) { axpyNEON(a, ptr(x), ptr(y), min(len(x), len(y))) },
-		floats: func(dst []float32, src []int16) {
-			whole := len(src) &^ 15
-			if whole > 0 {
-				reach(dst, 1, 0, whole)
-				floatsNEON(ptr(dst), ptr(src), whole/16)
-			}
-			floatsGo(dst[whole:], src[whole:])
-		},
-		squares:   differencesBy(squaresNEON, squaresGo),
-		absolutes: differencesBy(absolutesNEON, absolutesGo),
-	}
+func (l level) withBytes(name string, rows int, tiles func(g []float64, gs int, a, b *int8, next, steps int)) level {
+	l.name = name
 	if rows == 4 {
 		l.gram = func(g []float64, gs int, z *operand, a, b int) {
 			reach(g, lanes, gs, width)

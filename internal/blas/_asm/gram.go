@@ -182,7 +182,8 @@ func vexDpbusd(s, u, acc int) {
 	if s < 8 {
 		prefix |= 0x20
 	}
-	Instruction(&ir.Instruction{Opcode: "LONG", Operands: []Op{U32(0xc4 | prefix<<8 | uint32(^u&15)<<19 | 5<<16 | 0x50<<24)}})
+	long := 0xc4 | prefix<<8 | uint32(^u&15)<<19 | 5<<16 | 0x50<<24
+	Instruction(&ir.Instruction{Opcode: "LONG", Operands: []Op{U32(long)}})
 	Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []Op{U8(0xc0 | acc&7<<3 | s&7)}})
 }
 

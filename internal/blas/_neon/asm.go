@@ -54,7 +54,8 @@ func (w *writer) text(name, signature, doc string) {
 	}
 	fmt.Fprintf(&w.stubs, "\n// %s %s\n//\n//go:noescape\nfunc %s%s\n", name, strings.ReplaceAll(doc, "\n", "\n// "), name,
 		strings.TrimPrefix(signature, "func"))
-	fmt.Fprintf(&w.asm, "\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, strings.TrimPrefix(signature, "func"), name, at)
+	fmt.Fprintf(&w.asm, "\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, strings.TrimPrefix(signature, "func"),
+		name, at)
 }
 
 // op writes an instruction of Go's assembler.

@@ -14,8 +14,8 @@ func exp(w *writer) {
 	x, vectors, done, mask := w.arg("x"), w.arg("vectors"), w.reg(), w.reg()
 	w.op("MOVD $0, %v", done)
 	const least, most, log2e, ln2Hi, ln2Lo, oneHalf, unit, two, first = 16, 17, 18, 19, 20, 21, 22, 23, 24
-	for i, v := range []float64{-708, 709.7827, math.Log2E, 6.93147180369123816490e-01, 1.90821492927058770002e-10, 0.5, 1, 2,
-		691.0 / 653837184000, 1.0 / 23950080, 1.0 / 604800, 1.0 / 15120, 1.0 / 360, 1.0 / 6} {
+	for i, v := range []float64{-708, 709.7827, math.Log2E, 6.93147180369123816490e-01, 1.90821492927058770002e-10, 0.5,
+		1, 2, 691.0 / 653837184000, 1.0 / 23950080, 1.0 / 604800, 1.0 / 15120, 1.0 / 360, 1.0 / 6} {
 		w.doubles(least+i, math.Float64bits(v))
 	}
 	const number, k, hi, lo, r, t, c, y = 0, 2, 4, 6, 8, 10, 12, 14 // pairs of registers

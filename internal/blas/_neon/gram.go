@@ -67,7 +67,8 @@ func gramDots(w *writer) {
 // over 8 rows.
 func gramSquares(w *writer) {
 	acc := func(i, j int) int { return 6*i + j } // of pairs
-	gramTile(w, "gramI8MM", "is gramDotProd for eights of rows, [row/8][column][row%8], 128 bytes apart. It needs FEAT_I8MM.",
+	gramTile(w, "gramI8MM",
+		"is gramDotProd for eights of rows, [row/8][column][row%8], 128 bytes apart. It needs FEAT_I8MM.",
 		func(a reg, b []reg) {
 			w.v("ldp q24, q25, [x%d, #0]", a)
 			w.v("ldp q26, q27, [x%d, #32]", a)

@@ -21,7 +21,8 @@ func (w *writer) cross(v []int, spare int) int {
 // apart.
 func butterflies(w *writer, n int) {
 	w.text(fmt.Sprintf("hadamard%dNEON", n), "func(x *float32, h, vecs int)",
-		fmt.Sprintf("makes the butterflies of the %d vectors that are h elements apart,\nfor as many vectors from x on.", n))
+		fmt.Sprintf("makes the butterflies of the %d vectors that are h elements apart,\n"+
+			"for as many vectors from x on.", n))
 	rows, vecs := w.pointers(w.arg("x"), w.arg("h", 2), n), w.arg("vecs")
 	w.loop(vecs, 1, false, func() {
 		v := span(0, n)
