@@ -80,11 +80,10 @@ func (c *counted) add(line string) {
 	line = strings.TrimSpace(line)
 	if _, gnu, ok := strings.Cut(line, " // "); ok {
 		line = gnu
-	} else if vex, ok := strings.CutPrefix(line, "// "); ok {
+	} else if strings.HasPrefix(line, "// ") {
 		c.products += products["{vex}"] // the instruction follows, as a long and a byte
 		c.multiplying++
 		c.vector++
-		line = vex
 		return
 	} else if line == "" || strings.HasPrefix(line, "BYTE") {
 		return

@@ -2,9 +2,6 @@ package main
 
 import "fmt"
 
-// panelBytes is a panel of Bytes, and also what interleave makes of it.
-const panelBytes = 1024 * 16
-
 // gramTile writes the tile of 8 rows by 3·4 columns that SDOT and SMMLA share:
 // columns of the result in fours, whose factors lie at b0, b1 and b2. rows tells
 // after the steps which register holds row i of four j.
