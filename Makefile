@@ -2,6 +2,10 @@
 # demo, test and check.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GORELEASER  = github.com/goreleaser/goreleaser/v2@v2.17.0
+COSIGN      = github.com/sigstore/cosign/v2/cmd/cosign@v2.6.5
+SYFT        = github.com/anchore/syft/cmd/syft@v1.57.1
 FUZZTIME    = 60s
 GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacingData|StorageHasFailed|ThousandsOf
 
@@ -49,6 +53,12 @@ test-long: ## run the tests with each campaign as a whole: all kills, all ways t
 test-honest: ## held-out figures of coin flips by row, group, fold and time for every kernel and learner, of searches, of intervals and tests (ten minutes)
 	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'CoinFlips|HeldOutErrorOfASearch|FiguresOfGroups|CopiesOfAllRows' ./pipelines
 	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'Group|Interval|AsCertain|GatesKeep' ./models/paired ./models/score
+
+screenshots: ## draw reports in a browser, in build/screenshots, if Chromium is installed
+	mkdir -p build/screenshots
+	BOCHNER_SCREENSHOTS=$(CURDIR)/build/screenshots go test -count 1 -v -run ScreenshotsOfReports ./pipelines/bochner
+
+.PHONY: screenshots
 
 test-faults: ## fail, kill and cut off jobs at every call to the file system, and race runs over one name (about half an hour)
 	BOCHNER_FAULTS=all go test -count 1 -timeout 120m -v -run 'AnyFaultLeaves|DamagedState' ./pipelines
@@ -155,6 +165,17 @@ build/boosted/ok: local/bench/boosted.txt
 	build/boosted/bin/pip install --quiet --disable-pip-version-check --retries 1 -r local/bench/boosted.txt
 	touch $@
 
+bench-serve: build ## measure the server's latency beside LightGBM, its memory over 10⁶ requests, hostile clients (ONLY=latency, memory or abuse)
+	@$(MAKE) --no-print-directory build/served/ok || echo "no LightGBM: its environment could not be made (PyPI not reachable?)"
+	go run ./local/serve $(if $(wildcard build/served/ok),-python build/served/bin/python) $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
+
+build/served/ok: local/serve/requirements.txt
+	python3 -m venv build/served
+	build/served/bin/pip install --quiet --disable-pip-version-check --retries 1 -r local/serve/requirements.txt
+	touch $@
+
+.PHONY: bench-serve
+
 repro-maxout: ## repeat the maxout paper's table on the MNIST of BOCHNER_DATA (half an hour and more)
 	go run ./local/repro maxout $(REPROFLAGS)
 
@@ -178,5 +199,30 @@ check: ## gofmt, vet, staticcheck, directions of imports
 	go run $(STATICCHECK) ./...
 	cd deploy && go vet ./...
 	go test -count 1 ./internal/testing/imports
+
+share: build ## write manual pages and completion scripts to build/share
+	rm -rf build/share && go run ./local/man -binary build/bochner -out build/share
+
+reproducible: ## build the program in two places and compare the bytes
+	@rm -rf build/twice && mkdir -p build/twice && git archive --prefix=build/twice/copy/ HEAD | tar x
+	go build -trimpath -buildvcs=false -ldflags='-s -w' -o build/twice/here ./pipelines/bochner
+	cd build/twice/copy && GOCACHE="$(CURDIR)/build/twice/cache" go build -trimpath -buildvcs=false -ldflags='-s -w' -o ../there ./pipelines/bochner
+	cmp build/twice/here build/twice/there && sha256sum build/twice/here && rm -rf build/twice
+
+vulnerabilities: ## look for known vulnerabilities in what the program calls
+	go run $(GOVULNCHECK) ./pipelines/bochner
+
+release-notes: ## print what the newest section of CHANGELOG.md says
+	@awk '/^## / { n++; next } n == 1' CHANGELOG.md
+
+release-snapshot: ## make the archives and packages of a release in build/release, without signing or publishing them
+	TAP_TOKEN= go run $(GORELEASER) release --snapshot --clean --skip=sign,sbom
+
+release: ## publish the tag that is checked out, as .github/workflows/release.yml does
+	GOFLAGS= GOBIN="$(CURDIR)/build/tools" go install $(COSIGN) $(SYFT) $(GORELEASER)
+	make -s release-notes > build/notes.md
+	PATH="$(CURDIR)/build/tools:$$PATH" goreleaser release --clean --release-notes build/notes.md
+
+.PHONY: share reproducible vulnerabilities release-notes release-snapshot release
 
 .PHONY: help build demo test test-honest test-real test-gcs race fuzz check

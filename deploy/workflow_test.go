@@ -112,20 +112,49 @@ func TestContinuousIntegration(t *testing.T) {
 		if !strings.Contains(text, "go-version-file: go.mod") {
 			t.Errorf("%s: the version of Go is not that of go.mod", e.Name())
 		}
-		targets := regexp.MustCompile(`target: \[(.*)\]`).FindStringSubmatch(text)
-		if targets == nil {
-			t.Fatal("no targets")
+		var targets []string
+		for _, m := range regexp.MustCompile(`target: \[(.*)\]|run: make ([\w-]+)`).FindAllStringSubmatch(text, -1) {
+			targets = append(targets, strings.Split(m[1]+m[2], ", ")...)
 		}
 		makefile := read(t, "../Makefile")
-		for _, target := range strings.Split(targets[1], ", ") {
+		for _, target := range targets {
 			if !regexp.MustCompile(`(?m)^` + target + `:`).MatchString(makefile) {
-				t.Errorf("make has no target %s", target)
+				t.Errorf("%s: make has no target %q", e.Name(), target)
 			}
 		}
-		for _, want := range []string{"check", "test", "race", "test-arm64"} {
-			if !slices.Contains(strings.Split(targets[1], ", "), want) {
-				t.Errorf("%s is not run", want)
+		for _, want := range map[string][]string{
+			"ci.yml":      {"check", "test", "race", "test-arm64"},
+			"nightly.yml": {"fuzz", "vulnerabilities", "reproducible"},
+			"release.yml": {"release"},
+		}[e.Name()] {
+			if !slices.Contains(targets, want) {
+				t.Errorf("%s does not run make %s", e.Name(), want)
 			}
 		}
+	}
+}
+
+// A release is built as `make build` builds, except for the version.
+func TestReleasesAreBuiltAsMakeBuilds(t *testing.T) {
+	var release struct {
+		Builds []struct {
+			Env, Flags, Tags, Ldflags, Goos, Goarch []string
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "../.goreleaser.yaml")), &release); err != nil || len(release.Builds) != 1 {
+		t.Fatal(err, release)
+	}
+	b, makefile := release.Builds[0], read(t, "../Makefile")
+	const version = " -X github.com/bochner-ml/bochner/pipelines/engine.version={{ .Version }}"
+	ldflags := strings.TrimSuffix(strings.Join(b.Ldflags, " "), version)
+	for _, want := range []string{
+		"CGO_ENABLED = 0", "-tags=" + strings.Join(b.Tags, ","), "go build " + b.Flags[0] + " -ldflags='" + ldflags + "'",
+	} {
+		if !strings.Contains(makefile, want) {
+			t.Errorf("the Makefile does not have %q", want)
+		}
+	}
+	if !slices.Equal(b.Env, []string{"CGO_ENABLED=0"}) || len(b.Goos)*len(b.Goarch) != 6 {
+		t.Errorf("%+v", b)
 	}
 }

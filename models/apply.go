@@ -19,6 +19,8 @@ type Applier struct {
 	// row is of the positive class if the probability of that is at least as large, or, without
 	// probabilities, score.Margin is.
 	Threshold *float32
+	// Spreads is set to have the novelty of rows, of a model that has a Spread.
+	Spreads bool
 
 	phi           []float32
 	scores        []float32
@@ -27,6 +29,8 @@ type Applier struct {
 	decided       []int32
 	likeliest     []int32
 	targets       []float64
+	probes        []float32 // outputs of the spread
+	novelty       []float32
 }
 
 // Applied is the output of a model for a block of n rows, valid until the next call of
@@ -37,6 +41,7 @@ type Applied struct {
 	Probabilities []float32 // n×K; nil if the model has none
 	Classes       []int32   // n; nil unless the model classifies
 	Likeliest     []int32   // n; Classes as they are without a threshold and weights of classes
+	Novelty       []float32 // n; nil unless Applier.Spreads asks for it
 }
 
 // Scores returns the scores, n×K, of n rows of x (row-major), from which the model's
@@ -48,6 +53,9 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 		a.Model.fillIn(x)
 	}
 	a.scores = grow(a.scores, n*k)
+	if a.Spreads {
+		a.novelty = grow(a.novelty, n)
+	}
 	// Maps with many features take fewer rows at a time.
 	in, out := a.Model.Map.Dims()
 	for at, step := 0, rows.OfFeatures(out); at < n; at += step {
@@ -62,6 +70,12 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 			a.Model.Map.Apply(a.phi, x[at*in:], m)
 		}
 		a.Model.Linear.Scores(a.scores[at*k:], a.phi, m)
+		if a.Spreads {
+			own := a.Model.Manifest.Spread.linear
+			a.probes = grow(a.probes, m*own.K)
+			own.Scores(a.probes, a.phi, m)
+			SumSquares(a.novelty[at:at+m], a.probes)
+		}
 		if own := a.Model.Manifest; own != nil { // nil while a training scores the rows that it held out
 			own.Segments.scores(a.scores[at*k:], a.phi, x[at*in:][:m*in], m)
 		}
@@ -73,6 +87,9 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 func (a *Applier) Apply(x []float32, n int) Applied {
 	k := a.Model.Linear.K
 	said := Applied{Scores: a.Scores(x, n)}
+	if a.Spreads {
+		said.Novelty = a.novelty
+	}
 	if !a.Model.Classifies() {
 		a.targets = grow(a.targets, n*k)
 		a.Model.Targets(a.targets, said.Scores)

@@ -101,3 +101,6 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 func (m *Model) unknown(name string) error {
 	return &ColumnError{name, fmt.Errorf("%w%s", ErrUnknownColumn, option.DidYouMean(name, m.names))}
 }
+
+// Centre returns what is subtracted from each number of a row, nil for nothing. The caller must not change it.
+func (m *Model) Centre() []float64 { return m.centre }

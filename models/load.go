@@ -92,6 +92,10 @@ func load(dir directory) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Manifest: manifest, Linear: linear, fill: manifest.Fill()}
+	m.explain.dir = dir
+	if d, is := dir.(inStorage); is {
+		m.explain.dir = inStorage{context.WithoutCancel(d.ctx), d.dir}
+	}
 	if err = m.readInput(); err == nil {
 		m.Map, err = recipe.New()
 	}
@@ -134,6 +138,14 @@ func loadFiles(dir directory, provide func(m *Manifest, name string,
 			return nil, nil, nil, err
 		}
 		if err := s.read(data, m.Outputs, m.Features); err != nil {
+			return nil, nil, nil, &Error{dir.place(), err}
+		}
+	}
+	if s := m.Spread; s != nil {
+		if data, err = readListed(dir, m, SpreadFile); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := s.read(data, m.Features); err != nil {
 			return nil, nil, nil, &Error{dir.place(), err}
 		}
 	}

@@ -29,6 +29,7 @@ const segmentsFormat = 4
 const (
 	ManifestFile = "manifest.json"
 	WeightsFile  = "weights.safetensors"
+	ProfileFile  = "profile.json" // statistics of the training rows; see sums.Profile
 )
 
 // MaxManifest is the largest manifest that is read, in bytes.
@@ -83,7 +84,11 @@ type Manifest struct {
 	// Threshold, unless nil, decides between two classes.
 	Threshold *Threshold `json:"threshold,omitempty"`
 	// Segments have weights of their own; nil for none.
-	Segments   *Segments          `json:"segments,omitempty"`
+	Segments *Segments `json:"segments,omitempty"`
+	// Spread says how far rows are from the training rows; nil if that is not known.
+	Spread *Spread `json:"spread,omitempty"`
+	// Intervals has what intervals and sets are made of; nil for a model without any.
+	Intervals  *Intervals         `json:"intervals,omitempty"`
 	Input      Input              `json:"input"`
 	Vocabulary *schema.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
 	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
@@ -412,6 +417,9 @@ func (m *Manifest) check() (features.Recipe, error) {
 		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rows.MaxDim)
 	}
 	if err := m.Segments.check(m); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(m.Spread.check(), m.Intervals.check(m)); err != nil {
 		return nil, err
 	}
 	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {

@@ -60,6 +60,7 @@ type Model struct {
 	centre  []float64      // subtracted from each row; nil if there is none
 	fill    []float32      // in place of NaN; nil if the recipe fills or rows must have all values
 	scratch sync.Pool      // of *scratch
+	explain explain
 }
 
 // Classifies reports whether the model predicts classes.
@@ -142,6 +143,13 @@ func Encode(m *Model) ([]storage.File, error) {
 	m.Manifest.Files = []FileSum{SumFile(WeightsFile, weights.Bytes())}
 	files := []storage.File{{Name: WeightsFile, Data: weights.Bytes()}}
 	if s := m.Manifest.Segments; s != nil {
+		f, err := s.file()
+		if err != nil {
+			return nil, err
+		}
+		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, SumFile(f.Name, f.Data))
+	}
+	if s := m.Manifest.Spread; s != nil {
 		f, err := s.file()
 		if err != nil {
 			return nil, err

@@ -83,7 +83,7 @@ func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 // otherwise.
 func (m *Model) Scores(dst, rows []float64) error {
 	k := m.Linear.K
-	return run(m, dst, rows, k, func(dst []float64, said Applied) { widen(dst, said.Scores) })
+	return run(m, dst, rows, k, false, func(dst []float64, said Applied) { widen(dst, said.Scores) })
 }
 
 // Probabilities stores in dst the probability of each class, one number for each of
@@ -93,7 +93,7 @@ func (m *Model) Probabilities(dst, rows []float64) error {
 	if m.Manifest.Probabilities == nil {
 		return ErrNoProbabilities
 	}
-	return run(m, dst, rows, m.Linear.K, func(dst []float64, said Applied) { widen(dst, said.Probabilities) })
+	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, said Applied) { widen(dst, said.Probabilities) })
 }
 
 // Class returns the name of a class that Predict predicts. It panics if the class does
@@ -109,7 +109,7 @@ func widen(dst []float64, v []float32) {
 }
 
 func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
-	return run(m, dst, x, m.Width(), func(dst []float64, said Applied) {
+	return run(m, dst, x, m.Width(), false, func(dst []float64, said Applied) {
 		if said.Targets != nil {
 			copy(dst, said.Targets)
 			return
@@ -121,8 +121,9 @@ func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
 }
 
 // run calls store with the output of the model for the rows of x, a block at a time, and
-// with the part of dst for that block, which has width numbers for each row.
-func run[T float32 | float64](m *Model, dst []float64, x []T, width int,
+// with the part of dst for that block, which has width numbers for each row. With spreads the output has
+// the novelty of rows.
+func run[T float32 | float64](m *Model, dst []float64, x []T, width int, spreads bool,
 	store func(dst []float64, said Applied)) error {
 	in, out := m.Map.Dims()
 	n := len(x) / in
@@ -134,6 +135,7 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int,
 	}
 	s := m.borrow()
 	defer m.scratch.Put(s)
+	s.applier.Spreads = spreads
 	k, step := m.Linear.K, rows.OfFeatures(out)
 	for at := 0; at < n; at += step {
 		size := min(step, n-at)

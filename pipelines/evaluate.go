@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
+	"github.com/bochner-ml/bochner/pipelines/internal/pages"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 )
 
@@ -25,7 +26,18 @@ type UnseenLabel = evaluate.UnseenLabel
 // Evaluate applies a model to labelled data and scores it. If a gate is not passed, the
 // error is an *exit.GateError and the result is complete.
 func Evaluate(ctx context.Context, o EvaluateOptions) (*EvaluateResult, error) {
-	return evaluate.Evaluate(ctx, o)
+	return pages.Evaluate(ctx, o)
+}
+
+// ReportOptions says which model to report on.
+type ReportOptions = pages.ReportOptions
+
+// ReportResult says where a report is.
+type ReportResult = pages.ReportResult
+
+// Report writes a report on a model for people, as one HTML file, with its scores on labelled data if there is any.
+func Report(ctx context.Context, o ReportOptions) (*ReportResult, error) {
+	return pages.Report(ctx, o)
 }
 
 // CompareModelsOptions says which models to compare on which data.
@@ -43,7 +55,7 @@ type RowsNeeded = evaluate.RowsNeeded
 // CompareModels applies two models to the same labelled rows and compares their predictions. If
 // the gate is not passed, the error is an *exit.GateError and the result is complete.
 func CompareModels(ctx context.Context, o CompareModelsOptions) (*ModelComparison, error) {
-	return evaluate.CompareModels(ctx, o)
+	return pages.CompareModels(ctx, o)
 }
 
 // TwoSampleOptions says which two tables to compare, and in which features.

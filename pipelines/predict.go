@@ -25,6 +25,17 @@ func Predict(ctx context.Context, o PredictOptions) (*PredictResult, error) {
 	return apply.Predict(ctx, o)
 }
 
+// ExplainOptions says which prediction to explain.
+type ExplainOptions = apply.ExplainOptions
+
+// ExplainResult explains the prediction for a row.
+type ExplainResult = apply.ExplainResult
+
+// Explain explains the prediction for a row of the data.
+func Explain(ctx context.Context, o ExplainOptions) (*ExplainResult, error) {
+	return apply.Explain(ctx, o)
+}
+
 // PredictFormats returns the names of the formats that predictions can be written in.
 func PredictFormats() []string { return apply.PredictFormats() }
 

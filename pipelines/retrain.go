@@ -16,7 +16,7 @@ import (
 type RetrainOptions struct {
 	days.RetrainOptions
 	// Train says how a recipe is drawn: all but the data and the model.
-	Train TrainOptions `group:"" omit:"Recipe,Model"`
+	Train TrainOptions `group:"" omit:"Recipe,Model,Intervals"`
 	// Gate has conditions on the scores of the new model, such as accuracy>=0.95, separated by
 	// commas.
 	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are separated by commas, or given one by one."`

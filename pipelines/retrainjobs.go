@@ -223,6 +223,7 @@ func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string,
 }
 
 func (n *retrainJobs) Fit(ctx context.Context, _ string, o days.FitOptions) error {
+	o.Reporting = n.o.Train.Reporting
 	o.Job = n.making()
 	if o.Model != "" {
 		o.Calibrate = n.o.Train.Calibrate

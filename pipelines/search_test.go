@@ -325,7 +325,7 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	}
 }
 
-// Numbers that name things are categories where they predict better so; a note and the importance name them, and
+// Numbers that name things are categories where they predict better so; a note and the metric name them, and
 // --numeric keeps them numbers. A typed table has the same.
 func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -347,9 +347,9 @@ func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
 			!strings.Contains(fmt.Sprint(found.Notes), "values are categories, as predictions are better so: place; --numeric") {
 			t.Errorf("%s: chose %q, notes %q", name, found.Search.Chosen.Features, found.Notes)
 		}
-		if i := found.Importance; i != nil && (len(i.Columns) != len(strings.Split(lines[0], ","))-1 ||
+		if i := found.Stretch; i != nil && (len(i.Columns) != len(strings.Split(lines[0], ","))-1 ||
 			i.Columns[0].Name == "") {
-			t.Errorf("%s: importance %+v", name, i)
+			t.Errorf("%s: stretch %+v", name, i)
 		}
 		o.Types.Numeric, o.Model = []string{"time"}, o.Model+"-time"
 		if other, err := Train(jobtest.Ctx, o); err != nil || other.Search.Chosen.Features != found.Search.Chosen.Features {

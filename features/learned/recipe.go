@@ -3,6 +3,7 @@ package learned
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
@@ -100,6 +101,32 @@ func (r Recipe) Turns() ([]float32, error) {
 	return f.W, nil
 }
 
+// Waves returns for each frequency the amplitude of its features, and its offset in turns, of which the paired
+// form has none. It returns an error where New does.
+func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
+	f, err := r.frequencies()
+	if err != nil {
+		return nil, nil, err
+	}
+	square := 1.0 // of a feature's amplitude over its weight
+	if r.Form == fourier.Offset {
+		square = 2
+		offsets = make([]float32, r.Count)
+		for j := range offsets {
+			offsets[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
+		}
+	}
+	amplitude = make([]float32, r.Count)
+	for j := range amplitude {
+		weight := 1 / float64(r.Count)
+		if f.Weight != nil {
+			weight = f.Weight[j]
+		}
+		amplitude[j] = float32(math.Sqrt(square * weight))
+	}
+	return amplitude, offsets, nil
+}
+
 // New returns the map. It returns an error if a field is invalid or the frequencies were not
 // provided.
 func (r Recipe) New() (features.Map, error) {
@@ -133,24 +160,17 @@ func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*M
 	}
 	m := &Map{form: r.Form, in: in}
 	_, m.out = r.Dims()
-	var b []float32
-	square := 1.0 // of a feature's amplitude over its weight
-	if r.Form == fourier.Offset {
-		square = 2
-		b = make([]float32, r.Count)
-		for j := range b {
-			b[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
-		}
+	amplitude, b, err := r.Waves()
+	if err != nil {
+		return nil, err
 	}
 	m.weights, m.reach = pack(f.W, b), features.Reach(f.W, r.In)
-	if f.Weight == nil {
-		m.bound = float32(math.Sqrt(square / float64(r.Count)))
-		return m, nil
-	}
-	m.amplitude = make([]float32, m.out)
-	for j := range m.amplitude {
-		m.amplitude[j] = float32(math.Sqrt(square * f.Weight[j%r.Count]))
-		m.bound = max(m.bound, m.amplitude[j])
+	m.bound = slices.Max(amplitude)
+	if f.Weight != nil {
+		m.amplitude = make([]float32, m.out)
+		for j := range m.amplitude {
+			m.amplitude[j] = amplitude[j%r.Count]
+		}
 	}
 	return m, nil
 }

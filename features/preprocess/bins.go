@@ -90,6 +90,17 @@ func (r Bins) Dims() (in, out int) {
 	return r.In, out
 }
 
+// Origin returns the column that feature j is of, and how many features that column has.
+func (r Bins) Origin(j int) (column, size int) {
+	for _, c := range r.Columns {
+		if size = r.size(c); j < size {
+			return c.Index, size
+		}
+		j -= size
+	}
+	panic("bins: Origin: no such feature")
+}
+
 // Kernel returns the inner product of the features.
 func (r Bins) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 

@@ -55,15 +55,7 @@ func (r BinLevels) Origin(j int) (column, levels int) {
 	if j < r.In {
 		return j, 0
 	}
-	j -= r.In
-	for _, c := range r.Columns {
-		n := len(c.Cuts) + 1
-		if j < n {
-			return c.Index, n
-		}
-		j -= n
-	}
-	panic("bins: Origin: no such number")
+	return r.bins().Origin(j - r.In)
 }
 
 // Replaces tells whether the column is made levels.

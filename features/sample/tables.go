@@ -30,6 +30,10 @@ var tables = []Set{
 		Columns: columns("x", 12), Noise: 0.1, draw: interactions,
 	},
 	{
+		Name: "hidden", About: "A number that depends on two of 60 uniform columns, and only on both together: sin(9x8)·x21, with noise.",
+		Columns: columns("x", 60), Noise: 0.15, draw: hidden,
+	},
+	{
 		Name: "categories", About: "Two classes that depend on five columns of categories, with 3 to 30 levels, alone, in " +
 			"pairs and with three columns of numbers.",
 		Columns: append(columns("c", len(levelCounts)), columns("x", 4)...), Noise: 0.5, draw: categories,
@@ -101,6 +105,13 @@ func interactions(s *stream.Stream, x []float64, noise float64) string {
 		class += 2
 	}
 	return strconv.Itoa(class)
+}
+
+func hidden(s *stream.Stream, x []float64, noise float64) string {
+	for i := range x {
+		x[i] = 2*s.Uniform() - 1
+	}
+	return number(float64(math.Sin(9*x[7])*x[20]) + float64(noise*s.Normal()))
 }
 
 var levelCounts = []int{3, 5, 8, 12, 30}

@@ -27,6 +27,7 @@ func TestTablesAreTheirFormulas(t *testing.T) {
 		"rotated": func(x []float64) float64 {
 			return math.Sin(2*direction(x, 3)) + direction(x, 5)*direction(x, 7)
 		},
+		"hidden": func(x []float64) float64 { return math.Sin(9*x[7]) * x[20] },
 		"interactions": func(x []float64) float64 {
 			class := 0.
 			if x[0]*x[1]+x[2]*x[3] > 0 {

@@ -106,7 +106,27 @@ func CholeskyTilesSolve(tiles [][]float64, d int, b []float64, k, threads int) {
 				k: TileDim}, 1)
 		})
 	}
-	for i := n - 1; i >= 0; i-- {
+	backTiles(tiles, d, x, k, threads)
+	transpose(b, k, x, d, k, d)
+}
+
+// CholeskyTilesBack replaces k rows of d numbers, one after the other in x, by solutions of Lᵀ·y = x, given
+// the factor that CholeskyTiles left.
+func CholeskyTilesBack(tiles [][]float64, d int, x []float64, k, threads int) {
+	if len(tiles) != NumTiles(d) {
+		panic("blas: another number of tiles than NumTiles")
+	}
+	if len(x) < d*k {
+		panic("blas: right sides shorter than k×n")
+	}
+	if d > 0 && k > 0 {
+		backTiles(tiles, d, x, k, threads)
+	}
+}
+
+func backTiles(tiles [][]float64, d int, x []float64, k, threads int) {
+	at := func(i, j int) []float64 { return tiles[i*(i+1)/2+j] }
+	for i := (d+TileDim-1)/TileDim - 1; i >= 0; i-- {
 		xi, rows := x[i*TileDim:], TileRows(d, i)
 		solveRows(xi, d, k, at(i, i), rows, rows, true, threads)
 		parallel(threads, i, func(j int, _ *scratch) {
@@ -114,7 +134,6 @@ func CholeskyTilesSolve(tiles [][]float64, d int, b []float64, k, threads int) {
 				back: true}, 1)
 		})
 	}
-	transpose(b, k, x, d, k, d)
 }
 
 // TileDiagonal returns element i of the diagonal of a matrix of tiles.

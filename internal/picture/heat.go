@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
 )
@@ -21,12 +20,11 @@ func (g grid) Y(r int) float64    { return float64(r) }
 func (g grid) Z(c, r int) float64 { return g.h.Values[(g.h.Rows-1-r)*g.h.Cols+c] }
 
 // Plot returns the plot.
-func (h Heat) Plot() (*plot.Plot, error) {
+func (h Heat) Plot() (*Chart, error) {
 	if len(h.Values) != h.Rows*h.Cols {
 		panic("picture: Heat: number of values differs from number of cells")
 	}
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = h.Title, h.X, h.Y
+	p := newChart(h.Title, h.X, h.Y)
 	low, high := h.Values[0], h.Values[0]
 	for _, v := range h.Values {
 		low, high = min(low, v), max(high, v)

@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"math"
 
-	"gonum.org/v1/plot"
 	palettes "gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
@@ -46,13 +45,11 @@ func (g planeGrid) Y(r int) float64    { return g.p.At(r) }
 func (g planeGrid) Z(c, r int) float64 { return g.p.Values[r*g.p.Cells+c] }
 
 // Plot returns the plot. It panics unless there are as many values as cells, or none.
-func (p Plane) Plot() (*plot.Plot, error) {
+func (p Plane) Plot() (*Chart, error) {
 	if p.Values != nil && (p.Cells < 2 || len(p.Values) != p.Cells*p.Cells) {
 		panic("picture: Plane: number of values differs from number of cells")
 	}
-	out := plot.New()
-	out.Title.Text, out.X.Label.Text, out.Y.Label.Text = p.Title, p.X, p.Y
-	out.Title.Padding = vg.Points(4)
+	out := newChart(p.Title, p.X, p.Y)
 	if p.Values != nil {
 		low, high := p.Values[0], p.Values[0]
 		for _, v := range p.Values {

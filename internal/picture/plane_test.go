@@ -5,8 +5,6 @@ import (
 	"image/color"
 	"image/png"
 	"testing"
-
-	"gonum.org/v1/plot"
 )
 
 func TestAPlaneIsColouredWhereItsValuesAre(t *testing.T) {
@@ -20,7 +18,7 @@ func TestAPlaneIsColouredWhereItsValuesAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	drawn.HideAxes()
-	data, err := EncodeTiles([][]*plot.Plot{{drawn, drawn}}, 4, 4, "png")
+	data, err := EncodeTiles([][]*Chart{{drawn, drawn}}, 4, 4, "png")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,6 +145,15 @@ func (r *Record) Check(field int, reason string) {
 	}
 }
 
+// Need notes the reason for the first field that is used and that the record did not have, if there is one.
+func (r *Record) Need(reason string) {
+	for _, field := range r.Used {
+		if r.marks[field] != r.number {
+			r.Check(field, reason)
+		}
+	}
+}
+
 // End returns what rows.Reader.Append does for the x that Begin got. A field that the record did
 // not have is missing.
 func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {

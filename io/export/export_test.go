@@ -100,6 +100,25 @@ func TestEveryFormatHoldsTheSameTable(t *testing.T) {
 	}
 }
 
+func TestSetsAreTextsOrArrays(t *testing.T) {
+	names := []string{"a|b", `c\`, "d,e"}
+	b := &Block{N: 4, Values: []any{&Sets{Ends: []int{2, 2, 2, 5}, Items: []int32{0, 2, 0, 1, 2}}}, Bad: []int{1}}
+	columns := []Column{{Name: "set", Header: []string{"set"}, Levels: names}}
+	for format, want := range map[string]string{
+		"csv": "set\n\"a\\|b|d,e\"\n\"\"\n\"\"\n\"a\\|b|c\\\\|d,e\"\n",
+		"jsonl": `{"set":["a|b","d,e"]}` + "\n" + `{"set":null}` + "\n" + `{"set":[]}` + "\n" +
+			`{"set":["a|b","c\\","d,e"]}` + "\n",
+	} {
+		if got := string(write(t, format, columns, b)["."+format]); got != want {
+			t.Errorf("%s: %s, want %s", format, got, want)
+		}
+	}
+	columns[0].Levels, columns[0].Numeric = []string{"1", "2.5", "3"}, true
+	if got := string(write(t, "jsonl", columns, b)[".jsonl"]); !strings.HasPrefix(got, `{"set":[1,3]}`) {
+		t.Error(got)
+	}
+}
+
 func TestMistakesAreErrors(t *testing.T) {
 	if _, err := Files("xls", nil); err == nil || !strings.Contains(err.Error(), "csv, jsonl, npy, safetensors") {
 		t.Errorf("an unknown format: %v", err)

@@ -31,6 +31,7 @@ type textWriter struct {
 	line    []byte
 	row     func(t *textWriter, b *Block, i int, bad bool) // appends a row to line
 	text    func(string) string                            // as written
+	arrays  bool                                           // sets are arrays
 
 	members []string   // names of the columns, as JSON
 	names   [][]string // keys of each column, as JSON
@@ -78,6 +79,8 @@ func (t *textWriter) value(b *Block, c, i, j int) {
 		t.line = strconv.AppendUint(t.line, v[at], 10)
 	case []string:
 		t.line = append(t.line, t.text(v[at])...)
+	case *Sets:
+		t.set(c, v.Of(i))
 	default:
 		panic("export: unknown type of values")
 	}
@@ -161,7 +164,7 @@ func newJSON(w io.Writer, columns []Column) *textWriter {
 			}
 		}
 	}
-	t.row, t.text = (*textWriter).jsonRow, jsonText
+	t.row, t.text, t.arrays = (*textWriter).jsonRow, jsonText, true
 	return t
 }
 

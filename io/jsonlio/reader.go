@@ -5,23 +5,41 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
+
+// Source gives the texts of objects one by one, such as the lines of a file.
+type Source interface {
+	// Next returns the next text, valid until the next call; io.EOF after the last; or a *rows.BadRow, after
+	// which there may be others.
+	Next() ([]byte, error)
+	// Line returns the number of the last one.
+	Line() int64
+}
 
 // reader reads the rows of one shard.
 type reader struct {
 	*dataset.Record
-	lines  *lines.Reader
-	layout *Layout
-	index  map[string]int // of each column
-	scan   scanner
-	member member
+	lines    Source
+	layout   *Layout
+	complete bool           // an object without a column that is used is not a row
+	index    map[string]int // of each column
+	scan     scanner
+	member   member
 }
 
 var _ rows.Reader = (*reader)(nil)
 
-func newReader(text *lines.Reader, in *dataset.Input, l *Layout) *reader {
+// NewReader returns a reader of objects that are not in a file, for an Input of dataset.InMemory. The
+// dataset is one of JSON lines. Unlike an object of a file, each must have all columns that are used,
+// because no other object shows that a key is misspelt.
+func NewReader(objects Source, in *dataset.Input) rows.Reader {
+	r := newReader(objects, in, in.Data.Schema.Layout.(*Layout))
+	r.complete = true
+	return r
+}
+
+func newReader(text Source, in *dataset.Input, l *Layout) *reader {
 	r := &reader{lines: text, layout: l, index: make(map[string]int, len(l.Columns))}
 	r.Record = dataset.NewRecord(dataset.NewFields(in, &l.TableLayout))
 	for f, name := range l.Stored() {
@@ -43,6 +61,9 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	r.Begin(x)
 	if reason := r.object(line); reason != "" {
 		return x, nil, &rows.BadRow{Line: r.lines.Line(), Reason: reason}
+	}
+	if r.complete {
+		r.Need("is not in the object; null is a missing value")
 	}
 	return r.End(x, r.lines.Line())
 }

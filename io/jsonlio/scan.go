@@ -90,7 +90,7 @@ func (s *scanner) bad(what string) string {
 // skip skips spaces and returns the next byte, 0 at the end.
 func (s *scanner) skip() byte {
 	for ; s.at < len(s.line); s.at++ {
-		if c := s.line[s.at]; c != ' ' && c != '\t' && c != '\r' {
+		if c := s.line[s.at]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
 			return c
 		}
 	}

@@ -159,6 +159,17 @@ func (t *Table) Owners() []string {
 	return names
 }
 
+// Firsts returns the place of the first value of its column of each value of a row.
+func (t *Table) Firsts() (first []int) {
+	for i := range t.Columns {
+		at := len(first)
+		for range t.Columns[i].Width() {
+			first = append(first, at)
+		}
+	}
+	return first
+}
+
 // String returns how many columns there are of each type: 6 numbers and 8 categories of 99 levels.
 func (t *Table) String() string {
 	count := map[Type]int{}

@@ -64,7 +64,7 @@ func (a *accuracyTable) chart(file string) error {
 		tables[i] = r.table
 	}
 	p.NominalY(tables...)
-	p.X.Min, p.X.Max, p.Y.Max = 0, max(p.X.Max, 1.8), float64(len(rows))
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, max(p.X.Max, 1.1), -0.5, float64(len(rows))-0.5
 	line, err := plotter.NewLine(plotter.XYs{{X: 1, Y: -0.5}, {X: 1, Y: float64(len(rows)) - 0.5}})
 	if err != nil {
 		return err

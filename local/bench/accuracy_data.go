@@ -63,7 +63,7 @@ func datasets(data, work string, wanted func(name string) bool) ([]dataset, erro
 		{Name: "cifar", Format: "cifar10", Task: "classification", Train: []string{in("cifar10", "first4000.bin.gz")},
 			images: true},
 	}
-	for _, name := range []string{"irrelevant", "tails", "rotated", "interactions", "categories"} {
+	for _, name := range []string{"irrelevant", "tails", "rotated", "interactions", "hidden", "categories"} {
 		task := "regression"
 		if name == "interactions" || name == "categories" {
 			task = "classification"

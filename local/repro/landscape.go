@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"slices"
 
-	"gonum.org/v1/plot"
-
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models/align"
@@ -28,7 +26,7 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 		return err
 	}
 	width := medianDistance(train.x, 2)
-	grid := make([][]*plot.Plot, 3)
+	grid := make([][]*picture.Chart, 3)
 	counts := []int{10, 100, 300, 1000}
 	for _, frequencies := range counts {
 		if err := ctx.Err(); err != nil {

@@ -1,8 +1,10 @@
 package agop
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
@@ -11,13 +13,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Waves are the Fourier features of a recipe: for each of Count frequencies a cosine and a sine.
+// Waves are the Fourier features of a recipe: for each of Count frequencies a cosine and a sine, or in the
+// offset form a cosine.
 type Waves struct {
 	In    int // length d of the rows in whose coordinates gradients are
 	Count int // number of frequencies m
 	First int // index of the first cosine among the features; the sines follow the cosines
 	// W holds the frequencies in radians, column by column: d×m.
 	W []float64
+	// Offsets are those of the offset form in turns, one for each frequency; nil in the paired form.
+	Offsets []float32
+	// Amplitude is the largest value of the features of each frequency.
+	Amplitude []float32
 	// Before is the chain of steps that makes those rows of the rows that the recipe takes.
 	Before []features.Recipe
 }
@@ -27,7 +34,6 @@ type Waves struct {
 // before the metrics that precede the features directly, so that a metric which takes the place of
 // these can be learned.
 func WavesOf(r features.Recipe) (*Waves, error) {
-	w := &Waves{}
 	steps := []features.Recipe{r}
 	if c, ok := r.(features.Chain); ok {
 		steps = c.Steps
@@ -35,23 +41,42 @@ func WavesOf(r features.Recipe) (*Waves, error) {
 	if len(steps) == 0 {
 		return nil, fmt.Errorf("agop: a chain without steps")
 	}
+	first := 0
 	if j, ok := steps[len(steps)-1].(preprocess.Join); ok {
-		part, first, err := partOf(j)
+		part, at, err := partOf(j)
 		if err != nil {
 			return nil, err
 		}
-		w.First = first
+		first = at
 		steps = append(steps[:len(steps)-1:len(steps)-1], part...)
 	}
-	turns, err := turnsOf(steps[len(steps)-1])
+	w, err := WavesAfter(steps)
 	if err != nil {
 		return nil, err
 	}
-	d, out, err := features.Dims(steps[len(steps)-1])
+	if w.Offsets != nil {
+		return nil, fmt.Errorf(
+			"agop: gradients of Fourier features in the %v form do not follow from their sums; use the paired form",
+			fourier.Offset)
+	}
+	w.First = first
+	return w, nil
+}
+
+// WavesAfter returns the waves of Fourier features in either form that come after other steps, in the coordinates
+// that WavesOf describes. The error is ErrNoWaves if the last step is another recipe.
+func WavesAfter(steps []features.Recipe) (*Waves, error) {
+	last := steps[len(steps)-1]
+	w := &Waves{}
+	turns, err := w.turns(last)
 	if err != nil {
 		return nil, err
 	}
-	w.In, w.Count, w.W = d, out/2, make([]float64, len(turns))
+	d, _, err := features.Dims(last)
+	if err != nil {
+		return nil, err
+	}
+	w.In, w.Count, w.W = d, len(turns)/d, make([]float64, len(turns))
 	for j := range w.Count {
 		for i := range d {
 			w.W[i*w.Count+j] = 2 * math.Pi * float64(turns[j*d+i])
@@ -78,7 +103,7 @@ func partOf(j preprocess.Join) (steps []features.Recipe, first int, err error) {
 		if c, ok := p.(features.Chain); ok {
 			of = c.Steps
 		}
-		if _, err := turnsOf(of[len(of)-1]); err == nil {
+		if paired(of[len(of)-1]) {
 			if steps != nil {
 				return nil, 0, fmt.Errorf("agop: several parts of a join are Fourier features; want one")
 			}
@@ -96,29 +121,47 @@ func partOf(j preprocess.Join) (steps []features.Recipe, first int, err error) {
 	return steps, first, nil
 }
 
-// turnsOf returns the frequencies of a recipe in turns, row by row.
-func turnsOf(r features.Recipe) ([]float32, error) {
-	form := fourier.Offset
+// ErrNoWaves is returned for features that are not waves.
+var ErrNoWaves = errors.New("use Fourier features in the paired form")
+
+// paired reports whether a recipe is of Fourier features in the paired form.
+func paired(r features.Recipe) bool {
 	switch r := r.(type) {
 	case learned.Recipe:
-		if form = r.Form; form == fourier.Paired {
-			return r.Turns()
-		}
-	case interface {
-		Drawn() (fourier.Form, fourier.Draw)
-		Dims() (in, out int)
-	}:
-		if form, _ = r.Drawn(); form == fourier.Paired {
-			_, out := r.Dims()
-			w, _, err := fourier.Turns(r.(features.Recipe), 0, out/2)
-			return w, err
-		}
-	default:
-		return nil, fmt.Errorf(
-			"agop: gradients of features of a %T do not follow from their sums; use Fourier features in the paired form", r)
+		return r.Form == fourier.Paired
+	case drawn:
+		form, _ := r.Drawn()
+		return form == fourier.Paired
 	}
-	return nil, fmt.Errorf(
-		"agop: gradients of Fourier features in the %v form do not follow from their sums; use the paired form", form)
+	return false
+}
+
+// drawn is a recipe of package fourier.
+type drawn interface {
+	features.Recipe
+	Drawn() (fourier.Form, fourier.Draw)
+	Dims() (in, out int)
+}
+
+// turns returns the frequencies of a recipe in turns, row by row, and sets their offsets and amplitudes.
+func (w *Waves) turns(r features.Recipe) (turns []float32, err error) {
+	switch r := r.(type) {
+	case learned.Recipe:
+		if w.Amplitude, w.Offsets, err = r.Waves(); err != nil {
+			return nil, err
+		}
+		return r.Turns()
+	case drawn:
+		_, out := r.Dims()
+		n := out
+		if paired(r) {
+			n = out / 2
+		}
+		w.Amplitude = slices.Repeat([]float32{float32(math.Sqrt(2 / float64(out)))}, n)
+		turns, w.Offsets, err = fourier.Turns(r, 0, n)
+		return turns, err
+	}
+	return nil, fmt.Errorf("agop: gradients of features of a %T do not follow from their sums; %w", r, ErrNoWaves)
 }
 
 // through changes the frequencies to those in the coordinates before the step, if that is a metric:

@@ -14,6 +14,8 @@ type Statistics struct {
 	// that have a value; none for categories, and for columns without values. It is nil if rows
 	// are longer than 4,096 numbers.
 	Deciles [][]float32 `json:"deciles,omitempty"`
+	// Points are those of package shapley, with which predictions are compared to explain them.
+	Points [][]float32 `json:"points,omitempty"`
 	// Levels has for each column that is a category the number of rows of each of its values; nil
 	// if there are no categories.
 	Levels [][]int64 `json:"levels,omitempty"`
@@ -28,7 +30,8 @@ type Statistics struct {
 // Limits on the columns that Statistics describe one by one.
 const (
 	mostColumns = 1 << 16
-	mostDeciles = 1 << 12
+	// MostDeciles is the largest number of columns that have deciles and points.
+	MostDeciles = 1 << 12
 )
 
 // Statistics returns the statistics of the rows added so far. Of rows longer than 65,536 numbers
@@ -42,7 +45,7 @@ func (s *Sum) Statistics() *Statistics {
 	for j := range s.counts {
 		t.Levels = append(t.Levels, slices.Clone(s.counts[j]))
 	}
-	if t.Dim > mostDeciles {
+	if t.Dim > MostDeciles {
 		return t
 	}
 	x, n, d := s.Sample()

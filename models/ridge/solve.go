@@ -65,6 +65,10 @@ type Choice struct {
 	Trials bool
 	// Unfitted makes Solve return after the choice of λ, without weights.
 	Unfitted bool
+	// Spreads makes Solve return Solution.Spread, with signs by Seed. FirstSpread makes it return also
+	// Solution.FirstSpread, of targets with Trials.
+	Spreads, FirstSpread bool
+	Seed                 uint64
 }
 
 // Source provides the sums of the rows.
@@ -115,6 +119,11 @@ type Solution struct {
 	// Variance of each of several targets over all rows, and of all targets over the rows of fold 0,
 	// if it was predicted.
 	Variance, FoldVariance []float64
+
+	// Spread is of the rows that the weights were fitted to, and FirstSpread of the rows without fold 0 and
+	// the same λ: nil unless requested, if numbers do not fit in float32, and FirstSpread also if it
+	// would be like Spread on the rows of fold 0, because the leverage of a row is small.
+	Spread, FirstSpread *Spread
 
 	HeldOut *Solution // the fit without fold 0, whose Table is nil; nil unless requested
 	// Trials are such fits for each row of Table, within the tolerance of the descent;
@@ -196,12 +205,12 @@ func solverShape(s Shape) solver.Shape {
 // first fold is held out. Of more than 16,384 features one sum is in memory, and a part of the
 // features of each fold: that is with Options.Add, by which alone it can be so.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	return solver.Memory(solverShape(shape), rows, folds, threads, first)
+	return solver.Memory(solverShape(shape), rows, folds, threads, first) + spreadBytes(shape.Dim)
 }
 
 // MemoryOfRows is Memory for Options.Rows.
 func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
-	return solver.MemoryOfRows(solverShape(shape), rows, folds, threads)
+	return solver.MemoryOfRows(solverShape(shape), rows, folds, threads) + spreadBytes(shape.Dim)
 }
 
 // MaxTrialBytes is the largest size for which Solution.Trials should be requested.
@@ -285,6 +294,11 @@ func Solve(opts Options) (*Solution, error) {
 		return nil, err
 	}
 	p.report("ridge: all %d rows: lambda %g", fit.Rows, fit.Lambda)
+	if opts.Spreads {
+		if err := p.spreads(fit, y, total); err != nil {
+			return nil, err
+		}
+	}
 	if opts.HeldOut {
 		fit.HeldOut = &Solution{Lambda: fit.Lambda}
 		if err := p.fitHeldOut(fit.HeldOut, y, total); err != nil {

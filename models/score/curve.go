@@ -178,3 +178,57 @@ func areaInterval(area float64, n0, n1 int64) (low, high float64) {
 	}
 	return end(area, 0), end(area, 1)
 }
+
+// CurvePoint is what happens if the rows with at least a threshold are said to be of a class.
+type CurvePoint struct {
+	Threshold     float64 // of probabilities, or of scores
+	FalsePositive float64 // share of the other rows that are
+	TruePositive  float64 // share of the rows of the class that are, the recall
+	Precision     float64 // share of those that are of the class
+}
+
+// Curve has points of the ROC curve and the precision-recall curve of a class.
+type Curve struct {
+	Class  int
+	Area   float64 // under the ROC curve
+	Points []CurvePoint
+}
+
+// Curves returns a curve of the positive one of two classes, or of each of several against all others, of about
+// that many points; none of classes that are not ranked, or without rows.
+func (r *Ranking) Curves(points int) (all []Curve) {
+	for c := range r.ranks {
+		class, of := c, &r.ranks[c]
+		if r.k == 2 {
+			class, of = r.positive, &r.ranks[len(r.ranks)-1]
+		}
+		if n := of.Rows(); n[0] > 0 && n[1] > 0 {
+			area, _ := of.auc()
+			all = append(all, Curve{class, area, of.curve(points)})
+		}
+		if r.k == 2 {
+			break
+		}
+	}
+	return all
+}
+
+// curve returns points at about equal distances along the ROC curve.
+func (r *Ranks) curve(points int) []CurvePoint {
+	n := r.Rows()
+	r.flush()
+	all := []CurvePoint{{Threshold: math.Inf(1), Precision: 1}}
+	var above [2]int64
+	for i := len(r.cells) - 1; i >= 0; i-- {
+		c := r.cells[i]
+		above[0], above[1] = above[0]+c.n[0], above[1]+c.n[1]
+		low, _ := r.ends(c)
+		p := CurvePoint{float64(low), float64(above[0]) / float64(n[0]), float64(above[1]) / float64(n[1]),
+			float64(above[1]) / float64(max(1, above[0]+above[1]))}
+		last := all[len(all)-1]
+		if i == 0 || float64(points)*(p.FalsePositive-last.FalsePositive+p.TruePositive-last.TruePositive) >= 2 {
+			all = append(all, p)
+		}
+	}
+	return all
+}

@@ -13,6 +13,9 @@ func interval(k, n int64) (low, high float64) {
 	return intervalOf(float64(k)/float64(max(n, 1)), float64(n))
 }
 
+// Interval is the 95% interval of a rate, given k of n independent rows: Wilson's score interval.
+func Interval(k, n int64) (low, high float64) { return interval(k, n) }
+
 // z is the 97.5% quantile of the normal distribution.
 const z = 1.959963984540054
 

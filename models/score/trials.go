@@ -105,6 +105,14 @@ func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
 	return of
 }
 
+// Clusters returns the number of groups of rows, of which many may count as one; 0 if rows are independent.
+func (t *Trials) Clusters() int64 {
+	if t.groups == nil {
+		return 0
+	}
+	return int64(len(t.groups.Parts))
+}
+
 // Far returns the rows that a fit predicts far outside of the targets.
 func (t *Trials) Far(fit int) Far { return t.fits[fit].far }
 

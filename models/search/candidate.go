@@ -32,6 +32,8 @@ type Candidate struct {
 	// Metric is learned in that many Rounds.
 	Metric string `json:"metric,omitempty"`
 	Rounds int    `json:"rounds,omitempty"`
+	// Products tells that the first metric came from products of two columns, which the Rounds follow.
+	Products bool `json:"products,omitempty"`
 	// Pair is the width of a Gaussian kernel of two columns beside the other, as a multiple of their
 	// median distance; 0 for none.
 	Pair float64 `json:"pair,omitempty"`
@@ -47,6 +49,9 @@ func (c Candidate) String() string {
 		fmt.Fprintf(&b, ", %s metric", c.Metric)
 		if c.Rounds > 1 {
 			fmt.Fprintf(&b, " (%d rounds)", c.Rounds)
+		}
+		if c.Products {
+			b.WriteString(" of columns that matter in pairs")
 		}
 	}
 	if c.Pair > 0 {

@@ -3,6 +3,7 @@ package search
 import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/search/pairs"
 )
 
 // oneJudges is the number of rows from which on one part of a pilot has fewJudged rows, by far.
@@ -14,7 +15,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 	plain := 4 * int64(n) * int64(d) * int64(1+views)
 	d += more
 	rows := 4 * int64(n) * int64(d)
-	var fit, pairs, near, shared int64
+	var fit, small, near, shared int64
 	for _, i := range levelsOf(n) {
 		size := sizes[i]
 		if size.exact {
@@ -26,7 +27,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 				all *= 2
 			}
 			all = min(all, int64(n))
-			pairs = 8 * (all*(all+1) + 2*train*train + train*int64(size.judge))
+			small = 8 * (all*(all+1) + 2*train*train + train*int64(size.judge))
 			near = 2 * all * (all + 1)
 			// Rows in two metrics of each part, with distances in two norms.
 			parts := min(parts, parts*fewJudged/int64(max(n, 1))+2)
@@ -41,7 +42,8 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, the last of which may have levels, distances of each in two norms, and two columns of one.
-	return plain + rows + workers*max(fit, pairs) + int64(views)*2*near + 8*int64(n) + near + shared
+	return plain + rows + workers*max(fit, small) + int64(views)*2*near + 8*int64(n) + near + shared +
+		pairs.Memory(n, d-more)
 }
 
 // fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.

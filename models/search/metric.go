@@ -120,43 +120,58 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 		}
 		field = append(field, first)
 	}
-	// All of them, because few rows favour smooth kernels; of few rows the best ones.
-	var kernels []string
-	for _, k := range r.options.Kernels {
-		if name := kernel.FamilyOf(k).Name; !l.exact || name == field[0].Kernel || name == first.Kernel {
-			kernels = append(kernels, name)
-		}
-	}
-	most := mostRounds
-	if l.exact {
-		most = fewRounds
-	}
+	kernels := r.kernelsFor(field[0], first, l)
 	for _, kind := range []string{Diagonal, Full} {
 		if kind == Full && (field[0].View != view || r.views[view].d > fullColumns) {
 			continue
 		}
-		parent := first
-		for round := 1; round <= most && parent != nil; round++ {
-			next, err := r.refine(ctx, parent, kind, round, kernels, l)
-			if err != nil {
-				return field, err
-			}
-			before, enough := parent, worth
-			if round >= someRounds {
-				enough = steep
-			}
-			parent = nil
-			for _, e := range next {
-				if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() &&
-					(parent == nil || e.mean() < parent.mean()) {
-					parent = e
-				}
-			}
-			field = append(field, next...)
+		var err error
+		if field, err = r.rounds(ctx, first, kind, kernels, field, l); err != nil {
+			return field, err
 		}
 		order(field)
 	}
 	return field, nil
+}
+
+// rounds tries metrics that are learned from a candidate, and again from the best smooth one with such a metric, as
+// long as that helps. It adds all of them to the field.
+func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, field []*entry,
+	l *level) ([]*entry, error) {
+	most := mostRounds
+	if l.exact {
+		most = fewRounds
+	}
+	for round := 1; round <= most && parent != nil; round++ {
+		next, err := r.refine(ctx, parent, kind, round, kernels, l)
+		if err != nil {
+			return field, err
+		}
+		before, enough := parent, worth
+		if round >= someRounds {
+			enough = steep
+		}
+		parent = nil
+		for _, e := range next {
+			if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() &&
+				(parent == nil || e.mean() < parent.mean()) {
+				parent = e
+			}
+		}
+		field = append(field, next...)
+	}
+	return field, nil
+}
+
+// kernelsFor returns the kernels to try metrics with: all of them, because few rows favour smooth kernels; of few rows
+// the kernels of these candidates.
+func (r *runner) kernelsFor(best, first *entry, l *level) (names []string) {
+	for _, k := range r.options.Kernels {
+		if name := kernel.FamilyOf(k).Name; !l.exact || name == best.Kernel || name == first.Kernel {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // plain returns the best smooth candidate in a view that has no metric; nil if there is none.
@@ -202,7 +217,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 			widths = append(slices.Clone(widths), parent.Width)
 		}
 		for _, w := range widths {
-			c := Candidate{View: parent.View, Kernel: k, Width: w, Metric: kind, Rounds: round}
+			c := Candidate{View: parent.View, Kernel: k, Width: w, Metric: kind, Rounds: round, Products: parent.Products}
 			next = append(next, &entry{Candidate: c, start: parent.start, metric: found})
 		}
 	}

@@ -166,6 +166,9 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 	if field, err = r.metrics(ctx, field, l); err != nil {
 		return field, err
 	}
+	if field, err = r.products(ctx, field, l); err != nil {
+		return field, err
+	}
 	if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
 		return field, err
 	}

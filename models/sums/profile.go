@@ -28,7 +28,7 @@ import (
 )
 
 // ProfileFile is the file of a model directory that holds a Profile.
-const ProfileFile = "profile.json"
+const ProfileFile = models.ProfileFile
 
 // Format is the version of the files of this package.
 const Format = 1

@@ -84,7 +84,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		r.Classes = schema.NewVocabulary(p.Classes)
 	}
 	for _, f := range m.Files {
-		if f.Name == models.WeightsFile || f.Name == models.SegmentsFile {
+		if slices.Contains([]string{models.WeightsFile, models.SegmentsFile, models.SpreadFile}, f.Name) {
 			continue
 		}
 		data, err := models.ReadFile(ctx, dir, m, f.Name)

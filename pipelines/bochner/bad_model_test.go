@@ -81,10 +81,11 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 			[]string{"weights.safetensors is damaged: " + checksum}, ""},
 		"a bit of the manifest": {put(models.ManifestFile, flipped(manifest, strings.Index(manifest, "fourier"))),
 			[]string{"manifest.json is damaged or was edited: " + checksum}, ""},
-		"a bit of the checksum": {put(models.ManifestFile, flipped(manifest, -10)),
+		"a bit of the checksum": {put(models.ManifestFile, flipped(manifest, strings.LastIndexAny(manifest, "013456789abcdef"))), // a 2 would be a quote
 			[]string{"manifest.json is damaged or was edited: " + checksum}, ""},
 		"weights cut": {put(models.WeightsFile, weights[:len(weights)-7]),
 			[]string{"weights.safetensors has 393 bytes, the manifest says 400; copy the model again"}, ""},
+		"spread cut": {put(models.SpreadFile, "x"), []string{"spread.safetensors has 1 bytes, the manifest says"}, ""},
 		"weights empty": {put(models.WeightsFile, ""),
 			[]string{"weights.safetensors has 0 bytes, the manifest says 400; copy the model again"}, ""},
 		"weights longer": {put(models.WeightsFile, weights+"x"),

@@ -132,3 +132,15 @@ func TestNoRunnerListensBeyondThisMachine(t *testing.T) {
 	}
 	refuse(t, dir, 2, []string{"--runner prism was removed"}, append(args("users"), "--runner=prism")...)
 }
+
+// Of all commands only serve listens because a user asked for it, on this machine alone by default.
+func TestServeListensOnThisMachineAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	typedModel(t, dir, "model", 1)
+	s := serve(t, dir, "--model", "model")
+	open := doors(t, s.cmd.Process.Pid)
+	if len(open) != 1 || open[0].String() != s.address || !open[0].Addr().IsLoopback() {
+		t.Errorf("listens at %v, and says %s", open, s.address)
+	}
+}

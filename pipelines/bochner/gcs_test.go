@@ -135,7 +135,7 @@ func (s *objects) files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	for _, name := range s.names(t, dir+"/") {
-		if name == registry.LineageFile {
+		if name == registry.LineageFile || name == "report.html" {
 			continue // about the files of the data
 		}
 		data, err := storage.ReadFile(t.Context(), bucket+dir+"/"+name, 1<<30)
@@ -335,8 +335,8 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 		!strings.Contains(s.files(t, "model")["manifest.json"], fmt.Sprintf(`"seed": "%d"`, won)) {
 		t.Errorf("run %d won; the model is\n%s", won, said)
 	}
-	if d := cmp.Diff([]string{"data.csv", "model/lineage.json", "model/manifest.json", "model/profile.json",
-		"model/weights.safetensors"}, s.names(t, "")); d != "" {
+	if d := cmp.Diff([]string{"data.csv", "model/lineage.json", "model/manifest.json", "model/profile.json", "model/report.html",
+		"model/spread.safetensors", "model/weights.safetensors"}, s.names(t, "")); d != "" {
 		t.Error(d)
 	}
 }

@@ -40,6 +40,7 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 		{"evaluate --model", sums, "--data DIR/test.csv"},
 		{"featurize --model", sums, "--data DIR/test.csv --out DIR/features"},
 		{"inspect --model", sums, ""},
+		{"explain --model", sums, "--data DIR/test.csv --row 2"},
 		{"compare --champion", sums, "--challenger DIR/first --data DIR/test.csv"},
 		{"compare --challenger", sums, "--champion DIR/first --data DIR/test.csv"},
 		{"sum --recipe", sums, "--data DIR/test.csv --out DIR/more"},
@@ -75,7 +76,8 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 		names := strings.Contains(f.Usage, "Directory of a model") || strings.Contains(f.Usage, "Directory of the model") ||
 			strings.Contains(f.Usage, "DIR@champion")
 		key := cmd.Name() + " --" + f.Name
-		if !names || strings.Contains(f.Usage, "to create") || tried[key] || key == "retrain --init" { // as of train
+		if !names || strings.Contains(f.Usage, "to create") || tried[key] || key == "retrain --init" || // as of train
+			key == "serve --model" { // does not end: see TestServeReloadsTheChampion
 			return
 		}
 		t.Errorf("%s: %s", key, f.Usage)

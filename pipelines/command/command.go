@@ -46,7 +46,11 @@ func Main(args []string) int {
 	// process with a signal (SIGABRT) instead of code 2, which means wrong flags.
 	debug.SetTraceback("crash")
 
-	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)...)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	if len(args) > 0 && args[0] == "serve" { // SIGHUP has it look for a new model
+		ends = ends[:2]
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), heeded(ends...)...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	// A reader that has seen enough is an error of a write, so that the job ends in order.
@@ -70,6 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	stderr = root.ErrOrStderr() // as --log_format has it
 	var started *startedError
 	switch {
 	case out.Unread(err):
@@ -189,9 +194,10 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(),
+		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), reportCommand(),
 		testCommand(), verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
-		inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(),
+		inspectCommand(), explainCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(),
+		retrainCommand(), serveCommand(),
 		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),
 	)
 	attachHelp(root)

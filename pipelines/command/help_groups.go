@@ -9,7 +9,7 @@ import (
 
 // titles are the headings of the groups of flags, in the order of the help.
 var titles = []string{
-	"Model and output", "Streams", "Retraining", "Data", "Columns of tables", "Features", "Comparison", "Learner",
+	"Model and output", "Server", "Streams", "Retraining", "Data", "Columns of tables", "Features", "Comparison", "Learner",
 	"Iterative learners", "Learned features", "Job",
 }
 

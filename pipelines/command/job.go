@@ -29,8 +29,9 @@ type printFlags struct {
 
 // jobFlags are the flags of every command that runs pipelines, besides the flags of job.Options.
 type jobFlags struct {
-	Quiet  bool   `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
-	Config string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
+	Quiet     bool   `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
+	LogFormat string `flag:"log_format" group:"Job" values:"text,json" default:"text" help:"Progress, notes and errors on standard error as text, or as JSON: an object with time, level and msg for each line. Errors in flags are always text."`
+	Config    string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
 }
 
 // newCommand returns the command that help/NAME.txt describes. Its flags are the options in more,
@@ -46,8 +47,11 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 	}
 	addOptions(cmd, append(more, option.List(options)...))
 	addOptions(cmd, option.List(new(printFlags)))
+	var flags jobFlags
+	if opts != nil || name == "serve" { // which has a log and may have a file of flags, too
+		addOptions(cmd, option.List(&flags))
+	}
 	if opts != nil {
-		addOptions(cmd, option.List(new(jobFlags)))
 		addBeamFlags(fs)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,6 +62,13 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 		}
 		if err := ownNames(fs); err != nil {
 			return err
+		}
+		switch flags.LogFormat {
+		case "", "text":
+		case "json":
+			cmd.Root().SetErr(newJSONLog(cmd.ErrOrStderr()))
+		default:
+			return exit.Usage("--log_format is text or json, not %q", flags.LogFormat)
 		}
 		if err := start(cmd, args, data, opts, run); err != nil {
 			return &startedError{err}

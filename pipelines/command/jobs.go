@@ -86,6 +86,16 @@ func evaluateCommand() *cobra.Command {
 	})
 }
 
+func reportCommand() *cobra.Command {
+	var o pipelines.ReportOptions
+	cmd := newCommand("report", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
+		o.Model = args[0]
+		return pipelines.Report(cmd.Context(), o)
+	})
+	cmd.Args = cobra.ExactArgs(1)
+	return cmd
+}
+
 func compareCommand() *cobra.Command {
 	var o pipelines.CompareModelsOptions
 	return newCommand("compare", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
@@ -145,7 +155,7 @@ func verifyCommand() *cobra.Command {
 func inspectCommand() *cobra.Command {
 	var o struct {
 		Model      string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
-		Importance string `flag:"importance" group:"Model and output" placeholder:"FILE" help:"File for a plot of the importance of columns, .png or .svg: with --data of their effects on predictions, otherwise by the learned metric."`
+		Importance string `flag:"importance" group:"Model and output" placeholder:"FILE" help:"File for a plot of the importance of columns, their effects on predictions for the rows of --data: .png or .svg."`
 		pipelines.InspectOptions
 	}
 	return newCommand("inspect", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
@@ -153,8 +163,8 @@ func inspectCommand() *cobra.Command {
 		switch {
 		case o.Model == "" && !rows:
 			return nil, exit.Usage("inspect takes --data, --model or both")
-		case o.Model == "" && o.Importance != "":
-			return nil, exit.Usage("--importance needs --model")
+		case o.Importance != "" && (o.Model == "" || !rows):
+			return nil, exit.Usage("--importance needs --model and --data: it draws effects on predictions")
 		case o.Model == "":
 			return pipelines.InspectData(ctx, o.InspectOptions)
 		}
@@ -173,6 +183,19 @@ func inspectCommand() *cobra.Command {
 			err = result.DrawImportance(ctx, o.Importance)
 		}
 		return result, err
+	})
+}
+
+func explainCommand() *cobra.Command {
+	var o struct {
+		pipelines.ExplainOptions
+		Quiet bool `flag:"quiet" group:"Job" help:"Print no notes."`
+	}
+	return newCommand("explain", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		if !o.Quiet {
+			o.Log = cmd.ErrOrStderr()
+		}
+		return pipelines.Explain(cmd.Context(), o.ExplainOptions)
 	})
 }
 

@@ -74,7 +74,7 @@ func dayOf(text string, now time.Time) (string, error) {
 
 // placeFlags are those flags that do not change the models of a retraining.
 var placeFlags = strings.Fields("models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw by " +
-	"data config json quiet verbose")
+	"data config json quiet verbose report")
 
 // settings is the text of all flags that the recipe depends on.
 func settings(cmd *cobra.Command) string {

@@ -1,9 +1,15 @@
 package command
 
 import (
+	"encoding/csv"
+	"fmt"
 	"io"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,7 +32,7 @@ func trainCommand() *cobra.Command {
 	flags := newTrainingFlags(&o.TrainOptions)
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Recipe != "" {
-			free := strings.Fields("model lambda C calibrate threshold select folds timings")
+			free := strings.Fields("model lambda C calibrate threshold select folds timings report")
 			if err := fixedByRecipe(cmd, free...); err != nil {
 				return nil, err
 			}
@@ -35,6 +41,7 @@ func trainCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
+		t.Command = trainedBy(cmd)
 		if o.Plan {
 			return plan.Training(cmd.Context(), t)
 		}
@@ -91,4 +98,69 @@ func fixedByRecipe(cmd *cobra.Command, free ...string) (err error) {
 		}
 	})
 	return err
+}
+
+// unrecorded are flags, besides those of jobs, that do not change the weights of a model.
+var unrecorded = strings.Fields("model report curve")
+
+// trainedBy returns the command that trains the same model. Flags follow in the order of their names. Files are
+// named without their directories, so that it is the same wherever the files are.
+func trainedBy(cmd *cobra.Command) string {
+	var words []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if title := titleOf(f); title == "Job" || title == otherGroup || slices.Contains(unrecorded, f.Name) {
+			return
+		}
+		o := optionOf(f)
+		value := o.String()
+		switch o.Placeholder {
+		case "FILES", "FILE", "DIR", "DIRS":
+			value = withoutDirectories(value)
+		}
+		words = append(words, shell(fmt.Sprintf("--%s=%s", f.Name, value)))
+	})
+	slices.Sort(words)
+	return strings.Join(append([]string{cmd.CommandPath()}, append(words, "--model=model")...), " ")
+}
+
+// withoutDirectories returns a list of files on disk without the directory that they all are in.
+func withoutDirectories(list string) string {
+	names, err := csv.NewReader(strings.NewReader(list)).Read()
+	if err != nil {
+		return list
+	}
+	common := ""
+	for i, name := range names {
+		if names[i] = filepath.ToSlash(name); !strings.Contains(name, "://") {
+			names[i] = path.Clean(names[i])
+		}
+		if dir, _ := path.Split(names[i]); i == 0 {
+			common = dir
+		}
+		for !strings.HasPrefix(names[i], common) {
+			common, _ = path.Split(strings.TrimSuffix(common, "/"))
+		}
+	}
+	if strings.Contains(common, "://") {
+		return list
+	}
+	for i := range names {
+		names[i] = names[i][len(common):]
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(names) // to memory
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// shell quotes a word for a shell, if need be.
+func shell(word string) string {
+	plain := func(r rune) bool {
+		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_=.,:/@+%", r))
+	}
+	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

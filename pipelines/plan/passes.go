@@ -1,13 +1,16 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
@@ -45,6 +48,23 @@ func (p *Plan) passes(o training.Options, d *dataset.Dataset, seen *preview) {
 		p.Threshold = o.Threshold
 		p.scan("one to choose the threshold")
 	}
+	if p.measures(o) {
+		p.scan("one to measure intervals")
+	}
+}
+
+// measures tells whether intervals take a pass of their own: ridge of targets collects them while it scores
+// held-out rows.
+func (p *Plan) measures(o training.Options) bool {
+	if o.Intervals == spec.NoIntervals || o.Parts() == 0 || p.Components > 0 {
+		return false
+	}
+	l := o.Iterative()
+	if l == nil || p.Calibrate != "" {
+		return p.Calibrate != ""
+	}
+	loss := cmp.Or(l.Common().Loss, l.DefaultLoss(!p.Regression))
+	return p.Regression || loss == models.Softmax || loss == models.Logistic
 }
 
 // scan adds a pass for a purpose, which is a pipeline.

@@ -228,6 +228,9 @@ func (p *Plan) objects() int64 {
 	const job, pass, fit, round = 6, 3, 2, 2
 	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) +
 		fit*max(p.fits, 1))
+	if p.Rounds == 0 && p.Components == 0 {
+		n++ // the spread
+	}
 	switch {
 	case p.Rounds > 0:
 		return n

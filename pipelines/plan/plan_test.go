@@ -96,7 +96,7 @@ func TestPlansListTheSearch(t *testing.T) {
 	}
 }
 
-func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
+func TestPlansOfCalibrationsHaveTwoPassesMore(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
 	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 512}}}
@@ -105,11 +105,12 @@ func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 	o.Calibrate = "platt"
 	with := plan(t, o)
 	one := ridge.Shape{Dim: 512, Outputs: 2}.Bytes()
-	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve != without.Solve ||
+	if with.Passes != 4 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve != without.Solve ||
 		with.Stored != 2*without.Stored {
 		t.Errorf("%+v, without %+v", with, without)
 	}
-	if !strings.Contains(jobtest.Text(t, with), "3 over the data: one to profile it, one to train, one to calibrate") {
+	if !strings.Contains(jobtest.Text(t, with), "4 over the data: one to profile it, one to train, one to "+
+		"calibrate, one to measure intervals") {
 		t.Error(jobtest.Text(t, with))
 	}
 }

@@ -13,14 +13,17 @@ const reportsDir = "reports"
 // Reports returns the directory of the reports.
 func (r Registry) Reports() string { return storage.Join(r.Dir, reportsDir) }
 
-// WriteReport stores the report of a day, as JSON and as text. A later report of that day
-// replaces it.
-func (r Registry) WriteReport(ctx context.Context, day string, report any, text string) error {
+// WriteReport stores the report of a day, as JSON, as text and as an HTML page. A later report of
+// that day replaces it.
+func (r Registry) WriteReport(ctx context.Context, day string, report any, text string, page []byte) error {
 	data, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return err
 	}
 	if err := storage.WriteFile(ctx, storage.Join(r.Reports(), day+".json"), append(data, '\n')); err != nil {
+		return err
+	}
+	if err := storage.WriteFile(ctx, storage.Join(r.Reports(), day+".html"), page); err != nil {
 		return err
 	}
 	return storage.WriteFile(ctx, storage.Join(r.Reports(), day+".txt"), []byte(text))

@@ -48,7 +48,7 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 		p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: target}},
 			Fold: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Judge: ridge.JudgeFirst},
 				Choice: Choice{Lambda: path, Again: true}, Steps: features.ByteSteps}}
-		_, _, _, report, err := solveRidge(p, nil, shape, g, 1,
+		_, _, report, err := solveRidge(p, nil, shape, g, 1,
 			func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }, nil)
 		if err != nil {
 			t.Fatal(err)

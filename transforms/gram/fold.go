@@ -63,7 +63,18 @@ type Choice struct {
 	// Again says that rows are summed again on a finer grid if λ is as small as the rounding of features
 	// is equivalent to: then FitReport.Coarse may be set.
 	Again bool `json:"again,omitempty"`
+	// Spread says which spreads are computed: all, or only that of the rows of the weights, or none.
+	Spread Spreads `json:"spread,omitempty"`
 }
+
+// Spreads says which spreads a solve computes.
+type Spreads string
+
+const (
+	AllSpreads Spreads = ""     // of all rows, and for targets also of the rows outside of the first fold
+	OneSpread  Spreads = "one"  // of all rows
+	NoSpread   Spreads = "none" // none
+)
 
 // Listing says what reports tell of each row.
 type Listing struct {

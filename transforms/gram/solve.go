@@ -1,6 +1,7 @@
 package gram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,15 +66,28 @@ type FitReport struct {
 	// FirstRows is the number of rows of the first fold, which the trials and held-out weights leave
 	// out.
 	FirstRows int64 `json:"first_rows,omitempty"`
+	// Spread is of all rows, and FirstSpread judges the rows of the first fold; nil for none.
+	Spread      *Spread `json:"spread,omitempty"`
+	FirstSpread *Spread `json:"first_spread,omitempty"`
 	// Discriminants of the classes on these rows, by the held-out weights.
 	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
+
+// Spread says how far features are from those of rows, as ridge.Spread does.
+type Spread struct {
+	Probes   int     `json:"probes"` // outputs
+	Leverage float64 `json:"leverage"`
+	Within   bool    `json:"within,omitempty"` // the rows that it judges are among its own
+}
+
+func spreadOf(s *ridge.Spread, within bool) *Spread { return &Spread{s.Linear.K, s.Leverage, within} }
 
 // Written has the digests of the files that a solve writes.
 type Written struct {
 	// WeightsSHA256 belongs to State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
+	SpreadSHA256  string `json:"spread_sha256,omitempty"`
 	// TrialsSHA256 belongs to State.Trials, which has the fits of all rows of Table that
 	// did not fail; "" if there is none.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
@@ -121,8 +135,9 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		}
 		return copies.add(to, fold, m, p, threads)
 	}
-	var linear, held, trials *models.Linear
+	var linear *models.Linear
 	var report FitReport
+	var further [3]*models.Linear // by ridge
 	if p.Fold.Components > 0 {
 		linear, report, err = solveComponents(p, shape, m, threads, add)
 	} else {
@@ -137,7 +152,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 				return nil, transforms.NewFault(transforms.DataFault, err)
 			}
 		}
-		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, m, threads, add, rows)
+		linear, further, report, err = solveRidge(p, st.Chosen, shape, m, threads, add, rows)
 	}
 	if err != nil {
 		return nil, transforms.NewFault(transforms.DataFault, err)
@@ -149,17 +164,37 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if report.WeightsSHA256, err = transforms.StoreWeights(ctx, st.Weights, linear); err != nil {
 		return nil, err
 	}
-	if held != nil {
-		if report.HeldOutSHA256, err = transforms.StoreWeights(ctx, st.HeldOut, held); err != nil {
-			return nil, err
+	for i, file := range st.further(&report.Written) {
+		if further[i] == nil {
+			continue
 		}
-	}
-	if trials != nil {
-		if report.TrialsSHA256, err = transforms.StoreWeights(ctx, st.Trials, trials); err != nil {
+		if *file.sha256, err = transforms.StoreWeights(ctx, file.name, further[i]); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(report)
+}
+
+// weightsFile is a file of weights with its digest, "" if there is none.
+type weightsFile struct {
+	name   string
+	sha256 *string
+}
+
+// further returns the files of weights other than State.Weights: held-out weights, trials and spread.
+func (st State) further(w *Written) [3]weightsFile {
+	return [3]weightsFile{{st.HeldOut, &w.HeldOutSHA256}, {st.Trials, &w.TrialsSHA256}, {st.Spread, &w.SpreadSHA256}}
+}
+
+// Check returns an error unless all files of weights are as a solve has written them.
+func (st State) Check(ctx context.Context, w Written) error {
+	err := transforms.CheckWeights(ctx, st.Weights, w.WeightsSHA256)
+	for _, file := range st.further(&w) {
+		if err == nil && *file.sha256 != "" {
+			err = transforms.CheckWeights(ctx, file.name, *file.sha256)
+		}
+	}
+	return err
 }
 
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of
@@ -181,13 +216,15 @@ func (p *Pass) floor(m features.Gridded, dim int) float64 {
 }
 
 // solveRidge returns the fit to all rows and, if requested, the fit to the rows of all folds
-// but the first; and the latter for each λ of a path, if that is not too large. chosen is
-// State.Chosen.
+// but the first; the latter for each λ of a path, if that is not too large; and the spread of the rows.
+// chosen is State.Chosen.
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int,
-	add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear, held, trials *models.Linear, _ FitReport, _ error) {
+	add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear *models.Linear, further [3]*models.Linear, _ FitReport,
+	_ error) {
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	opts := ridge.Options{
-		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All},
+		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All,
+			Spreads: p.Fold.Spread != NoSpread, FirstSpread: p.Fold.Spread == AllSpreads, Seed: p.Seed},
 		Source: ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() &&
 			p.Rule.Gap,
 		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights}, Threads: threads,
@@ -215,10 +252,10 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	}
 	fit, err := solve(opts)
 	if err != nil {
-		return nil, nil, nil, FitReport{}, err
+		return nil, further, FitReport{}, err
 	}
 	if fit.Weights == nil {
-		return nil, nil, nil, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Coarse: true}, nil
+		return nil, further, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Coarse: true}, nil
 	}
 	weights := func(f *ridge.Solution) *models.Linear {
 		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
@@ -227,12 +264,22 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 		Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
 	if h := fit.HeldOut; h != nil {
 		if p.Target.Classes != nil && h.Discriminants == nil {
-			return nil, nil, nil, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
+			return nil, further, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
 				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Fold.Parts())
 		}
-		held, report.Discriminants, report.FirstRows = weights(h), h.Discriminants, max(fit.FirstRows, h.FirstRows)
+		further[0], report.Discriminants, report.FirstRows = weights(h), h.Discriminants, max(fit.FirstRows, h.FirstRows)
 	}
-	return weights(fit), held, joined(fit.Trials, shape), report, nil
+	trials := joined(fit.Trials, shape)
+	if further[1] = trials; fit.Spread != nil {
+		further[2], report.Spread = fit.Spread.Linear, spreadOf(fit.Spread, false)
+		if trials != nil && shape.Regression && opts.FirstSpread {
+			first := cmp.Or(fit.FirstSpread, fit.Spread)
+			report.FirstSpread = spreadOf(first, first == fit.Spread)
+			trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
+			trials.K += first.Linear.K
+		}
+	}
+	return weights(fit), further, report, nil
 }
 
 // joined returns the fits that are not nil as one model with the outputs of all; nil if

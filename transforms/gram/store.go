@@ -41,8 +41,10 @@ type State struct {
 	// HeldOut has the weights of the fit without the first fold, if Fold.HeldOut asks for it.
 	HeldOut string
 	// Trials has the weights of the fits without the first fold for each λ that was tried, in
-	// order.
+	// order, and then the outputs of FitReport.FirstSpread, if there is one.
 	Trials string
+	// Spread has the outputs of FitReport.Spread.
+	Spread string
 	// Chosen, unless empty, holds the λ that the trials chose: it alone is solved for, and
 	// folds serve only HeldOut.
 	Chosen []float64

@@ -47,6 +47,14 @@ func newApplier(l *transforms.Lane, m *models.Model) *applier {
 // apply returns the model's output for a block's rows, until the next call.
 func (a *applier) apply(b *rows.Block) models.Applied { return a.Apply(b.X, b.N) }
 
+// threads returns how many threads compute.
+func (a *applier) threads() int {
+	if a.lane == nil {
+		return 1
+	}
+	return a.lane.Scan.Threads
+}
+
 // applier returns one for the model, which is loaded once per job and process.
 func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error) {
 	return m.applierFrom(ctx, l, &transforms.Shared(l.Worker, newLoaded).Cache)

@@ -26,6 +26,8 @@ type ClassScores struct {
 	Groups   []paired.Sum       // errors by groups; one sum, nil without groups
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *score.Reliability
+	Worst         *score.Worst     // nil if none were asked for
+	Coverage      []score.Coverage // of the sets, one; nil without
 }
 
 // add adds rows with their labels and the model's output for them. Labels below 0 are not
@@ -66,6 +68,24 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 	return nil
 }
 
+// addWorst adds the rows of a block to the worst ones: by the log loss, or without probabilities by how much the
+// score of another class is larger. Rows of unseen classes are left out.
+func (c *ClassScores) addWorst(b *rows.Block, said models.Applied) {
+	k := len(said.Scores) / max(b.N, 1)
+	for i, y := range b.Y {
+		if y < 0 {
+			continue
+		}
+		own, loss := int(y), 0.0
+		if said.Probabilities != nil {
+			loss = -math.Log(max(float64(said.Probabilities[i*k+own]), score.LeastProbability))
+		} else {
+			loss = float64(said.Scores[i*k+int(said.Classes[i])]) - float64(said.Scores[i*k+own])
+		}
+		c.Worst.Add(loss, y, float64(said.Classes[i]), b.Row(i))
+	}
+}
+
 // slice adds the rows of a block to the slices of a column.
 func (c *ClassScores) slice(column int, b *rows.Block, said models.Applied, by *sliced, repeats []int64) {
 	k := len(said.Scores) / max(b.N, 1)
@@ -91,9 +111,13 @@ func (c *ClassScores) Merge(d *ClassScores) {
 	c.Ranking.Merge(&d.Ranking)
 	score.MergeAll(c.Slices, d.Slices)
 	score.MergeAll(c.Groups, d.Groups)
+	score.MergeAll(c.Coverage, d.Coverage)
 	c.Unseen.Merge(&d.Unseen)
 	if c.Probabilities != nil {
 		c.Probabilities.Merge(d.Probabilities)
+	}
+	if c.Worst != nil {
+		c.Worst.Merge(d.Worst)
 	}
 }
 
@@ -110,4 +134,6 @@ func (c *ClassScores) Code(w *wire.Coder) {
 	wire.All(w, &c.Groups, 1)
 	c.Unseen.Code(w)
 	wire.Optional(w, &c.Probabilities, func(r *score.Reliability) { r.Code(w) })
+	wire.Optional(w, &c.Worst, func(r *score.Worst) { r.Code(w) })
+	wire.All(w, &c.Coverage, 1)
 }

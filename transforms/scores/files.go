@@ -36,8 +36,10 @@ type Files struct {
 	Scores        bool     `json:"scores,omitempty"`
 	Probabilities bool     `json:"probabilities,omitempty"`
 	Lines         bool     `json:"lines,omitempty"`
+	Explain       bool     `json:"explain,omitempty"`
 	Digest        bool     `json:"digest,omitempty"`
 	Threshold     *float32 `json:"threshold,omitempty"`
+	Certainty
 
 	Messages Messages `json:"messages,omitzero"` // how they become rows
 }
@@ -294,6 +296,9 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 		return transforms.NewFault(transforms.ModelFault,
 			fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
 	}
+	if err := f.Check(m); err != nil {
+		return transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: the model %s: %w", m.Manifest.SHA256, err))
+	}
 	like := new(dataset.Schema)
 	if err := json.Unmarshal(m.Manifest.Input.Options, like); err != nil {
 		return transforms.NewFault(transforms.ModelFault,
@@ -316,8 +321,8 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	WithMissing(m.Manifest, d)
 	p := &Predict{
 		Pass: transforms.Pass{Data: *d, Mode: dataset.KeepPlace}, Model: Model{Threshold: f.Threshold}, Format: f.Format,
-		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Digest: f.Digest, ID: IDColumn(d),
-		Given: f.Messages.given(file.Message),
+		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Explain: f.Explain, Digest: f.Digest, ID: IDColumn(d),
+		Given: f.Messages.given(file.Message), Certainty: f.Certainty,
 	}
 	if err := p.Distinct(p.Columns(m)); err != nil {
 		return transforms.NewFault(transforms.DataFault, err)

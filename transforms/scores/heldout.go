@@ -16,10 +16,11 @@ import (
 type HeldOut struct {
 	Folds   int             `json:"folds"` // the first of them is held out
 	Recipe  features.Sealed `json:"recipe"`
-	Outputs int             `json:"outputs"`        // of a fit
-	Fits    int             `json:"fits,omitempty"` // whose weights are in the file, one after the other; 0 is 1
-	Weights string          `json:"weights"`        // file, as transforms.StoreWeights writes it
-	SHA256  string          `json:"sha256"`         // of it
+	Outputs int             `json:"outputs"`          // of a fit
+	Fits    int             `json:"fits,omitempty"`   // whose weights are in the file, one after the other; 0 is 1
+	Weights string          `json:"weights"`          // file, as transforms.StoreWeights writes it
+	SHA256  string          `json:"sha256"`           // of it
+	Probes  int             `json:"probes,omitempty"` // outputs of a spread, which follow those of the fits in the file
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }
@@ -49,7 +50,7 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 			return nil, err
 		}
 		_, dim := m.Dims()
-		linear, err := transforms.LoadWeights(ctx, h.Weights, h.SHA256, h.Outputs*max(1, h.Fits), dim)
+		linear, err := transforms.LoadWeights(ctx, h.Weights, h.SHA256, h.Outputs*max(1, h.Fits)+h.Probes, dim)
 		return &models.Model{Linear: linear, Map: m}, err
 	})
 	if err != nil {

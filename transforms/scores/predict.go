@@ -37,12 +37,15 @@ type Predict struct {
 	// are counted in their cells, or only those with a content hash that has no bit of Skip.
 	Statistics *profile.Statistics `json:"statistics,omitempty"`
 	Skip       uint64              `json:"skip,string,omitempty"`
+	// Explain has columns that explain each prediction.
+	Explain bool `json:"explain,omitempty"`
 	// ID is the name of a first column with the identifiers of the rows; "" if they have none.
 	ID string `json:"id,omitempty"`
 	// Digest has a last column with the digest of the model.
 	Digest bool `json:"digest,omitempty"`
 	// Given are the first columns, which have one value in all rows.
 	Given []Given `json:"given,omitempty"`
+	Certainty
 }
 
 // Given is a column with one value.
@@ -103,6 +106,15 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 // table returns what makes tables of predictions, and the format of their file.
 func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 	table := &predictions{Predict: p, columns: p.Columns(a.Model), model: a.Model}
+	var err error
+	if table.certain.level, err = p.open(a); err != nil {
+		return nil, export.File{}, err
+	}
+	if p.Explain {
+		if table.explained, err = newExplained(a.Model); err != nil {
+			return nil, export.File{}, err
+		}
+	}
 	formats, err := export.Files(p.Format, table.columns)
 	if err != nil {
 		return nil, export.File{}, err
@@ -118,7 +130,11 @@ func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shar
 	source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
 	report, err := a.lane.Read(ctx, &p.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
 		see(b)
-		return out.Write(table.block(b, a))
+		block, err := table.block(ctx, b, a)
+		if err != nil {
+			return err
+		}
+		return out.Write(block)
 	})
 	if err != nil {
 		return report, err
@@ -129,11 +145,13 @@ func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shar
 // predictions makes tables of a model's output for rows.
 type predictions struct {
 	*Predict
-	columns []export.Column
-	model   *models.Model
-	out     export.Block
-	targets [][]float64 // of each output
-	zeros   []int32     // for each row: the only level
+	columns   []export.Column
+	model     *models.Model
+	explained *explained // nil without Explain
+	out       export.Block
+	targets   [][]float64 // of each output
+	certain   certain
+	zeros     []int32 // for each row: the only level
 }
 
 // Columns returns the columns of the predictions of a model, of which only the manifest is needed.
@@ -157,6 +175,10 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	case m.Classifies():
 		said.Levels, said.Numeric = names, m.NumericClasses()
 		columns = append(columns, said)
+		if p.Interval > 0 {
+			said.Name, said.Header = "set", []string{"set"}
+			columns = append(columns, said)
+		}
 	default:
 		unit = m.Resolution(0)
 		for c, name := range names {
@@ -168,12 +190,19 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 			unit = min(unit, said.Unit)
 			columns = append(columns, said)
 		}
+		columns = append(columns, p.ends(columns[len(columns)-len(names):])...)
 	}
 	if p.Scores && !m.Embeds() {
 		columns = append(columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: unit})
 	}
 	if p.Probabilities {
 		columns = append(columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
+	}
+	if p.Novelty {
+		columns = append(columns, export.Column{Name: "novelty", Header: []string{"novelty"}})
+	}
+	if p.Explain {
+		columns = append(columns, explainColumns(m)...)
 	}
 	if p.Digest {
 		columns = append(columns, export.Column{Name: "model", Header: []string{"model"},
@@ -209,7 +238,7 @@ func prefixed(prefix string, names []string) []string {
 
 // block returns the table of a block of rows, valid until the next call. Rows that could
 // not be read, and those whose scores are not finite, have no values.
-func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
+func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*export.Block, error) {
 	said := a.apply(b)
 	k := t.model.Linear.K
 	t.out.N, t.out.Values, t.out.Bad = b.N, t.out.Values[:0], t.out.Bad[:0]
@@ -244,6 +273,9 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 		t.out.Values = append(t.out.Values, scores)
 	case said.Classes != nil:
 		t.out.Values = append(t.out.Values, said.Classes)
+		if t.Interval > 0 {
+			t.out.Values = append(t.out.Values, t.certain.sets(said))
+		}
 	default:
 		if t.targets == nil {
 			t.targets = make([][]float64, k)
@@ -255,6 +287,9 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 			}
 			t.out.Values = append(t.out.Values, t.targets[c])
 		}
+		if t.Interval > 0 {
+			t.out.Values = append(t.out.Values, t.certain.ends(said)...)
+		}
 	}
 	if t.Scores && !t.model.Embeds() {
 		t.out.Values = append(t.out.Values, scores)
@@ -262,8 +297,18 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	if t.Probabilities {
 		t.out.Values = append(t.out.Values, said.Probabilities)
 	}
+	if t.Novelty {
+		t.out.Values = append(t.out.Values, said.Novelty)
+	}
+	if t.explained != nil {
+		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.threads())
+		if err != nil {
+			return nil, err
+		}
+		t.out.Values = append(t.out.Values, columns...)
+	}
 	if t.Digest {
 		t.out.Values = append(t.out.Values, t.zeros[:b.N])
 	}
-	return &t.out
+	return &t.out, nil
 }

@@ -64,7 +64,11 @@ func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []strin
 		t.Fatal(err)
 	}
 	w := files[0].New(&out)
-	if err := errors.Join(w.Write(table.block(b, newApplier(someLane(t), m))), w.Close()); err != nil {
+	block, err := table.block(t.Context(), b, newApplier(someLane(t), m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(block), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

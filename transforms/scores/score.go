@@ -2,6 +2,7 @@ package scores
 
 import (
 	"context"
+	"math"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -26,6 +27,7 @@ type Score struct {
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid   *profile.WeightGrid `json:"grid,omitempty"`
 	Slices []Slice             `json:"slices,omitempty"`
+	Worst  int                 `json:"worst,omitempty"` // rows to keep, of those with the largest losses
 }
 
 // Sum reads all rows and returns one encoded ClassScores, or TargetScores for a
@@ -60,11 +62,17 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 		sum.Weighted = score.NewClasses(a.Model.Linear.K)
 	}
 	sum.Groups = p.grouped(1)
+	var sets *covering
+	sets, sum.Coverage = newCovering(a, 1)
 	var repeats []int64
+	if p.Worst > 0 {
+		sum.Worst = score.NewWorst(p.Worst)
+	}
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
+		sets.classes(sum.Coverage, said, b.Y, repeats)
 		for g := range sum.Groups {
 			for i, y := range b.Y {
 				wrong := 0.0
@@ -76,6 +84,9 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 		}
 		for c := range by.columns {
 			sum.slice(c, b, said, by, repeats)
+		}
+		if p.Worst > 0 {
+			sum.addWorst(b, said)
 		}
 		return sum.add(b.Y, said, labels.text, repeats)
 	}}
@@ -105,14 +116,23 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
 	}
 	sum.Groups = p.grouped(k)
+	if p.Worst > 0 {
+		sum.Worst = score.NewWorst(p.Worst)
+	}
+	var intervals *covering
+	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		targets := said.Targets
+		intervals.targets(sum.Coverage, said, b.Y, repeats)
 		for i := range b.N {
 			for c, y := range b.Labels(i) {
 				sum.Targets[c].Add(y, targets[i*k+c], repeats[i])
+				if sum.Worst != nil && c == 0 {
+					sum.Worst.Add(math.Abs(y-targets[i*k]), y, targets[i*k], b.Row(i))
+				}
 				sum.Precision[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
 				if repeats[i] > 0 {
 					sum.Far[c].Add(float64(said.Scores[i*k+c]))

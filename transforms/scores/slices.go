@@ -133,6 +133,8 @@ type TargetScores struct {
 	Far       []score.Far       // rows with predictions far outside of each
 	Slices    []score.Slices    // of the columns of Score.Slices, for each target
 	Groups    []paired.Sum      // squared errors, in half ranges of each target, by groups; nil without
+	Worst     *score.Worst      // by the error of the first target; nil if none were asked for
+	Coverage  []score.Coverage  // of the intervals of each target; nil without
 }
 
 // Merge adds the rows of u, scores of the same model and columns.
@@ -142,6 +144,10 @@ func (t *TargetScores) Merge(u *TargetScores) {
 	score.MergeAll(t.Far, u.Far)
 	score.MergeAll(t.Slices, u.Slices)
 	score.MergeAll(t.Groups, u.Groups)
+	if t.Worst != nil {
+		t.Worst.Merge(u.Worst)
+	}
+	score.MergeAll(t.Coverage, u.Coverage)
 }
 
 // Code codes the sums and the slices.
@@ -151,4 +157,6 @@ func (t *TargetScores) Code(c *wire.Coder) {
 	wire.All(c, &t.Far, math.MaxInt32)
 	wire.All(c, &t.Slices, math.MaxInt32)
 	wire.All(c, &t.Groups, math.MaxInt32)
+	wire.Optional(c, &t.Worst, func(r *score.Worst) { r.Code(c) })
+	wire.All(c, &t.Coverage, math.MaxInt32)
 }

@@ -18,6 +18,8 @@ type Trials struct {
 	HeldOut
 	LogLoss bool `json:"log_loss,omitempty"` // sum log losses, too; of classes
 	Grouped bool `json:"grouped,omitempty"`  // rows with the same hash of their fold depend on each other
+	// Conformal, unless nil, says to collect conformity scores.
+	Conformal *Conformal `json:"conformal,omitempty"`
 }
 
 // Sum reads all rows and returns one encoded TrialScores, where targets are from −1 to 1
@@ -35,6 +37,9 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 	if p.LogLoss {
 		sum.Losses = score.NewLogLosses(p.Fits)
 	}
+	all := k + p.Probes
+	var c *conformal
+	c, sum.Conformal = p.Conformal.start(p)
 	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats
 		if g := p.Target.Grid; g != nil {
@@ -43,12 +48,15 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 				y[i] = (y[i] - g[c].Mid()) / g[c].Half()
 			}
 			for i, n := range repeats {
-				sum.AddTargets(y[i*len(g):(i+1)*len(g)], scores[i*k:(i+1)*k], n, r.hashes[i])
+				row, targets := scores[i*all:(i+1)*all], y[i*len(g):(i+1)*len(g)]
+				sum.AddTargets(targets, row[:k], n, r.hashes[i])
+				c.add(sum.Conformal, row[:k], row[k:], targets, n)
 			}
 			return nil
 		}
 		for i, y := range y {
 			row := scores[i*k : (i+1)*k]
+			c.add(sum.Conformal, row, nil, r.y[i:i+1], repeats[i])
 			sum.AddClass(int(y), row, repeats[i], r.hashes[i])
 			if sum.Losses != nil {
 				sum.Losses.Add(int(y), row, repeats[i])

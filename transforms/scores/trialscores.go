@@ -1,6 +1,8 @@
 package scores
 
 import (
+	"math"
+
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -9,6 +11,8 @@ import (
 type TrialScores struct {
 	score.Trials
 	Losses *score.LogLosses // nil unless Trials.LogLoss asks for them
+	// Conformal has conformity scores of each target, or of classes; nil unless Trials asks for them.
+	Conformal []score.Conformal
 }
 
 // Merge adds the rows of u, counted for the same fits.
@@ -17,10 +21,12 @@ func (t *TrialScores) Merge(u *TrialScores) {
 	if t.Losses != nil {
 		t.Losses.Merge(u.Losses)
 	}
+	score.MergeAll(t.Conformal, u.Conformal)
 }
 
 // Code codes the trials, and the log losses.
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })
+	wire.All(c, &t.Conformal, math.MaxInt32)
 }

@@ -24,8 +24,9 @@ var floors = []string{"internal", "io", "features", "models", "transforms", "pip
 // has others, which know none of these.
 var rooms = map[string][]string{
 	"pipelines": {"exit", "registry", "internal/report", "engine", "engine/remote", "internal/job", "internal/prepare",
-		"internal/tuning", "internal/spec", "internal/training", "internal/twosample", "internal/apply", "internal/evaluate",
-		"internal/parts", "internal/ask", "internal/segments", "internal/days", "plan", "", "command", "bochner"},
+		"internal/tuning", "internal/about", "internal/spec", "internal/training", "internal/twosample", "internal/apply",
+		"internal/serve", "internal/evaluate", "internal/pages", "internal/parts", "internal/ask",
+		"internal/segments", "internal/days", "plan", "", "command", "bochner"},
 }
 
 // only lists what may import a library that has its place.

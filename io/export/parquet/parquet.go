@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,6 +143,7 @@ func (c *column) setLevels(t export.Column) {
 
 // Write implements export.Writer.
 func (w *writer) Write(b *export.Block) error {
+	b = w.withTexts(b)
 	if w.columns == nil {
 		if err := w.begin(b); err != nil {
 			return err
@@ -180,6 +182,19 @@ func (w *writer) Write(b *export.Block) error {
 		}
 	}
 	return nil
+}
+
+// withTexts returns a block whose sets are texts.
+func (w *writer) withTexts(b *export.Block) *export.Block {
+	for c, values := range b.Values {
+		if sets, ok := values.(*export.Sets); ok {
+			own := *b
+			own.Values = slices.Clone(b.Values)
+			own.Values[c] = sets.Texts(nil, w.table[c].Levels, b.N)
+			b = &own
+		}
+	}
+	return b
 }
 
 // take returns how many rows of a block, from row at, the open row group takes.

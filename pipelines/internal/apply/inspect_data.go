@@ -27,6 +27,8 @@ type InspectOptions struct {
 	// WriteSchema is the schema file to create, for formats with columns; "" for none.
 	WriteSchema string      `flag:"write_schema,common" group:"Columns of tables" placeholder:"FILE" help:"File to create with the role, type and levels of each column, for --schema."`
 	Job         job.Options `group:"Job"`
+	// Whole makes InspectEffects measure what a report shows besides: partial dependence and drift.
+	Whole bool
 }
 
 // DataReport describes data.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -43,7 +45,7 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (result
 	defer func() { err = j.Close(ctx, err) }()
 	defer j.Progress.Done()
 	j.Progress.Phase("reading", 0)
-	x, n, of, err := sample(ctx, j, d, m, o.MaxBadFraction)
+	x, n, of, sum, err := sample(ctx, j, d, m, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +54,8 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (result
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case err != nil && o.Whole: // the report says so
+		result.NoEffects, result.Effects, err = err.Error(), &report.EffectsReport{}, nil
 	case err != nil:
 		return nil, &exit.DataError{Err: err}
 	}
@@ -62,16 +66,41 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (result
 			result.Effects.Columns[i].StdErr *= together
 		}
 	}
-	return result, nil
+	if o.Whole {
+		err = result.addWhole(ctx, m, d, sum, x, n)
+	}
+	return result, err
+}
+
+// mostDependences is the number of columns whose partial dependence is measured.
+const mostDependences = 6
+
+// addWhole adds the partial dependence on the columns with the largest effects, and drift.
+func (r *ModelReport) addWhole(ctx context.Context, m *models.Model, d *dataset.Dataset, sum *profile.Sum, x []float32,
+	n int) (err error) {
+	var names []string
+	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), mostDependences)] {
+		names = append(names, e.Column)
+	}
+	if r.Dependences, err = report.DependenceOf(ctx, m, x, n, names); err != nil {
+		return err
+	}
+	k, err := driftOf(ctx, r.Directory, m.Manifest, d, 0)
+	if err != nil || k.statistics == nil || len(sum.Statistics().Columns) != len(k.statistics.Columns) {
+		return err
+	}
+	r.Drift = sums.DriftOfSum(k.statistics, sum, k.cluster, k.names)
+	r.Drift.Schema = k.schema
+	return nil
 }
 
 // sample returns n rows of the data, of so many, as a model takes them. They are those with the
 // least hashes, so that their order is random, and does not depend on the order of the rows.
 func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,
-	maxBad float64) (x []float32, n int, of int64, err error) {
+	maxBad float64) (x []float32, n int, of int64, sum *profile.Sum, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Labeling{Open: true})
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, 0, 0, nil, err
 	}
 	found, n, width := p.Sum.Sample()
 	dim, _ := m.Map.Dims()
@@ -79,5 +108,5 @@ func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model
 	for i := range n { // the last numbers of sparse rows may all be zeros
 		copy(x[i*dim:(i+1)*dim], found[i*width:(i+1)*width])
 	}
-	return x, n, p.Counts.Used, nil
+	return x, n, p.Counts.Used, &p.Sum, nil
 }

@@ -7,16 +7,17 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/stretch"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -26,10 +27,14 @@ type ModelReport struct {
 	// Lineage tells from what the model was made; nil if it has none.
 	Lineage *registry.Lineage `json:"lineage,omitempty"`
 	*models.Manifest
-	// Importance is what the metric of the recipe attends to; nil if it has none.
-	Importance *models.Importance `json:"importance,omitempty"`
+	// Stretch says how far the metric of the recipe stretches distances; nil if it has none.
+	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects are the effects of columns on the predictions for rows of data; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
+	// Dependences and Drift are set if InspectOptions.Whole is, and NoEffects says why there are no effects then.
+	Dependences []report.Dependence `json:"-"`
+	Drift       *sums.DriftReport   `json:"-"`
+	NoEffects   string              `json:"-"`
 
 	table *schema.Table // nil for rows of plain numbers
 	roles []string      // columns that are not features, in words
@@ -54,7 +59,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}
-	if r.Importance, err = m.Manifest.Importance(); err != nil {
+	if r.Stretch, err = stretch.Of(m.Manifest); err != nil {
 		return nil, models.Bad(dir, err)
 	}
 	s, err := SchemaOf(dir, m.Manifest)
@@ -67,19 +72,12 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 	return r, nil
 }
 
-// DrawImportance writes a plot of the importance of columns to a file, .png or .svg: of their
-// effects, or, without data, by the learned metric, which the model must then have.
+// DrawImportance writes a plot of the effects of columns to a file, .png or .svg. The report must have them.
 func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
-	var bars picture.Bars
-	switch {
-	case r.Effects != nil:
-		bars = report.EffectsPicture(r.Effects)
-	case r.Importance != nil:
-		bars = report.ImportancePicture(r.Importance)
-	default:
-		return exit.Usage("--importance: the model in %s has no learned metric; give rows with --data, on whose "+
-			"predictions the effects of columns are measured", r.Directory)
+	if r.Effects == nil {
+		return exit.Usage("--importance: give rows with --data, on whose predictions the effects of columns are measured")
 	}
+	bars := report.EffectsPicture(r.Effects)
 	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
 }
 
@@ -109,23 +107,28 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
-	report.WriteImportance(&b, r.Importance)
+	report.WriteStretch(&b, r.Stretch)
 	report.WriteEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
-		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
+		about.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
-		fmt.Fprintf(&b, "output    no probabilities; %s\n", training.HowToGetProbabilities)
+		fmt.Fprintf(&b, "output    no probabilities; %s\n", about.HowToGetProbabilities)
 	}
-	training.WriteProbabilities(&b, m.Probabilities)
+	about.WriteProbabilities(&b, m.Probabilities)
+	if v := m.Intervals; v != nil {
+		n := float64(v.Units())
+		fmt.Fprintf(&b, "interval  by %s held-out rows, for levels up to %.4g (predict --interval)\n",
+			report.Groups(v.Rows), n/(n+1))
+	}
 	if m.Threshold != nil {
-		training.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
+		about.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
 	}
 	if s := m.Segments; s != nil {
 		fmt.Fprintf(&b, "segments  %s of %s with weights of their own\n", report.Counted(len(s.Of), "value"), s.Column)
 	}
 	if m.Weights != nil {
-		fmt.Fprintf(&b, "weights   %s\n", training.WeightsText(m.Weights))
+		fmt.Fprintf(&b, "weights   %s\n", about.WeightsText(m.Weights))
 	}
 	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)

@@ -37,7 +37,11 @@ type PredictOptions struct {
 	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
 
 	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. The model must have been trained with --calibrate, or with --loss softmax or logistic."`
-	Digest        bool `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
+	Explain       bool `flag:"explain,common" group:"Model and output" help:"Also write why: the mean prediction (base) and the effect of every column on this one, which sum to the prediction; of a classifier to the score of the predicted class, of two classes of the positive one."`
+	// Interval is the level of intervals or sets, above 0 and below 1; 0 for none.
+	Interval float64 `flag:"interval,common" group:"Model and output" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a set of classes (set). Made from errors on rows that were held out in training, so the coverage is that for rows like those of the training."`
+	Novelty  bool    `flag:"novelty,common" group:"Model and output" help:"Also write how far each row is from the training rows (novelty): its leverage over the mean of theirs, so 1 is typical. For models of learner ridge."`
+	Digest   bool    `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
@@ -107,6 +111,9 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 			return nil, err
 		}
 	}
+	if err := o.needCertainty(manifest); err != nil {
+		return nil, err
+	}
 	threshold, err := ThresholdOf(o.Threshold, o.Model, manifest)
 	if err != nil {
 		return nil, err
@@ -124,7 +131,8 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		Pass:  transforms.Pass{Data: *d, Mode: dataset.FailFast},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Format: o.Format,
 		Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
-		ID: scores.IDColumn(d), Digest: o.Digest,
+		ID: scores.IDColumn(d), Explain: o.Explain, Digest: o.Digest,
+		Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
 	}
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.KeepPlace

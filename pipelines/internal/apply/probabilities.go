@@ -3,7 +3,7 @@ package apply
 import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 )
 
 // NeedProbabilities returns an error about the flag unless the model has probabilities.
@@ -14,5 +14,5 @@ func NeedProbabilities(flag, dir string, m *models.Manifest) error {
 	case m.Task != models.Classification:
 		return exit.Usage("--%s: the model %s is for %s; only classification has probabilities", flag, dir, m.Task)
 	}
-	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, training.HowToGetProbabilities)
+	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, about.HowToGetProbabilities)
 }

@@ -151,6 +151,9 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 			return nil, err
 		}
 	}
+	if err := o.needCertainty(manifest); err != nil {
+		return nil, err
+	}
 	var threshold *float32 // nil for each model's own
 	if o.Threshold != nil {
 		t, err := ThresholdOf(o.Threshold, o.Model, manifest)
@@ -167,8 +170,9 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	}
 	s.files = &scores.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
-		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Digest: o.Digest,
-		Threshold: threshold,
+		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
+		Digest: o.Digest, Threshold: threshold,
+		Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
 		Messages:  scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
 	s.work, err = workBeside(out)

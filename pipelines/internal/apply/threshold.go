@@ -3,7 +3,7 @@ package apply
 import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 )
 
 // Threshold is what decides between two classes instead of the larger score or probability.
@@ -37,4 +37,4 @@ func (t *Threshold) Rounded() *float32 {
 }
 
 // String says how rows are decided.
-func (t *Threshold) String() string { return training.DecidedBy(&t.Threshold, t.Class) }
+func (t *Threshold) String() string { return about.DecidedBy(&t.Threshold, t.Class) }

@@ -124,15 +124,25 @@ func (i Interval) String() string {
 
 // write prints the columns in which a row has something.
 func (t *Table) write(w io.Writer, measure string) {
+	lines, drawn := t.lines(measure)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, line := range filled(lines) {
+		fmt.Fprintln(tw, strings.Join(line, "\t"))
+	}
+	tw.Flush()
+	fmt.Fprint(w, drawn)
+}
+
+// lines are a head and the rows, and a note on some of them.
+func (t *Table) lines(measure string) (lines [][]string, drawn string) {
 	measure = strings.Replace(measure, "mse", "RMSE", 1)
-	lines := [][]string{{t.Head, "trained on", "rows", "lambda", "R²", "95%", measure, "adds to R²", "95%", "Shapley"}}
+	lines = [][]string{{t.Head, "trained on", "rows", "lambda", "R²", "95%", measure, "adds to R²", "95%", "Shapley"}}
 	cell := func(is bool, format string, args ...any) string {
 		if !is {
 			return ""
 		}
 		return fmt.Sprintf(format, args...)
 	}
-	drawn := ""
 	for _, r := range t.Rows {
 		name, v, shapley := report.Word(r.Name, 40), r.Worth, 0.0
 		if r.Seen {
@@ -152,7 +162,11 @@ func (t *Table) write(w io.Writer, measure string) {
 			cell(worth, "%+.4f", v.R2), v.Interval.String(),
 			cell(v.Shapley != nil, "%.4f", shapley) + cell(v.StdErr > 0, " ± %.4f", v.StdErr)})
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	return lines, drawn
+}
+
+// filled leaves out the columns in which no row has something.
+func filled(lines [][]string) (all [][]string) {
 	for _, line := range lines {
 		var cells []string
 		for c, cell := range line {
@@ -160,14 +174,17 @@ func (t *Table) write(w io.Writer, measure string) {
 				cells = append(cells, cell)
 			}
 		}
-		fmt.Fprintln(tw, strings.Join(cells, "\t"))
+		all = append(all, cells)
 	}
-	tw.Flush()
-	fmt.Fprint(w, drawn)
+	return all
 }
 
 // draw plots R² of the rows of all tables, or of window in hindsight.
 func (a *Answer) draw(ctx context.Context, name string) error {
+	return report.WritePicture(ctx, name, a.lines(), 18, 11)
+}
+
+func (a *Answer) lines() picture.Lines {
 	curve := a.Question == "curve"
 	l := picture.Lines{Title: "R² by " + a.Question, X: "row of the table", Y: "R²", LogX: curve}
 	for k, t := range a.Tables {
@@ -189,5 +206,5 @@ func (a *Answer) draw(ctx context.Context, name string) error {
 		}
 		l.Series = append(l.Series, s)
 	}
-	return report.WritePicture(ctx, name, l, 18, 11)
+	return l
 }

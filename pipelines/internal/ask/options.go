@@ -31,6 +31,7 @@ type Options struct {
 	Limits    `group:"Comparison"`
 	// Lambda is the recipe's where it has none.
 	Lambda  spec.LambdaOptions `group:"Learner" omit:"Folds,Select"`
+	Report  string             `flag:"report" group:"Model and output" placeholder:"FILE" help:"File for a report with the tables and the plot, .html."`
 	Plot    string             `flag:"plot" group:"Model and output" placeholder:"FILE" help:"Write a plot of R² to this .png or .svg file."`
 	Seed    uint64             `flag:"seed" group:"Job" default:"1" help:"Seed of bootstrap samples and random orders."`
 	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
@@ -85,7 +86,7 @@ func Ask(ctx context.Context, o Options) (*Answer, error) {
 	case len(o.By) == 0 && o.Question == "matrix":
 		return nil, exit.Usage("matrix needs the labels whose values it compares: name them with --by")
 	}
-	if err := cmp.Or(o.Lambda.Validate(), report.ValidPicture(o.Plot)); err != nil {
+	if err := cmp.Or(o.Lambda.Validate(), report.ValidPicture(o.Plot), report.ValidPage(o.Report)); err != nil {
 		return nil, err
 	}
 	terms, err := o.Open(ctx)
@@ -104,6 +105,11 @@ func Ask(ctx context.Context, o Options) (*Answer, error) {
 		return nil, d.err
 	}
 	a.describe(d, time.Since(begun).Seconds())
+	if o.Report != "" {
+		if err := a.writePage(ctx, o.Report); err != nil {
+			return nil, err
+		}
+	}
 	if o.Plot != "" {
 		err = a.draw(ctx, o.Plot)
 	}

@@ -136,7 +136,11 @@ func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, 
 	}
 	n.sweep(ctx)
 	n.report.ExitCode = n.report.code()
-	if err := n.registry.WriteReport(ctx, o.Day, n.report, n.report.Text()); err != nil {
+	page, err := n.report.page().HTML()
+	if err != nil {
+		return nil, err
+	}
+	if err := n.registry.WriteReport(ctx, o.Day, n.report, n.report.Text(), page); err != nil {
 		return nil, err
 	}
 	return n.report, n.report.err()

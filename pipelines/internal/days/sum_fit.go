@@ -41,7 +41,7 @@ type FitOptions struct {
 	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
 	// made and the error is an *exit.GateError that names it.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance allowed, from 0 to 1, of the columns and labels of a directory of sums from the rows of the recipe, and of its features from the other directories; 0 turns the check off. If the lower 95% bound of a distance is larger, nothing is written, the exit code is 4, and the message names the directory."`
-
+	spec.Reporting
 	Job job.Options `group:"Job"`
 }
 
@@ -140,7 +140,7 @@ func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []str
 	}
 	all.Forgotten = append(all.Forgotten, forgotten...)
 	again := training.ByRecipe{Recipe: all.Recipe, Parent: o.parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
-		Job: o.Job}
+		Reporting: o.Reporting, Job: o.Job}
 	t, err := again.BeginAdded(ctx, o.out(), all.Added)
 	if err != nil {
 		return nil, nil, err

@@ -15,11 +15,11 @@ import (
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -38,6 +38,9 @@ type CompareModelsOptions struct {
 	// other, and tests count groups. Without any they are the columns that group the models' folds,
 	// if the data has them.
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
+
+	// Report is a file for a report on the comparison, which package pages writes; "" for none.
+	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"File for a report on the comparison, .html."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
@@ -94,6 +97,9 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 		return nil, err
 	}
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := report.ValidPage(o.Report); err != nil {
 		return nil, err
 	}
 	if len(o.Slices) > scores.MaxCompared {
@@ -335,7 +341,7 @@ func takeSameRows(a, b *dataset.Dataset) (bool, error) {
 var errChanged = exit.Refuse("pipelines: files of --data have changed while they were listed; start again")
 
 func (m *opened) described(model string) ComparedModel {
-	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: training.DecisionRule(m.manifest)}
+	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: about.DecisionRule(m.manifest)}
 }
 
 // unseen returns an error if a model was trained on some of these rows, which then do not tell how

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// metricNames are the names of metrics in tables; shares are in percent.
-var metricNames = map[paired.Metric]string{
+// MetricNames are the names of metrics in tables; shares are in percent.
+var MetricNames = map[paired.Metric]string{
 	paired.Error: "error %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
 	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",
 }
@@ -36,8 +36,8 @@ func metricText(m paired.Metric, v float64, signed bool) string {
 // comparedColumns is the head of the columns of comparisons.
 const comparedColumns = "champion\tchallenger\tdifference\t95% interval\tp\t"
 
-// writeComparison prints the columns.
-func writeComparison(w io.Writer, c paired.Comparison) {
+// ComparisonCells returns the columns.
+func ComparisonCells(c paired.Comparison) []string {
 	interval, p := "-", "-"
 	if c.Low != nil {
 		interval = metricText(c.Metric, *c.Low, true) + " to " + metricText(c.Metric, *c.High, true)
@@ -45,9 +45,8 @@ func writeComparison(w io.Writer, c paired.Comparison) {
 	if c.TooFew == "" {
 		p = fmt.Sprintf("%.2g", c.P)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t", metricText(c.Metric, c.Champion, false),
-		metricText(c.Metric, c.Challenger, false),
-		metricText(c.Metric, c.Difference, true), interval, p)
+	return []string{metricText(c.Metric, c.Champion, false), metricText(c.Metric, c.Challenger, false),
+		metricText(c.Metric, c.Difference, true), interval, p}
 }
 
 // WriteTo prints the result for people.
@@ -79,9 +78,8 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "\t"+comparedColumns)
 	for _, c := range r.Comparisons {
-		fmt.Fprintf(tw, "%s\t", metricNames[c.Metric])
-		writeComparison(tw, c)
-		fmt.Fprintln(tw)
+		fmt.Fprintf(tw, "%s\t", MetricNames[c.Metric])
+		fmt.Fprintln(tw, strings.Join(ComparisonCells(c), "\t")+"\t")
 	}
 	tw.Flush()
 	b.WriteString("\n")
@@ -90,7 +88,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 			fmt.Fprintf(&b, "no interval and no p: %s\n", c.TooFew)
 		}
 		if c.Rough != "" {
-			fmt.Fprintf(&b, "p and interval of %s are rough: %s\n", metricNames[c.Metric], c.Rough)
+			fmt.Fprintf(&b, "p and interval of %s are rough: %s\n", MetricNames[c.Metric], c.Rough)
 		}
 	}
 	first := r.Comparisons[0]
@@ -151,7 +149,7 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 	if n := len(r.Slices); n < r.Values {
 		values = fmt.Sprintf("the %d with the most rows of %s", n, values)
 	}
-	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", metricNames[r.Metric], r.Column,
+	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", MetricNames[r.Metric], r.Column,
 		values)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, r.Column+"\trows\t"+comparedColumns)
@@ -160,8 +158,7 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 		c := s.Comparison
 		c.P, few = s.Adjusted, few || c.TooFew != ""
 		fmt.Fprintf(tw, "%s\t%d\t", score.Name(s.Value), s.Rows)
-		writeComparison(tw, c)
-		fmt.Fprintln(tw)
+		fmt.Fprintln(tw, strings.Join(ComparisonCells(c), "\t")+"\t")
 	}
 	tw.Flush()
 	if few {

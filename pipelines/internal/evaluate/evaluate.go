@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -40,6 +41,9 @@ type EvaluateOptions struct {
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
 
+	// Report is a file for a report on the model and its scores, which package pages writes; "" for none.
+	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"File for a report on the model and its scores on this data, .html: curves, confusions, reliability, effects of columns, the worst rows (see bochner report --help)."`
+
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
 	Job job.Options `group:"Job"`
@@ -60,8 +64,14 @@ type EvaluateResult struct {
 	Slices []score.SliceReport `json:"slices,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	Threshold     *apply.Threshold   `json:"threshold,omitempty"` // if one was given
-	Gate          string             `json:"gate,omitempty"`      // the conditions that were met
+	// Intervals has the coverage of the intervals of each target, or of the sets of classes.
+	Intervals []IntervalReport `json:"intervals,omitempty"`
+	Threshold *apply.Threshold `json:"threshold,omitempty"` // if one was given
+	Gate      string           `json:"gate,omitempty"`      // the conditions that were met
+
+	// Curves are those of classes, and WorstRows the rows with the largest losses, if there is a report.
+	Curves    []score.Curve    `json:"-"`
+	WorstRows []score.WorstRow `json:"-"`
 }
 
 // ScoredRows describes the rows that were scored.
@@ -105,6 +115,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	if err := report.ValidPicture(o.Reliability); err != nil {
+		return nil, err
+	}
+	if err := report.ValidPage(o.Report); err != nil {
 		return nil, err
 	}
 	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
@@ -153,6 +166,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes,
 		Slices: columns,
 	}
+	if o.Report != "" {
+		pass.Worst = worstRows
+	}
 	weights, err := weigh(ctx, j, d, pass.Pass)
 	if err != nil {
 		return nil, err
@@ -191,13 +207,39 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	} else if err := result.addClasses(&classified, manifest, weights.Effective); err != nil {
 		return nil, err
 	}
+	effective := float64(result.Rows.Used)
+	if pass.Grid != nil {
+		effective = weights.Effective
+	}
+	result.addIntervals(slices.Concat(classified.Coverage, targets.Coverage), manifest, effective)
 	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {
-		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
+		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.Diagram(), 14, 12); err != nil {
 			return nil, err
 		}
 	}
+	if o.Report != "" {
+		result.keep(&classified, &targets)
+	}
 	return result, g.check(result)
+}
+
+// Limits of what a report shows.
+const (
+	worstRows   = 20
+	curvePoints = 150 // of a curve
+)
+
+// keep keeps what only a report shows.
+func (r *EvaluateResult) keep(classes *scores.ClassScores, targets *scores.TargetScores) {
+	if r.Classes == nil {
+		r.WorstRows = targets.Worst.Rows()
+		return
+	}
+	r.WorstRows = classes.Worst.Rows()
+	if r.Curves = classes.Ranking.Curves(curvePoints); len(r.Curves) > 1 { // those that are hardest to tell
+		slices.SortStableFunc(r.Curves, func(a, b score.Curve) int { return cmp.Compare(a.Area, b.Area) })
+	}
 }
 
 // addClasses adds the scores of a classifier, of rows with weights as precise as that many of equal weights.
@@ -282,6 +324,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	if r.Probabilities != nil {
 		r.Probabilities.write(&b)
+	}
+	for i := range r.Intervals {
+		r.Intervals[i].write(&b, r.Classes != nil)
 	}
 	for i := range r.Slices {
 		writeSlices(&b, &r.Slices[i])

@@ -44,20 +44,42 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	tw.Flush()
 }
 
-// diagram plots accuracy by probability.
-func (r *ProbabilityReport) diagram() picture.Lines {
-	right, rows := picture.Series{Name: "share right, 95% interval"}, picture.Series{Name: "share of all rows"}
-	for _, b := range r.Bins {
-		if b.Rows == 0 {
-			continue
-		}
-		right.X, right.Y = append(right.X, b.Confidence), append(right.Y, b.Accuracy)
-		right.Low, right.High = append(right.Low, b.AccuracyLow), append(right.High, b.AccuracyHigh)
-		rows.X, rows.Y = append(rows.X, b.Confidence), append(rows.Y, float64(b.Rows)/float64(r.Rows))
-	}
-	return picture.Lines{
+// Diagram plots the share of right predictions by probability.
+func (r *ProbabilityReport) Diagram() picture.Histogram {
+	h := picture.Histogram{
 		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, report.Groups(r.Rows)),
-		X:     "mean probability of the most probable class", Y: "share of rows", LegendLeft: true,
-		Series: []picture.Series{{Name: "perfectly calibrated", X: []float64{0, 1}, Y: []float64{0, 1}}, right, rows},
+		X:     "probability of the most probable class (numbers of rows at the foot of bars)", Y: "share of rows of this class",
+		Diagonal: true,
 	}
+	for _, b := range r.Bins {
+		if b.Rows == 0 && len(h.Heights) == 0 {
+			continue // the most probable of k classes has at least 1/k
+		}
+		if len(h.Edges) == 0 {
+			h.Edges = []float64{b.Low}
+		}
+		label := ""
+		if b.Rows > 0 {
+			label = short(b.Rows)
+		}
+		h.Edges, h.Heights, h.Labels = append(h.Edges, b.High), append(h.Heights, b.Accuracy), append(h.Labels, label)
+		h.Low, h.High = append(h.Low, b.AccuracyLow), append(h.High, b.AccuracyHigh)
+		if b.Rows == 0 {
+			h.Low[len(h.Low)-1], h.High[len(h.High)-1] = 0, 0
+		}
+	}
+	return h
+}
+
+// short writes a count in little room: 940, 12k, 3.4M.
+func short(n int64) string {
+	switch {
+	case n >= 1e7:
+		return fmt.Sprintf("%.0fM", float64(n)/1e6)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	}
+	return report.Groups(n)
 }

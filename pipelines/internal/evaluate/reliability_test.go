@@ -18,7 +18,7 @@ func TestAReportOfNothingIsPrinted(t *testing.T) {
 	if !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {
 		t.Errorf("%+v\n%s", r, b.String())
 	}
-	if err := report.WritePicture(jobtest.Ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {
+	if err := report.WritePicture(jobtest.Ctx, filepath.Join(t.TempDir(), "r.svg"), r.Diagram(), 14, 12); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/internal/option"
@@ -150,15 +151,16 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 		what = r.Target + " "
 	}
 	fmt.Fprintf(w, "\n%sby %s, %s:\n", what, r.Column, report.Counted(r.Values, "value"))
-	rows := slices.Clone(r.Slices)
-	for i := range rows {
-		rows[i].Value = score.Name(rows[i].Value)
+	rows := SliceRows(r)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, line := range SliceTable(r.Column, rows) {
+		fmt.Fprintln(tw, strings.Join(line, "\t")+"\t")
 	}
-	if r.Others != nil {
-		o := *r.Others
-		o.Value = report.Counted(r.Values-len(r.Slices), "other value")
-		rows = append(rows, o)
-	}
+	tw.Flush()
+}
+
+// SliceTable has the scores of values, after a line of heads.
+func SliceTable(of string, rows []score.SliceScore) (lines [][]string) {
 	number := func(v *float64, format string, unit float64) string {
 		if v == nil {
 			return "-"
@@ -188,29 +190,41 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 	}, func(c column) bool {
 		return !slices.ContainsFunc(rows, func(s score.SliceScore) bool { v, _, _ := c.of(&s); return v != nil })
 	})
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, r.Column, "\trows\t")
+	head := []string{of, "rows"}
 	for _, c := range columns {
-		fmt.Fprint(tw, c.head, "\t")
-		if c.interval {
-			fmt.Fprint(tw, "95% interval\t")
+		if head = append(head, c.head); c.interval {
+			head = append(head, "95% interval")
 		}
 	}
-	fmt.Fprintln(tw)
+	lines = append(lines, head)
 	for i := range rows {
 		s := &rows[i]
-		fmt.Fprintf(tw, "%s\t%d\t", s.Value, s.Rows)
+		line := []string{s.Value, fmt.Sprint(s.Rows)}
 		for _, c := range columns {
 			v, low, high := c.of(s)
-			fmt.Fprint(tw, number(v, c.format, c.unit), "\t")
+			line = append(line, number(v, c.format, c.unit))
 			switch {
 			case c.interval && low == nil:
-				fmt.Fprint(tw, "-\t")
+				line = append(line, "-")
 			case c.interval:
-				fmt.Fprintf(tw, "%s to %s\t", number(low, c.format, c.unit), number(high, c.format, c.unit))
+				line = append(line, number(low, c.format, c.unit)+" to "+number(high, c.format, c.unit))
 			}
 		}
-		fmt.Fprintln(tw)
+		lines = append(lines, line)
 	}
-	tw.Flush()
+	return lines
+}
+
+// SliceRows returns the scores of values by their names, and of the other ones.
+func SliceRows(r *score.SliceReport) []score.SliceScore {
+	rows := slices.Clone(r.Slices)
+	for i := range rows {
+		rows[i].Value = score.Name(rows[i].Value)
+	}
+	if r.Others != nil {
+		o := *r.Others
+		o.Value = report.Counted(r.Values-len(r.Slices), "other value")
+		rows = append(rows, o)
+	}
+	return rows
 }

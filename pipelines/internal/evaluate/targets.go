@@ -70,7 +70,7 @@ func (r *EvaluateResult) writeTargets(w io.Writer) {
 			far += fmt.Sprintf("%s: %s\n", t.Target, t.Far.Text(t.Rows))
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%s\t%s\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows),
-			t.RMSE, ends(t.RMSEInterval), t.MAE, t.P90, r2Text(t.R2), ends(t.R2Interval), t.TargetMean, t.TargetDev)
+			t.RMSE, ends(t.RMSEInterval), t.MAE, t.P90, R2Text(t.R2), ends(t.R2Interval), t.TargetMean, t.TargetDev)
 	}
 	tw.Flush()
 	io.WriteString(w, far)
@@ -79,7 +79,7 @@ func (r *EvaluateResult) writeTargets(w io.Writer) {
 			fmt.Fprintf(w, "%s rows have no finite prediction of %s, and are left out\n", report.Groups(t.NotFinite), t.Target)
 		}
 	}
-	fmt.Fprintf(w, "mean R² %s\n", r2Text(r.MeanR2))
+	fmt.Fprintf(w, "mean R² %s\n", R2Text(r.MeanR2))
 }
 
 // ends formats an interval, "-" if there is none.
@@ -90,8 +90,8 @@ func ends(of *[2]float64) string {
 	return fmt.Sprintf("%.4g to %.4g", of[0], of[1])
 }
 
-// r2Text formats an R², which is nil if the rows do not define it.
-func r2Text(r2 *float64) string {
+// R2Text formats an R², which is nil if the rows do not define it.
+func R2Text(r2 *float64) string {
 	if r2 == nil {
 		return "-"
 	}

@@ -77,7 +77,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: p.Sum.Result(), Sum: &p.Sum,
-			Distinct: &p.Distinct, Levels: p.Levels, Digest: hex.EncodeToString(digest[:]), Statistics: p.Sum.Statistics()},
+			Distinct: &p.Distinct, Levels: p.Levels, Digest: hex.EncodeToString(digest[:]), Statistics: statisticsOf(d, &p.Sum)},
 		Rule: r.Rule.Split,
 	}
 	refuse := func(err error) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/shapley"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -170,6 +171,21 @@ type Profiles struct {
 	Digest     string                // of the profile: the fingerprint of the data
 }
 
+// statisticsOf returns the statistics of the rows of a data set, with the points of their columns.
+func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
+	s := sum.Statistics()
+	var first []int
+	if d.Schema.Table != nil {
+		first = d.Schema.Table.Firsts()
+	} else {
+		for j := range s.Dim {
+			first = append(first, j)
+		}
+	}
+	s.Points = shapley.Points(sum, first)
+	return s
+}
+
 // foldState has what depends on the folds.
 type foldState struct {
 	labels  *preprocess.Targets
@@ -212,7 +228,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if note := l.Counts.LabelNote(); note != "" {
 		l.Doubts = append(l.Doubts, note)
 	}
-	l.Statistics, l.repeats = p.Sum.Statistics(), repeats(&p.Sum)
+	l.Statistics, l.repeats = statisticsOf(d, &p.Sum), repeats(&p.Sum)
 	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
 		return nil, err
 	}

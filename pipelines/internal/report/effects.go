@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/shapley"
 )
 
 // Effect is the total effect of a column j on the scores f of a model,
@@ -48,38 +49,11 @@ const (
 	predictions = 1 << 18
 )
 
-// column is a range of the numbers of a row.
-type column struct {
-	name     string
-	from, to int
-}
-
-// columnsOf returns the columns of the rows of a model.
-func columnsOf(m *models.Model) (all []column) {
-	names := m.Manifest.Input.Columns
-	if t := m.Table(); t != nil {
-		names = t.Owners() // several numbers of a time have one name
-	}
-	dim, _ := m.Map.Dims()
-	for j := range dim {
-		name := fmt.Sprint("column ", j+1)
-		if j < len(names) {
-			name = names[j]
-		}
-		if last := len(all) - 1; j > 0 && j < len(names) && all[last].name == name {
-			all[last].to++
-			continue
-		}
-		all = append(all, column{name, j, j + 1})
-	}
-	return all
-}
-
 // EffectsOf measures the effects on the scores of a model for n rows of x (row-major, of as many
 // numbers as the model's, as Applier.Scores takes them). They are in random order, and the first
 // are used. The result does not depend on threads.
 func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int) (*EffectsReport, error) {
-	columns := columnsOf(m)
+	columns := m.Columns()
 	d, _ := m.Map.Dims()
 	if len(columns) > MaxEffectColumns {
 		return nil, fmt.Errorf("effects: rows have %d columns; effects are measured of at most %d", len(columns),
@@ -104,7 +78,7 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 		c := &changed{Applier: models.Applier{Model: m}, x: x, scores: scores, n: n, d: d, k: k}
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			mean, deviation := c.by(columns[i], r.Draws)
-			r.Columns[i] = Effect{columns[i].name, mean / variance, deviation / math.Sqrt(float64(n)) / variance}
+			r.Columns[i] = Effect{columns[i].Name, mean / variance, deviation / math.Sqrt(float64(n)) / variance}
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -145,14 +119,14 @@ type changed struct {
 }
 
 // by returns the mean over the rows of half the squared change of the scores, and its standard deviation.
-func (c *changed) by(of column, draws int) (mean, deviation float64) {
+func (c *changed) by(of shapley.Column, draws int) (mean, deviation float64) {
 	change := make([]float64, c.n)
 	for draw := range draws {
 		shift := 1 + draw*(c.n-1)/draws
 		c.block = append(c.block[:0], c.x[:c.n*c.d]...)
 		for i := range c.n {
 			other := (i + shift) % c.n
-			copy(c.block[i*c.d+of.from:i*c.d+of.to], c.x[other*c.d+of.from:])
+			copy(c.block[i*c.d+of.From:i*c.d+of.To], c.x[other*c.d+of.From:])
 		}
 		now := c.Scores(c.block, c.n)
 		for i := range change {

@@ -4,19 +4,19 @@ import (
 	"context"
 	"path"
 
-	"gonum.org/v1/plot"
-
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// chart is a plot of package picture.
-type chart interface{ Plot() (*plot.Plot, error) }
+// Chart is a chart of package picture.
+type Chart interface {
+	Plot() (*picture.Chart, error)
+}
 
 // WritePicture writes a chart of that size in centimetres to a file, as PNG or SVG according to
 // its name.
-func WritePicture(ctx context.Context, name string, c chart, width, height float64) error {
+func WritePicture(ctx context.Context, name string, c Chart, width, height float64) error {
 	format, err := pictureFormat(name)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func WritePicture(ctx context.Context, name string, c chart, width, height float
 
 // PictureFiles draws a chart of that size in centimetres in both formats, as files of that name
 // in a directory.
-func PictureFiles(name string, c chart, width, height float64) (files []storage.File, err error) {
+func PictureFiles(name string, c Chart, width, height float64) (files []storage.File, err error) {
 	p, err := c.Plot()
 	if err != nil {
 		return nil, err
@@ -65,4 +65,12 @@ func ValidPicture(name string) error {
 	}
 	_, err := pictureFormat(name)
 	return err
+}
+
+// ValidPage returns an error unless name is empty or ends as the name of a page does.
+func ValidPage(name string) error {
+	if name != "" && path.Ext(name) != ".html" {
+		return exit.Usage("%s: the name of a report must end in .html", name)
+	}
+	return nil
 }

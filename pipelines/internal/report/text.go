@@ -30,6 +30,8 @@ func plural(n int64, noun string) string {
 	switch {
 	case n == 1:
 		return noun
+	case strings.HasSuffix(noun, "ss"):
+		return noun + "es"
 	case isY && !strings.ContainsAny(stem[len(stem)-1:], "aeiou"):
 		return stem + "ies"
 	}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,6 +77,16 @@ func (o Options) validateThreshold() error {
 	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
 		err := score.Criterion(o.Threshold).Validate()
 		return exit.Usage("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
+	}
+	return nil
+}
+
+// validateIntervals checks Intervals.
+func (o Options) validateIntervals() error {
+	names := []string{ScaledIntervals, PlainIntervals, NoIntervals}
+	if o.Intervals != "" && !slices.Contains(names, o.Intervals) {
+		return exit.Usage("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
+			option.DidYouMean(o.Intervals, names))
 	}
 	return nil
 }

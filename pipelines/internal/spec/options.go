@@ -15,6 +15,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
+// Reporting says what a model directory tells people.
+type Reporting struct {
+	// Report says whether the model directory gets a report: auto or none; "" is auto.
+	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none" help:"Whether the model directory gets report.html, a report for people in one file: auto (yes) or none."`
+	// Command is a command that makes the model, for its lineage; "" if there is none.
+	Command string
+}
+
 // Options says what to train on which data.
 type Options struct {
 	prepare.Spec
@@ -22,6 +30,7 @@ type Options struct {
 	// MaxBadFraction and Job are then used. "" makes a recipe from the profile.
 	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit."`
 	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
+	Reporting
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
 	Learner iterative.Options
 	Lambda  LambdaOptions `group:"Learner"`
@@ -34,6 +43,9 @@ type Options struct {
 	// Threshold is what decides between two classes: a number, as in models.Applier; or a
 	// score.Criterion, which held-out rows make best. "" is none.
 	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold that is best by it on the first fold, scored by a model not trained on it. The summary says what to expect on other rows."`
+	// Intervals says what a training measures for intervals: ScaledIntervals (or ""), PlainIntervals or
+	// NoIntervals.
+	Intervals string `flag:"intervals" group:"Learner" default:"scaled" values:"scaled,plain,none" help:"What training keeps for predict --interval, from held-out rows: scaled (intervals are wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none, which also leaves out what predict --novelty needs, 256 bytes for each feature."`
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
 	// Kernel names a directory with them.
 	Learned tuning.GameOptions `group:"Learned features" omit:"Running"`
@@ -54,6 +66,13 @@ type Options struct {
 
 	rule *profile.FoldRule // of the rows; nil if their content assigns them to folds, and before the profile
 }
+
+// Values of Options.Intervals.
+const (
+	ScaledIntervals = "scaled"
+	PlainIntervals  = "plain"
+	NoIntervals     = "none"
+)
 
 // Divided returns the options for rows that the rule assigns to folds.
 func (o Options) Divided(r *profile.FoldRule) Options {
@@ -99,7 +118,7 @@ func (o Options) Validate() error {
 		return err
 	}
 	for _, validate := range []func() error{o.validateSearch, o.validateSize, o.validateLearner, o.validateCalibration,
-		o.validateThreshold, o.validateSplit, o.Lambda.Validate} {
+		o.validateThreshold, o.validateIntervals, o.validateSplit, o.Lambda.Validate} {
 		if err := validate(); err != nil {
 			return err
 		}

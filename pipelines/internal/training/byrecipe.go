@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -35,10 +36,11 @@ type ByRecipe struct {
 	Lambda         LambdaOptions
 	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
-	MinRows        int64   // levels of rows with fewer are pooled
-	Job            job.Options
-	Contents       bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
-	Positions      bool // they have hashes and positions, of any number of rows
+	spec.Reporting
+	MinRows   int64 // levels of rows with fewer are pooled
+	Job       job.Options
+	Contents  bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
+	Positions bool // they have hashes and positions, of any number of rows
 }
 
 // lists tells whether reports of that many rows have their hashes.
@@ -54,6 +56,7 @@ func (a ByRecipe) options(model string) Options {
 	}
 	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
 	return Options{
+		Reporting: a.Reporting,
 		Spec: prepare.Spec{
 			Data: a.Data, Kernel: &fourier.GaussianOptions{Features: a.Recipe.Dim, Form: fourier.Offset}, Seed: a.Recipe.Seed,
 			MaxBadFraction: a.MaxBadFraction, Job: a.Job,
@@ -213,7 +216,7 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	}
 	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
 		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
+		about.GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err

@@ -15,16 +15,13 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
-
-// curveFile is the file of a model directory with the report on the state of each round: a JSON
-// list of iterative.Report.
-const curveFile = "curve.json"
 
 // leaves is the round from which on svm leaves the weights that it was given.
 const leaves = 2
@@ -55,6 +52,9 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	// Ridge learns from all rows, whatever solves its equations.
 	if len(lambda) == 1 && !t.opts.HoldsOut() && !(b.Joint() && folds > 0) {
 		c, err := t.runRounds(ctx, b, lambda, folds, surveyed, init, o)
+		if err == nil && folds > 0 { // no row of the first fold was learned from
+			err = t.holdOut(ctx, t.linear, folds)
+		}
 		if err != nil {
 			return err
 		}
@@ -65,14 +65,8 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if err := f.compare(ctx); err != nil {
 		return err
 	}
-	if t.opts.HoldsOut() {
-		held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
-		if held.sum, err = transforms.StoreWeights(ctx, held.file, f.best.linear); err != nil {
-			return err
-		}
-		if err := t.useHeldOut(ctx, held, folds); err != nil {
-			return err
-		}
+	if err := t.holdOut(ctx, f.best.linear, folds); err != nil {
+		return err
 	}
 	if err := f.finish(ctx); err != nil {
 		return err
@@ -83,6 +77,18 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	t.Learner.Folds, t.Learner.Log.Path = folds, f.path
 	f.noteEnds()
 	return nil
+}
+
+// holdOut uses the first of that many folds for what needs weights that were fitted without it.
+func (t *Training) holdOut(ctx context.Context, without *models.Linear, folds int) (err error) {
+	if !t.opts.HoldsOut() && (t.opts.Intervals == spec.NoIntervals || t.Target.Classes != nil && t.probabilities == nil) {
+		return nil
+	}
+	held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
+	if held.sum, err = transforms.StoreWeights(ctx, held.file, without); err != nil {
+		return err
+	}
+	return t.useHeldOut(ctx, held, folds)
 }
 
 // roundTrials compares values of λ by fits that leave out held-out rows.
@@ -253,7 +259,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, f
 	if err != nil {
 		return nil, err
 	}
-	t.files = []storage.File{{Name: curveFile, Data: append(curve, '\n')}}
+	t.files = []storage.File{{Name: about.CurveFile, Data: append(curve, '\n')}}
 	return c, nil
 }
 

@@ -134,6 +134,9 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
 		SHA256: fit.TrialsSHA256, Grid: t.scoring(),
 	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Grouped: t.Dependent()}
+	if pass.Conformal = t.conformal(); fit.FirstSpread != nil {
+		pass.Probes = fit.FirstSpread.Probes
+	}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
 		return nil, err
@@ -141,6 +144,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	if sum.Rows() != fit.FirstRows {
 		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", fit.FirstRows, sum.Rows())
 	}
+	t.keepIntervals(&sum, folds, fit.FirstSpread != nil)
 	trial := 0
 	for i := range table {
 		row := &table[i]

@@ -32,6 +32,7 @@ func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
 	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, Calibrate: o.Calibrate,
+		Reporting:      o.Reporting,
 		MaxBadFraction: o.MaxBadFraction, Job: o.Job}
 	t, err := a.Begin(ctx, o.Model)
 	if err != nil {

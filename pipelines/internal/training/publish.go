@@ -8,8 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -27,7 +29,8 @@ func (t *Training) Publish(ctx context.Context) error {
 		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
 		Manifest: &models.Manifest{
 			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed,
-			Learner: t.Learner, Probabilities: t.probabilities, Segments: t.Segments,
+			Learner: t.Learner, Probabilities: t.probabilities, Segments: t.Segments, Spread: t.spread,
+			Intervals: t.intervals,
 			Input: models.Input{
 				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
 			},
@@ -65,30 +68,47 @@ func (t *Training) Publish(ctx context.Context) error {
 		}
 		m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
 	}
-	if t.importance, err = m.Manifest.Importance(); err != nil {
+	if t.stretch, err = stretch.Of(m.Manifest); err != nil {
 		return err
 	}
 	files, err := models.Encode(m)
 	if err != nil {
 		return err
 	}
-	lineage, err := t.lineageFile(ctx)
+	lineage, err := t.lineage(ctx)
 	if err != nil {
 		return err
 	}
-	return t.Job.Publish(ctx, t.opts.Model, append(append(files, lineage), t.Counts.Files()...))
+	origin, err := lineage.File()
+	if err != nil {
+		return err
+	}
+	files = append(append(files, origin), t.Counts.Files()...)
+	if t.opts.Report != about.NoReport {
+		a, err := about.Of(m.Manifest, t.stretch, lineage, files)
+		if err != nil {
+			return err
+		}
+		page, err := a.Report()
+		if err != nil {
+			return err
+		}
+		files = append(files, page)
+	}
+	return t.Job.Publish(ctx, t.opts.Model, files)
 }
 
-// lineageFile says from what the model was made: the files that were read, unless Lineage tells, and
+// lineage says from what the model was made: the files that were read, unless Lineage tells, and
 // the directories that it follows from.
-func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
-	l := registry.Lineage{}
+func (t *Training) lineage(ctx context.Context) (*registry.Lineage, error) {
+	l := &registry.Lineage{Command: t.opts.Command}
 	if t.Lineage != nil {
-		l = *t.Lineage
+		of := *t.Lineage
+		l = &of
 	} else {
 		files, err := registry.FilesOf(ctx, t.Data)
 		if err != nil {
-			return storage.File{}, err
+			return nil, err
 		}
 		l.Parts = []registry.Part{{Files: files}}
 	}
@@ -100,7 +120,7 @@ func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
 	if o := t.Recipe.Origin; o != nil {
 		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
 	}
-	return l.File()
+	return l, nil
 }
 
 func (t *Training) task() models.Task {
@@ -124,8 +144,9 @@ func (t *Training) result() *Result {
 			Select:   t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components,
 			Folds: t.Learner.Folds,
 		},
-		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold},
-		Notes:          t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold,
+			Interval: t.resultInterval()},
+		Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 	}
 	if r.Components != nil {
 		return r
@@ -136,7 +157,7 @@ func (t *Training) result() *Result {
 	for _, l := range t.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
 	}
-	if note := Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor); note != "" {
+	if note := about.Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r
@@ -162,7 +183,7 @@ func (t *Training) resultRows() ResultRows {
 func (t *Training) resultFeatures() ResultFeatures {
 	r := ResultFeatures{
 		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed, Learned: t.Learned,
-		Size: t.Sized, Importance: t.importance, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
+		Size: t.Sized, Stretch: t.stretch, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
 	}
 	if t.Searched != nil {
 		r.Search = t.Searched.Summary()

@@ -10,6 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stretch"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -54,10 +56,10 @@ type ResultFeatures struct {
 	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
 	Search  *models.Search     `json:"search,omitempty"` // how features were searched
 	Size    *tuning.SizeResult `json:"size,omitempty"`   // how their number was chosen; nil if it was given
-	// Importance is what a learned metric attends to; nil without one.
-	Importance *models.Importance `json:"importance,omitempty"`
-	Dim        int                `json:"-"` // features
-	Seed       uint64             `json:"-"`
+	// Stretch says how far a learned metric stretches distances; nil without one.
+	Stretch *stretch.Distances `json:"stretch,omitempty"`
+	Dim     int                `json:"-"` // features
+	Seed    uint64             `json:"-"`
 }
 
 // ResultFit says how the weights of a model were fitted.
@@ -91,6 +93,8 @@ type ResultDecision struct {
 	Positive string `json:"positive,omitempty"`
 	// Threshold decides between two classes; nil without one.
 	Threshold *models.Threshold `json:"threshold,omitempty"`
+	// Interval is set for a regression of one target that has intervals.
+	Interval *ResultInterval `json:"interval,omitempty"`
 }
 
 // WriteTo prints the result for people.
@@ -100,8 +104,11 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	r.writeRows(&b)
 	r.writeFeatures(&b)
 	r.writeFit(&b)
-	WriteProbabilities(&b, r.Probabilities)
-	WriteThreshold(&b, r.Threshold, r.Positive)
+	about.WriteProbabilities(&b, r.Probabilities)
+	about.WriteThreshold(&b, r.Threshold, r.Positive)
+	if r.Interval != nil {
+		fmt.Fprintf(&b, "interval  %s\n", r.Interval)
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
@@ -113,7 +120,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 func (r *Result) writeRows(b *strings.Builder) {
 	fmt.Fprintf(b, "rows      %s\n", r.Rows.WithList())
 	if r.Weights != nil {
-		fmt.Fprintf(b, "weights   %s\n", WeightsText(r.Weights))
+		fmt.Fprintf(b, "weights   %s\n", about.WeightsText(r.Weights))
 	}
 	if r.Sums > 0 {
 		fmt.Fprintf(b, "sums      of %s of the data\n", report.Counted(r.Sums, "part"))
@@ -122,7 +129,8 @@ func (r *Result) writeRows(b *strings.Builder) {
 	case models.Embedding:
 		fmt.Fprintf(b, "task      embedding of %s\n", r.what())
 	case models.Classification:
-		fmt.Fprintf(b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes), positive(r.Positive))
+		fmt.Fprintf(b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes),
+			about.PositiveText(r.Positive))
 	default:
 		fmt.Fprintf(b, "task      regression on %s\n", r.what())
 	}
@@ -135,7 +143,7 @@ func (r *Result) writeRows(b *strings.Builder) {
 func (r *Result) writeFeatures(b *strings.Builder) {
 	fmt.Fprintf(b, "features  %d of the %s, seed %d\n", r.Dim, r.Kernel, r.Seed)
 	if r.Steps > 0 {
-		fmt.Fprintf(b, "grid      %s\n", GridText(r.Steps))
+		fmt.Fprintf(b, "grid      %s\n", about.GridText(r.Steps))
 	}
 	if r.HeldOut != "" {
 		fmt.Fprintf(b, "held out  %s\n", r.HeldOut)
@@ -149,26 +157,26 @@ func (r *Result) writeFeatures(b *strings.Builder) {
 	if r.Size != nil {
 		r.Size.Write(b, r.Task == models.Regression && len(r.Targets) == 0)
 	}
-	report.WriteImportance(b, r.Importance)
+	report.WriteStretch(b, r.Stretch)
 }
 
 func (r *Result) writeFit(b *strings.Builder) {
 	switch {
 	case r.Components != nil:
-		WriteComponents(b, r.Components)
+		about.WriteComponents(b, r.Components)
 	case r.Log != nil:
 		writeLog(b, r)
 	case len(r.Path) == 0:
 		fmt.Fprintf(b, "lambda    %g\n", r.Lambda)
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
-		WritePath(b, r.Task, r.Path, r.Lambda)
+		about.WritePath(b, r.Task, r.Path, r.Lambda)
 		if len(r.RuledOut) > 0 {
 			by := "a part of the features"
 			if r.Rows.Used <= int64(r.Dim) { // as ridge has it
 				by = "errors that rise towards them"
 			}
-			fmt.Fprintf(b, "          %s ruled out %s\n", by, numbers(r.RuledOut))
+			fmt.Fprintf(b, "          %s ruled out %s\n", by, about.Numbers(r.RuledOut))
 		}
 	}
 }
@@ -219,7 +227,7 @@ func (r *Result) chosenBy() string {
 	case r.Folds > 1 && oneFold:
 		by = fmt.Sprintf("the %s of held-out rows, %s", measure, report.OneIn(r.Folds))
 	}
-	return by + leastOf(len(r.Path)+len(r.RuledOut))
+	return by + about.LeastOf(len(r.Path)+len(r.RuledOut))
 }
 
 // TargetScore is the score of one of several targets on held-out rows.
@@ -246,13 +254,4 @@ func (r *Result) what() string {
 		return r.Types
 	}
 	return report.Counted(r.Columns, "number")
-}
-
-// numbers lists numbers.
-func numbers(v []float64) string {
-	var words []string
-	for _, x := range v {
-		words = append(words, fmt.Sprintf("%g", x))
-	}
-	return strings.Join(words, ", ")
 }

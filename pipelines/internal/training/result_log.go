@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
@@ -24,7 +24,7 @@ func writeLog(w io.Writer, r *Result) {
 	default:
 		by := map[models.Task]string{models.Classification: "error", models.Regression: "loss"}[r.Task]
 		fmt.Fprintf(w, "lambda    %g, by the %s of held-out rows, %s%s:\n", r.Lambda, by, report.OneIn(r.Folds),
-			leastOf(len(c.Path)))
+			about.LeastOf(len(c.Path)))
 		writeTrials(w, r, c.Path, r.Lambda)
 	}
 	partitions := report.Counted(c.Partitions, "partition")
@@ -62,24 +62,9 @@ func writeStopped(w io.Writer, states int, what string) {
 	}
 }
 
-// heldOutRate returns the share of held-out rows that were wrong, with its interval; by weight, and
-// without an interval, where rows have weights. Rows that depend on each other are as good as
-// effective ones; 0 is all of them.
-func heldOutRate(errors, rows int64, byWeight, effective float64) (rate, interval string) {
-	if byWeight > 0 {
-		return fmt.Sprintf("%.2f%%", 100*byWeight), "-"
-	}
-	share := float64(errors) / float64(max(1, rows))
-	if effective > 0 && effective < float64(rows) {
-		return fmt.Sprintf("%.2f%%", 100*share), score.PercentInterval(int64(math.Round(share*effective)),
-			int64(math.Round(effective)))
-	}
-	return fmt.Sprintf("%.2f%%", 100*share), score.PercentInterval(errors, rows)
-}
-
 // heldOutRate is heldOutRate for an iterative learner, which does not count errors by groups.
 func (r *Result) heldOutRate(errors, rows int64, byWeight float64) (rate, interval string) {
-	rate, interval = heldOutRate(errors, rows, byWeight, 0)
+	rate, interval = about.HeldOutRate(errors, rows, byWeight, 0)
 	if r.Split != nil && r.Split.By == profile.ByGroup {
 		interval = "-"
 	}

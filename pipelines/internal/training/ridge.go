@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -31,6 +32,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if err := t.Weigh(o.Weights); err != nil {
 		return err
 	}
+	t.intervals = nil
 	grid := o.Grid
 	steps := t.Steps(grid, smallGram)
 	fine := t.fine()
@@ -57,7 +59,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) ||
 		ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor)) {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
-			t.Learner.Lambda, GridText(steps), GridText(fine))
+			t.Learner.Lambda, about.GridText(steps), about.GridText(fine))
 		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {
 			return err
 		}
@@ -83,6 +85,12 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	case again:
 		fold.Smaller = ridge.NextLambda()
 	}
+	switch t.opts.Intervals {
+	case spec.PlainIntervals:
+		fold.Spread = gram.OneSpread
+	case spec.NoIntervals:
+		fold.Spread = gram.NoSpread
+	}
 	fold.All = t.opts.Lambda.Selects() && !t.lambdaByMSE
 	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
 	fit, err := t.FitSums(ctx, t.Target, fold, folding)
@@ -94,7 +102,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	t.Learner.ClassWeights = t.gridWeights()
 	if t.allJudge() {
 		t.Learner.Select = models.ByAllFolds
-		OnFirst(fit.Table, fit.FoldVariance)
+		about.OnFirst(fit.Table, fit.FoldVariance)
 	}
 	return fit.Coarse, nil
 }
@@ -114,8 +122,8 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	pass, st := t.summed.pass, t.summed.state
 	st.Chosen = []float64{lambda}
 	name := func(file string) string { return t.Work.File(file, engine.Program(), pass, lambda) }
-	st.Fit, st.Weights, st.HeldOut, st.Trials = name("fit.json"), name("weights.safetensors"), name("held.safetensors"),
-		name("trials.safetensors")
+	st.Fit, st.Weights, st.HeldOut, st.Trials, st.Spread = name("fit.json"), name("weights.safetensors"),
+		name("held.safetensors"), name("trials.safetensors"), name("spread.safetensors")
 	fitted, err := t.fitted(ctx, st)
 	if err != nil {
 		return err
@@ -167,7 +175,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fol
 	solve := folding.Solve(shape, t.Counts.Used, pass.Fold.Rows, t.Engine.Threads)
 	t.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
+		about.GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
 	st := t.stateOf(pass)
 	failed := t.runFold(ctx, pass, st)
 	counts, _, err := t.countSummed(ctx, pass, st, failed)
@@ -212,6 +220,7 @@ func (t *Training) stateOf(pass *gram.Pass) gram.State {
 		Weights: t.Work.File("weights.safetensors", engine.Program(), pass),
 		HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
 		Trials:  t.Work.File("trials.safetensors", engine.Program(), pass),
+		Spread:  t.Work.File("spread.safetensors", engine.Program(), pass),
 	}
 }
 
@@ -307,13 +316,7 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	if err != nil || fit.Coarse {
 		return err == nil, err
 	}
-	err = transforms.CheckWeights(ctx, st.Weights, fit.WeightsSHA256)
-	if err == nil && fit.HeldOutSHA256 != "" {
-		err = transforms.CheckWeights(ctx, st.HeldOut, fit.HeldOutSHA256)
-	}
-	if err == nil && fit.TrialsSHA256 != "" {
-		err = transforms.CheckWeights(ctx, st.Trials, fit.TrialsSHA256)
-	}
+	err = st.Check(ctx, fit.Written)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -340,8 +343,17 @@ func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int) (fit
 	if fit, err = readFit(ctx, st); err != nil || fit.Coarse {
 		return fit, err
 	}
-	t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim)
-	return fit, err
+	if t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim); err != nil {
+		return fit, err
+	}
+	if t.spread = nil; fit.Spread != nil {
+		own, err := transforms.LoadWeights(ctx, st.Spread, fit.SpreadSHA256, fit.Spread.Probes, t.Recipe.Dim)
+		if err != nil {
+			return fit, err
+		}
+		t.spread = models.NewSpread(own, fit.Spread.Leverage)
+	}
+	return fit, nil
 }
 
 // DrawEmbedding plots a sample of the rows along the first two components, coloured by class.

@@ -45,16 +45,23 @@ func (t *Training) expected() *models.Manifest {
 }
 
 // useHeldOut fits what needs weights that were fitted without the first of that many folds: the
-// curves of probabilities, and the threshold.
+// curves of probabilities, the threshold, and intervals.
 func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error {
 	if t.opts.Calibrate != "" {
 		if err := t.calibrate(ctx, held, folds); err != nil {
 			return err
 		}
 	}
-	if !t.opts.ChoosesThreshold() {
-		return nil
+	if t.opts.ChoosesThreshold() {
+		if err := t.chooseThreshold(ctx, held, folds); err != nil {
+			return err
+		}
 	}
+	return t.conform(ctx, held, folds)
+}
+
+// chooseThreshold is useHeldOut for the threshold.
+func (t *Training) chooseThreshold(ctx context.Context, held scorer, folds int) error {
 	t.Progress.Phase("choosing the threshold", t.Counts.Used)
 	defer t.Progress.Done()
 	pass := &scores.Threshold{Pass: t.Pass(folds), HeldOut: scores.HeldOut{

@@ -12,8 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
+	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -71,7 +73,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	if l := o.Iterative(); l != nil && l.Common().Curve != "" {
-		if err := report.WritePicture(ctx, l.Common().Curve, LearningCurve(t.history), 14, 10); err != nil {
+		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(t.history), 14, 10); err != nil {
 			return nil, exit.AfterPublish(t.opts.Model, err)
 		}
 	}
@@ -192,12 +194,13 @@ type Found struct {
 	Searched *tuning.Result   // the search; nil if there was none
 	// lambdaByMSE tells that squared errors lead to the values of λ that the log loss chooses from.
 	lambdaByMSE bool
-	importance  *models.Importance // what the metric of the published model attends to; nil without one
+	stretch     *stretch.Distances // of distances by the metric of the published model; nil without one
 }
 
 // Fitted is a linear model, and how it was fitted.
 type Fitted struct {
 	linear    *models.Linear
+	spread    *models.Spread   // of a fit by sums; nil if it is not known
 	Segments  *models.Segments // nil for none
 	Learner   models.Learner
 	grid      *profile.WeightGrid // of weights, in a training by sums; nil if there are none
@@ -213,6 +216,7 @@ type decision struct {
 	probabilities *models.Probabilities
 	positive      string               // of two classes; else ""
 	threshold     *models.Threshold    // that held-out rows have chosen
+	intervals     *models.Intervals    // nil if no rows were held out to measure them
 	shapes        []discriminant.Shape // of curves by Platt's method, of a fit by sums
 }
 

@@ -1,4 +1,4 @@
-package training
+package about
 
 import (
 	"github.com/bochner-ml/bochner/internal/picture"

@@ -1,21 +1,26 @@
-package models
+// Package stretch describes how far the learned metric of a model stretches distances.
+package stretch
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/agop"
 	"github.com/bochner-ml/bochner/models/pca"
 )
 
-// Importance says what the learned metric of a model attends to. It describes the metric, and with it
-// the model's gradients, not causes: of two columns that say the same, either may have the weight.
-type Importance struct {
-	// Columns are the columns of the data, the most important first. Shares are of the mean squared
+// Distances say how far the learned metric of a model stretches distances along columns. It is not the importance of
+// columns: a far distance may hardly change a prediction, and does not where few rows are. Effects on
+// predictions (Model.Explain, bochner inspect --data) are.
+type Distances struct {
+	// Columns are the columns of the data, the farthest first. Shares are of the mean squared
 	// distance of two random rows in the metric, as far as it comes from a column alone, and sum to
 	// 1.
 	Columns []Share `json:"columns"`
@@ -42,16 +47,16 @@ type Loading struct {
 }
 
 const (
-	directions    = 3    // that Importance has at most
+	directions    = 3    // that Distances have at most
 	parts         = 6    // of a direction
 	maxDirections = 1024 // numbers up to which directions are computed: they take time as their square
 )
 
-// Importance returns what the metric of the model's recipe attends to; nil if it has none. Numbers count
+// Of returns how far the metric of the model's recipe stretches distances; nil if it has none. Numbers count
 // as if they had variance 1, as columns have after standardisation, and levels of a category as if
 // they were equally frequent; all levels of a category are one column, and so are all numbers of a
 // time. The files of the recipe must be provided, as they are once the model is loaded.
-func (m *Manifest) Importance() (*Importance, error) {
+func Of(m *models.Manifest) (*Distances, error) {
 	r, err := m.Recipe.Open()
 	if err != nil {
 		return nil, err
@@ -60,11 +65,13 @@ func (m *Manifest) Importance() (*Importance, error) {
 	if of == nil || err != nil {
 		return nil, err
 	}
-	model := &Model{Manifest: m}
-	if err := model.readInput(); err != nil {
-		return nil, err
+	rows := &input{names: m.Input.Columns}
+	if len(m.Input.Options) > 0 {
+		if err := json.Unmarshal(m.Input.Options, rows); err != nil {
+			return nil, fmt.Errorf("%s: input options: %w", models.ManifestFile, err)
+		}
 	}
-	numbers := model.numbers(of)
+	numbers := rows.numbers(of)
 	diagonal := of.Diagonal()
 	var total float64
 	sums := map[string]float64{}
@@ -77,9 +84,9 @@ func (m *Manifest) Importance() (*Importance, error) {
 		total += float64(diagonal[j] * n.variance)
 	}
 	if !(total > 0) {
-		return nil, fmt.Errorf("models: the metric of the recipe is 0")
+		return nil, fmt.Errorf("stretch: the metric of the recipe is 0")
 	}
-	result := &Importance{}
+	result := &Distances{}
 	for _, name := range order {
 		result.Columns = append(result.Columns, Share{name, sums[name] / total})
 	}
@@ -127,8 +134,14 @@ type number struct {
 	variance     float64
 }
 
+// input describes the rows of a model.
+type input struct {
+	Table *schema.Table `json:"table"` // nil for plain numbers
+	names []string
+}
+
 // numbers describes the numbers that a metric measures.
-func (m *Model) numbers(of *agop.Metric) []number {
+func (m *input) numbers(of *agop.Metric) []number {
 	steps, dim := of.Before, of.Dim
 	if n := len(steps); n > 0 {
 		if r, is := steps[n-1].(preprocess.BinLevels); is {
@@ -161,15 +174,15 @@ func withLevels(before []number, r preprocess.BinLevels) []number {
 }
 
 // numbersAfter describes the dim numbers that come out of those steps.
-func (m *Model) numbersAfter(steps []features.Recipe, dim int) []number {
+func (m *input) numbersAfter(steps []features.Recipe, dim int) []number {
 	list := make([]number, dim)
 	encoding, typed := preprocess.Columns{}, false
 	if len(steps) > 0 {
 		encoding, typed = steps[0].(preprocess.Columns)
 	}
 	switch {
-	case typed && m.table != nil:
-		names, owners := encoding.Names(m.table), m.table.Owners()
+	case typed && m.Table != nil:
+		names, owners := encoding.Names(m.Table), m.Table.Owners()
 		sources := encoding.Sources()
 		if len(names) != len(list) {
 			break

@@ -1,4 +1,4 @@
-package training
+package about
 
 import (
 	"fmt"
@@ -51,8 +51,8 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 	fmt.Fprintln(w)
 }
 
-// positive names the positive one of two classes; "" without one.
-func positive(class string) string {
+// PositiveText names the positive one of two classes; "" without one.
+func PositiveText(class string) string {
 	if class == "" {
 		return ""
 	}

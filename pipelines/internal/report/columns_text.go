@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/stretch"
 )
 
 // most is how many columns are printed, and mostBars how many are drawn.
@@ -16,16 +16,16 @@ const (
 	mostBars = 30
 )
 
-// WriteImportance prints what a learned metric attends to: the first columns and directions. It prints
-// nothing for nil.
-func WriteImportance(w io.Writer, i *models.Importance) {
-	if i == nil {
+// WriteStretch prints how far a learned metric stretches distances: along the first columns and directions. It
+// prints nothing for nil.
+func WriteStretch(w io.Writer, s *stretch.Distances) {
+	if s == nil {
 		return
 	}
-	fmt.Fprintf(w, "columns   by the metric: %s\n", first(len(i.Columns), func(k int) string {
-		return Word(i.Columns[k].Name, 40) + " " + percent(i.Columns[k].Share)
+	fmt.Fprintf(w, "metric    stretches squared distances along %s\n", first(len(s.Columns), func(k int) string {
+		return Word(s.Columns[k].Name, 40) + " " + percent(s.Columns[k].Share)
 	}))
-	for _, d := range i.Directions {
+	for _, d := range s.Directions {
 		var terms []string
 		for _, p := range d.Parts {
 			sign := " + "
@@ -37,8 +37,9 @@ func WriteImportance(w io.Writer, i *models.Importance) {
 			}
 			terms = append(terms, fmt.Sprintf("%s%.2f %s", sign, math.Abs(p.Weight), Word(p.Name, 40)))
 		}
-		fmt.Fprintf(w, "          direction with %s: %s\n", percent(d.Share), strings.Join(terms, ""))
+		fmt.Fprintf(w, "          and along %s of its trace: %s\n", percent(d.Share), strings.Join(terms, ""))
 	}
+	fmt.Fprintln(w, "          (importance is another matter: bochner inspect --model DIR --data FILES measures effects on predictions)")
 }
 
 // first lists the first of n columns.
@@ -71,27 +72,24 @@ func WriteEffects(w io.Writer, r *EffectsReport) {
 			return fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr)
 		}))
 	fmt.Fprintf(w,
-		"          (share of their variance that changes with a column alone, if it gets the values of other rows)\n")
+		"          (importance: the share of their variance that changes with a column alone, if it gets values of other rows)\n")
 }
 
 // EffectsPicture is the chart of the columns with the largest effects.
 func EffectsPicture(r *EffectsReport) picture.Bars {
-	shares := make([]models.Share, len(r.Columns))
-	for k, e := range r.Columns {
-		shares[k] = models.Share{Name: e.Column, Share: e.Share}
+	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %, with 95% intervals"}
+	for _, e := range r.Columns[:min(len(r.Columns), mostBars)] {
+		share, half := 100*e.Share, 100*1.96*e.StdErr
+		b.Names, b.Values = append(b.Names, Word(e.Column, 40)), append(b.Values, share)
+		b.Low, b.High = append(b.Low, max(0, share-half)), append(b.High, share+half)
 	}
-	return bars("Effects of columns on predictions", "share of the variance of predictions, %", shares)
+	return b
 }
 
-// ImportancePicture is the chart of the most important columns.
-func ImportancePicture(i *models.Importance) picture.Bars {
-	return bars("Columns by the learned metric", "share of squared distances, %", i.Columns)
-}
-
-// bars draws the first of the shares.
-func bars(title, x string, shares []models.Share) picture.Bars {
-	b := picture.Bars{Title: title, X: x}
-	for _, s := range shares[:min(len(shares), mostBars)] {
+// StretchPicture is the chart of the columns along which a metric stretches distances most.
+func StretchPicture(d *stretch.Distances) picture.Bars {
+	b := picture.Bars{Title: "How far the metric stretches distances", X: "share of squared distances, %"}
+	for _, s := range d.Columns[:min(len(d.Columns), mostBars)] {
 		b.Names, b.Values = append(b.Names, Word(s.Name, 40)), append(b.Values, 100*s.Share)
 	}
 	return b

@@ -1,4 +1,4 @@
-package training
+package about
 
 import (
 	"fmt"
@@ -12,11 +12,12 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// leastOf notes that an error is the smallest of several.
-func leastOf(tried int) string {
+// LeastOf notes that an error is the smallest of several.
+func LeastOf(tried int) string {
 	if tried < 2 {
 		return ""
 	}
@@ -127,7 +128,7 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		}
 		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
 		if scored {
-			rate, interval := heldOutRate(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective)
+			rate, interval := HeldOutRate(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective)
 			fmt.Fprintf(tw, "%s\t%s\t", rate, interval)
 		}
 		if lost {
@@ -147,4 +148,28 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		fmt.Fprintf(w, "          errors are on %s rows of one fold, predicted by the model trained without them\n",
 			report.Groups(path[i].HeldOutRows))
 	}
+}
+
+// HeldOutRate returns the share of held-out rows that were wrong, with its interval; by weight, and
+// without an interval, where rows have weights. Rows that depend on each other are as good as
+// effective ones; 0 is all of them.
+func HeldOutRate(errors, rows int64, byWeight, effective float64) (rate, interval string) {
+	if byWeight > 0 {
+		return fmt.Sprintf("%.2f%%", 100*byWeight), "-"
+	}
+	share := float64(errors) / float64(max(1, rows))
+	if effective > 0 && effective < float64(rows) {
+		return fmt.Sprintf("%.2f%%", 100*share), score.PercentInterval(int64(math.Round(share*effective)),
+			int64(math.Round(effective)))
+	}
+	return fmt.Sprintf("%.2f%%", 100*share), score.PercentInterval(errors, rows)
+}
+
+// Numbers lists numbers.
+func Numbers(v []float64) string {
+	var words []string
+	for _, x := range v {
+		words = append(words, fmt.Sprintf("%g", x))
+	}
+	return strings.Join(words, ", ")
 }

@@ -1,4 +1,4 @@
-package models
+package stretch
 
 import (
 	"encoding/json"
@@ -10,12 +10,13 @@ import (
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
 )
 
-// withRecipe is classifier with another recipe and input.
-func withRecipe(t *testing.T, r features.Recipe, input Input) *Manifest {
+// withRecipe is a manifest with that recipe and input.
+func withRecipe(t *testing.T, r features.Recipe, input models.Input) *models.Manifest {
 	t.Helper()
-	m := classifier(t).Manifest
+	m := &models.Manifest{}
 	sealed, err := features.Seal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -24,19 +25,19 @@ func withRecipe(t *testing.T, r features.Recipe, input Input) *Manifest {
 	return m
 }
 
-func importance(t *testing.T, m *Manifest) *Importance {
+func of(t *testing.T, m *models.Manifest) *Distances {
 	t.Helper()
-	i, err := m.Importance()
+	i, err := Of(m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return i
 }
 
-func TestImportanceOfPlainColumns(t *testing.T) {
+func TestDistancesOfPlainColumns(t *testing.T) {
 	standard := preprocess.Standard{Mean: make([]float32, 3), Dev: []float32{1, 1, 1}}
 	gaussian := fourier.Gaussian{In: 3, Out: 8, Width: 1}
-	named := Input{Format: "csv", Dim: 3, Columns: []string{"a", "b", "c"}}
+	named := models.Input{Format: "csv", Dim: 3, Columns: []string{"a", "b", "c"}}
 	diagonal := preprocess.DiagonalMetric{A: features.Floats{1, 3, 0}}
 	for name, r := range map[string]features.Recipe{
 		"chain": features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
@@ -44,7 +45,7 @@ func TestImportanceOfPlainColumns(t *testing.T) {
 			linear.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
 		}}}},
 	} {
-		i := importance(t, withRecipe(t, r, named))
+		i := of(t, withRecipe(t, r, named))
 		if i == nil || len(i.Columns) != 3 || i.Columns[0] != (Share{"b", 0.9}) || i.Columns[1] != (Share{"a", 0.1}) ||
 			i.Columns[2] != (Share{"c", 0}) {
 			t.Errorf("%s: %+v", name, i)
@@ -56,12 +57,12 @@ func TestImportanceOfPlainColumns(t *testing.T) {
 			gaussian, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
 		}}}},
 	} {
-		if i := importance(t, withRecipe(t, r, named)); i != nil {
+		if i := of(t, withRecipe(t, r, named)); i != nil {
 			t.Errorf("%s, without a metric: %+v", name, i)
 		}
 	}
 	named.Columns = nil
-	if i := importance(t, withRecipe(t, features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
+	if i := of(t, withRecipe(t, features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
 		named)); i.Columns[0].Name != "column 2" {
 		t.Errorf("columns without names: %+v", i)
 	}
@@ -80,7 +81,7 @@ func TestDirectionsOfAFullMetric(t *testing.T) {
 	r := features.Chain{Steps: []features.Recipe{
 		preprocess.Divide{In: 2, By: 1}, preprocess.DiagonalMetric{A: features.Floats{1,
 			2}}, full, preprocess.DiagonalMetric{A: features.Floats{2, 1}}, fourier.Gaussian{In: 2, Out: 8, Width: 1}}}
-	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 2, Columns: []string{"x", "y"}}))
+	i := of(t, withRecipe(t, r, models.Input{Format: "csv", Dim: 2, Columns: []string{"x", "y"}}))
 	// A = diag(2, 1)·(1 −1; 0.1 0.1)·diag(1, 2): rows (2, −4) and (0.1, 0.2).
 	if s := i.Columns[0]; s.Name != "y" || math.Abs(s.Share-16.04/20.05) > 1e-6 {
 		t.Errorf("columns %+v", i.Columns)
@@ -93,14 +94,14 @@ func TestDirectionsOfAFullMetric(t *testing.T) {
 }
 
 // Levels that a search made of a column of numbers count for it, the number that they replace does not.
-func TestImportanceOfLevelsOfNumbers(t *testing.T) {
+func TestDistancesOfLevelsOfNumbers(t *testing.T) {
 	levels := preprocess.BinLevels{In: 2, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{1, 2}}},
 		Weight: 2}
 	r := features.Chain{Steps: []features.Recipe{
 		preprocess.Standard{Mean: make([]float32, 2),
 			Dev: []float32{1, 1}}, levels, preprocess.DiagonalMetric{A: features.Floats{9, 2, 1, 1, 3}},
 		fourier.Gaussian{In: 5, Out: 8, Width: 1}}}
-	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 2, Columns: []string{"place", "time"}}))
+	i := of(t, withRecipe(t, r, models.Input{Format: "csv", Dim: 2, Columns: []string{"place", "time"}}))
 	place := 4 * (2. / 9) * (1 + 1 + 9)
 	if c := i.Columns; len(c) != 2 || c[0].Name != "place" || math.Abs(c[0].Share-place/(place+4)) > 1e-6 ||
 		c[1].Name != "time" {
@@ -109,7 +110,7 @@ func TestImportanceOfLevelsOfNumbers(t *testing.T) {
 }
 
 // Levels of a category add up to their column, those of a time too.
-func TestImportanceOfTypedColumns(t *testing.T) {
+func TestDistancesOfTypedColumns(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{
 		{Name: "n", Type: schema.Number}, {Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "b",
 			Type: schema.Boolean},
@@ -125,7 +126,7 @@ func TestImportanceOfTypedColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 3, Options: options}))
+	i := of(t, withRecipe(t, r, models.Input{Format: "csv", Dim: 3, Options: options}))
 	want := map[string]float64{"n": 4 + 4*0.25, "c": 4 * (3. / 16) * (1 + 1 + 1 + 9), "b": 4 * 0.25}
 	total := 0.0
 	for _, v := range want {

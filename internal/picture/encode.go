@@ -1,0 +1,100 @@
+// Package picture draws the plots of the jobs, as PNG and SVG, all in one style.
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"image/color"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// dpi is the resolution of PNG files, enough for print at their size.
+const dpi = 200
+
+// Drawer is what Encode draws: a Chart or a plot.Plot.
+type Drawer interface{ Draw(draw.Canvas) }
+
+// Encode draws a chart of that size in centimetres, as "png" or "svg".
+func Encode(p Drawer, width, height float64, format string) ([]byte, error) {
+	data, err := encode(width, height, format, func(area draw.Canvas) {
+		area.FillPolygon(color.White, []vg.Point{area.Min, {X: area.Min.X, Y: area.Max.Y}, area.Max,
+			{X: area.Max.X, Y: area.Min.Y}})
+		onPage(p)(area)
+	})
+	// Not everybody has this font; Arial's characters are as wide.
+	return bytes.ReplaceAll(data, []byte("family:Liberation Sans;"),
+		[]byte("family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
+}
+
+// onPage paints a chart with margins, because labels of ticks may reach beyond the axes.
+func onPage(p Drawer) func(draw.Canvas) {
+	return func(area draw.Canvas) {
+		const margin = 2 * vg.Millimeter
+		p.Draw(draw.Crop(area, margin, -2*margin, margin, -margin))
+	}
+}
+
+// encode returns what paint draws on a canvas of that size in centimetres.
+func encode(width, height float64, format string, paint func(draw.Canvas)) ([]byte, error) {
+	w, h := vg.Length(width)*vg.Centimeter, vg.Length(height)*vg.Centimeter
+	var canvas interface {
+		vg.CanvasSizer
+		io.WriterTo
+	}
+	switch format {
+	case "png":
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))}
+	case "svg":
+		canvas = vgsvg.New(w, h)
+	default:
+		panic("picture: Encode: unknown format")
+	}
+	paint(draw.New(canvas))
+	var b bytes.Buffer
+	_, err := canvas.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+// What Inline replaces: the colours of text and grids become those of the page, and its text has one font.
+var (
+	inlineSize  = regexp.MustCompile(`(?s)^.*?<svg[^>]*?viewBox="([^"]*)"[^>]*>`)
+	inlineFont  = regexp.MustCompile(`font-family:[^;"]*;font-variant:[^;"]*;font-weight:(\w+);font-style:[^;"]*;`)
+	inlineStyle = strings.NewReplacer("#222222", "currentColor", "#DDDDDD", "var(--grid)",
+		"#0072B2", "var(--blue)", "\n", " ")
+)
+
+// Inline draws a chart of that size in centimetres as an element of an HTML page. Its text has the colour of the
+// text around it, and its grid the colour --grid and blue the colour --blue. The description is for readers who do
+// not see it.
+func Inline(p Drawer, width, height float64, title, description string) (string, error) {
+	data, err := encode(width, height, "svg", onPage(p))
+	if err != nil {
+		return "", err
+	}
+	at := inlineSize.FindSubmatchIndex(data)
+	if at == nil {
+		return "", fmt.Errorf("picture: %s: the drawing has no size", title)
+	}
+	body := inlineFont.ReplaceAllString(inlineStyle.Replace(string(data[at[1]:])), "font-weight:$1;")
+	return Printable(fmt.Sprintf(`<svg role="img" viewBox="%s" style="max-width:%.4gcm"><title>%s</title><desc>%s</desc>%s`,
+		data[at[2]:at[3]], width, html.EscapeString(title), html.EscapeString(description), strings.TrimSpace(body))), nil
+}
+
+// Printable replaces what no text of a page or drawing can have: bytes that are no characters, and control characters.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}

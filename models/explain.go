@@ -1,0 +1,68 @@
+package models
+
+import "fmt"
+
+// Explanation divides a prediction for a row among its columns.
+type Explanation struct {
+	Columns []string `json:"columns"` // as in the data; the caller does not change them
+	// Values are the values of the columns as a file would have them; "" is a missing value.
+	Values []string `json:"values"`
+	// Class is the predicted class; "" if the model has none.
+	Class string `json:"class,omitempty"`
+	// Outputs has one entry for a classifier, otherwise one for each target or component.
+	Outputs []Contributions `json:"outputs"`
+}
+
+// Contributions divide a score: Score = Base + Σ Effects.
+type Contributions struct {
+	// Output is the target, or the class. Of two classes it is the positive one, and the score is half the
+	// difference of the two scores. Of more it is the class that is predicted. Scores are those before they
+	// become probabilities.
+	Output string  `json:"output"`
+	Score  float64 `json:"score"` // of a regression the prediction, in the units of the training data
+	// Base is the mean score of rows whose columns have the values of training rows, each column independently.
+	Base    float64   `json:"base"`
+	Effects []float64 `json:"effects"`           // of each of Columns
+	StdErr  float64   `json:"std_err,omitempty"` // the largest standard error of Effects; 0 if they are exact
+}
+
+// Explain divides the prediction for a row among its columns by Shapley values; see package shapley. The row is as
+// for Predict, and AppendRows makes one of columns with names. The first call reads the values of training rows
+// with which predictions are compared from the model's directory.
+//
+// Effects are exact for Fourier features and sums of functions of single columns. Those on features that mix columns in
+// another way, such as maxout, and of models with Segments, are sampled.
+func (m *Model) Explain(row []float64) (*Explanation, error) {
+	e, err := m.Explainer()
+	if err != nil {
+		return nil, err
+	}
+	if n := m.Manifest.Input.Dim; len(row) != n {
+		return nil, fmt.Errorf("models: explain: %d numbers are not a row of %d", len(row), n)
+	}
+	x := make([]float32, len(row))
+	if i := narrow(x, row, m.centre, m.table != nil); i >= 0 {
+		return nil, m.rowError(0, i, row[i])
+	}
+	return e.Row(x)
+}
+
+// Row is Model.Explain for a row as Applier.Scores takes it.
+func (e *Explainer) Row(x []float32) (*Explanation, error) {
+	s := e.model.borrow()
+	defer e.model.scratch.Put(s)
+	said := s.applier.Apply(x, 1)
+	if !Finite(said.Scores) {
+		return nil, &RowError{Column: -1}
+	}
+	result := &Explanation{Columns: e.names, Values: e.model.texts(x)}
+	if said.Classes != nil {
+		result.Class = e.model.Class(float64(said.Classes[0]))
+	}
+	found, names := e.Rows(Explained{}, said, x, 1, 1), e.model.Outputs()
+	for o, s := range e.scores(said, 0) {
+		result.Outputs = append(result.Outputs, Contributions{Output: names[s[0].Output], Score: e.score(s, said, 0, o),
+			Base: found.Base[o], Effects: found.Effects[o*len(e.names) : (o+1)*len(e.names)], StdErr: found.StdErr[o]})
+	}
+	return result, nil
+}

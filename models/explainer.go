@@ -1,0 +1,191 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/models/shapley"
+)
+
+// Explainer explains the predictions of a model. It is safe for concurrent use.
+type Explainer struct {
+	model *Model
+	names []string
+	of    shapley.Explainer
+}
+
+// explain is how a model gets its explainer, once.
+type explain struct {
+	sync.Mutex
+	explainer *Explainer
+	dir       directory // of the model; nil if it was not loaded
+}
+
+// Columns returns the columns of the data with the numbers of a row that each has.
+func (m *Model) Columns() []shapley.Column {
+	if m.columns == nil { // the model was not loaded
+		of := &Model{Manifest: m.Manifest}
+		if of.readInput() == nil {
+			m = of
+		}
+	}
+	return shapley.ColumnsOf(m.Manifest.Input.Columns, m.table, m.Manifest.Input.Dim)
+}
+
+// Explainer returns what explains the model's predictions. The first call reads a file of the model's directory.
+func (m *Model) Explainer() (*Explainer, error) {
+	m.explain.Lock()
+	defer m.explain.Unlock()
+	if m.explain.explainer != nil {
+		return m.explain.explainer, nil
+	}
+	e, err := m.newExplainer()
+	if err != nil {
+		return nil, fmt.Errorf("models: explain: %w", err)
+	}
+	m.explain.explainer = e
+	return e, nil
+}
+
+func (m *Model) newExplainer() (*Explainer, error) {
+	columns := m.Columns()
+	data, err := m.profile()
+	if err != nil {
+		return nil, err
+	}
+	background, err := shapley.ReadBackground(data, columns)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ProfileFile, err)
+	}
+	r, err := m.Manifest.Recipe.Open()
+	if err != nil {
+		return nil, err
+	}
+	e := &Explainer{model: m}
+	for _, c := range columns {
+		e.names = append(e.names, c.Name)
+	}
+	if m.Manifest.Segments == nil {
+		if e.of, err = shapley.NewExact(r, m.Linear, columns, background); !errors.Is(err, shapley.ErrMixed) {
+			return e, err
+		}
+	}
+	e.of, err = shapley.NewSampled(columns, background, m.Manifest.Input.Dim, m.Linear.K, m.Manifest.Seed,
+		(&Applier{Model: m}).Scores)
+	return e, err
+}
+
+// profile reads the statistics of the training rows.
+func (m *Model) profile() ([]byte, error) {
+	for _, f := range m.Kept {
+		if f.Name == ProfileFile {
+			return f.Data, nil
+		}
+	}
+	if _, has := m.Manifest.File(ProfileFile); !has || m.explain.dir == nil {
+		return nil, fmt.Errorf("the model has no %s with the values of its training rows, with which predictions are "+
+			"compared; train it again", ProfileFile)
+	}
+	return readListed(m.explain.dir, m.Manifest, ProfileFile)
+}
+
+// Names returns the names of the columns, which the caller does not change.
+func (e *Explainer) Names() []string { return e.names }
+
+// Outputs returns how many scores of a row are explained: 1 of a classifier, otherwise all.
+func (e *Explainer) Outputs() int { return e.model.Width() }
+
+// Explained has the explanations of n rows, row by row: of each score the base, the effects of all columns and, of effects that
+// are sampled, the largest standard error (0 where they are exact).
+type Explained struct {
+	Base, Effects, StdErr []float64
+}
+
+// Rows explains what the model said of n rows of x (as Applier.Scores takes them) on that many threads. Rows whose
+// scores are not finite have no explanation. dst is memory to reuse.
+func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads int) Explained {
+	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
+	d, _ := e.model.Map.Dims()
+	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
+	dst.StdErr = grow(dst.StdErr, n*outputs)
+	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
+		a := Applier{Model: e.model}
+		for i := lo; i < hi; i++ {
+			own := said.Scores[i*k : (i+1)*k]
+			if !Finite(own) {
+				continue
+			}
+			scores, effects := e.scores(said, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
+			stdErr := e.of.Effects(effects, x[i*d:(i+1)*d], own, scores, a.Scores)
+			for o, s := range scores {
+				base := e.base(s, o)
+				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr
+				shapley.Level(effects[o*columns:(o+1)*columns], e.score(s, said, i, o)-base)
+			}
+		}
+	})
+	return dst
+}
+
+// scores returns the scores of row i that are explained.
+func (e *Explainer) scores(said Applied, i int) []shapley.Score {
+	m := e.model.Manifest
+	switch {
+	case m.Task == Classification && m.Outputs == 2:
+		positive := m.PositiveClass()
+		return []shapley.Score{{{Output: positive, Factor: 0.5}, {Output: 1 - positive, Factor: -0.5}}}
+	case m.Task == Classification:
+		return []shapley.Score{{{Output: int(said.Classes[i]), Factor: 1}}}
+	}
+	scores := make([]shapley.Score, m.Outputs)
+	for o := range scores {
+		scores[o] = shapley.Score{{Output: o, Factor: 1}}
+		if m.Task == Regression {
+			scores[o][0].Factor = m.TargetGrid[o].Half()
+		}
+	}
+	return scores
+}
+
+// base returns the base of a score, the o-th of its row.
+func (e *Explainer) base(s shapley.Score, o int) float64 {
+	if m := e.model.Manifest; m.Task == Regression {
+		return e.of.Base(s) + m.TargetGrid[o].Mid()
+	}
+	return e.of.Base(s)
+}
+
+// score returns a score of row i, the o-th of those that are explained.
+func (e *Explainer) score(s shapley.Score, said Applied, i, o int) (score float64) {
+	k := e.model.Linear.K
+	if said.Targets != nil {
+		return said.Targets[i*k+o]
+	}
+	for _, t := range s {
+		score += float64(t.Factor * float64(said.Scores[i*k+t.Output]))
+	}
+	return score
+}
+
+// texts returns the values of a row by columns, as a file would have them.
+func (m *Model) texts(x []float32) (texts []string) {
+	for g, c := range m.Columns() {
+		v := float64(x[c.From])
+		text := strconv.FormatFloat(v, 'g', -1, 32)
+		if m.centre != nil && m.centre[c.From] != 0 {
+			v += m.centre[c.From]
+			text = strconv.FormatFloat(v, 'g', 12, 64)
+		}
+		switch {
+		case v != v:
+			text = ""
+		case m.table != nil:
+			text = m.table.Columns[g].Text(v, text)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}

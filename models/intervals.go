@@ -1,0 +1,206 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/models/score"
+)
+
+// ErrNoIntervals is returned if a model has no intervals or sets, because no rows were held out when it was
+// trained, it was fitted to sums, or a classifier has no probabilities.
+var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, with --folds or several --lambda")
+
+// UsualLevel is the level of the intervals that summaries and evaluations tell of.
+const UsualLevel = 0.9
+
+// LevelError says that a level is not between 0 and 1, or needs more held-out rows than a model has.
+type LevelError struct {
+	Level float64
+	Rows  int64  // that the model has; groups of rows if these were held out together
+	Need  int64  // 0 if no number is enough
+	Of    string // rows, or groups of rows
+}
+
+func (e *LevelError) Error() string {
+	if e.Need == 0 {
+		return fmt.Sprintf("models: level %g: want a number above 0 and below 1, such as 0.9", e.Level)
+	}
+	return fmt.Sprintf("models: level %g needs %d held-out %s; the model has %d, which allow levels up to %.4g", e.Level,
+		e.Need, e.Of, e.Rows, float64(e.Rows)/float64(e.Rows+1))
+}
+
+// Intervals has the conformity scores of held-out rows, by a model like this one that was fitted without
+// them: of a regression |y − prediction|/s in half ranges of the target grid, with s = 1, or if Scaled
+// s = √(1 + leverage); of classes −p, with the probability p of the row's class.
+type Intervals struct {
+	Rows   int64 `json:"rows"`             // of the first fold, by whose scores intervals are made
+	Groups int64 `json:"groups,omitempty"` // in which these rows belong together; 0 if each is by itself
+	Folds  int   `json:"folds"`
+	Scaled bool  `json:"scaled,omitempty"`
+	// Scores are the scores at the places 1, score.NextRank(1), … from the largest one down, for each
+	// target; of classes there is one list.
+	Scores [][]float32 `json:"scores"`
+}
+
+func (v *Intervals) check(m *Manifest) error {
+	lists := m.Outputs
+	switch {
+	case v == nil:
+		return nil
+	case m.Task == Classification && m.Probabilities != nil:
+		lists = 1
+	case m.Task != Regression:
+		return fmt.Errorf("intervals of %s without probabilities", m.Task)
+	}
+	if v.Rows < 1 || v.Rows > 1<<48 || v.Groups < 0 || v.Groups > v.Rows || v.Folds < 2 || len(v.Scores) != lists {
+		return fmt.Errorf("intervals by %d rows, %d groups, of a fold of %d, for %d outputs; want %d", v.Rows, v.Groups,
+			v.Folds, len(v.Scores), lists)
+	}
+	if v.Scaled && (m.Spread == nil || m.Task != Regression) {
+		return errors.New("intervals that are scaled by a spread, which the model does not have")
+	}
+	for _, scores := range v.Scores {
+		place := int64(0)
+		for i, s := range scores {
+			if place = score.NextRank(place); s-s != 0 || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
+				return fmt.Errorf("intervals: score %d is %g; want finite numbers that descend", i, s)
+			}
+		}
+		if place > v.Rows || score.NextRank(place) <= v.Rows {
+			return fmt.Errorf("intervals: %d scores of %d rows", len(scores), v.Rows)
+		}
+	}
+	return nil
+}
+
+// Units returns the number of rows, or of groups of rows, that are independent of each other.
+func (v *Intervals) Units() int64 {
+	if v.Groups > 0 {
+		return v.Groups
+	}
+	return v.Rows
+}
+
+// at returns the place in Scores of the score for a level: of n scores and the score of a new row, the
+// smallest that is at least as large as that share of n + 1.
+func (v *Intervals) at(level float64) (int, error) {
+	if !(level > 0 && level < 1) {
+		return 0, &LevelError{Level: level}
+	}
+	units, of := v.Units(), "rows"
+	if v.Groups > 0 {
+		of = "groups of rows"
+	}
+	// A new row counts as one, or as the rows of a group in the mean.
+	rank := level * (float64(v.Rows) + float64(v.Rows)/float64(units))
+	if whole := math.Round(rank); math.Abs(rank-whole) < 1e-9*max(1, rank) {
+		rank = whole
+	}
+	above := v.Rows + 1 - int64(math.Ceil(rank))
+	if above < 1 {
+		need := level / (1 - level)
+		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-float64(1e-9*need)))), of}
+	}
+	at := 0
+	for place := int64(1); ; at++ {
+		if place = score.NextRank(place); place > above {
+			return at, nil
+		}
+	}
+}
+
+// Score returns the score for a level, of a target: the ends of its intervals are so many half ranges of its grid
+// from the prediction, or Scaled.
+func (v *Intervals) Score(target int, level float64) (float64, error) {
+	at, err := v.at(level)
+	if err != nil {
+		return 0, err
+	}
+	return float64(v.Scores[target][at]), nil
+}
+
+// Level is an open level of intervals.
+type Level struct {
+	model *Model
+	at    int
+}
+
+// Level returns the intervals or sets of a level: the share of new rows, of rows like those of the training, whose
+// target or class is to be inside. The error is ErrNoIntervals or a *LevelError.
+func (m *Model) Level(level float64) (Level, error) {
+	v := m.Manifest.Intervals
+	if v == nil {
+		return Level{}, ErrNoIntervals
+	}
+	at, err := v.at(level)
+	return Level{m, at}, err
+}
+
+// Targets returns the number of targets of the model.
+func (l Level) Targets() int { return l.model.Linear.K }
+
+// Ends stores in dst the ends of the intervals of a regression, for the output of the model for rows: low and
+// high of each target.
+func (l Level) Ends(dst []float64, said Applied) {
+	v, k, grids := l.model.Manifest.Intervals, l.model.Linear.K, l.model.Manifest.TargetGrid
+	for i := range len(said.Scores) / k {
+		s := 1.0
+		if v.Scaled {
+			s = math.Sqrt(1 + float64(l.model.Manifest.Spread.Leverage*float64(said.Novelty[i])))
+		}
+		for c, y := range said.Scores[i*k : (i+1)*k] {
+			half := float64(float64(v.Scores[c][l.at]) * s)
+			at := 2 * (i*k + c)
+			dst[at] = grids[c].Mid() + float64(grids[c].Half()*(float64(y)-half))
+			dst[at+1] = grids[c].Mid() + float64(grids[c].Half()*(float64(y)+half))
+		}
+	}
+}
+
+// Has reports whether a class is in the set of a row, for the output of the model for rows: of place i of its
+// probabilities. The predicted class always is.
+func (l Level) Has(said Applied, i int) bool {
+	k := l.model.Linear.K
+	return said.Probabilities[i] >= -l.model.Manifest.Intervals.Scores[0][l.at] || int(said.Classes[i/k]) == i%k
+}
+
+// Intervals stores in dst the ends of an interval for each output of each row, low and high, in which the target
+// is with a probability of at least level: over rows like those of the training, and for each of several
+// targets by itself. Rows are as for Predict, and nothing is allocated in the steady state. The error
+// is ErrNoIntervals, also for a classifier, which has Sets, or a *LevelError.
+func (m *Model) Intervals(dst, rows []float64, level float64) error {
+	l, err := m.Level(level)
+	switch {
+	case err != nil:
+		return err
+	case m.Classifies():
+		return ErrNoIntervals
+	}
+	return run(m, dst, rows, 2*m.Linear.K, m.Manifest.Intervals.Scaled, l.Ends)
+}
+
+// Sets stores in dst, for each row and each of Outputs, 1 if the class is in the set of the row and else 0: the
+// class of the row is in it with a probability of at least level. The predicted class is always in
+// it, so sets of a model that is right more often than level says cover more. The error is as for
+// Intervals.
+func (m *Model) Sets(dst, rows []float64, level float64) error {
+	l, err := m.Level(level)
+	switch {
+	case err != nil:
+		return err
+	case !m.Classifies():
+		return ErrNoIntervals
+	}
+	return run(m, dst, rows, m.Linear.K, false, l.indicate)
+}
+
+func (l Level) indicate(dst []float64, said Applied) {
+	for i := range dst {
+		dst[i] = 0
+		if l.Has(said, i) {
+			dst[i] = 1
+		}
+	}
+}

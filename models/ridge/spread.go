@@ -1,0 +1,119 @@
+package ridge
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/linear"
+)
+
+// Probes is the number of random directions by which a Spread knows the factor of a fit: the squares
+// that it sums differ from the leverage by a share of √(2/Probes) or so, the same for all programs.
+const Probes = 64
+
+var signs = stream.PurposeOf("spread")
+
+// Spread tells how far features are from those of the rows of a fit, by the factor A = LLᵀ of its
+// normal equations: the leverage φᵀA⁻¹φ of centred features φ is ‖L⁻¹φ‖², and near ‖R L⁻¹φ‖² for a
+// few rows R of random signs (Johnson and Lindenstrauss 1984).
+type Spread struct {
+	// Linear has outputs whose squares add up to the leverage of a row over Leverage.
+	Linear *linear.Model
+	// Leverage is the mean leverage of the rows of the fit: the effective number of features as a share
+	// of the rows. That of Solution.FirstSpread is a share of all rows.
+	Leverage float64
+}
+
+// spreadBytes is the memory that two Spreads of a solve take, and the numbers of one while it is made.
+func spreadBytes(dim int) int64 { return (8 + 2*4) * int64(Probes) * int64(dim) }
+
+// spread returns how far features are from the rows of y, given the factor in tiles, for μ.
+func (p *solve) spread(y *system, tiles [][]float64, mu float64, rows int64) *Spread {
+	d := y.shape.Dim
+	k := min(Probes, d)
+	x := probes(p.Seed, k, d)
+	blas.CholeskyTilesBack(tiles, d, x, k, p.Threads)
+	// Over the rows of the fit the squares add up to tr RL⁻¹G(RL⁻¹)ᵀ, and G = A − μ·diag(Ridge).
+	sum := float64(d)
+	for i, v := range x {
+		sum -= float64(float64(mu*y.Ridge[i%d]) * float64(v*v))
+	}
+	if !(sum > 0) {
+		return nil
+	}
+	l := &linear.Model{K: k, D: d, W: make([]float32, k*d), B: make([]float32, k)}
+	unit := math.Sqrt(y.n / sum)
+	for i := range k {
+		var b float64
+		for j, v := range x[i*d:][:d] {
+			v *= unit
+			b -= float64(v * float64(y.colSum[j]/y.n))
+			w := v / p.Step
+			if r := p.Ranges; r.Half != nil {
+				w /= r.Half[j]
+				b -= float64(w * r.Centre[j])
+			}
+			l.W[i*d+j] = float32(w)
+		}
+		l.B[i] = float32(b)
+	}
+	for _, s := range [][]float32{l.W, l.B} {
+		for _, w := range s {
+			if w-w != 0 {
+				return nil
+			}
+		}
+	}
+	return &Spread{l, sum / float64(rows)}
+}
+
+// probes returns k rows of d numbers whose squares are 1 in the mean over the rows: random signs, or the
+// unit vectors if there are as many rows.
+func probes(seed uint64, k, d int) []float64 {
+	x := make([]float64, k*d)
+	for i := range k {
+		if k == d {
+			x[i*d+i] = 1
+			continue
+		}
+		s, one := stream.New(seed, signs, uint64(i)), 1/math.Sqrt(float64(k))
+		var word uint64
+		for j := range d {
+			if j%64 == 0 {
+				word = s.Uint64()
+			}
+			x[i*d+j] = one
+			if word>>(j%64)&1 == 1 {
+				x[i*d+j] = -one
+			}
+		}
+	}
+	return x
+}
+
+// smallLeverage is the mean leverage below which rows of the fit are as far from it as other rows.
+const smallLeverage = 0.02
+
+// spreads sets fit.Spread and, of targets, fit.FirstSpread, given the factor in total.
+func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
+	fit.Spread = p.spread(y, total.tiles, p.mu(y, fit.Lambda), total.Rows())
+	if !p.FirstSpread || !total.shape.Regression || !p.Trials || p.Folds < 2 || fit.Spread == nil ||
+		fit.Spread.Leverage < smallLeverage {
+		return nil
+	}
+	total.Clear()
+	if err := p.add(total, func(f int) bool { return f > 1 || f == 1 && !p.Gap }); err != nil {
+		return err
+	}
+	if total.head[0] == 0 {
+		return nil
+	}
+	y.leave(total, nil)
+	mu := p.mu(y, fit.Lambda)
+	if _, ok := y.solveIn(mu, total); ok {
+		// The leverage of a row falls with the number of rows: as if there were as many as for Spread.
+		fit.FirstSpread = p.spread(y, total.tiles, mu, fit.Rows)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package score
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// ConformalCells is the number of different scores that Conformal distinguishes.
+const ConformalCells = 1 << 16
+
+// Conformal counts conformity scores of held-out rows, of which the larger are the less usual, for
+// intervals and sets with a given coverage (Vovk, Gammerman and Shafer 2005). It is a function of the
+// rows, as Ranks is. Create it with NewConformal.
+type Conformal struct {
+	rows   int64 // that count
+	scores Ranks
+}
+
+// NewConformal returns counts of no rows.
+func NewConformal() *Conformal { return &Conformal{scores: *newRanks(ConformalCells)} }
+
+// Add counts a row as often as repeats says. A score that is not finite in float32 counts as the largest.
+func (c *Conformal) Add(score float64, repeats int64) {
+	v := float32(score)
+	if v-v != 0 {
+		v = math.MaxFloat32
+	}
+	if repeats > 0 {
+		c.rows++
+		c.scores.Add(v, 0, repeats)
+	}
+}
+
+// Rows returns the number of rows that count.
+func (c *Conformal) Rows() int64 { return c.rows }
+
+// Merge adds the rows of d.
+func (c *Conformal) Merge(d *Conformal) {
+	c.rows += d.rows
+	c.scores.Merge(&d.scores)
+}
+
+// Code codes the counts.
+func (c *Conformal) Code(w *wire.Coder) {
+	w.Counts(&c.rows)
+	c.scores.Code(w)
+	w.Check(c.rows <= c.scores.ranked() && (c.rows > 0) == (c.scores.ranked() > 0) && c.scores.rows[1] == 0)
+}
+
+// NextRank returns the place from the top of the score that is kept after another: the 100 largest are,
+// and then one in the next hundredth of the places so far.
+func NextRank(place int64) int64 { return place + max(1, place/100) }
+
+// Kept returns the scores at the places 1, NextRank(1), … from the largest one down. Where rows count
+// more or less often, a place is as much as a row counts in the mean. In a cell with several scores
+// it is the largest.
+func (c *Conformal) Kept() []float32 {
+	r := &c.scores
+	r.flush()
+	var kept []float32
+	at, below := len(r.cells)-1, r.ranked() // rows up to the cell
+	for place := int64(1); place <= c.rows; place = NextRank(place) {
+		// The least score with at least that share of the rows up to it.
+		need := share(r.ranked(), c.rows+1-place, c.rows)
+		for at > 0 && below-r.cells[at].n[0] >= need {
+			below -= r.cells[at].n[0]
+			at--
+		}
+		_, high := r.ends(r.cells[at])
+		kept = append(kept, high)
+	}
+	return kept
+}
+
+// share returns total·part/whole, rounded up, for part ≤ whole.
+func share(total, part, whole int64) int64 {
+	high, low := bits.Mul64(uint64(total), uint64(part))
+	n, rest := bits.Div64(high, low, uint64(whole))
+	if rest > 0 {
+		n++
+	}
+	return int64(n)
+}
+
+// Coverage counts how often intervals or sets contain the truth, and how wide they are. The zero value counts no rows.
+type Coverage struct {
+	rows           int64
+	weight, inside int64
+	width          exact.Sum
+}
+
+// Add counts a row as often as repeats says. Its width must fit in float32.
+func (c *Coverage) Add(inside bool, width float64, repeats int64) {
+	if !(width <= math.MaxFloat32) {
+		width, inside = math.MaxFloat32, false
+	}
+	c.rows, c.weight = c.rows+1, c.weight+repeats
+	if inside {
+		c.inside += repeats
+	}
+	c.width.AddWeighted64(float32(repeats), width)
+}
+
+// Merge adds the rows of d.
+func (c *Coverage) Merge(d *Coverage) {
+	c.rows, c.weight, c.inside = c.rows+d.rows, c.weight+d.weight, c.inside+d.inside
+	c.width.Merge(&d.width)
+}
+
+// Code codes the counts.
+func (c *Coverage) Code(w *wire.Coder) {
+	w.Counts(&c.rows, &c.weight, &c.inside)
+	w.Part(&c.width)
+	w.Check(c.inside <= c.weight && c.width.Sign() >= 0 && (c.rows > 0 || c.width.IsZero()))
+}
+
+// CoverageReport says how often intervals or sets contain the truth.
+type CoverageReport struct {
+	Level    float64    `json:"level"` // that they are made for
+	Rows     int64      `json:"rows"`
+	Coverage float64    `json:"coverage"`          // share of rows whose truth is inside
+	Interval [2]float64 `json:"coverage_interval"` // 95% interval of that
+	Width    float64    `json:"width"`             // mean width, or number of classes
+}
+
+// Report returns the report for a level. The rows are as precise as that many independent ones.
+func (c *Coverage) Report(level, effective float64) CoverageReport {
+	r := CoverageReport{Level: level, Rows: c.rows, Coverage: ratio(c.inside, c.weight),
+		Width: exact.Mean(c.weight, &c.width)}
+	r.Interval[0], r.Interval[1] = intervalOf(r.Coverage, min(effective, float64(c.rows)))
+	return r
+}

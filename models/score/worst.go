@@ -1,0 +1,80 @@
+package score
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
+)
+
+// Limits of Worst.
+const (
+	maxWorstRows   = 100
+	maxWorstValues = 256 // of a row that are kept
+)
+
+// WorstRow is a row with its prediction.
+type WorstRow struct {
+	Loss        float64
+	Truth, Said float64   // classes or targets
+	Values      []float32 // the first values of the row
+}
+
+// Worst keeps the rows with the largest losses. They are a function of the rows, whatever their order. The zero
+// value keeps none.
+type Worst struct {
+	most int
+	rows []WorstRow // the worst first
+}
+
+// NewWorst returns an empty list of at most so many rows.
+func NewWorst(most int) *Worst { return &Worst{most: min(most, maxWorstRows)} }
+
+// Rows returns the rows, the worst first.
+func (w *Worst) Rows() []WorstRow { return w.rows }
+
+// Add adds a row, whose values it copies. One whose loss is NaN is left out.
+func (w *Worst) Add(loss, truth, said float64, values []float32) {
+	if loss != loss || w.most == 0 {
+		return
+	}
+	r := WorstRow{loss, truth, said, values[:min(len(values), maxWorstValues)]}
+	at, _ := slices.BinarySearchFunc(w.rows, r, compareWorst)
+	if at == w.most {
+		return
+	}
+	r.Values = slices.Clone(r.Values)
+	w.rows = slices.Insert(w.rows[:min(len(w.rows), w.most-1)], at, r)
+}
+
+// compareWorst orders rows by loss, the largest first, and equal ones by all else.
+func compareWorst(a, b WorstRow) int {
+	return cmp.Or(cmp.Compare(b.Loss, a.Loss), cmp.Compare(a.Truth, b.Truth), cmp.Compare(a.Said, b.Said),
+		slices.Compare(a.Values, b.Values))
+}
+
+// Merge adds the rows of v.
+func (w *Worst) Merge(v *Worst) {
+	for _, r := range v.rows {
+		w.Add(r.Loss, r.Truth, r.Said, r.Values)
+	}
+}
+
+// Code codes the limit and the rows.
+func (w *Worst) Code(c *wire.Coder) {
+	w.most = c.Int(w.most, maxWorstRows)
+	wire.Each(c, &w.rows, w.most, func(r *WorstRow) {
+		for _, v := range []*float64{&r.Loss, &r.Truth, &r.Said} {
+			bits := math.Float64bits(*v)
+			c.Uint64(&bits)
+			*v = math.Float64frombits(bits)
+		}
+		wire.Each(c, &r.Values, min(maxWorstValues, rows.MaxDim), func(v *float32) {
+			bits := c.Uvarint(uint64(math.Float32bits(*v)), math.MaxUint32) // values may be missing, which are NaN
+			*v = math.Float32frombits(uint32(bits))
+		})
+	})
+	c.Check(slices.IsSortedFunc(w.rows, compareWorst))
+}

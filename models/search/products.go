@@ -1,0 +1,135 @@
+package search
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/models/agop"
+	"github.com/bochner-ml/bochner/models/search/pairs"
+)
+
+// unexplained is the share of the loss without features from which pairs are looked for.
+const unexplained = 0.2
+
+// pairRoot is how a metric follows from the products: other columns keep more weight than in learned metrics.
+var pairRoot = agop.Root{Floor: 0.1, Power: 1}
+
+// products tries metrics of columns that matter in pairs, if the best candidate does not explain the labels,
+// and metrics that are learned from these.
+func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+	view := r.options.Views[0].Name
+	best, smooth := field[0], r.plain(field, view)
+	if best.judged == nil || smooth == nil || !(best.mean()/l.scale > float64(unexplained*r.nullLoss(l))) {
+		return field, nil
+	}
+	found := make([]*learned, len(l.train)+1)
+	for part := range found {
+		train := l.whole
+		if part < len(l.train) {
+			train = l.train[part]
+		}
+		weights := r.pairWeights(r.views[view], train)
+		if weights == nil || part == 0 && r.weighs(field, view, weights) {
+			return field, nil
+		}
+		d, err := pairRoot.Diagonal(weights)
+		if err != nil {
+			return field, nil
+		}
+		found[part] = &learned{recipe: d}
+	}
+	var first []*entry
+	for _, w := range firstWidths {
+		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: Diagonal, Products: true}
+		first = append(first, &entry{Candidate: c, start: coarse, metric: found})
+	}
+	if err := r.tryAll(ctx, first, l); err != nil {
+		return field, err
+	}
+	field = append(field, first...)
+	order(first)
+	var err error
+	if first[0].judged != nil && first[0].mean() < worth*best.mean() {
+		field, err = r.rounds(ctx, first[0], Diagonal, r.kernelsFor(best, smooth, l), field, l)
+	}
+	order(field)
+	return field, err
+}
+
+// nullLoss is the loss without features, as a share of l.scale: 1, or the entropy of the classes.
+func (r *runner) nullLoss(l *level) float64 {
+	if r.grid != nil {
+		return 1
+	}
+	counts, total := make([]float64, r.outputs), 0.0
+	for _, i := range l.whole {
+		counts[int(r.y[i])] += r.weight(i)
+		total += r.weight(i)
+	}
+	var h float64
+	for _, c := range counts {
+		if c > 0 {
+			h -= float64(c / total * math.Log(c/total))
+		}
+	}
+	return h
+}
+
+// weighs tells whether a metric that was learned in a view, and does better than none, already stretches the
+// columns with most of the weights.
+func (r *runner) weighs(field []*entry, view string, weights []float64) bool {
+	best := func(metric string) int {
+		return slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && e.View == view && e.Metric == metric })
+	}
+	at, plain := best(Diagonal), best(NoMetric)
+	if at < 0 || plain < 0 || !(field[at].mean() < worth*field[plain].mean()) {
+		return false
+	}
+	of, ok := field[at].metric[0].recipe.(preprocess.DiagonalMetric)
+	if !ok {
+		return false
+	}
+	var all, known float64
+	for j, w := range weights {
+		all += w
+		if of.A[j] >= 1 {
+			known += w
+		}
+	}
+	return known >= float64(0.8*all)
+}
+
+// mostCodes is the number of combinations of classes that products are aligned with.
+const mostCodes = 3
+
+// codes returns what products are aligned with: targets, or some combinations of the classes.
+func (r *runner) codes(train []int) [][]float32 {
+	var out [][]float32
+	number := 1
+	if r.grid == nil {
+		number = min(r.outputs-1, mostCodes)
+	}
+	for c := range number {
+		y := make([]float32, len(train))
+		for at, i := range train {
+			switch {
+			case r.grid != nil:
+				y[at] = r.scaled[i]
+			case r.outputs-1 <= mostCodes:
+				y[at] = float32(r.code(i, c))
+			default: // a class is a 1 in some of the combinations, by the digits of its number
+				y[at] = float32(uint32(r.y[i]+1) * 0x9e3779b1 >> (31 - c) & 1)
+			}
+		}
+		out = append(out, y)
+	}
+	return out
+}
+
+// pairWeights returns the weights of the columns of a view, by the rows of train; nil for none.
+func (r *runner) pairWeights(s *scaled, train []int) []float64 {
+	train = train[:min(len(train), pairs.MaxRows)]
+	return pairs.Weights(pairs.Rows{X: s.x, D: s.d, Of: train}, r.codes(train), r.options.Threads)
+}

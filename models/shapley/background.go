@@ -1,0 +1,146 @@
+package shapley
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// Column is a column of the data: the numbers From … To−1 of a row.
+type Column struct {
+	Name     string
+	From, To int
+}
+
+// ColumnsOf returns the columns of rows of dim numbers that have these names, or that table unless it is nil.
+func ColumnsOf(names []string, table *schema.Table, dim int) (all []Column) {
+	if table != nil {
+		names = table.Owners() // several numbers of a time have one name
+	}
+	for j := range dim {
+		name := fmt.Sprint("column ", j+1)
+		if j < len(names) {
+			name = names[j]
+		}
+		if last := len(all) - 1; j > 0 && j < len(names) && all[last].Name == name {
+			all[last].To++
+			continue
+		}
+		all = append(all, Column{name, j, j + 1})
+	}
+	return all
+}
+
+// Values are the values of a column in the background, To−From numbers each, and their probabilities.
+type Values struct {
+	X []float32
+	P []float64
+}
+
+// mostLevels is the largest number of levels of a category that are in a background, the most frequent.
+const mostLevels = 1000
+
+// add adds a value; equal values that follow each other are one.
+func (v *Values) add(p float64, x ...float32) {
+	if n := len(v.P); n > 0 && slices.Equal(v.X[(n-1)*len(x):], x) {
+		v.P[n-1] += p
+		return
+	}
+	v.X, v.P = append(v.X, x...), append(v.P, p)
+}
+
+// ReadBackground returns the background of a file profile.json of a model.
+func ReadBackground(data []byte, columns []Column) ([]Values, error) {
+	var of struct {
+		Rows *profile.Statistics `json:"rows"`
+	}
+	if err := json.Unmarshal(data, &of); err != nil {
+		return nil, err
+	}
+	if of.Rows == nil || of.Rows.Dim > columns[len(columns)-1].To {
+		return nil, errors.New("does not describe the rows of the model")
+	}
+	return Background(of.Rows, columns)
+}
+
+// Background returns the background that training rows with those statistics give: of numbers the values of
+// Statistics.Points (in older models Deciles) with equal probabilities, of categories the levels by their
+// frequencies, and missing values by theirs.
+func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
+	points := s.Points
+	if points == nil {
+		points = s.Deciles
+	}
+	all := make([]Values, len(columns))
+	for g, c := range columns {
+		if c.From >= s.Dim { // sparse training rows end before
+			all[g].add(1, make([]float32, c.To-c.From)...)
+			continue
+		}
+		if c.To > len(s.Columns) || c.To > len(points) {
+			return nil, fmt.Errorf("shapley: the statistics of the training rows have no values of column %q; rows of more "+
+				"than %d numbers have none", c.Name, profile.MostDeciles)
+		}
+		present := 1.0
+		if s.Rows > 0 {
+			present -= float64(s.Columns[c.From].Missing) / float64(s.Rows)
+		}
+		v, category := &all[g], c.From < len(s.Levels) && s.Levels[c.From] != nil
+		if !(present >= 0 && present <= 1) || category && c.To-c.From > 1 {
+			return nil, fmt.Errorf("shapley: damaged statistics of column %q", c.Name)
+		}
+		if category {
+			v.levels(s.Levels[c.From], present)
+		} else {
+			of := points[c.From:c.To]
+			for i := range of[0] {
+				value := make([]float32, len(of))
+				for k, p := range of {
+					if len(p) != len(of[0]) {
+						return nil, fmt.Errorf("shapley: damaged statistics of column %q", c.Name)
+					}
+					value[k] = p[i]
+				}
+				v.add(present/float64(len(of[0])), value...)
+			}
+		}
+		if len(v.P) == 0 { // no row has a value
+			present = 0
+		}
+		if present < 1 {
+			v.add(1-present, slices.Repeat([]float32{float32(math.NaN())}, c.To-c.From)...)
+		}
+		var sum float64
+		for _, p := range v.P {
+			sum += p
+		}
+		for i := range v.P {
+			v.P[i] /= sum
+		}
+	}
+	return all, nil
+}
+
+// levels adds the most frequent levels.
+func (v *Values) levels(counts []int64, present float64) {
+	order := make([]int, 0, len(counts))
+	for level, n := range counts {
+		if n > 0 {
+			order = append(order, level)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(min(1, max(-1, counts[b]-counts[a]))) })
+	order = order[:min(len(order), mostLevels)]
+	var sum float64
+	for _, level := range order {
+		sum += float64(counts[level])
+	}
+	for _, level := range order {
+		v.add(present*float64(counts[level])/sum, float32(level))
+	}
+}

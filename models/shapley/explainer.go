@@ -1,0 +1,267 @@
+package shapley
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/models/agop"
+	fitted "github.com/bochner-ml/bochner/models/linear"
+)
+
+// Score is a score to explain: a sum of outputs of the model, each times its factor.
+type Score []Term
+
+// Term is an output with its factor.
+type Term struct {
+	Output int
+	Factor float64
+}
+
+// Explainer divides scores among columns. It is safe for concurrent use.
+type Explainer interface {
+	// Base returns the base of a score.
+	Base(s Score) float64
+	// Effects stores in dst the effects of all columns on the scores of a row x, whose outputs are known, score by score. It
+	// returns the largest of their standard errors, 0 if they are exact, and panics if dst is too short. Only
+	// a Sampled calls of.
+	Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64)
+}
+
+// Exact divides the scores of a model exactly.
+type Exact struct {
+	columns []Column
+	base    []float64 // v(∅) of each output
+	waves   []*waves
+	sums    []*additive
+	scratch sync.Pool // of *scratch
+}
+
+// ErrMixed is returned for features that are neither products nor sums of functions of the columns.
+var ErrMixed = errors.New("shapley: features that mix columns in another way than Fourier features do")
+
+// NewExact returns the explainer of a model on the features of a recipe, whose map takes rows with these columns. The error
+// is ErrMixed if there is none.
+func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background []Values) (*Exact, error) {
+	e := &Exact{columns: columns, base: make([]float64, l.K)}
+	for k, b := range l.B {
+		e.base[k] = float64(b)
+	}
+	var of []int // the column of each number of a row
+	for g, c := range columns {
+		for range c.To - c.From {
+			of = append(of, g)
+		}
+	}
+	steps := []features.Recipe{r}
+	if c, ok := r.(features.Chain); ok {
+		steps = c.Steps
+	}
+	parts := [][]features.Recipe{steps}
+	if j, ok := steps[len(steps)-1].(preprocess.Join); ok {
+		parts = nil
+		for _, p := range j.Parts {
+			own := []features.Recipe{p}
+			if c, ok := p.(features.Chain); ok {
+				own = c.Steps
+			}
+			parts = append(parts, append(steps[:len(steps)-1:len(steps)-1], own...))
+		}
+	}
+	first := 0
+	for _, steps := range parts {
+		p := part{model: l, first: first, columns: columns, background: background}
+		if err := e.add(p, steps, of); err != nil {
+			return nil, err
+		}
+		_, out, err := features.Dims(steps[len(steps)-1])
+		if err != nil {
+			return nil, err
+		}
+		first += out
+	}
+	return e, nil
+}
+
+// part is a range of features that begins at first.
+type part struct {
+	model      *fitted.Model
+	first      int
+	columns    []Column
+	background []Values
+}
+
+func (e *Exact) add(p part, steps []features.Recipe, of []int) error {
+	w, err := agop.WavesAfter(steps)
+	switch {
+	case errors.Is(err, agop.ErrNoWaves):
+		if of, err = owners(steps, of); err != nil {
+			return err
+		}
+		s, err := newAdditive(p, steps, of, e.base)
+		e.sums = append(e.sums, s)
+		return err
+	case err != nil:
+		return err
+	}
+	if of, err = owners(w.Before, of); err != nil {
+		return err
+	}
+	own, err := newWaves(p, w, of, e.base)
+	e.waves = append(e.waves, own)
+	return err
+}
+
+// owners returns the column of each number after the steps, given those before them. It is ErrMixed if a number
+// has several.
+func owners(steps []features.Recipe, of []int) ([]int, error) {
+	for _, s := range steps {
+		switch r := s.(type) {
+		case preprocess.Columns:
+			var to []int
+			for _, from := range r.Sources() {
+				to = append(to, of[from.Slot])
+			}
+			of = to
+		case preprocess.BinLevels:
+			of = after(r, of)
+		case preprocess.Bins:
+			of = after(r, of)
+		case linear.Identity:
+		default:
+			m, err := s.New()
+			if err != nil {
+				return nil, err
+			}
+			if by, ok := m.(features.Columnwise); !ok || by.Part(0, 1) == nil {
+				return nil, fmt.Errorf("%w: %T", ErrMixed, s)
+			}
+		}
+	}
+	return of, nil
+}
+
+func after(r interface {
+	Origin(j int) (column, size int)
+	Dims() (in, out int)
+}, of []int) []int {
+	_, out := r.Dims()
+	to := make([]int, out)
+	for j := range to {
+		c, _ := r.Origin(j)
+		to[j] = of[c]
+	}
+	return to
+}
+
+// Base returns the base of a score.
+func (e *Exact) Base(s Score) float64 { return sum(s, e.base) }
+
+func sum(s Score, outputs []float64) (total float64) {
+	for _, t := range s {
+		total += float64(t.Factor * outputs[t.Output])
+	}
+	return total
+}
+
+// Effects stores the effects of all columns. It needs only the row.
+func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer) (stdErr float64) {
+	clear(dst[:len(scores)*len(e.columns)])
+	s, _ := e.scratch.Get().(*scratch)
+	if s == nil {
+		s = new(scratch)
+	}
+	defer e.scratch.Put(s)
+	for _, a := range e.sums {
+		a.effects(dst, x, scores, s)
+	}
+	for _, w := range e.waves {
+		w.effects(dst, x, scores, s)
+	}
+	return 0
+}
+
+// Level makes effects sum to total. What is missing is the rounding of scores in float32, which each effect
+// gets in proportion to its size.
+func Level(effects []float64, total float64) {
+	var sum, size float64
+	for _, v := range effects {
+		sum += v
+		size += math.Abs(v)
+	}
+	for g, v := range effects {
+		share := 1 / float64(len(effects))
+		if size > 0 {
+			share = math.Abs(v) / size
+		}
+		effects[g] += float64((total - sum) * share)
+	}
+}
+
+// scratch is the memory of a call.
+type scratch struct {
+	y          []float32
+	turns, own []float64
+	a          []phasor
+	factors    []phasor
+	partial    []phasor
+	parts      []phasor
+}
+
+// phasor is a complex number. Its products are rounded before they are added, which those of complex128 are not on
+// all processors.
+type phasor struct{ re, im float64 }
+
+func (a phasor) times(b phasor) phasor {
+	return phasor{float64(a.re*b.re) - float64(a.im*b.im), float64(a.re*b.im) + float64(a.im*b.re)}
+}
+
+func (a phasor) plus(b phasor) phasor { return phasor{a.re + b.re, a.im + b.im} }
+
+func (a phasor) minus(b phasor) phasor { return phasor{a.re - b.re, a.im - b.im} }
+
+func (a phasor) scaled(f float64) phasor { return phasor{float64(f * a.re), float64(f * a.im)} }
+
+// taylor has the coefficients of cosine and sine for the squares of small angles; the first terms that are left out
+// are below 2⁻⁵⁶.
+var taylor = func() (list [9][2]float64) {
+	c := 1.0 // (−1)ⁿ/(2n)!
+	for n := range 9 {
+		list[8-n] = [2]float64{c, c / float64(2*n+1)}
+		c /= -float64((2*n + 1) * (2*n + 2))
+	}
+	return list
+}()
+
+// turn returns e^{2πiu}.
+func turn(u float64) phasor {
+	u -= math.Round(u)
+	quarter := math.Round(4 * u)
+	x := float64((u - quarter/4) * (2 * math.Pi)) // |x| ≤ π/4
+	square := float64(x * x)
+	cos, sin := 0.0, 0.0
+	for _, c := range taylor {
+		cos, sin = c[0]+float64(cos*square), c[1]+float64(sin*square)
+	}
+	sin = float64(sin * x)
+	switch int(quarter) & 3 {
+	case 1:
+		return phasor{-sin, cos}
+	case 2:
+		return phasor{-cos, -sin}
+	case 3:
+		return phasor{sin, -cos}
+	}
+	return phasor{cos, sin}
+}
+
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,128 @@
+package shapley
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features/stream"
+)
+
+const (
+	// draws is the number of rows of the background from which a Sampled begins, with two orders each.
+	draws = 64
+	// MostSampled is the largest number of columns of a Sampled.
+	MostSampled = 128
+)
+
+var (
+	drawnRow   = stream.PurposeOf("shapley/row")
+	drawnOrder = stream.PurposeOf("shapley/order")
+)
+
+// Sampled estimates effects on any scores. Columns join a row of the background one by one, in random orders of which each
+// is followed by its reverse (Castro, Gómez and Tejada 2009; Mitchell et al. 2022), and what the score changes
+// by is the effect of the column. Effects sum to the score minus the base exactly: the base is the mean
+// score of the rows from which orders begin.
+type Sampled struct {
+	columns []Column
+	dim     int
+	rows    []float32 // of the background
+	orders  [][]int
+	scores  []float64 // of these rows, output by output for each
+	base    []float64
+}
+
+// Scorer returns the k scores of each of n rows of x, until its next call. It may change x.
+type Scorer func(x []float32, n int) []float32
+
+// NewSampled returns a Sampled of rows of dim numbers with k scores.
+func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, of Scorer) (*Sampled, error) {
+	if len(columns) > MostSampled {
+		return nil, fmt.Errorf("shapley: effects on these features are sampled, of at most %d columns; rows have %d",
+			MostSampled, len(columns))
+	}
+	s := &Sampled{columns: columns, dim: dim, rows: make([]float32, draws*dim), base: make([]float64, k)}
+	for i := range draws {
+		random := stream.New(seed, drawnRow, uint64(i))
+		for g, c := range columns {
+			u, v, at := random.Uniform(), background[g], 0
+			for at < len(v.P)-1 && u > v.P[at] {
+				u -= v.P[at]
+				at++
+			}
+			copy(s.rows[i*dim+c.From:i*dim+c.To], v.X[at*(c.To-c.From):])
+		}
+		random = stream.New(seed, drawnOrder, uint64(i))
+		order := make([]int, len(columns))
+		for g := range order {
+			j := int(random.Below(uint64(g + 1)))
+			order[g] = order[j]
+			order[j] = g
+		}
+		s.orders = append(s.orders, order)
+	}
+	for i, v := range of(slices.Clone(s.rows), draws) {
+		if v-v != 0 {
+			return nil, fmt.Errorf("shapley: scores of rows of the background are not finite")
+		}
+		s.scores = append(s.scores, float64(v))
+		s.base[i%k] += float64(v) / draws
+	}
+	return s, nil
+}
+
+// Base returns the base of a score.
+func (s *Sampled) Base(of Score) float64 { return sum(of, s.base) }
+
+// Effects stores the effects of all columns.
+func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64) {
+	columns, k := len(s.columns), len(s.base)
+	x = slices.Clone(x)
+	own := make([]float64, k)
+	for o, v := range outputs {
+		own[o] = float64(v)
+	}
+	squares, pair := make([]float64, len(dst)), make([]float64, len(dst))
+	clear(dst)
+	path, at := make([]float32, columns*s.dim), make([]float64, k)
+	for i, order := range s.orders {
+		clear(pair)
+		for range 2 {
+			for j := range columns { // the last row is x itself
+				to := path[j*s.dim : (j+1)*s.dim]
+				copy(to, s.rows[i*s.dim:(i+1)*s.dim])
+				for _, g := range order[:j+1] {
+					c := s.columns[g]
+					copy(to[c.From:c.To], x[c.From:c.To])
+				}
+			}
+			found := of(path, columns-1)
+			for n, score := range scores {
+				before := sum(score, s.scores[i*k:(i+1)*k])
+				for j, g := range order {
+					now := sum(score, own)
+					if j < columns-1 {
+						for o, v := range found[j*k : (j+1)*k] {
+							at[o] = float64(v)
+						}
+						now = sum(score, at)
+					}
+					pair[n*columns+g] += (now - before) / 2
+					before = now
+				}
+			}
+			order = slices.Clone(order)
+			slices.Reverse(order)
+		}
+		for j, v := range pair {
+			dst[j] += v / draws
+			squares[j] += float64(v * v)
+		}
+	}
+	for j, v := range dst {
+		variance := (squares[j]/draws - float64(v*v)) / (draws - 1)
+		stdErr = max(stdErr, math.Sqrt(max(variance, 0)))
+	}
+	return stdErr
+}

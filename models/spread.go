@@ -1,0 +1,77 @@
+package models
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// SpreadFile is the file of a model directory with the weights of a Spread, like WeightsFile.
+const SpreadFile = "spread.safetensors"
+
+// ErrNoNovelty is returned if a model does not know how far rows are from its training rows: another
+// learner than ridge has fitted it, or an older version.
+var ErrNoNovelty = errors.New("models: the model has no novelty; learner ridge gives it to models that it trains")
+
+// Spread says how far the features of a row are from those of the training rows: the novelty of a row is
+// the sum of the squares of the outputs of SpreadFile.
+type Spread struct {
+	Probes int `json:"probes"` // outputs of SpreadFile
+	// Leverage is the mean leverage of the training rows, φᵀ(G + nλI)⁻¹φ for centred features φ with
+	// the sum G of φφᵀ: how much a row's target moves its own prediction. The leverage of a row is
+	// this times its novelty, which is 1 in the mean over the training rows.
+	Leverage float64 `json:"leverage"`
+
+	linear *Linear
+}
+
+// NewSpread returns a spread with the outputs of l.
+func NewSpread(l *Linear, leverage float64) *Spread { return &Spread{l.K, leverage, l} }
+
+func (s *Spread) check() error {
+	if s != nil && (s.Probes < 1 || s.Probes > ridge.Probes || !(s.Leverage > 0) || s.Leverage-s.Leverage != 0) {
+		return fmt.Errorf("a spread of %d probes with the mean leverage %g; want 1 to %d, and a number above 0", s.Probes,
+			s.Leverage, ridge.Probes)
+	}
+	return nil
+}
+
+// file returns the SpreadFile.
+func (s *Spread) file() (storage.File, error) {
+	var data bytes.Buffer
+	err := WriteWeights(&data, s.linear)
+	return storage.File{Name: SpreadFile, Data: data.Bytes()}, err
+}
+
+// read reads the SpreadFile, of D features.
+func (s *Spread) read(data []byte, d int) (err error) {
+	if s.linear, err = ReadWeights(data, s.Probes, d); err != nil {
+		return fmt.Errorf("%s: %w", SpreadFile, err)
+	}
+	return nil
+}
+
+// SumSquares stores in dst the novelty of each row of outputs of a spread, row-major.
+func SumSquares(dst, outputs []float32) {
+	k := len(outputs) / max(1, len(dst))
+	for i := range dst {
+		sum := 0.0
+		for _, v := range outputs[i*k : (i+1)*k] {
+			sum += float64(float64(v) * float64(v))
+		}
+		dst[i] = float32(sum)
+	}
+}
+
+// Novelty stores in dst the novelty of rows, one number for each: how far a row is from the training rows
+// where the model cares. 1 is the mean over these; rows like them that were not trained on have
+// slightly more. Rows are as for Predict. The error is ErrNoNovelty if the model has none.
+func (m *Model) Novelty(dst, rows []float64) error {
+	if m.Manifest.Spread == nil {
+		return ErrNoNovelty
+	}
+	return run(m, dst, rows, 1, true, func(dst []float64, said Applied) { widen(dst, said.Novelty) })
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/pagetest"
+)
+
+// people is a table with numbers, a category, missing fields, names that are not harmless, and two classes.
+func people(seed uint64, rows int) string {
+	r := rand.New(rand.NewPCG(seed, 5))
+	var b strings.Builder
+	b.WriteString("age,\"job <b>&\",hours,class\n")
+	for range rows {
+		age, hours := 20+r.IntN(50), fmt.Sprint(10+r.IntN(50))
+		job := []string{"clerk", "<script>alert(1)</script>", "smith"}[r.IntN(3)]
+		class := "no"
+		if float64(age)+15*r.NormFloat64() > 45 || job == "smith" {
+			class = "yes & <i>"
+		}
+		if r.IntN(9) == 0 {
+			hours = ""
+		}
+		fmt.Fprintf(&b, "%d,%s,%s,%s\n", age, job, hours, class)
+	}
+	return b.String()
+}
+
+// reportsOf makes a model, and returns the reports on it and others by name.
+func reportsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	write(t, dir, "train.csv", people(1, 500))
+	write(t, dir, "test.csv", people(2, 400))
+	flags := []string{"--data", "train.csv", "--label", "class", "--features", "64", "--quiet"}
+	must(t, dir, append([]string{"train", "--model", "model", "--search", "auto", "--calibrate", "platt"}, flags...)...)
+	must(t, dir, append([]string{"train", "--model", "plain", "--search", "none"}, flags...)...)
+	must(t, dir, append([]string{"train", "--model", "rounds", "--search", "none", "--learner", "svm"}, flags...)...)
+	must(t, dir, "report", "model", "--data", "test.csv", "--slices", "job <b>&", "--out", "test.html", "--quiet")
+	must(t, dir, "compare", "--champion", "plain", "--challenger", "model", "--data", "test.csv", "--slices", "age", "--report",
+		"compare.html", "--quiet")
+	for day := range 3 {
+		name := fmt.Sprintf("days/dt=2026-01-%02d", day+1)
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, name+"/x.csv", people(uint64(10+day), 500))
+	}
+	must(t, dir, "retrain", "--models", "models", "--data", "days/dt=YYYY-MM-DD/*", "--label", "class", "--day", "2026-01-03",
+		"--features", "64", "--search", "none", "--quiet")
+	all := map[string]string{"train": "model/report.html", "plain": "plain/report.html", "rounds": "rounds/report.html",
+		"test": "test.html", "compare": "compare.html", "retrain": "models/reports/2026-01-03.html"}
+	return all
+}
+
+func TestReportsAreForPeopleAndNeedNothing(t *testing.T) {
+	dir := t.TempDir()
+	for name, file := range reportsOf(t, dir) {
+		data := read(t, dir, file)
+		text := pagetest.Check(t, []byte(data))
+		if strings.Contains(data, dir) {
+			t.Errorf("%s names the directory that it was made in", name)
+		}
+		for _, want := range map[string][]string{
+			"train":   {"held-out error", "95% interval", "yes & <i>", "job <b>&", "candidates were tried", "bochner train"},
+			"plain":   {"held-out error", "Regularisation", "mean squared error"},
+			"rounds":  {"Training by rounds", "duality gap"},
+			"test":    {"ROC curve", "Precision and recall", "Reliability", "Confusions", "Worst rows", "Effects on predictions", "Dependence on age", "by job <b>&", "Drift", "<script>alert(1)</script>"},
+			"compare": {"challenger", "Difference in error %", "By age"},
+			"retrain": {"2026-01-03", "promoted"},
+		}[name] {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q", name, want)
+			}
+		}
+	}
+}
+
+// Equal inputs give equal reports, whatever reads them and wherever they are; report makes the one of train again, and
+// the command in it makes the weights again.
+func TestEqualInputsGiveEqualReports(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "elsewhere"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "train.csv", people(1, 600))
+	write(t, dir, "elsewhere/train.csv", people(1, 600))
+	write(t, dir, "test.csv", people(2, 400))
+	flags := []string{"train", "--label", "class", "--features", "64", "--calibrate", "platt", "--search", "none", "--lambda",
+		"1e-4,1e-3"}
+	must(t, dir, append(flags, "--data", "train.csv", "--model", "m1", "--quiet")...)
+	must(t, dir, append(flags, "--data", filepath.Join(dir, "elsewhere/train.csv"), "--model", "m3", "--runner", "prism", "--lanes", "3", "--shard_bytes",
+		"3000", "--work", "secret-work", "--threads", "2", "--quiet")...)
+	must(t, dir, append(flags, "--data", "train.csv", "--model", "none", "--report", "none", "--quiet")...)
+	if _, err := os.Stat(filepath.Join(dir, "none/report.html")); err == nil {
+		t.Error("--report none has a report")
+	}
+	first := read(t, dir, "m1/report.html")
+	if first != read(t, dir, "m3/report.html") {
+		t.Error("three readers elsewhere make another report than one")
+	}
+	must(t, dir, "report", "m1", "--out", "again.html", "--quiet")
+	if first != read(t, dir, "again.html") {
+		t.Error("report makes another report than train")
+	}
+	must(t, dir, "report", "m1", "--data", "test.csv", "--out", "one.html", "--quiet")
+	must(t, dir, "evaluate", "--model", "m3", "--data", "test.csv", "--report", "three.html", "--runner", "prism", "--lanes", "3", "--shard_bytes",
+		"2000", "--work", "work", "--quiet")
+	if read(t, dir, "one.html") != read(t, dir, "three.html") {
+		t.Error("three readers make another report on labelled rows than one")
+	}
+	_, command, _ := strings.Cut(first, "<pre>bochner ")
+	command, _, _ = strings.Cut(command, "</pre>")
+	want := "train --calibrate=platt --data=train.csv --features=64 --label=class --lambda=0.0001,0.001 --search=none --model=model"
+	if command != want {
+		t.Fatalf("command %q, want %q", command, want)
+	}
+	must(t, filepath.Join(dir, "elsewhere"), strings.Fields(command)...)
+	if digestOf(t, filepath.Join(dir, "elsewhere/model")) != digestOf(t, filepath.Join(dir, "m1")) {
+		t.Error("the command of the report makes another model")
+	}
+}
+
+func TestReportRefusesWhatItCannotDo(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "train.csv", people(1, 300))
+	must(t, dir, "train", "--data", "train.csv", "--label", "class", "--features", "64", "--search", "none", "--model", "m", "--quiet")
+	for want, args := range map[string][]string{
+		"must end in .html":      {"report", "m", "--out", "report.pdf"},
+		"needs labelled rows":    {"report", "m", "--slices", "age", "--out", "x.html"},
+		"accepts 1 arg(s)":       {"report"},
+		"must end in .html ":     {"compare", "--champion", "m", "--challenger", "m", "--data", "train.csv", "--report", "x"},
+		"no manifest.json":       {"report", "nothing"},
+		"must end in .html in e": {"evaluate", "--model", "m", "--data", "train.csv", "--report", "x.txt"},
+	} {
+		r := run(t, dir, args...)
+		if want = strings.TrimSuffix(strings.TrimSuffix(want, " in e"), " "); r.code == 0 {
+			t.Errorf("%v: exit code 0", args)
+		} else if want != "no manifest.json" && !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: %s, want %q", args, r.stderr, want)
+		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "*.html")); len(found) > 0 {
+		t.Errorf("refused jobs have written %v", found)
+	}
+}
+
+// screenshots is the directory for pictures of reports; "" for none.
+var screenshots = os.Getenv("BOCHNER_SCREENSHOTS")
+
+// The pictures are for people to look at: make screenshots.
+func TestScreenshotsOfReports(t *testing.T) {
+	if screenshots == "" {
+		t.Skip("BOCHNER_SCREENSHOTS does not name a directory for screenshots; make screenshots does")
+	}
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("Chromium is not installed")
+	}
+	out, err := filepath.Abs(screenshots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, file := range reportsOf(t, dir) {
+		for _, width := range []int{400, 1200} {
+			seen := map[string]pixels{}
+			for _, scheme := range []string{"light", "dark"} {
+				png := filepath.Join(out, fmt.Sprintf("%s-%d-%s.png", name, width, scheme))
+				shoot(t, browser, filepath.Join(dir, file), png, width, scheme)
+				seen[scheme] = pixelsOf(t, png, width)
+			}
+			if l, d := seen["light"], seen["dark"]; l.mean < 0.8 || d.mean > 0.4 || l.different < 100 || d.different < 100 {
+				t.Errorf("%s, %d wide: light %+v, dark %+v", name, width, l, d)
+			}
+		}
+	}
+}

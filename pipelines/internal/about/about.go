@@ -1,0 +1,289 @@
+// Package about describes models for people: in text, and as a page.
+package about
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stretch"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// ReportFile is the report on a model in its directory. The manifest does not list it.
+const ReportFile = "report.html"
+
+// NoReport is the value of spec.Reporting.Report for a directory without a report.
+const NoReport = "none"
+
+// CurveFile is the file of a model directory with the report on the state of each round: a JSON
+// list of iterative.Report.
+const CurveFile = "curve.json"
+
+// Model is what a report on a model is made of: the files of its directory.
+type Model struct {
+	*models.Manifest
+	Stretch *stretch.Distances // of the metric; nil for none
+	Lineage *registry.Lineage  // nil for none
+	files   map[string][]byte  // that are read, by name
+	schema  dataset.Schema
+	profile sums.Profile
+}
+
+// aboutFiles are the files that a report reads besides manifest and lineage.
+var aboutFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, job.SetAsideFile}
+
+// Read reads the files of a model that is loaded.
+func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
+	a = &Model{Manifest: m.Manifest, files: map[string][]byte{}}
+	if a.Stretch, err = stretch.Of(m.Manifest); err != nil {
+		return nil, models.Bad(dir, err)
+	}
+	if a.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
+		return nil, err
+	}
+	for _, name := range aboutFiles {
+		if _, has := m.Manifest.File(name); has {
+			if a.files[name], err = models.ReadFile(ctx, dir, m.Manifest, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return a, a.decode()
+}
+
+// Of takes what a report is made of from the files of a directory that is about to be published.
+func Of(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
+	files []storage.File) (*Model, error) {
+	a := &Model{Manifest: m, Stretch: metric, Lineage: l, files: map[string][]byte{}}
+	for _, f := range files {
+		if _, listed := m.File(f.Name); listed && slices.Contains(aboutFiles, f.Name) {
+			a.files[f.Name] = f.Data
+		}
+	}
+	return a, a.decode()
+}
+
+func (a *Model) decode() error {
+	if err := json.Unmarshal(a.Input.Options, &a.schema); err != nil {
+		return fmt.Errorf("%s: input options: %w", models.ManifestFile, err)
+	}
+	if data := a.files[sums.ProfileFile]; data != nil {
+		if err := json.Unmarshal(data, &a.profile); err != nil {
+			return fmt.Errorf("%s: %w", sums.ProfileFile, err)
+		}
+	}
+	return nil
+}
+
+// Page returns the report on the model.
+func (a *Model) Page() (*page.Page, error) {
+	p := &page.Page{Title: fmt.Sprintf("Model: %s of %s", a.Task, a.predicted()), Headline: a.headline()}
+	p.Lead = fmt.Sprintf("%s, from %s of %s.", capital(a.learned()), report.Counted64(a.Rows.Used, "row"),
+		a.what())
+	a.addFacts(p)
+	a.addColumns(p)
+	if err := a.addSearch(p); err != nil {
+		return nil, err
+	}
+	a.addPath(p)
+	if err := a.addRounds(p); err != nil {
+		return nil, err
+	}
+	a.addOrigin(p)
+	return p, nil
+}
+
+// Report returns the report as a file of the directory.
+func (a *Model) Report() (storage.File, error) {
+	p, err := a.Page()
+	if err != nil {
+		return storage.File{}, err
+	}
+	data, err := p.HTML()
+	return storage.File{Name: ReportFile, Data: data}, err
+}
+
+// predicted names what the model predicts.
+func (a *Model) predicted() string {
+	switch {
+	case a.Task == models.Embedding:
+		return "rows"
+	case len(a.Input.Labels) > 1:
+		return report.Counted(len(a.Input.Labels), "target")
+	case a.Input.Label != "":
+		return report.Word(a.Input.Label, 60)
+	}
+	return "labels"
+}
+
+func (a *Model) what() string {
+	if a.schema.Table != nil {
+		return a.schema.Table.String()
+	}
+	return report.Counted(a.Input.Dim, "number")
+}
+
+func (a *Model) learned() string {
+	if a.Vocabulary != nil {
+		return report.Counted(len(a.Vocabulary.Classes), "class")
+	}
+	return report.Counted(a.Outputs, "output")
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// figure is a number with its interval; Low is NaN if none is known.
+type figure struct{ Value, Low, High float64 }
+
+// text writes the figure, and its interval as far as it is known.
+func (f figure) text(format string) (value, interval string) {
+	value = fmt.Sprintf(format, f.Value)
+	if f.Low == f.Low {
+		interval = fmt.Sprintf(format+" to "+format, f.Low, f.High)
+	}
+	return value, interval
+}
+
+// heldOutFigure is the figure of a λ that people ask for: the error of classes in percent, the RMSE of a target, or
+// the mean squared error. Its name says which.
+func (a *Model) heldOutFigure(row ridge.Row) (f figure, name, format string) {
+	nan := math.NaN()
+	half := halfWidth(row)
+	switch {
+	case a.Task == models.Classification && row.HeldOutRows > 0:
+		return rateOf(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective), "held-out error, %", "%.2f"
+	case a.Task == models.Classification:
+		f, name = figure{row.MSE, row.MSE - half, row.MSE + half}, "held-out mean squared error of ±1 codes"
+	case len(a.Input.Labels) > 1:
+		f, name = figure{row.MSE, row.MSE - half, row.MSE + half}, "held-out squared error, share of the variance"
+	default:
+		rmse := math.Sqrt(row.MSE)
+		half /= 2 * max(rmse, math.SmallestNonzeroFloat64)
+		f, name = figure{rmse, rmse - half, rmse + half}, "held-out RMSE, in units of the target"
+	}
+	if half == 0 {
+		f.Low, f.High = nan, nan
+	}
+	return f, name, "%.5g"
+}
+
+// headline is the held-out figure of the model.
+func (a *Model) headline() *page.Headline {
+	l := &a.Learner
+	for _, row := range l.Table {
+		if row.Lambda != l.Lambda || row.Failed != "" || row.MSE == 0 {
+			continue
+		}
+		f, name, format := a.heldOutFigure(row)
+		value, interval := f.text(format)
+		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them", report.OneIn(max(2, l.Folds)))
+		switch {
+		case row.HeldOutRows > 0 && a.Task == models.Classification:
+			about = fmt.Sprintf("On %s held-out rows, by the model trained without them", report.Groups(row.HeldOutRows))
+		case row.Folds > 1:
+			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it", row.Folds)
+		}
+		return headlineOf(name, value, interval, about+LeastOf(len(l.Table)+len(l.RuledOut))+".")
+	}
+	if l.Log == nil {
+		return nil
+	}
+	of := models.Trial{HeldOutRows: l.Log.HeldOutRows, HeldOutLoss: l.Log.HeldOutLoss, HeldOutErrors: l.Log.HeldOutErrors,
+		HeldOutError: l.Log.HeldOutError}
+	for _, trial := range l.Log.Path { // before it learned from all rows
+		if of.HeldOutRows == 0 && trial.Lambda == l.Lambda {
+			of = trial
+		}
+	}
+	if of.HeldOutRows == 0 {
+		return nil
+	}
+	about := fmt.Sprintf("On %s held-out rows, by the model trained without them", report.Groups(of.HeldOutRows)) +
+		LeastOf(len(l.Log.Path)) + "."
+	if a.Task != models.Classification {
+		return headlineOf("held-out loss", fmt.Sprintf("%.5g", of.HeldOutLoss), "", about)
+	}
+	rate := rateOf(of.HeldOutErrors, of.HeldOutRows, of.HeldOutError, 0)
+	if l.Split != nil && l.Split.By == profile.ByGroup { // errors are not counted by groups
+		rate.Low, rate.High = math.NaN(), math.NaN()
+	}
+	value, interval := rate.text("%.2f")
+	return headlineOf("held-out error, %", value, interval, about)
+}
+
+// headlineOf writes a figure whose name ends with its unit, if it is percent.
+func headlineOf(name, value, interval, about string) *page.Headline {
+	unit := ""
+	if short, percent := strings.CutSuffix(name, ", %"); percent {
+		name, unit = short, "%"
+	}
+	h := &page.Headline{Figure: value + unit + " " + name, About: about}
+	if interval != "" {
+		h.Range = "95% interval " + interval + unit
+	}
+	return h
+}
+
+// addFacts lists what the model is.
+func (a *Model) addFacts(p *page.Page) {
+	t := page.Table{Head: []string{"item", "value"}}
+	add := func(name, format string, args ...any) { t.Add(name, fmt.Sprintf(format, args...)) }
+	add("rows", "%s", job.Counts{Read: a.Rows.Read, Used: a.Rows.Used, SetAside: a.Rows.SetAside})
+	if a.Weights != nil {
+		add("weights of rows", "%s", WeightsText(a.Weights))
+	}
+	if a.profile.Kernel != "" {
+		add("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)
+	} else {
+		add("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
+	}
+	add("learner", "%s, lambda %g", a.Learner.Kind, a.Learner.Lambda)
+	if a.Learner.Steps > 0 {
+		add("grid of sums", "%s", GridText(a.Learner.Steps))
+	}
+	if split := a.Learner.Split; split != nil {
+		add("held out by", "%s of %s", split.By, prepare.SomeOf(split.Columns))
+	}
+	words := func(name string, write func(w io.Writer)) {
+		var b bytes.Buffer
+		if write(&b); b.Len() > 0 {
+			add(name, "%s", strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "output  ", "")), " "))
+		}
+	}
+	words("probabilities", func(w io.Writer) { WriteProbabilities(w, a.Probabilities) })
+	if a.Threshold != nil {
+		words("decision", func(w io.Writer) { WriteThreshold(w, a.Threshold, a.Vocabulary.Classes[a.PositiveClass()]) })
+	}
+	if s := a.Segments; s != nil {
+		add("segments", "%s of %s with weights of their own", report.Counted(len(s.Of), "value"), report.Word(s.Column, 40))
+	}
+	for c, r2 := range a.Learner.TargetR2 {
+		add("R² of "+report.Word(a.Input.Labels[c], 40), "%.4f on held-out rows", r2)
+	}
+	s := p.Section("Model")
+	s.List(t)
+	if len(a.Learner.Components) > 0 {
+		t := page.Table{Head: []string{"component", "variance", "share of the variance, %"}}
+		for i, c := range a.Learner.Components {
+			t.Add(fmt.Sprint(i+1), fmt.Sprintf("%.5g", c.Variance), fmt.Sprintf("%.2f", 100*c.Share))
+		}
+		s.List(t)
+	}
+}

@@ -1,0 +1,86 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+)
+
+// ReportOptions says which model to report on.
+type ReportOptions struct {
+	Model string          // directory of the model, or an alias
+	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
+	// Out is the file; "" is about.ReportFile in the directory of the model.
+	Out    string   `flag:"out,common" group:"Model and output" placeholder:"FILE" help:"File to write, .html. The default is report.html in the directory of the model."`
+	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns whose values are scored separately, as for evaluate; with --data."`
+
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
+
+	Job job.Options `group:"Job"`
+}
+
+// ReportResult says where the report is.
+type ReportResult struct {
+	Model string                   `json:"model"`
+	File  string                   `json:"file"`
+	Bytes int                      `json:"bytes,omitempty"`
+	Test  *evaluate.EvaluateResult `json:"test,omitempty"` // scores on the data, if there is any
+}
+
+// Report writes the report on a model as a file, with its scores on labelled data if there is any.
+func Report(ctx context.Context, o ReportOptions) (r *ReportResult, err error) {
+	if err := report.ValidPage(o.Out); err != nil {
+		return nil, err
+	}
+	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
+	if r = (&ReportResult{Model: o.Model, File: o.Out}); r.File == "" {
+		r.File = storage.Join(o.Model, about.ReportFile)
+	}
+	if len(o.Data.Data) > 0 {
+		r.Test, err = Evaluate(ctx, evaluate.EvaluateOptions{Model: o.Model, Data: o.Data, Slices: o.Slices,
+			MaxBadFraction: o.MaxBadFraction, Report: r.File, Job: o.Job})
+		return r, err
+	}
+	if len(o.Slices) > 0 {
+		return nil, exit.Usage("--slices needs labelled rows: name them with --data")
+	}
+	m, err := models.LoadURI(ctx, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	a, err := about.Read(ctx, o.Model, m)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.Page()
+	if err != nil {
+		return nil, err
+	}
+	data, err := p.HTML()
+	if err != nil {
+		return nil, err
+	}
+	r.Bytes = len(data)
+	return r, storage.WriteFile(ctx, r.File, data)
+}
+
+// WriteTo prints the result for people.
+func (r *ReportResult) WriteTo(w io.Writer) (int64, error) {
+	n, err := fmt.Fprintf(w, "report    %s\n", r.File)
+	if r.Test == nil || err != nil {
+		return int64(n), err
+	}
+	more, err := r.Test.WriteTo(w)
+	return int64(n) + more, err
+}

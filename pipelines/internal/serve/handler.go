@@ -1,0 +1,209 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// route is what a path does.
+type route struct {
+	methods []string
+	open    bool // without a token, and while the model is not ready
+	answer  func(http.ResponseWriter, *http.Request) error
+}
+
+// handler returns what answers requests.
+func (s *Server) handler() http.Handler {
+	get, post := []string{"GET", "HEAD"}, []string{"POST"}
+	metrics := promhttp.HandlerFor(s.counted.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	routes := map[string]route{
+		"/":             {[]string{"GET", "HEAD", "POST"}, false, s.page},
+		"/v1/predict":   {post, false, s.predict},
+		"/invocations":  {post, false, s.invocations},
+		"/openapi.json": {get, false, s.openAPI},
+		"/metrics": {get, false, func(w http.ResponseWriter, r *http.Request) error {
+			metrics.ServeHTTP(w, r)
+			return nil
+		}},
+		"/healthz": {get, true, plain("ok")},
+		"/ping":    {get, true, plain("ok")}, // of MLflow
+		"/readyz":  {get, true, s.ready},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Path
+		to, known := routes[path]
+		counted := path
+		if !known {
+			counted = "other"
+		}
+		began, said := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
+		s.counted.inFlight.Inc()
+		defer func() {
+			s.counted.inFlight.Dec()
+			s.counted.seconds.WithLabelValues(counted).Observe(time.Since(began).Seconds())
+			s.counted.requests.WithLabelValues(counted, strconv.Itoa(said.code)).Inc()
+		}()
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		var err error = refused(http.StatusNotFound,
+			"there is nothing at %.100q; / has a form, /openapi.json describes all", path)
+		if known {
+			err = s.route(said, r, to)
+		}
+		if err != nil {
+			problemOf(err).write(said)
+		}
+	})
+}
+
+// status notes the status of an answer.
+type status struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *status) WriteHeader(code int) {
+	s.code = code
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// route answers a request, within the limit on requests at the same time.
+func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
+	if !slices.Contains(to.methods, r.Method) {
+		w.Header().Set("Allow", strings.Join(to.methods, ", "))
+		return refused(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path,
+			strings.Join(to.methods, " and "), r.Method)
+	}
+	if to.open {
+		return to.answer(w, r)
+	}
+	if !s.token.in(r) {
+		w.Header().Add("WWW-Authenticate", `Bearer realm="bochner"`)
+		if r.URL.Path == "/" {
+			w.Header().Add("WWW-Authenticate", `Basic realm="bochner: any name, and the token as password"`)
+		}
+		return refused(http.StatusUnauthorized, "this server wants a token: Authorization: Bearer TOKEN")
+	}
+	if s.now.Load() == nil {
+		return refused(http.StatusServiceUnavailable, "the model is being loaded")
+	}
+	if !s.requests.TryAcquire(1) {
+		return refused(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.o.Limits.Requests)
+	}
+	defer s.requests.Release(1)
+	return to.answer(w, r)
+}
+
+// ready says whether requests are taken.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	switch {
+	case s.draining.Load():
+		return refused(http.StatusServiceUnavailable, "the server is stopping")
+	case s.now.Load() == nil:
+		return refused(http.StatusServiceUnavailable, "the model is being loaded")
+	}
+	return plain("ready")(w, r)
+}
+
+func plain(text string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, text+"\n") // a client that is gone is told nothing
+		return nil
+	}
+}
+
+// secret is the digest of a token.
+type secret [sha256.Size]byte
+
+func newSecret(token string) *secret {
+	sum := secret(sha256.Sum256([]byte(token)))
+	return &sum
+}
+
+// in reports whether a request has the token: as Bearer, or as the password that a browser asks for.
+func (t *secret) in(r *http.Request) bool {
+	if t == nil {
+		return true
+	}
+	_, given, basic := r.BasicAuth()
+	if kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); !basic && strings.EqualFold(kind, "Bearer") {
+		given = strings.TrimSpace(token)
+	}
+	sum := sha256.Sum256([]byte(given))
+	return subtle.ConstantTimeCompare(sum[:], t[:]) == 1
+}
+
+// held is the memory that a request takes.
+type held struct {
+	s     *Server
+	bytes int64
+}
+
+// take takes more memory, or returns the problem that there is none.
+func (h *held) take(n int64) error {
+	if !h.s.memory.TryAcquire(n) {
+		return refused(http.StatusServiceUnavailable,
+			"other requests hold the memory for bodies and answers; try again later")
+	}
+	h.bytes += n
+	return nil
+}
+
+func (h *held) release() { h.s.memory.Release(h.bytes) }
+
+// body reads the body of a request. Memory is taken as the body comes, so that a slow client holds only
+// what it has sent.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, h *held) ([]byte, error) {
+	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return nil, refused(http.StatusUnsupportedMediaType,
+			"bodies with the encoding %.40q are not read; send them uncompressed", e)
+	}
+	most := s.o.Limits.Body
+	tooLarge := refused(http.StatusRequestEntityTooLarge,
+		"the body has more than %d bytes; send the rows in several requests", most)
+	if r.ContentLength > most {
+		return nil, tooLarge
+	}
+	from := http.MaxBytesReader(w, r.Body, most)
+	const first = 64 << 10
+	size := int64(first)
+	if r.ContentLength >= 0 {
+		size = min(first, r.ContentLength+1) // one byte more, to see the end
+	}
+	var body []byte
+	for {
+		if err := h.take(size - int64(cap(body))); err != nil {
+			return nil, err
+		}
+		body = append(make([]byte, 0, size), body...)
+		for len(body) < cap(body) {
+			n, err := from.Read(body[len(body):cap(body)])
+			body = body[:len(body)+n]
+			switch {
+			case err == io.EOF:
+				return body, nil
+			case err != nil && int64(len(body)) >= most:
+				return nil, tooLarge
+			case err != nil:
+				slog.DebugContext(r.Context(), "serve: body", "cause", err)
+				return nil, refused(http.StatusRequestTimeout, "the body did not come in %v", s.o.Limits.Timeout)
+			}
+		}
+		size = min(2*size, most+1)
+	}
+}

@@ -1,0 +1,119 @@
+package serve
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/sums"
+)
+
+// counted are the metrics of a server.
+type counted struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec   // by path and code
+	seconds  *prometheus.HistogramVec // by path
+	inFlight prometheus.Gauge
+	rows     prometheus.Counter
+	refused  prometheus.Counter
+	missing  *prometheus.CounterVec // by column
+	unseen   *prometheus.CounterVec
+	reloads  *prometheus.CounterVec // by result
+}
+
+const namespace = "bochner"
+
+func newCounted() *counted {
+	c := &counted{registry: prometheus.NewRegistry()}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+		c.registry.MustRegister(v)
+		return v
+	}
+	c.requests = counter("requests_total", "Requests, by path and status.", "path", "code")
+	c.rows = counter("rows_total", "Rows with a prediction.").WithLabelValues()
+	c.refused = counter("rows_refused_total", "Rows that could not be used.").WithLabelValues()
+	c.missing = counter("missing_values_total", "Missing values in rows with a prediction.", "column")
+	c.unseen = counter("unseen_levels_total", "Category values that training has not seen.", "column")
+	c.reloads = counter("reloads_total",
+		"Lookups of the model: same, changed, or failed, after which the present model stays.", "result")
+	c.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_seconds",
+		Help:    "Time from the first byte of a request to the last of its answer, by path.",
+		Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10}}, []string{"path"})
+	c.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "requests_in_flight",
+		Help: "Requests that have no answer yet."})
+	c.registry.MustRegister(c.seconds, c.inFlight, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return c
+}
+
+// block counts the rows of a block, with their missing values and levels that training has not seen.
+func (c *counted) block(s *served, b *rows.Block) {
+	c.rows.Add(float64(b.N))
+	if !s.missing {
+		return
+	}
+	for i := range b.N {
+		row := b.Row(i)
+		slot := 0
+		for j := range s.types {
+			t := &s.types[j]
+			switch v := row[slot]; {
+			case v != v:
+				c.missing.WithLabelValues(t.Name).Inc()
+			case t.Type == schema.Category && t.Buckets == 0 && int(v) == len(t.Levels):
+				c.unseen.WithLabelValues(t.Name).Inc()
+			}
+			slot += t.Width()
+		}
+	}
+}
+
+// state are metrics that are computed when they are asked for.
+type state struct{ *Server }
+
+var (
+	modelInfo = prometheus.NewDesc(namespace+"_model_info", "The model in use, by the digest of its manifest.",
+		[]string{"digest"}, nil)
+	driftSeen = prometheus.NewDesc(namespace+"_drift_rows", "The last rows, that drift is computed from.", nil, nil)
+	driftMax  = prometheus.NewDesc(namespace+"_drift_largest",
+		"The largest distance by which a column has certainly moved since training.", nil, nil)
+	driftOf = prometheus.NewDesc(namespace+"_drift",
+		"The distance by which a column has certainly moved since training, if it is above 0.",
+		[]string{"column", "kind"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (s state) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{modelInfo, driftSeen, driftMax, driftOf} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s state) Collect(to chan<- prometheus.Metric) {
+	now := s.now.Load()
+	if now == nil {
+		return
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	gauge(modelInfo, 1, now.model.Manifest.SHA256)
+	if now.statistics == nil {
+		return
+	}
+	all := sums.NewDriftCounts(now.statistics)
+	for _, w := range s.all {
+		w.drift.addTo(all, now)
+	}
+	r := sums.DriftOfCounts(now.statistics, all, now.cluster, now.drift)
+	gauge(driftSeen, float64(r.Rows))
+	largest := 0.0
+	for _, c := range r.Columns {
+		largest = max(largest, c.AtLeast)
+		gauge(driftOf, c.AtLeast, c.Name, c.Kind)
+	}
+	gauge(driftMax, largest)
+}

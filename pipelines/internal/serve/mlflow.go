@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// forms are the members of which a request to MLflow's scoring server has one.
+var forms = []string{"dataframe_split", "dataframe_records", "instances", "inputs"}
+
+// invocations answers as MLflow's scoring server does.
+func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
+	q, err := s.question(w, r, s.frame)
+	defer q.held.release()
+	if err != nil {
+		return err
+	}
+	text, err := s.answer(r.Context(), q, func(text []byte) []byte {
+		return append(joined([]byte(`{"predictions":[`), bare(text)), "]}\n"...)
+	})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", typeJSON)
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write(text) // a client that is gone is told nothing
+	return nil
+}
+
+// bare returns lines without the object around each prediction, if they have no other member.
+func bare(lines []byte) []byte {
+	const before, after = `{"prediction":`, "}"
+	first, _, _ := bytes.Cut(lines, []byte("\n"))
+	var only map[string]json.RawMessage
+	if json.Unmarshal(first, &only) != nil || len(only) != 1 || only["prediction"] == nil {
+		return lines
+	}
+	out := lines[:0] // in place: what is written is shorter
+	for line := range bytes.Lines(lines) {
+		line = bytes.TrimSuffix(bytes.TrimSpace(line), []byte(after))
+		out = append(append(out, line[len(before):]...), '\n')
+	}
+	return out
+}
+
+// frame returns the rows in a body of /invocations.
+func (s *Server) frame(q *question, body []byte) (source, error) {
+	found, others, err := members(body, slices.Concat(forms, []string{"params", "signature_name"})...)
+	if err != nil {
+		return nil, err
+	}
+	if params := found["params"]; params != nil {
+		of, _, err := members(params, "scores", "probabilities")
+		if err == nil {
+			err = q.asked(of)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	maps.DeleteFunc(found, func(name string, _ json.RawMessage) bool { return !slices.Contains(forms, name) })
+	if len(found) != 1 || others {
+		return nil, refused(http.StatusBadRequest, "the body must have one of the members %s, and may have params",
+			strings.Join(forms, ", "))
+	}
+	for form, value := range found {
+		switch {
+		case form == "dataframe_split":
+			return s.split(value)
+		case value[0] == '{' && form != "dataframe_records":
+			columns, _, err := members(value, q.names...)
+			if err != nil {
+				return nil, err
+			}
+			return newColumnar(columns, s.o.Limits.Rows)
+		}
+		return newElements(value, q.names, s.o.Limits.Rows)
+	}
+	panic("unreachable")
+}
+
+// split returns the rows of a data frame whose columns are named once.
+func (s *Server) split(value json.RawMessage) (source, error) {
+	found, _, err := members(value, "columns", "data")
+	if err != nil {
+		return nil, err
+	}
+	var columns []string
+	if err := json.Unmarshal(found["columns"], &columns); err != nil || len(columns) == 0 {
+		return nil, refused(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
+	}
+	return newElements(found["data"], columns, s.o.Limits.Rows)
+}

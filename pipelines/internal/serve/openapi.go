@@ -1,0 +1,184 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// node is an object of JSON.
+type node = map[string]any
+
+// mostLevels is the number of levels of a category that are listed.
+const mostLevels = 100
+
+// openAPI describes the server: OpenAPI 3.1, with the columns of the model in use.
+func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	text, err := json.MarshalIndent(s.now.Load().description(s.token != nil), "", "  ")
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", typeJSON)
+	_, _ = w.Write(append(text, '\n')) // a client that is gone is told nothing
+	return nil
+}
+
+func (s *served) description(secured bool) node {
+	m := s.model.Manifest
+	d := node{
+		"openapi": "3.1.0",
+		"info": node{"title": "Predictions by bochner", "version": m.SHA256[:12],
+			"description": fmt.Sprintf("A model for %s with %d columns.", m.Task, len(s.names))},
+		"paths": s.paths(),
+		"components": node{
+			"schemas": node{"Row": s.row(), "Prediction": s.prediction(), "Problem": problemSchema},
+			"parameters": node{"scores": flagOf("scores", "Also return the score of every output."),
+				"probabilities": flagOf("probabilities", "Also return the probability of every class.")},
+		},
+	}
+	if secured {
+		d["components"].(node)["securitySchemes"] = node{"token": node{"type": "http", "scheme": "bearer"}}
+		d["security"] = []node{{"token": []string{}}}
+	}
+	return d
+}
+
+// paths describes what is answered.
+func (s *served) paths() node {
+	rows := func(name string) node { return node{"type": "array", "minItems": 1, "items": ref(name)} }
+	json := func(schema node) node { return node{typeJSON: node{"schema": schema}} }
+	predictions := func(items node, required ...string) node {
+		return node{"type": "object", "required": required, "properties": node{
+			"model":       node{"type": "string", "description": "Digest of the model."},
+			"predictions": node{"type": "array", "items": items}}}
+	}
+	answers := func(ok node) node {
+		all := node{"200": node{"description": "A prediction for each row, in order.", "content": ok}}
+		for code, why := range map[string]string{
+			"400": "The body is not what is described here.", "401": "The token is missing or wrong.",
+			"408": "The body did not come in time.",
+			"413": "The body, its number of rows or the answer is too large.", "415": "The body has another type.",
+			"422": "Some rows cannot be used: errors has the row, the column and the reason.",
+			"503": "The server is busy, starting or stopping; try again.",
+		} {
+			all[code] = node{"description": why, "content": node{"application/problem+json": node{"schema": ref("Problem")}}}
+		}
+		return all
+	}
+	text, truth := node{"schema": node{"type": "string"}}, node{"type": "boolean"}
+	body := json(node{"anyOf": []node{
+		{"type": "object", "required": []string{"rows"}, "additionalProperties": false, "properties": node{
+			"rows": rows("Row"), "scores": truth, "probabilities": truth}},
+		ref("Row")}})
+	body[typeCSV], body[typeLines] = text, text
+	frame := json(node{"type": "object", "minProperties": 1, "properties": node{
+		"dataframe_split": node{"type": "object", "required": []string{"columns", "data"}, "properties": node{
+			"columns": node{"type": "array", "items": node{"type": "string"}},
+			"data":    node{"type": "array", "items": node{"type": "array"}}}},
+		"dataframe_records": rows("Row"), "instances": rows("Row"),
+		"inputs": node{"type": []string{"object", "array"}},
+		"params": node{"type": "object", "properties": node{"scores": truth, "probabilities": truth}}}})
+	frame[typeCSV] = text
+	parameters := []node{{"$ref": "#/components/parameters/scores"}, {"$ref": "#/components/parameters/probabilities"}}
+	good := json(predictions(ref("Prediction"), "model", "predictions"))
+	good[typeCSV] = text
+	return node{
+		"/v1/predict": node{"post": node{"operationId": "predict", "summary": "Predict one row or many.",
+			"parameters": parameters, "requestBody": node{"required": true, "content": body}, "responses": answers(good)}},
+		"/invocations": node{"post": node{"operationId": "invocations", "summary": "Predict as MLflow's scoring server does.",
+			"parameters": parameters, "requestBody": node{"required": true, "content": frame},
+			"responses": answers(json(predictions(node{}, "predictions")))}},
+		"/healthz": node{"get": status200("healthz", "Whether the server runs.")},
+		"/readyz":  node{"get": status200("readyz", "Whether requests are answered: not while it loads or stops.")},
+		"/metrics": node{"get": status200("metrics", "Metrics for Prometheus.")},
+	}
+}
+
+func ref(name string) node { return node{"$ref": "#/components/schemas/" + name} }
+
+func flagOf(name, about string) node {
+	return node{"name": name, "in": "query", "description": about, "schema": node{"type": "boolean"}}
+}
+
+func status200(id, about string) node {
+	return node{"operationId": id, "summary": about, "responses": node{
+		"200":     node{"description": "Yes.", "content": node{"text/plain": node{"schema": node{"type": "string"}}}},
+		"default": node{"description": "No.", "content": node{"application/problem+json": node{"schema": ref("Problem")}}}}}
+}
+
+var problemSchema = node{"type": "object", "required": []string{"title", "status", "detail"}, "properties": node{
+	"title": node{"type": "string"}, "status": node{"type": "integer"}, "detail": node{"type": "string"},
+	"rows": node{"type": "integer", "description": "How many rows cannot be used."},
+	"errors": node{"type": "array", "items": node{"type": "object", "required": []string{"reason"}, "properties": node{
+		"row": node{"type": "integer"}, "line": node{"type": "integer"}, "column": node{"type": "string"},
+		"reason": node{"type": "string"}}}}}}
+
+// row describes the columns of a row.
+func (s *served) row() node {
+	properties := node{}
+	for i := range s.types {
+		properties[s.types[i].Name] = s.column(&s.types[i])
+	}
+	return node{"type": "object", "required": s.names, "properties": properties}
+}
+
+// column describes the values of a column. Numbers, booleans and times may be written as text, as in CSV.
+func (s *served) column(c *schema.Column) node {
+	with := func(types ...string) []string {
+		if s.missing {
+			types = append(types, "null")
+		}
+		return types
+	}
+	switch c.Type {
+	case schema.Boolean:
+		return node{"type": with("boolean", "string", "number"), "description": "true or false, also as yes, no, 1, 0"}
+	case schema.Time:
+		return node{"type": with("string", "number"), "description": "a time of the layout " + c.Layout}
+	case schema.Category:
+		if len(c.Levels) == 0 {
+			return node{"type": with("string", "number", "boolean"), "description": "a category"}
+		}
+		about := "a category; any other text is treated as a level that training has not seen"
+		if len(c.Levels) > mostLevels {
+			about += fmt.Sprintf("; the first %d of %d levels are listed", mostLevels, len(c.Levels))
+		}
+		return node{"description": about, "anyOf": []node{
+			{"enum": c.Levels[:min(len(c.Levels), mostLevels)]}, {"type": with("string", "number", "boolean")}}}
+	}
+	return node{"type": with("number", "string"), "description": "a number"}
+}
+
+// prediction describes the prediction for a row.
+func (s *served) prediction() node {
+	m := s.model
+	names := m.Outputs()
+	number := node{"type": "number"}
+	properties := node{}
+	switch {
+	case m.Embeds():
+		properties["components"] = node{"type": "array", "items": number}
+	case m.Manifest.Task == models.Classification:
+		properties["prediction"] = node{"enum": names[:min(len(names), mostLevels)]}
+		if m.NumericClasses() || len(names) > mostLevels {
+			properties["prediction"] = node{"type": []string{"string", "number"}, "description": "a class"}
+		}
+	case len(names) == 1:
+		properties["prediction"] = number
+	default:
+		for _, name := range names {
+			properties["prediction_"+name] = number
+		}
+	}
+	values := node{"type": "object", "additionalProperties": number}
+	if !m.Embeds() {
+		properties["scores"] = values
+	}
+	if m.Manifest.Probabilities != nil {
+		properties["probabilities"] = values
+	}
+	return node{"type": "object", "properties": properties}
+}

@@ -1,0 +1,343 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed page.css
+	pageStyle    string
+	pageTemplate = template.Must(template.New("page").Parse(pageText))
+	// The page runs no script, and takes its style from itself alone.
+	pagePolicy = func() string {
+		sum := sha256.Sum256([]byte(pageStyle))
+		return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	}()
+)
+
+// page is what the template shows.
+type page struct {
+	Style   template.CSS
+	Task    string
+	Digest  string
+	Columns int
+	Fields  []field
+	Row     string // as JSON, in place of Fields, if there are too many
+	Problem string
+	Answer  *shown
+	Curl    string
+}
+
+// field is a column in the form.
+type field struct {
+	Name, Value, Hint string
+	Key               string   // of the field in the form
+	Options           []string // to choose from; none for text
+	Suggest           bool     // other texts than Options are possible
+	Decimal           bool     // the keyboard of a telephone has digits
+	Missing           bool     // there may be no value
+	Problem           string
+}
+
+// shown is a prediction.
+type shown struct {
+	What  string // of the prediction
+	Value string
+	Bars  []bar
+}
+
+// bar is a number with a bar.
+type bar struct {
+	Name, Value string
+	Percent     float64 // length of the bar
+	Chosen      bool
+}
+
+const (
+	mostFields  = 200  // columns that have a field of their own
+	mostChoices = 40   // levels that are chosen from a list
+	mostSuggest = 1000 // levels that are suggested
+	mostBars    = 20
+)
+
+// page shows a form for a row, and the prediction for the row that was filled in.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+	q := &question{served: s.now.Load(), held: held{s: s}}
+	defer q.held.release()
+	m := q.model.Manifest
+	p := &page{Style: template.CSS(pageStyle), Task: string(m.Task), Digest: m.SHA256, Columns: len(q.names)}
+	if len(q.types) <= mostFields {
+		p.Fields = q.fields()
+	} else {
+		p.Row = q.typicalRow()
+	}
+	code := http.StatusOK
+	if r.Method == http.MethodPost {
+		body, err := s.body(w, r, &q.held)
+		if err != nil {
+			return err
+		}
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return refused(http.StatusBadRequest, "the body is not a form")
+		}
+		if code, err = s.fill(r, q, p, form); err != nil {
+			return err
+		}
+	}
+	var out bytes.Buffer
+	if err := pageTemplate.Execute(&out, p); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(code)
+	_, _ = w.Write(out.Bytes()) // a client that is gone is told nothing
+	return nil
+}
+
+// fill puts the values of a form, and the prediction for them, on the page. It returns the status.
+func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (int, error) {
+	row := []byte(strings.TrimSpace(form.Get("row")))
+	if p.Row == "" {
+		values := make([]json.RawMessage, len(p.Fields))
+		for i := range p.Fields {
+			f := &p.Fields[i]
+			f.Value = strings.TrimSpace(form.Get(f.Key))
+			values[i] = valueOf(&q.types[i], f.Value)
+			if c := &q.types[i]; f.Suggest && f.Value != "" && !slices.Contains(c.Levels, f.Value) {
+				f.Hint = "not seen in training"
+			}
+		}
+		row = object(nil, q.names, values)
+	} else if p.Row = string(row); syntax(row) != nil {
+		p.Problem = problemOf(syntax(row)).Detail
+		return http.StatusBadRequest, nil
+	}
+	q.scores, q.probabilities = true, q.model.Manifest.Probabilities != nil
+	query := "?scores=true"
+	if q.probabilities {
+		query = "?probabilities=true"
+	}
+	p.Curl = curl(r, query, s.token != nil, row)
+	q.read = func(w *worker) error {
+		if row[0] != '[' {
+			return w.objects(&single{text: row})
+		}
+		rows, err := newElements(slices.Concat([]byte("["), row, []byte("]")), q.names, 1)
+		if err != nil {
+			return err
+		}
+		return w.objects(rows)
+	}
+	text, err := s.answer(r.Context(), q, bytes.Clone)
+	if err != nil {
+		bad := problemOf(err)
+		if bad.Status != http.StatusUnprocessableEntity {
+			return 0, err
+		}
+		p.Problem = bad.Detail
+		for _, e := range bad.Errors {
+			if i := slices.Index(q.names, e.Column); i >= 0 && i < len(p.Fields) {
+				p.Fields[i].Problem, p.Problem = e.Reason, "The row cannot be used: see the field "+e.Column+"."
+			}
+		}
+		return bad.Status, nil
+	}
+	p.Answer, err = q.shown(text)
+	return http.StatusOK, err
+}
+
+// valueOf returns a value of a form in JSON: numbers and booleans as such if they are written so, an empty
+// one as null.
+func valueOf(c *schema.Column, text string) json.RawMessage {
+	plain := c.Type == schema.Number || text == "true" || text == "false"
+	switch {
+	case text == "":
+		return json.RawMessage("null")
+	case plain && json.Valid([]byte(text)) && !strings.ContainsAny(text[:1], `"[{n`):
+		return json.RawMessage(text)
+	}
+	quoted, _ := json.Marshal(text) // texts can always be encoded
+	return quoted
+}
+
+// curl returns the command that makes the same request.
+func curl(r *http.Request, query string, token bool, row []byte) string {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+	text := "curl " + quoted(scheme+"://"+r.Host+"/v1/predict"+query) + " \\\n  -H 'Content-Type: application/json' \\\n"
+	if token {
+		text += "  -H \"Authorization: Bearer $TOKEN\" \\\n"
+	}
+	return text + "  -d " + quoted(string(row))
+}
+
+// shown returns what the page shows of a prediction, a line of JSON.
+func (q *question) shown(line []byte) (*shown, error) {
+	var said struct {
+		Prediction            any
+		Components            []float64
+		Scores, Probabilities map[string]float64
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if err := d.Decode(&said); err != nil {
+		return nil, err
+	}
+	a := &shown{What: "Prediction"}
+	if said.Prediction != nil {
+		a.Value = fmt.Sprint(said.Prediction)
+	}
+	of := said.Probabilities
+	switch {
+	case q.model.Classifies():
+		a.What = "Class"
+		if of == nil {
+			of = said.Scores
+		}
+	case said.Prediction == nil: // of several targets, or an embedding
+		of = said.Scores
+		for i, v := range said.Components {
+			a.Bars = append(a.Bars, bar{Name: fmt.Sprintf("component %d", i+1), Value: short(v)})
+		}
+	default:
+		of = nil
+	}
+	names := q.model.Outputs()
+	if q.model.Classifies() {
+		slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(of[y], of[x]) })
+	}
+	for _, name := range names {
+		v, has := of[name]
+		if !has || len(a.Bars) == mostBars {
+			continue
+		}
+		b := bar{Name: name, Value: short(v), Chosen: name == a.Value}
+		if said.Probabilities != nil {
+			b.Percent, b.Value = 100*v, strconv.FormatFloat(100*v, 'f', 1, 64)+"%"
+		}
+		a.Bars = append(a.Bars, b)
+	}
+	return a, nil
+}
+
+func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// fields returns the fields of the form, with typical values.
+func (s *served) fields() []field {
+	all := make([]field, len(s.types))
+	for i, slot := range s.slots() {
+		c := &s.types[i]
+		f := field{Name: c.Name, Key: "c" + strconv.Itoa(i+1), Value: s.typical(i, slot), Missing: s.missing}
+		switch c.Type {
+		case schema.Category:
+			f.Options, f.Suggest = c.Levels[:min(len(c.Levels), mostSuggest)], len(c.Levels) > mostChoices
+			f.Hint = fmt.Sprintf("category of %d levels", len(c.Levels))
+			if c.Buckets > 0 {
+				f.Hint = "category"
+			}
+		case schema.Boolean:
+			f.Options = []string{"true", "false"}
+		case schema.Time:
+			f.Hint = "time of the layout " + c.Layout
+		default:
+			f.Hint, f.Decimal = "number", true
+			if st := s.statistics; st != nil && st.Rows > st.Columns[slot].Missing {
+				f.Hint = fmt.Sprintf("number, %s to %s in training", s.number(slot, st.Columns[slot].Min),
+					s.number(slot, st.Columns[slot].Max))
+			}
+		}
+		all[i] = f
+	}
+	return all
+}
+
+// slots returns the place in a row of the first value of each column.
+func (s *served) slots() (slots []int) {
+	at := 0
+	for i := range s.types {
+		slots = append(slots, at)
+		at += s.types[i].Width()
+	}
+	return slots
+}
+
+// number returns a value of a row in the units of the data.
+func (s *served) number(slot int, v float32) string {
+	if c := s.like.Centre; c != nil {
+		return short(float64(v) + c[slot])
+	}
+	shortest, _ := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
+	return string(schema.AppendFloat(nil, shortest))
+}
+
+// typical returns the text of a value that is usual in a column: the median or the most frequent level; ""
+// if that is not known.
+func (s *served) typical(column, slot int) string {
+	st, c := s.statistics, &s.types[column]
+	if st == nil {
+		return ""
+	}
+	if c.Type == schema.Category {
+		if st.Levels == nil || len(c.Levels) == 0 {
+			return ""
+		}
+		counts := st.Levels[slot][:len(c.Levels)]
+		return c.Levels[slices.Index(counts, slices.Max(counts))]
+	}
+	if slot >= len(st.Deciles) || len(st.Deciles[slot]) < 5 {
+		return ""
+	}
+	median := st.Deciles[slot][4]
+	switch c.Type {
+	case schema.Boolean:
+		return strconv.FormatBool(median >= 0.5)
+	case schema.Time:
+		return time.Unix(int64(median)*86400, 0).UTC().Add(12 * time.Hour).Format(dates[c.Layout])
+	}
+	return s.number(slot, median)
+}
+
+// dates has each layout of times as package time writes it.
+var dates = map[string]string{
+	"iso": time.DateOnly, "d.m.y": "02.01.2006", "m/d/y": "01/02/2006", "d/m/y": "02/01/2006", "y/m/d": "2006/01/02",
+	"d-m-y": "02-01-2006", "m-d-y": "01-02-2006", "y-m-d": time.DateOnly, "d mon y": "2 Jan 2006", "mon d y": "Jan 2 2006",
+	schema.DigitsLayout: "20060102", "h:m": "15:04",
+}
+
+// typicalRow returns a row of typical values in JSON.
+func (s *served) typicalRow() string {
+	values := make([]json.RawMessage, len(s.types))
+	for i, slot := range s.slots() {
+		values[i] = valueOf(&s.types[i], s.typical(i, slot))
+	}
+	if s.like.Table == nil && len(s.like.Columns) == 0 { // columns have no names
+		text, _ := json.Marshal(values) // each is JSON
+		return string(text)
+	}
+	return string(object(nil, s.names, values))
+}

@@ -1,0 +1,214 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// elements are the rows in an array of JSON: objects, or arrays of the values of columns in order. It is
+// a jsonlio.Source that takes one element at a time, so that the array is not held twice.
+type elements struct {
+	names  []string
+	most   int
+	array  *json.Decoder
+	n      int
+	value  json.RawMessage
+	values []json.RawMessage
+	text   []byte
+}
+
+// newElements returns the rows of an array, whose arrays have the columns of these names.
+func newElements(array json.RawMessage, names []string, most int) (*elements, error) {
+	e := &elements{names: names, most: most, array: json.NewDecoder(bytes.NewReader(array))}
+	if first, err := e.array.Token(); err != nil || first != json.Delim('[') {
+		return nil, refused(400, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
+	}
+	return e, nil
+}
+
+// Line returns the number of the last row.
+func (e *elements) Line() int64 { return int64(e.n) }
+
+// Next returns the text of the next row.
+func (e *elements) Next() ([]byte, error) {
+	if !e.array.More() {
+		return nil, io.EOF
+	}
+	if e.n++; e.n > e.most {
+		return nil, tooManyRows(e.most)
+	}
+	if err := e.array.Decode(&e.value); err != nil {
+		return nil, err
+	}
+	if e.value[0] != '[' {
+		return e.value, nil
+	}
+	e.values = e.values[:0]
+	row := json.NewDecoder(bytes.NewReader(e.value))
+	if _, err := row.Token(); err != nil {
+		return nil, err
+	}
+	for row.More() { // no more values are kept than there are columns
+		if len(e.values) == len(e.names) {
+			return nil, e.otherLength("more than")
+		}
+		var value json.RawMessage
+		if err := row.Decode(&value); err != nil {
+			return nil, err
+		}
+		e.values = append(e.values, value)
+	}
+	if n := len(e.values); n < len(e.names) {
+		return nil, e.otherLength(strconv.Itoa(n) + " instead of")
+	}
+	e.text = object(e.text[:0], e.names, e.values)
+	return e.text, nil
+}
+
+func (e *elements) otherLength(have string) error {
+	return &rows.BadRow{Line: e.Line(), Reason: fmt.Sprintf("has %s %d values, one for each column", have, len(e.names))}
+}
+
+// single is one object.
+type single struct {
+	text []byte
+	read bool
+}
+
+// Line returns 1.
+func (*single) Line() int64 { return 1 }
+
+// Next returns the object.
+func (s *single) Next() ([]byte, error) {
+	if s.read {
+		return nil, io.EOF
+	}
+	s.read = true
+	return s.text, nil
+}
+
+// columnar are rows whose values are given by column: an array of values under each name.
+type columnar struct {
+	names  []string
+	arrays []*json.Decoder
+	most   int
+	n      int
+	values []json.RawMessage
+	text   []byte
+}
+
+func newColumnar(columns map[string]json.RawMessage, most int) (*columnar, error) {
+	c := &columnar{most: most, names: slices.Sorted(maps.Keys(columns))}
+	for _, name := range c.names {
+		array := json.NewDecoder(bytes.NewReader(columns[name]))
+		if first, err := array.Token(); err != nil || first != json.Delim('[') {
+			return nil, refused(400, "column %q must be an array with a value for each row", name)
+		}
+		c.arrays = append(c.arrays, array)
+	}
+	c.values = make([]json.RawMessage, len(c.names))
+	return c, nil
+}
+
+// Line returns the number of the last row.
+func (c *columnar) Line() int64 { return int64(c.n) }
+
+// Next returns the next row as an object.
+func (c *columnar) Next() ([]byte, error) {
+	more := 0
+	for i, array := range c.arrays {
+		if !array.More() {
+			continue
+		}
+		if more++; more <= i {
+			break
+		}
+		if err := array.Decode(&c.values[i]); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case more == 0:
+		return nil, io.EOF
+	case more < len(c.arrays):
+		return nil, refused(400, "the arrays of the columns have different lengths")
+	}
+	if c.n++; c.n > c.most {
+		return nil, tooManyRows(c.most)
+	}
+	c.text = object(c.text[:0], c.names, c.values)
+	return c.text, nil
+}
+
+// limited are the lines of a text, of which there may be only so many.
+type limited struct {
+	source
+	most, n int
+}
+
+// source is a jsonlio.Source.
+type source interface {
+	Next() ([]byte, error)
+	Line() int64
+}
+
+func (l *limited) Next() ([]byte, error) {
+	text, err := l.source.Next()
+	if err != io.EOF {
+		if l.n++; l.n > l.most {
+			return nil, tooManyRows(l.most)
+		}
+	}
+	return text, err
+}
+
+// members returns those members of a JSON object that have one of the names, and whether it has others,
+// which are not kept.
+func members(text []byte, names ...string) (found map[string]json.RawMessage, others bool, err error) {
+	if err := syntax(text); err != nil {
+		return nil, false, err
+	}
+	found = map[string]json.RawMessage{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if first, _ := d.Token(); first != json.Delim('{') {
+		return nil, false, refused(400, "the body is JSON, but not an object")
+	}
+	var other json.RawMessage
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, false, err
+		}
+		name := key.(string) // the text is valid
+		value := &other
+		if slices.Contains(names, name) {
+			value = new(json.RawMessage)
+		} else {
+			others = true
+		}
+		if err := d.Decode(value); err != nil {
+			return nil, false, err
+		}
+		if value != &other {
+			found[name] = *value
+		}
+	}
+	return found, others, nil
+}
+
+// syntax returns an error unless a text is JSON.
+func syntax(text []byte) error {
+	var nothing struct{}
+	if bad, is := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &nothing)); is {
+		return refused(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
+	}
+	return nil
+}

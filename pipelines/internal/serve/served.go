@@ -1,0 +1,126 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// served is a model in use, and what requests need of it. It does not change.
+type served struct {
+	model   *models.Model
+	like    *dataset.Schema  // how files are read for the model
+	objects *dataset.Dataset // of JSON objects with all columns of the model
+	names   []string         // of the columns, in the order of the model
+	types   []schema.Column  // of each of them
+	missing bool             // columns may have missing values
+
+	statistics *profile.Statistics // of the training rows; nil if the model does not know them
+	drift      sums.DriftNames
+	cluster    float64
+}
+
+// newServed prepares a model, which name stands for.
+func newServed(ctx context.Context, name string, m *models.Model) (*served, error) {
+	like, err := apply.SchemaOf(name, m.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	s := &served{model: m, like: like, names: columnNames(like), cluster: m.Manifest.Learner.Split.GroupSize()}
+	nulls := make([]json.RawMessage, len(s.names))
+	for i := range nulls {
+		nulls[i] = json.RawMessage("null")
+	}
+	if s.objects, err = s.open(ctx, "jsonl", object(nil, s.names, nulls)); err != nil {
+		return nil, fmt.Errorf("serve: the columns of %s cannot be keys of JSON: %w", name, err)
+	}
+	t := s.objects.Schema.Table
+	s.missing = t != nil
+	for i, name := range s.names {
+		c := schema.Column{Name: name, Type: schema.Number}
+		if t != nil {
+			c = t.Columns[i]
+			c.Name = name
+		}
+		s.types = append(s.types, c)
+	}
+	s.drift = sums.DriftNamesOf(s.objects)
+	return s, s.readProfile(ctx, name)
+}
+
+// readProfile reads the statistics of the training rows, if the model has them by column.
+func (s *served) readProfile(ctx context.Context, name string) error {
+	if _, has := s.model.Manifest.File(sums.ProfileFile); !has {
+		return nil
+	}
+	dir, err := models.Resolve(ctx, name)
+	if err != nil {
+		return err
+	}
+	p, err := sums.ReadProfile(ctx, dir, s.model.Manifest)
+	if err != nil {
+		return err
+	}
+	if len(p.Rows.Columns) == s.model.Manifest.Input.Dim {
+		s.statistics = p.Rows
+	}
+	return nil
+}
+
+// columnNames returns the names of the columns of a model: the names that the training data had, or
+// c1, c2, and so on.
+func columnNames(s *dataset.Schema) (names []string) {
+	if of, is := s.Layout.(dataset.Tabular); is {
+		return of.Table().Names()
+	}
+	for i := range s.Dim {
+		names = append(names, fmt.Sprintf("c%d", i+1))
+	}
+	return names
+}
+
+// open opens the text of a request as predict opens a file for the model.
+func (s *served) open(ctx context.Context, format string, text []byte) (*dataset.Dataset, error) {
+	d, err := dataset.Open(ctx, dataset.Options{Objects: []storage.Object{storage.InMemory(requestName, text)},
+		Format: format, Like: s.like, Formats: dataset.NewOptions()})
+	if err != nil {
+		return nil, err
+	}
+	d.Weighted = false // every row has a prediction, whatever its weight
+	scores.WithMissing(s.model.Manifest, d)
+	return d, nil
+}
+
+// requestName is what errors call the text of a request.
+const requestName = "request"
+
+// plainReason returns the text of an error about a request without the place that a file would have.
+func plainReason(text string) string {
+	if _, reason, is := strings.Cut(text, ": "+requestName+": "); is {
+		return reason
+	}
+	return text
+}
+
+// object appends an object with these members.
+func object(dst []byte, names []string, values []json.RawMessage) []byte {
+	dst = append(dst, '{')
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		key, _ := json.Marshal(name) // texts can always be encoded
+		dst = append(append(append(dst, key...), ':'), values[i]...)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,205 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+)
+
+// Server answers requests with the model in use.
+type Server struct {
+	o         Options
+	token     *secret // nil if requests need none
+	threshold *float32
+	handle    *models.Handle
+	now       atomic.Pointer[served] // nil until the model is loaded
+	draining  atomic.Bool
+	memory    *semaphore.Weighted // bytes of bodies and answers
+	requests  *semaphore.Weighted
+	idle      chan *worker
+	all       []*worker
+	counted   *counted
+}
+
+// Serve answers requests until the context ends, and then finishes those that have begun. It returns
+// nil unless it could not begin, or requests were cut off.
+func Serve(ctx context.Context, o Options) (err error) {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	s := &Server{o: o, memory: semaphore.NewWeighted(o.Limits.Memory),
+		requests: semaphore.NewWeighted(int64(o.Limits.Requests)), counted: newCounted()}
+	s.counted.registry.MustRegister(state{s})
+	if s.token, err = readSecret(ctx, o.Door.TokenFile); err != nil {
+		return err
+	}
+	listener, err := s.listen()
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: min(10*time.Second, o.Limits.Timeout),
+		ReadTimeout: o.Limits.Timeout, WriteTimeout: 2 * o.Limits.Timeout, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	stop := func() error { return s.drain(server, ended) }
+	if o.Started != nil {
+		o.Started(listener.Addr())
+	}
+	if err := s.load(ctx); err != nil {
+		return errors.Join(err, stop())
+	}
+	defer s.handle.Close()
+	slog.InfoContext(ctx, "serve: ready", "address", listener.Addr().String(), "model", o.Model, "digest",
+		s.now.Load().model.Manifest.SHA256)
+	for {
+		select {
+		case err := <-ended: // nobody has asked for it
+			return fmt.Errorf("serve: %w", err)
+		case <-ctx.Done():
+			return stop()
+		case <-s.due():
+			s.look(ctx)
+		case <-o.Look:
+			s.look(ctx)
+		}
+	}
+}
+
+// listen opens the address.
+func (s *Server) listen() (net.Listener, error) {
+	d := s.o.Door
+	var config *tls.Config
+	if d.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(d.TLSCert, d.TLSKey)
+		if err != nil {
+			return nil, exit.Usage("--tls_cert %s, --tls_key %s: %w", d.TLSCert, d.TLSKey, err)
+		}
+		config = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
+	}
+	listener, err := net.Listen("tcp", d.Listen)
+	if err != nil {
+		return nil, exit.Refuse("serve: cannot listen on %s: %w; is another server there? --listen takes another address",
+			d.Listen, err)
+	}
+	listener = netutil.LimitListener(listener, s.o.Limits.Connections)
+	if config != nil {
+		listener = tls.NewListener(listener, config)
+	}
+	return listener, nil
+}
+
+// load loads the model and makes the workers.
+func (s *Server) load(ctx context.Context) (err error) {
+	if s.handle, err = models.OpenLive(ctx, s.o.Model, 0); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			s.handle.Close()
+		}
+	}()
+	first, err := newServed(ctx, s.o.Model, s.handle.Model(ctx))
+	if err != nil {
+		return err
+	}
+	if s.o.Threshold != nil {
+		t, err := apply.ThresholdOf(s.o.Threshold, s.o.Model, first.model.Manifest)
+		if err != nil {
+			return err
+		}
+		s.threshold = t.Rounded()
+	}
+	n := s.o.Limits.Workers
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	s.idle = make(chan *worker, n)
+	for range n {
+		w := &worker{threshold: s.threshold, counted: s.counted}
+		s.all = append(s.all, w)
+		s.idle <- w
+	}
+	s.now.Store(first)
+	return nil
+}
+
+// due returns what tells that the model is to be looked up.
+func (s *Server) due() <-chan time.Time {
+	if s.o.Reload == 0 {
+		return nil
+	}
+	return time.After(s.o.Reload)
+}
+
+// look looks the model up. A bad one is not used, which the handle logs.
+func (s *Server) look(ctx context.Context) {
+	result := "same"
+	changed, err := s.handle.Refresh(ctx)
+	if m := s.handle.Model(ctx); err == nil && m != s.now.Load().model {
+		var next *served
+		if next, err = newServed(ctx, s.o.Model, m); err == nil {
+			s.now.Store(next)
+			changed = true
+		} else {
+			slog.WarnContext(ctx, "serve: keeping the present model; the new one cannot be served", "cause", err)
+		}
+	}
+	switch {
+	case err != nil:
+		result = "failed"
+	case changed:
+		result = "changed"
+	}
+	s.counted.reloads.WithLabelValues(result).Inc()
+}
+
+// drain stops taking connections and waits for the requests that have begun.
+func (s *Server) drain(server *http.Server, ended <-chan error) error {
+	s.draining.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), s.o.Limits.Drain)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("serve: requests were cut off after %v (--drain): %w", s.o.Limits.Drain, err),
+			server.Close())
+	}
+	<-ended
+	if s.now.Load() != nil {
+		slog.Info("serve: stopped")
+	}
+	return err
+}
+
+// readSecret returns the secret in a file, nil without a file.
+func readSecret(ctx context.Context, name string) (*secret, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := storage.ReadFile(ctx, name, 1<<16)
+	if err != nil {
+		return nil, err
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < 16 {
+		return nil, exit.Usage("--token_file %s: the secret has %d characters; want at least 16, as of openssl rand -hex 32",
+			name, len(token))
+	}
+	return newSecret(token), nil
+}

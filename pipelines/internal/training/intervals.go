@@ -1,0 +1,118 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// conformal says which conformity scores the pass over the trials collects: of targets, by the fit of the
+// learner's λ. Those of classes need probabilities.
+func (t *Training) conformal() *scores.Conformal {
+	if t.Target.Grid == nil || t.opts.Intervals == spec.NoIntervals {
+		return nil
+	}
+	c := &scores.Conformal{}
+	_, c.Fit = t.trials()
+	if s := t.summed.fit.FirstSpread; s != nil {
+		c.Leverage, c.Within = s.Leverage, s.Within
+	}
+	return c
+}
+
+// trials returns the number of fits in the file of trials, and which of them is of the learner's λ.
+func (t *Training) trials() (fits, chosen int) {
+	for _, row := range t.Learner.Table {
+		if row.Failed != "" {
+			continue
+		}
+		if row.Lambda == t.Learner.Lambda {
+			chosen = fits
+		}
+		fits++
+	}
+	return fits, chosen
+}
+
+// conform gives the model intervals or sets, by the scores of the first of that many folds, in a pass over the
+// data. The weights held were fitted without it, or if there are none those of the trials.
+func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
+	classes := t.Target.Classes != nil
+	fits, chosen := 1, 0
+	if held.sum == "" && classes {
+		held = scorer{t.summed.state.Trials, t.summed.fit.TrialsSHA256}
+		fits, chosen = t.trials()
+	}
+	if held.sum == "" || t.opts.Intervals == spec.NoIntervals || classes && t.probabilities == nil {
+		return nil
+	}
+	t.Progress.Phase("measuring intervals", t.Counts.Used)
+	defer t.Progress.Done()
+	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: held.file, SHA256: held.sum,
+		Grid: t.scoring(),
+	}, Grouped: t.Dependent(), Conformal: &scores.Conformal{Fit: chosen, Probabilities: t.probabilities}}
+	var sum scores.TrialScores
+	if _, err := t.ScanSum(ctx, pass, "conformal", &sum); err != nil {
+		return err
+	}
+	t.keepIntervals(&sum, folds, false)
+	return nil
+}
+
+// keepIntervals gives the model the intervals of the scores that a pass has collected, if there are any.
+func (t *Training) keepIntervals(sum *scores.TrialScores, folds int, scaled bool) {
+	t.intervals = nil
+	if len(sum.Conformal) == 0 || sum.Conformal[0].Rows() == 0 {
+		return
+	}
+	t.intervals = &models.Intervals{Rows: sum.Conformal[0].Rows(), Folds: folds, Scaled: scaled}
+	if groups := sum.Clusters(); groups > 0 {
+		t.intervals.Groups = min(groups, t.intervals.Rows)
+	}
+	for i := range sum.Conformal {
+		t.intervals.Scores = append(t.intervals.Scores, sum.Conformal[i].Kept())
+	}
+}
+
+// ResultInterval says how wide intervals are.
+type ResultInterval struct {
+	Level float64 `json:"level"`
+	// Rows or Groups were held out to measure it.
+	Rows   int64 `json:"rows"`
+	Groups int64 `json:"groups,omitempty"`
+	// Half is half the width for a row that is as far from the training rows as these are in the mean.
+	Half float64 `json:"half"`
+}
+
+// resultInterval is for a model of one target that has the level.
+func (t *Training) resultInterval() *ResultInterval {
+	v := t.intervals
+	if v == nil || t.Target.Grid == nil || len(t.Target.Grid) > 1 {
+		return nil
+	}
+	score, err := v.Score(0, models.UsualLevel)
+	if err != nil {
+		return nil
+	}
+	half := score * t.Target.Grid[0].Half()
+	if v.Scaled {
+		half *= math.Sqrt(1 + t.spread.Leverage)
+	}
+	return &ResultInterval{models.UsualLevel, v.Rows, v.Groups, half}
+}
+
+// String describes the interval for people.
+func (r *ResultInterval) String() string {
+	by := report.Counted64(r.Rows, "held-out row")
+	if r.Groups > 0 {
+		by += fmt.Sprintf(" in %s", report.Counted64(r.Groups, "group"))
+	}
+	return fmt.Sprintf("%.4g%% of new rows within ±%.4g of the prediction, by %s (predict --interval %g)", 100*r.Level,
+		r.Half, by, r.Level)
+}

@@ -1,0 +1,33 @@
+package training
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// A table has several held-out figures, and the smallest of another one may be at another λ.
+func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
+	one, five := []ridge.Row{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.Row{{Lambda: 1, Folds: 5},
+		{Lambda: 0.1, Folds: 5}}
+	trials := &models.TrainingLog{Path: []models.Trial{{Lambda: 1}, {Lambda: 0.1}}}
+	for want, r := range map[string]Result{
+		"the held-out MSE of 5 folds (the smallest of 2":                        {ResultRows: ResultRows{Task: models.Classification}, ResultFit: ResultFit{Path: five}},
+		"the MSE of held-out rows, one in 5 (the smallest of 2":                 {ResultRows: ResultRows{Task: models.Classification}, ResultFit: ResultFit{Path: one}},
+		"the log loss of held-out rows, one in 5 (the smallest of 2":            {ResultRows: ResultRows{Task: models.Classification}, ResultFit: ResultFit{Path: one, Select: "log_loss"}},
+		"the MSE of all 5 folds; shown are figures of the first":                {ResultRows: ResultRows{Task: models.Classification}, ResultFit: ResultFit{Path: one, Select: models.ByAllFolds}},
+		"the held-out error of 5 folds (":                                       {ResultRows: ResultRows{Task: models.Regression}, ResultFit: ResultFit{Path: five}},
+		"the error of held-out rows, one in 5 (":                                {ResultRows: ResultRows{Task: models.Regression}, ResultFit: ResultFit{Path: one}},
+		"the share of the variance of targets, averaged over them, of held-out": {ResultRows: ResultRows{Task: models.Regression, Targets: []string{"a", "b"}}, ResultFit: ResultFit{Path: one}},
+		"the error of held-out rows, one in 5 (the smallest of 2,":              {ResultRows: ResultRows{Task: models.Classification}, ResultFit: ResultFit{Log: trials}},
+		"the loss of held-out rows, one in 5 (":                                 {ResultRows: ResultRows{Task: models.Regression}, ResultFit: ResultFit{Log: trials}},
+	} {
+		r.Folds, r.Lambda = 5, 1
+		var b strings.Builder
+		if _, err := r.WriteTo(&b); err != nil || !strings.Contains(b.String(), "lambda    1, by "+want) {
+			t.Errorf("%v: no %q in\n%s", err, want, b.String())
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package scores
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// Table makes the tables that Predict writes, of rows in memory. It is not safe for concurrent use.
+type Table struct {
+	predictions
+	applier
+}
+
+// Table returns what makes tables of a model's predictions, computed by the calling goroutine.
+func (p *Predict) Table(m *models.Model) *Table {
+	return &Table{predictions{Predict: p, columns: p.Columns(m), model: m},
+		applier{Applier: models.Applier{Model: m, Threshold: p.Threshold}}}
+}
+
+// File returns the format of a file of the tables.
+func (t *Table) File(format string) (export.File, error) {
+	files, err := export.Files(format, t.columns)
+	if err != nil {
+		return export.File{}, err
+	}
+	return files[0], nil
+}
+
+// Block returns the table of a block of rows, valid until the next call. Rows whose scores are not
+// finite are among its Bad. Missing values of the block are filled in.
+func (t *Table) Block(ctx context.Context, b *rows.Block) (*export.Block, error) {
+	return t.block(ctx, b, &t.applier)
+}
