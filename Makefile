@@ -136,7 +136,11 @@ fuzz: ## run every fuzz target for FUZZTIME=60s
 
 .PHONY: test-arm64 bench bench-train bench-learners bench-accuracy
 
-test-arm64: ## run the tests of the kernels, features and models for arm64, under qemu-user
+# What is compiled for another machine, by the name that Go has for it, and run by the emulator $(2).
+emulate = GOARCH=$(1) go test -c -o build/$(1)/blas.test ./internal/blas && cd internal/blas && \
+	BOCHNER_TEST_EXEC=$(2) $(2) ../../build/$(1)/blas.test -test.short -test.timeout 30m
+
+test-arm64: ## run the tests of the kernels, features and models for arm64, those of the kernels on three CPUs and for s390x, and trainings on each, under qemu-user
 	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
 	@for pkg in $$(go list ./internal/blas ./internal/exact ./features/... ./models/...); do \
 		dir=$$(go list -f '{{.Dir}}' "$$pkg") && \
@@ -144,6 +148,14 @@ test-arm64: ## run the tests of the kernels, features and models for arm64, unde
 		GOARCH=arm64 go test -c -o "$$bin" "$$pkg" || exit 1; \
 		if test -e "$$bin"; then echo "$$pkg" && (cd "$$dir" && BOCHNER_TEST_EXEC=qemu-aarch64 qemu-aarch64 "$$bin" -test.short -test.timeout 60m) && rm "$$bin" || exit 1; fi; \
 	done
+	@for cpu in max:i8mm,dotprod,neon,go neoverse-n1:dotprod,neon,go cortex-a57:neon,go; do echo "$$cpu" && \
+		(export QEMU_CPU=$${cpu%:*} BLAS_TEST_LEVELS=$${cpu#*:}; $(call emulate,arm64,qemu-aarch64) -test.run '$(BYTES)') || exit 1; done
+	@echo s390x && $(call emulate,s390x,qemu-s390x) -test.run '$(BYTES)'
+	go test -count 1 -run Beside ./internal/blas
+	BOCHNER_MACHINES=arm64 go test -count 1 -timeout 60m -run OtherMachines ./pipelines/bochner
+
+# Tests of the levels, of all bits, and of products of bytes.
+BYTES = Level|Bits|Gram|Weighted|Classes|Targets|Endings|MulIs
 
 bench: build/bench/ok ## measure the kernels beside OpenBLAS, scikit-learn and gonum (ONLY=name for some)
 	go run ./local/bench -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)

@@ -114,6 +114,9 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 			op.words = Make[int16](panels * panelBytes)
 		}
 		op.words = op.words[:cap(op.words)]
+		if l.packs {
+			op.packs = grow(&op.packs, panels*packRuns)
+		}
 		parallel(threads, panels, func(p int, _ *scratch) { l.expand(op, p) })
 	}
 	// A work item is a strip of 48 columns of a tile.
@@ -176,6 +179,7 @@ type operand struct {
 	quads int       // quads of rows that count
 	sums  []int32   // -128 times the sums of the columns, if the level wants them
 	words []int16   // the block in words, [panel][row/2][column][row%2], likewise
+	packs []packs   // the block in packs, [panel][run], likewise
 }
 
 var operands = sync.Pool{New: func() any { return new(operand) }}
@@ -204,39 +208,6 @@ func (z *operand) limbs(l *level, t []float64, a, b, left, right int) {
 		}
 		if power > 0 {
 			scaleBy(t, limbBase)
-		}
-	}
-}
-
-// gramGo multiplies two rows of the result at once, as the halves of a 64-bit
-// integer: a sum of MaxRows products is far below 2³¹.
-func gramGo(g []float64, gs int, z *operand, a, b int) {
-	var pair [MaxRows]int64
-	pa := z.panel(a)
-	for i := 0; i < lanes; i += 2 {
-		pairs := pair[:4*z.quads]
-		for k := range pairs {
-			at := k/4*64 + i*4 + k%4
-			pairs[k] = int64(pa[at]) + int64(pa[at+4])<<32
-		}
-		for p := range group {
-			pb := z.panel(b + p)
-			for c := range lanes {
-				var s0, s1, s2, s3 int64
-				for q := range z.quads {
-					y := (*[4]int8)(pb[q*64+c*4:])
-					x := (*[4]int64)(pairs[q*4:])
-					s0 += x[0] * int64(y[0])
-					s1 += x[1] * int64(y[1])
-					s2 += x[2] * int64(y[2])
-					s3 += x[3] * int64(y[3])
-				}
-				s := s0 + s1 + s2 + s3
-				low := int64(int32(s))
-				at := g[i*gs+p*lanes+c:]
-				at[0] += float64(low)
-				at[gs] += float64((s - low) >> 32)
-			}
 		}
 	}
 }

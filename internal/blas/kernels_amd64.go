@@ -475,6 +475,26 @@ func gramAVX512(dst *float64, stride int, a *int8, b *int8, sums *int32, quads i
 //go:noescape
 func columnSumsAVX512(sums *int32, panel *int8, quads int)
 
+// gramAVXVNNI is gram; a holds columns plus 128, and sums -128 times the sums of the 48 columns at b.
+//
+//go:noescape
+func gramAVXVNNI(dst *float64, stride int, a *int8, b *int8, sums *int32, quads int)
+
+// turnAVXVNNI stores a panel plus 128, and -128 times the sums of its 16 columns.
+//
+//go:noescape
+func turnAVXVNNI(turned *int8, panel *int8, sums *int32, quads int)
+
+// gramEVEX is gram; a holds columns plus 128, and sums -128 times the sums of the 48 columns at b.
+//
+//go:noescape
+func gramEVEX(dst *float64, stride int, a *int8, b *int8, sums *int32, quads int)
+
+// turnEVEX stores a panel plus 128, and -128 times the sums of its 16 columns.
+//
+//go:noescape
+func turnEVEX(turned *int8, panel *int8, sums *int32, quads int)
+
 // gramAVX2 is gram on words: [panel][row/2][column][row%2].
 //
 //go:noescape

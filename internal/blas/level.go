@@ -44,9 +44,9 @@ type level struct {
 	// rows, to g: 16 rows of 48, gs apart.
 	gram func(g []float64, gs int, z *operand, a, b int)
 	// expand fills what gram wants besides the block, panel by panel; nil if
-	// nothing. It may write the panel's sums, and its words if words is set.
-	expand func(z *operand, panel int)
-	words  bool
+	// nothing. It may write the panel's sums, and its words or packs if they are set.
+	expand       func(z *operand, panel int)
+	words, packs bool
 
 	// classes adds row i of a panel of 16 columns to acc[16·class[i]:], for a
 	// multiple of four rows.
@@ -136,9 +136,10 @@ func init() {
 
 func active() *level { return current.Load() }
 
-// Level returns the name of the implementation that serves: "avx512", "avx2"
-// or "go". It is the best the machine has, unless the environment variable
-// BOCHNER_CPU names another that it has; an impossible value is ignored.
+// Level returns the name of the implementation that serves: "avx512", "avxvnni", "avx2"
+// on amd64, "i8mm", "dotprod", "neon" on arm64, or "go". It is the best the machine has,
+// unless the environment variable BOCHNER_CPU names another that it has; an impossible
+// value is ignored.
 func Level() string { return active().name }
 
 // Levels returns the names that SetLevel accepts on this machine, best first.

@@ -15,13 +15,17 @@ func nativeLevels() []*level {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasPOPCNT {
 		return nil
 	}
-	if !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ || !cpu.X86.HasAVX512BW || !cpu.X86.HasAVX512VL {
-		return []*level{&avx2Level}
+	have := []*level{&avx2Level}
+	if cpu.X86.HasAVXVNNI {
+		have = append([]*level{&avxVNNILevel}, have...)
 	}
-	if !cpu.X86.HasAVX512VNNI {
-		avx512Level.borrowGram()
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL {
+		if !cpu.X86.HasAVX512VNNI {
+			avx512Level.borrowGram()
+		}
+		have = append([]*level{&avx512Level}, have...)
 	}
-	return []*level{&avx512Level, &avx2Level}
+	return have
 }
 
 // borrowGram makes l multiply bytes as AVX2 does, because VNNI is missing.
@@ -263,37 +267,24 @@ var avx2Level = level{
 	absolutes:     differencesBy(absolutesAVX2, absolutesGo),
 }
 
-// denseBy returns the factorisation's kernels, with checks before them. columns takes step columns at a time.
-func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int),
-	factor func(x *T, n int) int, step int, columns func(dst *T, ds int, src *T, ss, steps int)) dense[T] {
-	return dense[T]{
-		mr: mr, nr: nr,
-		tile: func(c []T, cs int, a []T, as int, b []T, k int) {
-			reach(c, mr, cs, nr)
-			reach(a, mr, as, k)
-			reach(b, k, nr, nr)
-			tile(ptr(c), cs, ptr(a), as, ptr(b), k)
-		},
-		solve: func(x, l []T, ls, n int) {
-			reach(x, n, base, base)
-			reach(l, n, ls, n)
-			solve(ptr(x), ptr(l), ls, n)
-		},
-		factor: func(x []T, n int) int {
-			reach(x, n, base, base)
-			return factor(ptr(x), n)
-		},
-		columns: func(dst []T, ds int, src []T, ss, n int) int {
-			if n < step {
-				return 0
-			}
-			n -= n % step
-			reach(dst, n, ds, 8)
-			reach(src, 8, ss, n)
-			columns(ptr(dst), ds, ptr(src), ss, n/step)
-			return n
-		},
+var avxVNNILevel = avx2Level.withBytes("avxvnni", gramAVXVNNI, turnAVXVNNI)
+
+// withBytes is l with another product of bytes, which reads a copy of each panel on one side.
+func (l level) withBytes(name string, gram func(dst *float64, stride int, a, b *int8, sums *int32, quads int),
+	turn func(turned, panel *int8, sums *int32, quads int)) level {
+	l.name = name
+	turned := func(z *operand, p int) *int8 {
+		return (*int8)(unsafe.Pointer(ptr(z.words[p*panelBytes:][:panelBytes/2])))
 	}
+	l.expand = func(z *operand, p int) {
+		turn(turned(z, p), ptr(z.panel(p)), ptr(z.sums[p*lanes:][:lanes]), z.quads)
+	}
+	l.gram = func(g []float64, gs int, z *operand, a, b int) {
+		reach(g, lanes, gs, width)
+		z.panel(b + group - 1)
+		gram(ptr(g), gs, turned(z, a), ptr(z.panel(b)), ptr(z.sums[b*lanes:][:width]), z.quads)
+	}
+	return l
 }
 
 // classesWide, targetsWide and dotsWide are bound by the cache at 256 bits already.
@@ -319,31 +310,6 @@ func targetsWide(acc []int32, panel []int8, y []int16, ys, quads, k int) {
 	}
 }
 
-// expBy replaces elements by kernel, in vectors of that width, and those that it leaves out one by one.
-func expBy(x []float64, width int, kernel func(x *float64, vectors int) int) {
-	for len(x) >= width {
-		done := kernel(ptr(x), len(x)/width) * width
-		if x = x[done:]; len(x) >= width {
-			expGo(x[:width])
-			x = x[width:]
-		}
-	}
-	expGo(x)
-}
-
-// differencesBy computes the rows by kernel, four at a time, and the others by rest.
-func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int),
-	rest func(dst []float64, a, x []float32, xs int)) func(dst []float64, a, x []float32, xs int) {
-	return func(dst []float64, a, x []float32, xs int) {
-		if fours := len(dst) / 16; fours > 0 && len(a) > 0 {
-			reach(x, 4*fours, xs, len(a))
-			kernel(ptr(dst), ptr(a), ptr(x), xs, len(a)/4, fours)
-			dst, x = dst[16*fours:], x[min(len(x), 4*fours*xs):]
-		}
-		rest(dst, a, x, xs)
-	}
-}
-
 func floatsWide(dst []float32, src []int16) {
 	whole := len(src) &^ 15
 	if whole > 0 {
@@ -361,29 +327,6 @@ func dotsWide(dst, a, b []float64, bs int) {
 	}
 	for ; c < len(dst); c++ {
 		dots1AVX2(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
-	}
-}
-
-// affineTail does what is behind the last whole 16 elements, and returns where
-// they end.
-func affineTail(dst, x, s, b []float32) int {
-	whole := len(s) &^ (lanes - 1)
-	reach(dst, 1, 0, len(s))
-	reach(x, 1, 0, len(s))
-	if b == nil {
-		affineGo(dst[whole:], x[whole:], s[whole:], nil)
-	} else {
-		affineGo(dst[whole:], x[whole:], s[whole:], b[whole:])
-	}
-	return whole
-}
-
-func ptr[T any](s []T) *T { return unsafe.SliceData(s) }
-
-// reach panics unless there are rows, and s has them: n elements, stride apart.
-func reach[T any](s []T, rows, stride, n int) {
-	if rows <= 0 || n > 0 && len(s) < (rows-1)*stride+n {
-		panic("blas: a kernel would leave its slice")
 	}
 }
 

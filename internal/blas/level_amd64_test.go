@@ -5,6 +5,8 @@ package blas
 import (
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/cpu"
 )
 
 // The first CPUs with AVX-512 have no VNNI; their products of bytes are those
@@ -13,21 +15,55 @@ func TestGramWithoutVNNI(t *testing.T) {
 	if !slices.Contains(Levels(), "avx512") {
 		t.Skip("no AVX-512 here")
 	}
-	defer current.Store(current.Load())
-	const n, d = 1001, 500
-	z, _ := randomBytes(t, random(12), n, d)
-	want := NewTiles(d)
-	current.Store(&goLevel)
-	Gram(want, z, 1)
 	l := avx512Level
 	l.borrowGram()
 	if !l.words {
 		t.Fatal("the kernel of AVX2 wants words")
 	}
-	current.Store(&l)
-	got := NewTiles(d)
-	Gram(got, z, 2)
+	mustGram(t, &l)
+}
+
+// Of CPUs with dot products at 256 bits, most have the encoding of AVX-VNNI only. The same kernel
+// with the encoding of AVX-512 shows that all but the encoding is right, which
+// TestBytesAreTheInstructionsBesideThem compares.
+func TestGramOfDotProductsAt256Bits(t *testing.T) {
+	if !cpu.X86.HasAVX512VNNI || !cpu.X86.HasAVX512VL {
+		t.Skip("no VNNI of AVX-512 here")
+	}
+	l := avx2Level.withBytes("evex", gramEVEX, turnEVEX)
+	mustGram(t, &l)
+	z, _ := randomBytes(t, random(12), 1001, 500)
+	want, got := NewTiles(500), NewTiles(500)
+	weights := make([]int64, 1001)
+	for i := range weights {
+		weights[i] = int64(i * i)
+	}
+	var w Weighted
+	w.Set(z, weights, 1)
+	defer current.Store(current.Load())
+	for l, tiles := range map[*level][][]float64{&goLevel: want, &l: got} {
+		current.Store(l)
+		w.Gram(tiles, 2)
+	}
 	for i := range got {
 		mustSame64(t, "tile", got[i], want[i])
+	}
+}
+
+// mustGram compares the products of bytes of l with the twin's.
+func mustGram(t *testing.T, l *level) {
+	t.Helper()
+	defer current.Store(current.Load())
+	const d = 500
+	for _, n := range []int{1, 4, 5, 1001, 1024} {
+		z, _ := randomBytes(t, random(12), n, d)
+		want, got := NewTiles(d), NewTiles(d)
+		current.Store(&goLevel)
+		Gram(want, z, 1)
+		current.Store(l)
+		Gram(got, z, 2)
+		for i := range got {
+			mustSame64(t, "tile", got[i], want[i])
+		}
 	}
 }

@@ -11,6 +11,8 @@ var goLevel = level{
 	split:       splitGo,
 	exp:         expGo,
 	gram:        gramGo,
+	expand:      expandGo,
+	packs:       true,
 	classes:     classesGo,
 	targets:     targetsGo,
 	f64: dense[float64]{mr: 4, nr: 4, tile: tileGo, solve: solveGo, factor: factorGo,

@@ -40,6 +40,17 @@ func TestTheEnvironmentForcesALevel(t *testing.T) {
 	}
 }
 
+// BLAS_TEST_LEVELS names what an emulated CPU has.
+func TestLevelsAreThoseOfTheCPU(t *testing.T) {
+	want := os.Getenv("BLAS_TEST_LEVELS")
+	if want == "" {
+		t.Skip("BLAS_TEST_LEVELS does not say what this CPU has")
+	}
+	if got := strings.Join(Levels(), ","); got != want {
+		t.Errorf("levels %s, want %s", got, want)
+	}
+}
+
 func TestSetLevelListsLevels(t *testing.T) {
 	was := Level()
 	err := SetLevel("mmx")

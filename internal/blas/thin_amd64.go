@@ -2,17 +2,6 @@
 
 package blas
 
-type (
-	scoresKernel             func(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
-	gradientKernel[T, X any] func(g *T, gs int, c *T, cs int, x *X, xs int, rows int)
-)
-
-// thinScores are the kernels for a number of outputs: for rows at once, and for one.
-type thinScores struct {
-	outs, rows   int
-	tile, single scoresKernel
-}
-
 var (
 	thinScoresAVX512 = []thinScores{
 		{4, 4, scores4x4AVX512, scores1x4AVX512},
@@ -32,35 +21,6 @@ func scoresAVX512(dst []float32, ds int, x []float32, xs int, w []float32, ws in
 func scoresAVX2(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
 	scoresBy(thinScoresAVX2, dst, ds, x, xs, w, ws, n, rows, outs)
 }
-
-func scoresBy(kernels []thinScores, dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows,
-	outs int) {
-	reach(dst, rows, ds, outs)
-	reach(x, rows, xs, n)
-	reach(w, outs, ws, n)
-	o := 0
-	for _, k := range kernels {
-		for ; o+k.outs <= outs; o += k.outs {
-			i := 0
-			for ; i+k.rows <= rows; i += k.rows {
-				k.tile(ptr(dst[i*ds+o:]), ds, ptr(x[i*xs:]), xs, ptr(w[o*ws:]), ws, n)
-			}
-			for ; i < rows; i++ {
-				k.single(ptr(dst[i*ds+o:]), ds, ptr(x[i*xs:]), xs, ptr(w[o*ws:]), ws, n)
-			}
-		}
-	}
-}
-
-// thinGradient are the kernels for a number of outputs: for many columns at once,
-// and for a number of them that divides 16.
-type thinGradient[T, X any] struct {
-	outs       int
-	tile, edge gradientKernel[T, X]
-}
-
-// thinColumns are the columns of the kernels of thinGradient.
-type thinColumns struct{ tile, edge int }
 
 var (
 	thinGradientAVX512 = []thinGradient[float32, float32]{
@@ -117,29 +77,4 @@ func gradientMixedAVX512(g []float64, gs int, c []float64, cs int, x []float32, 
 
 func gradientMixedAVX2(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
 	gradientBy(thinMixedAVX2, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
-}
-
-func gradientBy[T, X any](kernels []thinGradient[T, X], have thinColumns, g []T, gs int, c []T, cs int, x []X, xs int,
-	rows, cols, outs int) {
-	reach(g, outs, gs, cols)
-	reach(c, rows, cs, outs)
-	reach(x, rows, xs, cols)
-	for j := 0; j < cols; {
-		wide := j+have.tile <= cols
-		o := 0
-		for _, k := range kernels {
-			f := k.edge
-			if wide {
-				f = k.tile
-			}
-			for ; o+k.outs <= outs; o += k.outs {
-				f(ptr(g[o*gs+j:]), gs, ptr(c[o:]), cs, ptr(x[j:]), xs, rows)
-			}
-		}
-		if wide {
-			j += have.tile
-		} else {
-			j += have.edge
-		}
-	}
 }

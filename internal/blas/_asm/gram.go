@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
@@ -101,6 +103,120 @@ func gramVNNI() {
 	add(32, a)
 	DECQ(tiles)
 	JNZ(LabelRef("tile"))
+	ret()
+}
+
+// gramBytes writes gram with VPDPBUSD at 256 bits, 4×24 at a time, for CPUs that have it without
+// AVX-512. What is unsigned are the columns at a, which were turned before. With vex the instructions
+// are of AVX-VNNI, which Go's assembler does not know; without, of AVX-512, to test the rest.
+func gramBytes(m machine, vex bool) {
+	text(m, "gram", "func(dst *float64, stride int, a, b *int8, sums *int32, quads int)",
+		"is gram; a holds columns plus 128, and sums -128 times the sums of the 48 columns at b.")
+	g, gs, sums, b := param("dst"), shifted("stride", 3), param("sums"), param("b")
+	acc := func(i, j int) reg.VecPhysical { return y[3*i+j] }
+	gs3 := GP64()
+	LEAQ(Mem{Base: gs, Index: gs, Scale: 2}, gs3)
+	for strip := range 2 { // halves of panels: the first, or the last three of six
+		half := func(j int) int { return (3*strip+j)/2*panelBytes + (3*strip+j)%2*32 }
+		a, tiles, gp := param("a"), GP64(), GP64()
+		LEAQ(at(g, 192*strip), gp)
+		MOVQ(U32(4), tiles)
+		loop(fmt.Sprint("tile", strip), tiles, 1, false, func() {
+			for j := range 3 {
+				VMOVDQU(at(sums, 96*strip+32*j), acc(0, j))
+				for i := 1; i < 4; i++ {
+					VMOVDQA(acc(0, j), acc(i, j))
+				}
+			}
+			for i := range 4 {
+				for line := range 3 {
+					PREFETCHT0(rowOf(i, 4, gp, gp, gs, gs3, 64*line))
+				}
+			}
+			ap, bp, quads := GP64(), GP64(), param("quads")
+			MOVQ(a, ap)
+			MOVQ(b, bp)
+			loop(fmt.Sprint("quad", strip), quads, 1, false, func() {
+				for j := range 3 {
+					VMOVDQU(at(bp, half(j)), y[12+j])
+				}
+				for i := range 4 {
+					VPBROADCASTD(at(ap, 4*i), y[15])
+					for j := range 3 {
+						if vex {
+							vexDpbusd(12+j, 15, 3*i+j)
+						} else {
+							dpbusd(y[12+j], y[15], acc(i, j), false)
+						}
+					}
+				}
+				add(64, ap)
+				add(64, bp)
+			})
+			for i := range 4 {
+				for j := range 3 {
+					VEXTRACTI128(Imm(1), acc(i, j), reg.X13)
+					VCVTDQ2PD(acc(i, j).AsX(), y[12])
+					VCVTDQ2PD(reg.X13, y[13])
+					for h := range 2 {
+						to := rowOf(i, 4, gp, gp, gs, gs3, 64*j+32*h)
+						VADDPD(to, y[12+h], y[12+h])
+						VMOVUPD(y[12+h], to)
+					}
+				}
+			}
+			add(16, a)
+			LEAQ(Mem{Base: gp, Index: gs, Scale: 4}, gp)
+		})
+	}
+	ret()
+}
+
+// vexDpbusd is dpbusd with the encoding of AVX-VNNI, VEX.256.66.0F38.W0 50 /r (Intel SDM, volume 2).
+func vexDpbusd(s, u, acc int) {
+	Comment(fmt.Sprintf("{vex} vpdpbusd %%ymm%d, %%ymm%d, %%ymm%d", s, u, acc))
+	prefix := uint32(0x42) // no index; the map
+	if acc < 8 {
+		prefix |= 0x80
+	}
+	if s < 8 {
+		prefix |= 0x20
+	}
+	long := 0xc4 | prefix<<8 | uint32(^u&15)<<19 | 5<<16 | 0x50<<24
+	Instruction(&ir.Instruction{Opcode: "LONG", Operands: []Op{U32(long)}})
+	Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []Op{U8(0xc0 | acc&7<<3 | s&7)}})
+}
+
+// turnBytes writes what gramBytes reads.
+func turnBytes(m machine, vex bool) {
+	text(m, "turn", "func(turned, panel *int8, sums *int32, quads int)",
+		"stores a panel plus 128, and -128 times the sums of its 16 columns.")
+	turned, panel, sums, quads := param("turned"), param("panel"), param("sums"), param("quads")
+	VPBROADCASTD(words("topBits", 0x80808080), y[2])
+	VPBROADCASTD(words("ones", 0x01010101), y[3])
+	for i := range 2 {
+		VPXOR(y[i], y[i], y[i])
+	}
+	loop("quad", quads, 1, false, func() {
+		for i := range 2 {
+			VMOVDQU(at(panel, 32*i), y[4+i])
+			if vex {
+				vexDpbusd(4+i, 3, i)
+			} else {
+				dpbusd(y[4+i], y[3], y[i], false)
+			}
+			VPXOR(y[4+i], y[2], y[4+i])
+			VMOVDQU(y[4+i], at(turned, 32*i))
+		}
+		add(64, panel)
+		add(64, turned)
+	})
+	VPXOR(y[3], y[3], y[3])
+	for i := range 2 {
+		VPSLLD(Imm(7), y[i], y[i])
+		VPSUBD(y[i], y[3], y[i])
+		VMOVDQU(y[i], at(sums, 32*i))
+	}
 	ret()
 }
 

@@ -53,6 +53,14 @@ func main() {
 	}
 	gramVNNI()
 	columnSums()
+	for _, vex := range []bool{true, false} {
+		m := machine{name: "AVXVNNI", bytes: 32}
+		if !vex {
+			m.name = "EVEX"
+		}
+		gramBytes(m, vex)
+		turnBytes(m, vex)
+	}
 	gramWords()
 	expandWords()
 	classes()

@@ -1,0 +1,3 @@
+module github.com/bochner-ml/bochner/internal/blas/_neon
+
+go 1.26.0

@@ -1,0 +1,89 @@
+//go:build (amd64 || arm64) && !purego
+
+package blas
+
+import "unsafe"
+
+// The functions of this file are between a level and its kernels in assembly: they check slices
+// and do what kernels leave.
+
+// denseBy returns the factorisation's kernels, with checks before them. columns takes step columns at a time.
+func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int),
+	factor func(x *T, n int) int, step int, columns func(dst *T, ds int, src *T, ss, steps int)) dense[T] {
+	return dense[T]{
+		mr: mr, nr: nr,
+		tile: func(c []T, cs int, a []T, as int, b []T, k int) {
+			reach(c, mr, cs, nr)
+			reach(a, mr, as, k)
+			reach(b, k, nr, nr)
+			tile(ptr(c), cs, ptr(a), as, ptr(b), k)
+		},
+		solve: func(x, l []T, ls, n int) {
+			reach(x, n, base, base)
+			reach(l, n, ls, n)
+			solve(ptr(x), ptr(l), ls, n)
+		},
+		factor: func(x []T, n int) int {
+			reach(x, n, base, base)
+			return factor(ptr(x), n)
+		},
+		columns: func(dst []T, ds int, src []T, ss, n int) int {
+			if n < step {
+				return 0
+			}
+			n -= n % step
+			reach(dst, n, ds, 8)
+			reach(src, 8, ss, n)
+			columns(ptr(dst), ds, ptr(src), ss, n/step)
+			return n
+		},
+	}
+}
+
+// expBy replaces elements by kernel, in vectors of that width, and those that it leaves out one by one.
+func expBy(x []float64, width int, kernel func(x *float64, vectors int) int) {
+	for len(x) >= width {
+		done := kernel(ptr(x), len(x)/width) * width
+		if x = x[done:]; len(x) >= width {
+			expGo(x[:width])
+			x = x[width:]
+		}
+	}
+	expGo(x)
+}
+
+// differencesBy computes the rows by kernel, four at a time, and the others by rest.
+func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int),
+	rest func(dst []float64, a, x []float32, xs int)) func(dst []float64, a, x []float32, xs int) {
+	return func(dst []float64, a, x []float32, xs int) {
+		if fours := len(dst) / 16; fours > 0 && len(a) > 0 {
+			reach(x, 4*fours, xs, len(a))
+			kernel(ptr(dst), ptr(a), ptr(x), xs, len(a)/4, fours)
+			dst, x = dst[16*fours:], x[min(len(x), 4*fours*xs):]
+		}
+		rest(dst, a, x, xs)
+	}
+}
+
+// affineTail does what is behind the last whole 16 elements, and returns where
+// they end.
+func affineTail(dst, x, s, b []float32) int {
+	whole := len(s) &^ (lanes - 1)
+	reach(dst, 1, 0, len(s))
+	reach(x, 1, 0, len(s))
+	if b == nil {
+		affineGo(dst[whole:], x[whole:], s[whole:], nil)
+	} else {
+		affineGo(dst[whole:], x[whole:], s[whole:], b[whole:])
+	}
+	return whole
+}
+
+func ptr[T any](s []T) *T { return unsafe.SliceData(s) }
+
+// reach panics unless there are rows, and s has them: n elements, stride apart.
+func reach[T any](s []T, rows, stride, n int) {
+	if rows <= 0 || n > 0 && len(s) < (rows-1)*stride+n {
+		panic("blas: a kernel would leave its slice")
+	}
+}

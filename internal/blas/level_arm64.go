@@ -1,0 +1,285 @@
+//go:build arm64 && !purego
+
+package blas
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+//go:generate sh -c "cd _neon && go run . -out ../kernels_arm64.s -stubs ../kernels_arm64.go"
+
+// nativeLevels returns what this CPU and its operating system support. The levels
+// differ in how they multiply bytes.
+func nativeLevels() (have []*level) {
+	if cpu.ARM64.HasI8MM && cpu.ARM64.HasASIMDDP {
+		have = append(have, &i8mmLevel)
+	}
+	if cpu.ARM64.HasASIMDDP {
+		have = append(have, &dotProdLevel)
+	}
+	return append(have, &neonLevel)
+}
+
+var (
+	i8mmLevel    = neon.withBytes("i8mm", 8, squareTiles)
+	dotProdLevel = neon.withBytes("dotprod", 4, dotTiles)
+	neonLevel    = neon.withBytes("neon", 16, pairTiles)
+)
+
+// neon is what all levels have alike.
+var neon = level{
+	mul: mulNEON,
+	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
+		reach(dst, rows, ds, vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		cosNEON(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+	},
+	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
+		reach(dst, rows, ds, sin+vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		cosSinNEON(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+	},
+	cosBytes: func(dst []int8, src []float32, ss, quads int) {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosBytesNEON(ptr(dst), ptr(src), ss, quads)
+	},
+	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
+		reach(cos, quads, 64, 64)
+		reach(sin, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosSinBytesNEON(ptr(cos), ptr(sin), ptr(src), ss, quads)
+	},
+	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return quantizeNEON(ptr(dst), ptr(src), ss, quads, f)
+	},
+	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(low, quads, 64, 64)
+		reach(high, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return splitNEON(ptr(low), ptr(high), ptr(src), ss, quads, f)
+	},
+	exp:      func(x []float64) { expBy(x, 4, expNEON) },
+	classes:  sumClassesNEON,
+	targets:  sumTargetsNEON,
+	dots:     dotsNEON,
+	f64:      denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
+	f32:      denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
+	hadamard: hadamardNEON,
+	affine: func(dst, x, s, b []float32) {
+		if whole := affineTail(dst, x, s, b); whole > 0 {
+			affineNEON(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
+		}
+	},
+	slide: func(x []float32, xs, shift, rows, vecs int) {
+		reach(x, rows, xs, vecs*lanes+shift)
+		slideNEON(ptr(x), xs, shift, rows, vecs)
+	},
+	scores:        scoresNEON,
+	gradient:      gradientNEON,
+	gradient64:    gradient64NEON,
+	gradientMixed: gradientMixedNEON,
+	dot:           func(x, y []float32) float32 { return dotNEON(ptr(x), ptr(y), min(len(x), len(y))) },
+	axpy:          func(a float32, x, y []float32) { axpyNEON(a, ptr(x), ptr(y), min(len(x), len(y))) },
+	floats: func(dst []float32, src []int16) {
+		whole := len(src) &^ 15
+		if whole > 0 {
+			reach(dst, 1, 0, whole)
+			floatsNEON(ptr(dst), ptr(src), whole/16)
+		}
+		floatsGo(dst[whole:], src[whole:])
+	},
+	squares:   differencesBy(squaresNEON, squaresGo),
+	absolutes: differencesBy(absolutesNEON, absolutesGo),
+}
+
+// withBytes returns l with a product of bytes that reads so many rows of each column
+// side by side: 4 as they lie in a block.
+func (l level) withBytes(name string, rows int, tiles func(g []float64, gs int, a, b *int8, next, steps int)) level {
+	l.name = name
+	if rows == 4 {
+		l.gram = func(g []float64, gs int, z *operand, a, b int) {
+			reach(g, lanes, gs, width)
+			z.panel(b + group - 1)
+			tiles(g, gs, ptr(z.panel(a)), ptr(z.panel(b)), panelBytes, z.quads)
+		}
+		return l
+	}
+	l.words = true
+	at := func(z *operand, p int) *int8 {
+		return (*int8)(unsafe.Pointer(ptr(z.words[p*panelBytes:][:panelBytes/2])))
+	}
+	steps := func(z *operand) int { return (4*z.quads + rows - 1) / rows }
+	l.expand = func(z *operand, p int) { interleave(at(z, p), z.panel(p), rows) }
+	l.gram = func(g []float64, gs int, z *operand, a, b int) {
+		reach(g, lanes, gs, width)
+		at(z, b+group-1)
+		tiles(g, gs, at(z, a), at(z, b), 2*panelBytes, steps(z))
+	}
+	return l
+}
+
+// interleave lays 8 or 16 rows of each column of the quads of a panel side by side, of which
+// the last are filled up by zeros.
+func interleave(dst *int8, panel []int8, rows int) {
+	kernel := interleave2NEON
+	if rows == 16 {
+		kernel = interleave4NEON
+	}
+	step := rows * lanes
+	whole := len(panel) / step
+	if whole > 0 {
+		kernel(dst, ptr(panel), whole)
+	}
+	if rest := panel[whole*step:]; len(rest) > 0 {
+		var last [16 * lanes]int8
+		copy(last[:], rest)
+		kernel((*int8)(unsafe.Add(unsafe.Pointer(dst), whole*step)), &last[0], 1)
+	}
+}
+
+// dotTiles adds the products of 16 columns with 48, which are in panels next apart.
+func dotTiles(g []float64, gs int, a, b *int8, next, steps int) {
+	tilesBy(gramDotProd, 16, g, gs, a, b, next, steps)
+}
+
+func squareTiles(g []float64, gs int, a, b *int8, next, steps int) {
+	tilesBy(gramI8MM, 32, g, gs, a, b, next, steps)
+}
+
+// tilesBy adds tiles of 8 by 12 columns, of which fours are so many bytes apart.
+func tilesBy(kernel func(g *float64, gs int, a, b0, b1, b2 *int8, steps int), four int, g []float64, gs int, a, b *int8,
+	next, steps int) {
+	of := func(c int) *int8 { return (*int8)(unsafe.Add(unsafe.Pointer(b), c/4*next+c%4*four)) }
+	for c := 0; c < width/4; c += 3 {
+		for r := 0; r < lanes; r += 8 {
+			kernel(ptr(g[r*gs+4*c:]), gs, (*int8)(unsafe.Add(unsafe.Pointer(a), r/4*four)), of(c), of(c+1), of(c+2), steps)
+		}
+	}
+}
+
+// pairTiles adds tiles of 4 by 4 columns.
+func pairTiles(g []float64, gs int, a, b *int8, next, steps int) {
+	for c := range width / 4 {
+		for r := range lanes / 4 {
+			gramNEON(ptr(g[4*r*gs+4*c:]), gs, (*int8)(unsafe.Add(unsafe.Pointer(a), 64*r)),
+				(*int8)(unsafe.Add(unsafe.Pointer(b), c/4*next+c%4*64)), steps)
+		}
+	}
+}
+
+func mulNEON(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+	reach(c, rows, cs, vecs*lanes)
+	reach(init, rows, is, vecs*lanes)
+	reach(x, rows, xs, k)
+	reach(w, vecs, ws, k*lanes)
+	whole := rows / 6 * 6
+	if whole > 0 {
+		for v := range vecs {
+			mul6x1NEON(ptr(c[v*lanes:]), cs, ptr(init[v*lanes:]), is, ptr(x), xs, ptr(w[v*ws:]), ws, k, whole/6)
+		}
+	}
+	if whole == rows {
+		return
+	}
+	c, init, x = c[whole*cs:], init[whole*is:], x[whole*xs:]
+	if vecs == group {
+		mul1x3NEON(ptr(c), cs, ptr(init), is, ptr(x), xs, ptr(w), ws, k, rows-whole)
+		return
+	}
+	for v := range vecs {
+		mul1x1NEON(ptr(c[v*lanes:]), cs, ptr(init[v*lanes:]), is, ptr(x), xs, ptr(w[v*ws:]), ws, k, rows-whole)
+	}
+}
+
+func hadamardNEON(x []float32) {
+	if len(x) < 64 {
+		hadamardGo(x)
+		return
+	}
+	hadamardBlocksNEON(ptr(x), len(x)/64)
+	passes(x, 64, func(x []float32, h, factor int) {
+		reach(x, factor, h, h)
+		switch factor {
+		case 2:
+			hadamard2NEON(ptr(x), h, h/4)
+		case 4:
+			hadamard4NEON(ptr(x), h, h/4)
+		case 8:
+			hadamard8NEON(ptr(x), h, h/4)
+		}
+	})
+}
+
+func sumClassesNEON(acc []int32, panel []int8, class []int32) {
+	if quads := len(class) / 4; quads > 0 {
+		reach(panel, quads, 64, 64)
+		classesNEON(ptr(acc), ptr(panel), ptr(class), quads)
+	}
+}
+
+func sumTargetsNEON(acc []int32, panel []int8, y []int16, ys, quads, k int) {
+	reach(acc, k, lanes, lanes)
+	reach(panel, quads, 64, 64)
+	reach(y, quads, ys, 4*k)
+	t := 0
+	for ; t+4 <= k; t += 4 {
+		targets4NEON(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+	for ; t < k; t++ {
+		targets1NEON(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+}
+
+func dotsNEON(dst, a, b []float64, bs int) {
+	reach(b, len(dst), bs, len(a))
+	c := 0
+	for ; c+4 <= len(dst); c += 4 {
+		dots4NEON(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
+	}
+	for ; c < len(dst); c++ {
+		dots1NEON(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
+	}
+}
+
+var (
+	thinScoresNEON = []thinScores{
+		{2, 3, scores3x2NEON, scores1x2NEON},
+		{1, 4, scores4x1NEON, scores1x1NEON},
+	}
+	thinGradientNEON = []thinGradient[float32, float32]{
+		{4, gradient4NEON, gradient4NEON},
+		{2, gradient2NEON, gradient2NEON},
+		{1, gradient1NEON, gradient1NEON},
+	}
+	thinGradient64NEON = []thinGradient[float64, float64]{
+		{4, gradientDouble4NEON, gradientDouble4NEON},
+		{2, gradientDouble2NEON, gradientDouble2NEON},
+		{1, gradientDouble1NEON, gradientDouble1NEON},
+	}
+	thinMixedNEON = []thinGradient[float64, float32]{
+		{4, gradientMixed4NEON, gradientMixed4NEON},
+		{2, gradientMixed2NEON, gradientMixed2NEON},
+		{1, gradientMixed1NEON, gradientMixed1NEON},
+	}
+)
+
+func scoresNEON(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
+	scoresBy(thinScoresNEON, dst, ds, x, xs, w, ws, n, rows, outs)
+}
+
+func gradientNEON(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int) {
+	gradientBy(thinGradientNEON, thinColumns{16, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
+}
+
+func gradient64NEON(g []float64, gs int, c []float64, cs int, x []float64, xs int, rows, cols, outs int) {
+	gradientBy(thinGradient64NEON, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
+}
+
+func gradientMixedNEON(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
+	gradientBy(thinMixedNEON, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
+}
