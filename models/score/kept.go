@@ -256,14 +256,34 @@ func rowLoss(scores []float32, class int, a, b float64, sigmoids []float64) (l f
 	return loss.Log(sum) - loss.Log(sigmoids[class]), mean, square
 }
 
+// crossed returns the curves by which the rows of each half are judged: those of the other half.
+func (k *Kept) crossed(fit int, method string) (curves [2]*Calibration) {
+	for h := range curves {
+		curves[h] = k.Fit(fit, method, func(half int) bool { return half != h })
+	}
+	return curves
+}
+
+// Conformal returns the conformity scores of the rows by a fit: minus the probabilities of their classes, by
+// the curves of the other half.
+func (k *Kept) Conformal(fit int, method string) *Conformal {
+	k.Rows()
+	c, curves, p := NewConformal(), k.crossed(fit, method), make([]float32, k.outputs)
+	for i := range k.rows {
+		r := &k.rows[i]
+		if row := k.scoresOf(r, fit); finite(row) {
+			curves[r.half()].Apply(p, row, 1)
+			c.Add(-float64(p[r.class]), r.repeats)
+		}
+	}
+	return c
+}
+
 // Judge judges the probabilities of a fit by curves of that method, one of Fit. Classes are decided with those
 // weights, if there are any.
 func (k *Kept) Judge(fit int, method string, weights []float64) (j Judgement) {
 	k.Rows()
-	var curves [2]*Calibration // by which the rows of a half are judged
-	for h := range curves {
-		curves[h] = k.Fit(fit, method, func(half int) bool { return half != h })
-	}
+	curves := k.crossed(fit, method)
 	var class [1]int32
 	var total, wrong int64
 	var lost exact.Sum

@@ -3,6 +3,7 @@ package score
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -170,5 +171,46 @@ func TestSharedSigmoidIsOfGreatestLikelihood(t *testing.T) {
 		if Likeliest(largest, nil, r.scores, r.scores, 1, 4); class[0] != largest[0] && r.scores[largest[0]] > 0 {
 			t.Fatalf("scores %v have probabilities %v", r.scores, p)
 		}
+	}
+}
+
+// Sets by the scores of kept rows contain the class of new rows as often as they should, also where curves are fitted
+// to hardly more rows than they have steps.
+func TestSetsOfKeptRowsCover(t *testing.T) {
+	const level, seeds = 0.9, 40
+	var inside, all float64
+	for seed := range uint64(seeds) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		k := NewKept(2, 1)
+		row := func() (scores []float32, class int) {
+			x := rng.NormFloat64()
+			if rng.Float64() < 1/(1+math.Exp(-2*x)) {
+				class = 1
+			}
+			return []float32{float32(-x), float32(x)}, class
+		}
+		for range 300 {
+			scores, class := row()
+			k.Add(rng.Uint64(), class, scores, 1)
+		}
+		c, curves := k.Conformal(0, Isotonic), k.Fit(0, Isotonic, nil)
+		kept := c.Kept()
+		least := -kept[0] // the probability that a class in the set has at least
+		for i, place := 0, int64(1); i < len(kept); i, place = i+1, NextRank(place) {
+			if float64(place) <= (1-level)*float64(c.Rows()+1) {
+				least = -kept[i]
+			}
+		}
+		p := make([]float32, 2)
+		for range 2000 {
+			scores, class := row()
+			curves.Apply(p, scores, 1)
+			if all++; p[class] >= least {
+				inside++
+			}
+		}
+	}
+	if share := inside / all; share < level-0.01 || share > level+0.03 {
+		t.Errorf("%.4f of the classes are in their sets, want %g", share, level)
 	}
 }

@@ -53,15 +53,18 @@ func (p *Plan) passes(o training.Options, d *dataset.Dataset, seen *preview) {
 	}
 }
 
-// measures tells whether intervals take a pass of their own: ridge of targets collects them while it scores
-// held-out rows.
+// measures tells whether intervals take a pass of their own: ridge collects them while it scores held-out rows,
+// unless the curves of classes take a pass.
 func (p *Plan) measures(o training.Options) bool {
 	if o.Intervals == spec.NoIntervals || o.Parts() == 0 || p.Components > 0 {
 		return false
 	}
 	l := o.Iterative()
-	if l == nil || p.Calibrate != "" {
-		return p.Calibrate != ""
+	if l == nil {
+		return o.Calibrates()
+	}
+	if p.Calibrate != "" {
+		return true
 	}
 	loss := cmp.Or(l.Common().Loss, l.DefaultLoss(!p.Regression))
 	return p.Regression || loss == models.Softmax || loss == models.Logistic

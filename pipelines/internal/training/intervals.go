@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -51,6 +52,11 @@ func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
 	if held.sum == "" || t.opts.Intervals == spec.NoIntervals || classes && t.probabilities == nil {
 		return nil
 	}
+	if kept := t.summed.kept; kept != nil && !t.opts.Calibrates() { // no pass is needed
+		c := kept.Conformal(chosen, t.keptMethod(kept.Counts(chosen)))
+		t.keepIntervals([]score.Conformal{*c}, t.summed.groups, folds, false)
+		return nil
+	}
 	t.Progress.Phase("measuring intervals", t.Counts.Used)
 	defer t.Progress.Done()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
@@ -61,22 +67,23 @@ func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
 	if _, err := t.ScanSum(ctx, pass, "conformal", &sum); err != nil {
 		return err
 	}
-	t.keepIntervals(&sum, folds, false)
+	t.keepIntervals(sum.Conformal, sum.Clusters(), folds, false)
 	return nil
 }
 
-// keepIntervals gives the model the intervals of the scores that a pass has collected, if there are any.
-func (t *Training) keepIntervals(sum *scores.TrialScores, folds int, scaled bool) {
+// keepIntervals gives the model the intervals of conformity scores of each target, or of classes, if there are
+// any. Rows that depend on each other are in that many groups; 0 without.
+func (t *Training) keepIntervals(all []score.Conformal, groups int64, folds int, scaled bool) {
 	t.intervals = nil
-	if len(sum.Conformal) == 0 || sum.Conformal[0].Rows() == 0 {
+	if len(all) == 0 || all[0].Rows() == 0 {
 		return
 	}
-	t.intervals = &models.Intervals{Rows: sum.Conformal[0].Rows(), Folds: folds, Scaled: scaled}
-	if groups := sum.Clusters(); groups > 0 {
+	t.intervals = &models.Intervals{Rows: all[0].Rows(), Folds: folds, Scaled: scaled}
+	if groups > 0 {
 		t.intervals.Groups = min(groups, t.intervals.Rows)
 	}
-	for i := range sum.Conformal {
-		t.intervals.Scores = append(t.intervals.Scores, sum.Conformal[i].Kept())
+	for i := range all {
+		t.intervals.Scores = append(t.intervals.Scores, all[i].Kept())
 	}
 }
 

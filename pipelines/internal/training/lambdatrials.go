@@ -23,6 +23,7 @@ type summed struct {
 	heldOut scorer         // for held-out rows, if they calibrate or choose a threshold
 	kept    *score.Kept    // held-out rows by the fits of the table, from which probabilities follow; nil for none
 	few     string         // why there are none
+	groups  int64          // of held-out rows that depend on each other; 0 if none do
 }
 
 // checkSelect refuses a Select that the data or the learner does not have.
@@ -150,7 +151,8 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	if sum.Rows() != fit.FirstRows {
 		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", fit.FirstRows, sum.Rows())
 	}
-	t.keepIntervals(&sum, folds, fit.FirstSpread != nil)
+	t.summed.groups = sum.Clusters()
+	t.keepIntervals(sum.Conformal, t.summed.groups, folds, fit.FirstSpread != nil)
 	trial := 0
 	for i := range table {
 		row := &table[i]
