@@ -5,11 +5,11 @@ import "regexp"
 // The names of the packages with which errors begin. Those in inner and middle are removed after a
 // colon, too: a key of a configuration is never called so, and a file hardly ever.
 const (
-	inner  = "avroio|cifario|csvio|dataset|idxio|jsonlio|libsvmio|npyio|parquetio|safetensors|storage"
+	inner  = "avroio|cifario|csvio|dataset|idxio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
 	outer  = "activation|agop|align|approx|arrivals|bandwidth|bins|blas|bounds|calibrate|columns|command|compress|disk|drift|effects|epochs|" +
-		"exact|export|falkon|features|folds|harmonic|image|join|labels|learned|learner|linear|lines|live|loss|maxout|messages|metric|models|option|" +
-		"outputs|paired|pca|picture|points|profile|pubsub|retrain|rounds|rows|scale|schema|score|scores|search|sgd|skeleton|stream|sums|" +
+		"exact|export|falkon|features|folds|harmonic|image|join|labels|learned|learner|linear|lines|live|loss|maxout|messages|metric|models|onnx|option|" +
+		"outputs|page|paired|pca|picture|points|profile|pubsub|retrain|rounds|rows|scale|schema|score|scores|search|serve|sgd|shapley|skeleton|stream|stretch|sums|" +
 		"svm|table|verify|weight|wire"
 )
 

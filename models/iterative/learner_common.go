@@ -110,7 +110,7 @@ const defaultEpsilon = 0.1
 
 // Objective selects the loss to minimise.
 type Objective struct {
-	Loss    string   `flag:"loss,common" placeholder:"NAME" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. Defaults (classes; numbers): svm hinge; epsilon_insensitive. sgd softmax; squared. cg squared."`
+	Loss    string   `flag:"loss" placeholder:"NAME" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. Defaults (classes; numbers): svm hinge; epsilon_insensitive. sgd softmax; squared. cg squared."`
 	Epsilon float64  `flag:"epsilon" help:"Half width of the zone around the target, for the losses huber and epsilon_insensitive, in units of the spread of the targets (interquartile range / 1.349, the standard deviation of normal targets); 0 is 0.1."`
 	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }

@@ -216,7 +216,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		"one class": {images, idx(8, []uint32{40}, strings.Repeat("\x05", 40)), 3, nil,
 			[]string{`data: all 40 rows have the label "5"; classification needs at least two classes`}},
 		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil,
-			[]string{"is csv; label_files applies to idx only"}},
+			[]string{"is csv; label_files applies to idx and npy only"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -221,7 +221,7 @@ func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 					t.Errorf("%s: the manifest differs from that of CSV: %.3000s", format, diff)
 				}
 				// Any model reads any format.
-				must(t, dir, "predict", "--model", "csv", "--data", "data."+format, "--out", "out-"+format, "--quiet",
+				must(t, dir, "predict", "--model", "csv", "--data", "data."+format, "--out", "out-"+format+"/", "--quiet",
 					"--shard_bytes", "1000000")
 				if a, b := read(t, dir, "out-"+format, "part-00000.csv"), read(t, dir, "out-csv", "part-00000.csv"); a != b {
 					t.Errorf("%s: the predictions differ from those for CSV", format)
