@@ -59,13 +59,13 @@ func (v *Intervals) check(m *Manifest) error {
 			v.Folds, len(v.Scores), lists)
 	}
 	if v.Scaled && (m.Spread == nil || m.Task != Regression) {
-		return errors.New("intervals that are scaled by a spread, which the model does not have")
+		return errors.New("intervals are scaled by a spread, but the model has none")
 	}
 	for _, scores := range v.Scores {
 		place := int64(0)
 		for i, s := range scores {
 			if place = score.NextRank(place); s-s != 0 || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
-				return fmt.Errorf("intervals: score %d is %g; want finite numbers that descend", i, s)
+				return fmt.Errorf("intervals: score %d is %g; want finite numbers in descending order", i, s)
 			}
 		}
 		if place > v.Rows || score.NextRank(place) <= v.Rows {

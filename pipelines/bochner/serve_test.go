@@ -497,7 +497,7 @@ func TestServeReloadsTheChampion(t *testing.T) {
 	if digest() != second {
 		t.Error("a model for other rows is in use")
 	}
-	s.waits(t, "keeping the present model")
+	s.waits(t, "keeping the current model")
 	s = serve(t, dir, "--model", "models/a", "--reload", "20ms")
 	must(t, dir, append([]string{"train", "--label", "y", "--drop", "id", "--data", "train.csv", "--model", "models/c",
 		"--calibrate", "platt", "--seed", "3"}, smallModel...)...)
@@ -606,7 +606,7 @@ func TestServeOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
 	pool := selfSigned(t, dir)
-	refuse(t, dir, 2, []string{"--tls_cert and --tls_key belong together"}, "serve", "--model", "model", "--tls_cert", "cert.pem")
+	refuse(t, dir, 2, []string{"--tls_cert and --tls_key must be set together"}, "serve", "--model", "model", "--tls_cert", "cert.pem")
 	refuse(t, dir, 2, []string{"--tls_cert key.pem"}, "serve", "--model", "model", "--tls_cert", "key.pem", "--tls_key", "key.pem")
 	s := serve(t, dir, "--model", "model", "--tls_cert", "cert.pem", "--tls_key", "key.pem")
 	c := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}

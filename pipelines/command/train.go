@@ -27,7 +27,7 @@ import (
 func trainCommand() *cobra.Command {
 	var o struct {
 		pipelines.TrainOptions
-		Test    []string `flag:"test,common" group:"Data" placeholder:"FILES" help:"Evaluate the model on rows that nothing before has read: the rows of these files, or a share of the rows of the data, such as 0.2. A share is held out by content: whole groups with --group_column, the latest rows with --time_split. Can be given several times."`
+		Test    []string `flag:"test,common" group:"Data" placeholder:"FILES" help:"Evaluate the model on rows that no earlier step has read: the rows of these files, or a share of the rows of the data, such as 0.2. The content of a row decides whether it is held out; with --group_column whole groups are held out, with --time_split the latest rows. Can be given several times."`
 		Plan    bool     `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on training memory, and exit."`
 		Timings bool     `flag:"timings" group:"Job" help:"Print the time of each stage."`
 	}

@@ -23,7 +23,7 @@ import (
 type ExplainOptions struct {
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	Row   int64           `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Which row of the data: 1 is the first, without the header."`
+	Row   int64           `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Number of the row to explain: 1 is the first, without the header."`
 	Log   io.Writer
 }
 
