@@ -3,7 +3,7 @@
 //
 //	import _ "github.com/bochner-ml/bochner/io/storage/s3"
 //
-// Files are read only. The service and the account are those of the variables and files of Amazon's tools; without
+// Files can be read, not written. Service and account come from the variables and files of Amazon's tools. Without
 // keys, requests are not signed.
 package s3
 
