@@ -13,7 +13,7 @@ import (
 const SpreadFile = "spread.safetensors"
 
 // ErrNoNovelty is returned by models of learners other than ridge or of older versions, and after --intervals none.
-var ErrNoNovelty = errors.New("models: the model has no novelty; learner ridge gives it to models that it trains")
+var ErrNoNovelty = errors.New("models: the model has no novelty; train with learner ridge, without --intervals none")
 
 // Spread measures how far the features of a row are from the features of the training rows: the novelty of a row
 // is the sum of the squares of the outputs of SpreadFile.

@@ -44,9 +44,9 @@ type Exported struct {
 func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	switch {
 	case o.Model == "":
-		return nil, exit.Usage("no model to export: name one with --model")
+		return nil, exit.Usage("--model is missing: name the model to export")
 	case o.Out == "":
-		return nil, exit.Usage("no place to write to: name one with --out")
+		return nil, exit.Usage("--out is missing: name the file or directory to create")
 	case !slices.Contains(ExportFormats(), o.Format):
 		return nil, exit.Usage("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
 			strings.Join(ExportFormats(), ", "))

@@ -100,14 +100,14 @@ func testOf(given []string) (t pipelines.TestOptions, err error) {
 			continue
 		}
 		if t.Share = share; !(share > 0 && share < 1) {
-			return t, exit.Usage("--test %s: a share of the rows is above 0 and below 1; name a file as ./%[1]s", text)
+			return t, exit.Usage("--test %s: want a share of the rows above 0 and below 1; a file of this name is ./%[1]s", text)
 		}
 	}
 	switch {
 	case t.Share > 0 && len(given) > 1:
 		return t, exit.Usage("--test takes files or one share of the rows, not both")
 	case slices.Contains(t.Files, standardInput):
-		return t, exit.Usage("--test - cannot be read: save standard input to a file and name that")
+		return t, exit.Usage("--test cannot read standard input: save it to a file, and name the file")
 	}
 	return t, nil
 }

@@ -20,8 +20,8 @@ func (o PredictOptions) needCertainty(m *models.Manifest) error {
 	for _, name := range m.Input.Labels {
 		for _, end := range []string{"_low", "_high"} {
 			if o.Interval > 0 && slices.Contains(m.Input.Labels, name+end) {
-				return exit.Usage("--interval: prediction_%s%s would be a prediction of the target %[1]s%[2]s and an end of "+
-					"the interval of %[1]s; train with another name", name, end)
+				return exit.Usage("--interval: prediction_%s%s would name both a prediction of the target %[1]s%[2]s and an "+
+					"end of the interval of %[1]s; train with other target names", name, end)
 			}
 		}
 	}

@@ -135,7 +135,7 @@ func (r *ExplainResult) title(c models.Contributions) string {
 	what := fmt.Sprintf("row %d: predicted %s, explained by its score", r.Row, report.Word(r.Class, 40))
 	if len(classes) == 2 {
 		other := classes[1-r.model.Manifest.PositiveClass()]
-		what = fmt.Sprintf("row %d: predicted %s, explained by half the difference of the scores of %s and %s", r.Row,
+		what = fmt.Sprintf("row %d: predicted %s, explained by half the difference between the scores of %s and %s", r.Row,
 			report.Word(r.Class, 40), report.Word(c.Output, 40), report.Word(other, 40))
 	}
 	if r.model.Manifest.Probabilities != nil {

@@ -118,7 +118,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	about.WriteProbabilities(&b, m.Probabilities)
 	if v := m.Intervals; v != nil {
 		n := float64(v.Units())
-		fmt.Fprintf(&b, "interval  by %s held-out rows, for levels up to %.4g (predict --interval)\n",
+		fmt.Fprintf(&b, "interval  from %s held-out rows, for levels up to %.4g (predict --interval)\n",
 			report.Groups(v.Rows), n/(n+1))
 	}
 	if m.Threshold != nil {

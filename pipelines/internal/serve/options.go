@@ -56,7 +56,7 @@ func (o Options) validate() error {
 	l, d := o.Limits, o.Door
 	switch {
 	case o.Model == "":
-		return exit.Usage("no model: name its directory with --model, or DIR@champion")
+		return exit.Usage("--model is missing: name the directory of a model, or DIR@champion")
 	case o.Reload < 0 || l.Drain < 0:
 		return exit.Usage("--reload and --drain must be at least 0 (have %v and %v)", o.Reload, l.Drain)
 	case l.Workers < 0 || l.Body < 1 || l.Rows < 1 || l.Requests < 1 || l.Connections < 1 || l.Timeout <= 0:
