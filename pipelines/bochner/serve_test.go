@@ -323,7 +323,7 @@ func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 		{"no lines", "POST", "/v1/predict", "text/csv", "", 422, "is empty"},
 		{"not JSON", "POST", "/v1/predict", kind, `{"age": 39,}`, 400, "byte 12"},
 		{"not an object", "POST", "/v1/predict", kind, `39`, 400, "not an object"},
-		{"other members", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "score": true}`, 400, "nothing else"},
+		{"other members", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "score": true}`, 400, "may be added"},
 		{"no boolean", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "scores": null}`, 400, `"scores" must be true or false`},
 		{"no params", "POST", "/invocations", kind, `{"instances": [` + good + `], "params": {"scores": 1}}`, 400, "true or false"},
 		{"a parameter", "POST", "/v1/predict?scores=maybe", kind, good, 400, "want true or false"},
@@ -497,7 +497,7 @@ func TestServeReloadsTheChampion(t *testing.T) {
 	if digest() != second {
 		t.Error("a model for other rows is in use")
 	}
-	s.waits(t, "keeping the current model")
+	s.waits(t, "keeping the present model")
 	s = serve(t, dir, "--model", "models/a", "--reload", "20ms")
 	must(t, dir, append([]string{"train", "--label", "y", "--drop", "id", "--data", "train.csv", "--model", "models/c",
 		"--calibrate", "platt", "--seed", "3"}, smallModel...)...)

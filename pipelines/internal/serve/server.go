@@ -159,7 +159,7 @@ func (s *Server) look(ctx context.Context) {
 			s.now.Store(next)
 			changed = true
 		} else {
-			slog.WarnContext(ctx, "serve: keeping the current model; the new one cannot be used", "cause", err)
+			slog.WarnContext(ctx, "serve: keeping the present model; the new one cannot be used", "cause", err)
 		}
 	}
 	switch {
