@@ -96,7 +96,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"format of predictions", predict, []string{"--out_format", "xml"},
 			[]string{`--out_format must be csv, jsonl or parquet (have "xml")`}},
 		{"no model to apply", []string{"predict", "--data", "table.csv", "--out", "new"}, nil,
-			[]string{"--model is missing: name the directory of a model"}},
+			[]string{"no model: name its directory with --model"}},
 		{"no place for predictions", []string{"predict", "--data", "table.csv", "--model", "model"}, nil,
 			[]string{"--out is missing: name the directory or the file to create, such as predictions.csv"}},
 		{"format of data", predict, []string{"--format", "cvs"}, []string{`unknown format "cvs"`}},
