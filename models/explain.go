@@ -15,23 +15,22 @@ type Explanation struct {
 
 // Contributions divide a score: Score = Base + Σ Effects.
 type Contributions struct {
-	// Output is the target, or the class. Of two classes it is the positive one, and the score is half the
-	// difference of the two scores. Of more it is the class that is predicted. Scores are those before they
-	// become probabilities.
+	// Output is the target, or the class: of two classes the positive one, whose score is half the difference
+	// between the two scores; of more the predicted class. Scores are taken before they become probabilities.
 	Output string  `json:"output"`
 	Score  float64 `json:"score"` // of a regression the prediction, in the units of the training data
-	// Base is the mean score of rows whose columns have the values of training rows, each column independently.
+	// Base is the mean score of rows whose columns take values of training rows, each column independently.
 	Base    float64   `json:"base"`
 	Effects []float64 `json:"effects"`           // of each of Columns
 	StdErr  float64   `json:"std_err,omitempty"` // the largest standard error of Effects; 0 if they are exact
 }
 
 // Explain divides the prediction for a row among its columns by Shapley values; see package shapley. The row is as
-// for Predict, and AppendRows makes one of columns with names. The first call reads the values of training rows
-// with which predictions are compared from the model's directory.
+// for Predict, and AppendRows makes one of columns with names. The first call reads the values of training rows,
+// with which it compares, from the model's directory.
 //
-// Effects are exact for Fourier features and sums of functions of single columns. Those on features that mix columns in
-// another way, such as maxout, and of models with Segments, are sampled.
+// Effects are exact for Fourier features and for sums of functions of single columns. They are sampled for features
+// that mix columns in another way, such as maxout, and for models with Segments.
 func (m *Model) Explain(row []float64) (*Explanation, error) {
 	e, err := m.Explainer()
 	if err != nil {

@@ -35,7 +35,7 @@ func (m *Model) Columns() []shapley.Column {
 	return shapley.ColumnsOf(m.Manifest.Input.Columns, m.table, m.Manifest.Input.Dim)
 }
 
-// Explainer returns what explains the model's predictions. The first call reads a file of the model's directory.
+// Explainer returns the explainer of the model's predictions. The first call reads a file of the model's directory.
 func (m *Model) Explainer() (*Explainer, error) {
 	m.explain.Lock()
 	defer m.explain.Unlock()
@@ -98,14 +98,14 @@ func (e *Explainer) Names() []string { return e.names }
 // Outputs returns how many scores of a row are explained: 1 of a classifier, otherwise all.
 func (e *Explainer) Outputs() int { return e.model.Width() }
 
-// Explained has the explanations of n rows, row by row: of each score the base, the effects of all columns and, of effects that
-// are sampled, the largest standard error (0 where they are exact).
+// Explained has the explanations of n rows, row by row: for each score the base, the effects of all columns, and the
+// largest standard error of sampled effects (0 where effects are exact).
 type Explained struct {
 	Base, Effects, StdErr []float64
 }
 
-// Rows explains what the model said of n rows of x (as Applier.Scores takes them) on that many threads. Rows whose
-// scores are not finite have no explanation. dst is memory to reuse.
+// Rows explains the predictions for n rows of x, as Applier.Scores takes them, on that many threads. Rows without
+// finite scores have no explanation. dst is memory to reuse.
 func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads int) Explained {
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()

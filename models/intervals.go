@@ -8,14 +8,13 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// ErrNoIntervals is returned if a model has no intervals or sets, because no rows were held out when it was
-// trained, it was fitted to sums, or a classifier has no probabilities.
+// ErrNoIntervals is returned by models without held-out rows, as of sums, and classifiers without probabilities.
 var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, with --folds or several --lambda")
 
-// UsualLevel is the level of the intervals that summaries and evaluations tell of.
+// UsualLevel is the level of the intervals in summaries and evaluations.
 const UsualLevel = 0.9
 
-// LevelError says that a level is not between 0 and 1, or needs more held-out rows than a model has.
+// LevelError reports that a level is not between 0 and 1, or needs more held-out rows than a model has.
 type LevelError struct {
 	Level float64
 	Rows  int64  // that the model has; groups of rows if these were held out together
@@ -31,12 +30,12 @@ func (e *LevelError) Error() string {
 		e.Need, e.Of, e.Rows, float64(e.Rows)/float64(e.Rows+1))
 }
 
-// Intervals has the conformity scores of held-out rows, by a model like this one that was fitted without
-// them: of a regression |y − prediction|/s in half ranges of the target grid, with s = 1, or if Scaled
-// s = √(1 + leverage); of classes −p, with the probability p of the row's class.
+// Intervals has the conformity scores of held-out rows, from a model that was fitted without them. For a
+// regression they are |y − prediction|/s in half ranges of the target grid, where s is 1, or √(1 + leverage)
+// if Scaled. For classes they are −p, with the probability p of the row's class.
 type Intervals struct {
-	Rows   int64 `json:"rows"`             // of the first fold, by whose scores intervals are made
-	Groups int64 `json:"groups,omitempty"` // in which these rows belong together; 0 if each is by itself
+	Rows   int64 `json:"rows"`             // of the first fold, whose scores make the intervals
+	Groups int64 `json:"groups,omitempty"` // of these rows; 0 if each row is independent
 	Folds  int   `json:"folds"`
 	Scaled bool  `json:"scaled,omitempty"`
 	// Scores are the scores at the places 1, score.NextRank(1), … from the largest one down, for each
@@ -59,13 +58,13 @@ func (v *Intervals) check(m *Manifest) error {
 			v.Folds, len(v.Scores), lists)
 	}
 	if v.Scaled && (m.Spread == nil || m.Task != Regression) {
-		return errors.New("intervals that are scaled by a spread, which the model does not have")
+		return errors.New("intervals are scaled by a spread, but the model has none")
 	}
 	for _, scores := range v.Scores {
 		place := int64(0)
 		for i, s := range scores {
 			if place = score.NextRank(place); s-s != 0 || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
-				return fmt.Errorf("intervals: score %d is %g; want finite numbers that descend", i, s)
+				return fmt.Errorf("intervals: score %d is %g; want finite numbers in descending order", i, s)
 			}
 		}
 		if place > v.Rows || score.NextRank(place) <= v.Rows {
@@ -111,8 +110,8 @@ func (v *Intervals) at(level float64) (int, error) {
 	}
 }
 
-// Score returns the score for a level, of a target: the ends of its intervals are so many half ranges of its grid
-// from the prediction, or Scaled.
+// Score returns the score of a target for a level: the distance from the prediction to the ends of an interval, in
+// half ranges of the target's grid, before it is Scaled.
 func (v *Intervals) Score(target int, level float64) (float64, error) {
 	at, err := v.at(level)
 	if err != nil {
@@ -127,8 +126,8 @@ type Level struct {
 	at    int
 }
 
-// Level returns the intervals or sets of a level: the share of new rows, of rows like those of the training, whose
-// target or class is to be inside. The error is ErrNoIntervals or a *LevelError.
+// Level returns the intervals or sets of a level: the share of new rows, if they are like the training rows, whose
+// target or class should be inside. The error is ErrNoIntervals or a *LevelError.
 func (m *Model) Level(level float64) (Level, error) {
 	v := m.Manifest.Intervals
 	if v == nil {
@@ -159,17 +158,17 @@ func (l Level) Ends(dst []float64, said Applied) {
 	}
 }
 
-// Has reports whether a class is in the set of a row, for the output of the model for rows: of place i of its
-// probabilities. The predicted class always is.
+// Has reports whether the class at place i of the output of the model for rows is in the set of its row. The
+// predicted class always is.
 func (l Level) Has(said Applied, i int) bool {
 	k := l.model.Linear.K
 	return said.Probabilities[i] >= -l.model.Manifest.Intervals.Scores[0][l.at] || int(said.Classes[i/k]) == i%k
 }
 
-// Intervals stores in dst the ends of an interval for each output of each row, low and high, in which the target
-// is with a probability of at least level: over rows like those of the training, and for each of several
-// targets by itself. Rows are as for Predict, and nothing is allocated in the steady state. The error
-// is ErrNoIntervals, also for a classifier, which has Sets, or a *LevelError.
+// Intervals stores in dst the low and high end of an interval for each output of each row. If rows are like the
+// training rows, the target is inside with a probability of at least level, for each target by itself. Rows are
+// as for Predict, and nothing is allocated in the steady state. The error is ErrNoIntervals, also for a
+// classifier, which has Sets, or a *LevelError.
 func (m *Model) Intervals(dst, rows []float64, level float64) error {
 	l, err := m.Level(level)
 	switch {
@@ -181,10 +180,9 @@ func (m *Model) Intervals(dst, rows []float64, level float64) error {
 	return run(m, dst, rows, 2*m.Linear.K, m.Manifest.Intervals.Scaled, l.Ends)
 }
 
-// Sets stores in dst, for each row and each of Outputs, 1 if the class is in the set of the row and else 0: the
-// class of the row is in it with a probability of at least level. The predicted class is always in
-// it, so sets of a model that is right more often than level says cover more. The error is as for
-// Intervals.
+// Sets stores in dst, for each row and each of Outputs, 1 if the class is in the set of the row, otherwise 0. The
+// set contains the true class with a probability of at least level. It always contains the predicted class, so
+// coverage is higher if the model is right more often than level. The error is as for Intervals.
 func (m *Model) Sets(dst, rows []float64, level float64) error {
 	l, err := m.Level(level)
 	switch {

@@ -12,12 +12,11 @@ import (
 // SpreadFile is the file of a model directory with the weights of a Spread, like WeightsFile.
 const SpreadFile = "spread.safetensors"
 
-// ErrNoNovelty is returned if a model does not know how far rows are from its training rows: another
-// learner than ridge has fitted it, or an older version.
-var ErrNoNovelty = errors.New("models: the model has no novelty; learner ridge gives it to models that it trains")
+// ErrNoNovelty is returned by models of learners other than ridge or of older versions, and after --intervals none.
+var ErrNoNovelty = errors.New("models: the model has no novelty; train with learner ridge, without --intervals none")
 
-// Spread says how far the features of a row are from those of the training rows: the novelty of a row is
-// the sum of the squares of the outputs of SpreadFile.
+// Spread measures how far the features of a row are from the features of the training rows: the novelty of a row
+// is the sum of the squares of the outputs of SpreadFile.
 type Spread struct {
 	Probes int `json:"probes"` // outputs of SpreadFile
 	// Leverage is the mean leverage of the training rows, φᵀ(G + nλI)⁻¹φ for centred features φ with
@@ -66,9 +65,8 @@ func SumSquares(dst, outputs []float32) {
 	}
 }
 
-// Novelty stores in dst the novelty of rows, one number for each: how far a row is from the training rows
-// where the model cares. 1 is the mean over these; rows like them that were not trained on have
-// slightly more. Rows are as for Predict. The error is ErrNoNovelty if the model has none.
+// Novelty stores in dst one number for each row: how far its features are from the features of the training rows,
+// whose mean is 1. New rows like them have slightly more. Rows are as for Predict. The error is ErrNoNovelty.
 func (m *Model) Novelty(dst, rows []float64) error {
 	if m.Manifest.Spread == nil {
 		return ErrNoNovelty

@@ -185,7 +185,7 @@ func TestExplainPrintsOneRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := jobtest.Text(t, r)
-	for _, want := range []string{"row 2: predicted true, explained by half the difference of the scores of false and true",
+	for _, want := range []string{"row 2: predicted true, explained by half the difference between the scores of false and true",
 		"kind    k2\n", "number  (missing)\n", "day     2025-07-01 00:00:00\n", "base: ", "in all\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -22,7 +22,7 @@ import (
 // ExportOptions says which model to write for other programs.
 type ExportOptions struct {
 	Model  string    `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
-	Format string    `flag:"format,common" group:"Model and output" default:"onnx" help:"onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, with the file in it."`
+	Format string    `flag:"format,common" group:"Model and output" default:"onnx" help:"onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, which contains the file."`
 	Out    string    `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File or directory to create; it must not exist."`
 	Log    io.Writer // notes; nil discards them
 }
@@ -44,9 +44,9 @@ type Exported struct {
 func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	switch {
 	case o.Model == "":
-		return nil, exit.Usage("no model to export: name one with --model")
+		return nil, exit.Usage("--model is missing: name the model to export")
 	case o.Out == "":
-		return nil, exit.Usage("no place to write to: name one with --out")
+		return nil, exit.Usage("--out is missing: name the file or directory to create")
 	case !slices.Contains(ExportFormats(), o.Format):
 		return nil, exit.Usage("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
 			strings.Join(ExportFormats(), ", "))

@@ -103,7 +103,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		return nil, err
 	}
 	if int(r.data.h.rowLen()) != in.Data.Schema.Dim || r.data.h.checkData() != nil {
-		return nil, errors.New("has another shape than when it was opened; start again when no process writes to it")
+		return nil, errors.New("its shape has changed since it was opened; start again when no process writes to it")
 	}
 	if in.Labels && f.Labels != nil {
 		r.labels, err = open(ctx, in, *f.Labels, f.LabelCompression, f.Compressed(), first, count)
@@ -123,7 +123,7 @@ func open(ctx context.Context, in *dataset.Input, o storage.Object, compression 
 		return nil, err
 	}
 	if first < 0 || count < 0 || first > h.Dims[0]-count || whole && count != h.Dims[0] {
-		return nil, errors.New("has other rows than when it was opened; start again when no process writes to it")
+		return nil, errors.New("its rows have changed since it was opened; start again when no process writes to it")
 	}
 	if !whole {
 		off, n := h.Range(first, count)

@@ -66,7 +66,8 @@ func readHeader(r io.Reader) (h Header, err error) {
 		n, at = int(min(binary.LittleEndian.Uint32(b[8:]), maxHeader+1)), 12
 	}
 	if n > maxHeader {
-		return h, fmt.Errorf("has a header of more than %d bytes, as only arrays of records have; save a plain array", maxHeader)
+		return h, fmt.Errorf("has a header of more than %d bytes, which only arrays of records need; save a plain array",
+			maxHeader)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -83,7 +84,7 @@ func short(err error) error {
 	return fmt.Errorf("header: %w", err)
 }
 
-var errHeader = errors.New("has a header that numpy.save does not write; save the array anew")
+var errHeader = errors.New("has a header that numpy.save does not write; save the array again")
 
 // parse parses the dictionary of the header, as in
 //
@@ -145,7 +146,7 @@ func (h *Header) parseType(descr string) error {
 	whole := size == 1 || size == 2 || size == 4 || size == 8
 	switch {
 	case order == '>':
-		return fmt.Errorf(`has big-endian numbers (%s); save it with the bytes in the usual order, in Python: numpy.save("FILE", numpy.load("FILE").astype("<%c%d"))`, descr, kind, size)
+		return fmt.Errorf(`has big-endian numbers (%s); save it as little-endian, in Python: numpy.save("FILE", numpy.load("FILE").astype("<%c%d"))`, descr, kind, size)
 	case order != '<' && order != '|':
 		return errHeader
 	case kind == 'O':
@@ -175,7 +176,7 @@ func (h *Header) parseShape(shape string) error {
 		h.Dims = append(h.Dims, int64(n))
 	}
 	if len(h.Dims) > 2 {
-		return fmt.Errorf(`has %d dimensions; rows have one: save it with two, in Python: a = numpy.load("FILE"); numpy.save("FILE", a.reshape(len(a), -1))`, len(h.Dims))
+		return fmt.Errorf(`has %d dimensions, want 2; in Python: a = numpy.load("FILE"); numpy.save("FILE", a.reshape(len(a), -1))`, len(h.Dims))
 	}
 	if d := h.rowLen(); d < 1 || d > rows.MaxDim {
 		return fmt.Errorf("has rows of %d numbers; a row has 1 to %d", d, rows.MaxDim)

@@ -143,7 +143,7 @@ func TestOtherListsAreNotColumns(t *testing.T) {
 	}
 	file := fileOf(t, all, 40)
 	if _, err := open(t, dataset.Options{}, file); err == nil || !strings.Contains(err.Error(),
-		`column "texts" is nested, or has lists of different lengths or of other than numbers`) {
+		`column "texts" is nested, or has lists of different lengths, or lists of values other than numbers`) {
 		t.Error(err)
 	}
 	if got, _, _ := rowsOf(t, dataset.Options{Drop: []string{"texts", "any"}}, file); !slices.Equal(got, []string{"z"}) {

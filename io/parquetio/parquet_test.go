@@ -249,7 +249,7 @@ func TestColumnsThatCannotBeUsedAreNamed(t *testing.T) {
 	file := write(t, rows, 10)
 	_, err := open(t, dataset.Options{}, file)
 	if err == nil || !strings.Contains(err.Error(),
-		`column "list" is nested, or has lists of different lengths or of other than numbers, which is not supported; `+
+		`column "list" is nested, or has lists of different lengths, or lists of values other than numbers, which is not supported; `+
 			`flatten it, or drop the column`) {
 		t.Error(err)
 	}

@@ -6,7 +6,7 @@
 // and knows its size; nothing is drawn before WriteTo.
 //
 // A row that predict would refuse, such as one with an infinite number, has NaN scores, and as its
-// class an empty text, or the least int64.
+// class an empty text, or the smallest int64.
 package onnx
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// ErrUnsupported is what errors.Is finds in an error about a model that a graph cannot express.
+// ErrUnsupported is wrapped by errors about models that a graph cannot express.
 var ErrUnsupported = errors.New("cannot be expressed in ONNX")
 
 func unsupported(format string, args ...any) error {
 	return fmt.Errorf("onnx: %s %w", fmt.Sprintf(format, args...), ErrUnsupported)
 }
 
-// Options says how a graph takes rows and gives predictions.
+// Options choose the inputs and outputs of a graph.
 type Options struct {
 	// ByColumn gives each column that has a name an input, and each number of a prediction an
 	// output, all of one dimension, as MLflow maps the columns of a data frame. Otherwise inputs

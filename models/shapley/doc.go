@@ -4,8 +4,8 @@
 //
 // # The game
 //
-// The columns of a row x play a game whose value for a set S of columns is the mean score of rows that have
-// these columns of x and all others from the background,
+// The columns of a row x play a game. Its value for a set S of columns is the mean score of rows that take these
+// columns from x, and all others from the background:
 //
 //	v(S) = E f(x_S, Z_{−S}),   Z has independent columns with given values and probabilities
 //
@@ -28,10 +28,10 @@
 //	φ_g = (a_g − b_g) ∫₀¹ Π_{h≠g} (t·a_h + (1−t)·b_h) dt
 //
 // The integrand is a polynomial of degree d−1 in t, so ⌈d/2⌉ points of Gauss and Legendre are exact. A row takes
-// about 3·m·d·⌈d/2⌉ complex products for m frequencies. The integrals of all columns sum to Π a − Π b,
-// whose error is therefore known: for more than 64 columns, 32 points are tried first.
+// about 3·m·d·⌈d/2⌉ complex products for m frequencies. The integrals of all columns should sum to Π a − Π b,
+// so their error is known: for more than 64 columns, 32 points are tried first.
 //
-// Features that are no products, such as maxout, are left to Sampled.
+// Features that are not products, such as maxout, are left to Sampled.
 //
 // All sums run in a fixed order with every product rounded, so equal rows give equal bytes on every processor.
 package shapley

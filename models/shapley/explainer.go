@@ -26,9 +26,9 @@ type Term struct {
 type Explainer interface {
 	// Base returns the base of a score.
 	Base(s Score) float64
-	// Effects stores in dst the effects of all columns on the scores of a row x, whose outputs are known, score by score. It
-	// returns the largest of their standard errors, 0 if they are exact, and panics if dst is too short. Only
-	// a Sampled calls of.
+	// Effects stores in dst, score by score, the effects of all columns on the scores of a row x with known outputs.
+	// It returns the largest standard error, 0 if effects are exact, and panics if dst is too short. Only a Sampled
+	// calls of.
 	Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64)
 }
 
@@ -185,8 +185,8 @@ func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer)
 	return 0
 }
 
-// Level makes effects sum to total. What is missing is the rounding of scores in float32, which each effect
-// gets in proportion to its size.
+// Level makes effects sum to total. It spreads the difference, the rounding of scores in float32, over the effects
+// in proportion to their sizes.
 func Level(effects []float64, total float64) {
 	var sum, size float64
 	for _, v := range effects {

@@ -20,10 +20,10 @@ var (
 	drawnOrder = stream.PurposeOf("shapley/order")
 )
 
-// Sampled estimates effects on any scores. Columns join a row of the background one by one, in random orders of which each
-// is followed by its reverse (Castro, Gómez and Tejada 2009; Mitchell et al. 2022), and what the score changes
-// by is the effect of the column. Effects sum to the score minus the base exactly: the base is the mean
-// score of the rows from which orders begin.
+// Sampled estimates effects on any scores. Columns join a row of the background one by one, in random orders that
+// are each followed by their reverse (Castro, Gómez and Tejada 2009; Mitchell et al. 2022). The effect of a
+// column is the mean change of the score when it joins. Effects sum exactly to the score minus the base, which is
+// the mean score of the rows from which orders begin.
 type Sampled struct {
 	columns []Column
 	dim     int

@@ -16,13 +16,12 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 )
 
-// Distances say how far the learned metric of a model stretches distances along columns. It is not the importance of
-// columns: a far distance may hardly change a prediction, and does not where few rows are. Effects on
-// predictions (Model.Explain, bochner inspect --data) are.
+// Distances describe how far the learned metric of a model stretches distances along columns. This is not the
+// importance of columns: a long distance may hardly change a prediction, if only few rows are that far apart.
+// Importance is the effect on predictions (Model.Explain, bochner inspect --data).
 type Distances struct {
-	// Columns are the columns of the data, the farthest first. Shares are of the mean squared
-	// distance of two random rows in the metric, as far as it comes from a column alone, and sum to
-	// 1.
+	// Columns are the columns of the data, the most stretched first. A share is the part of a column
+	// in the mean squared distance of two random rows in the metric, without products of columns. Shares sum to 1.
 	Columns []Share `json:"columns"`
 	// Directions are the combinations of numbers along which a full metric is longest.
 	Directions []Direction `json:"directions,omitempty"`

@@ -90,7 +90,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 			[]string{"--model is missing: name the directory to create"}},
 		{"no job", []string{"trian"}, nil, []string{`unknown command "trian" for "bochner" (did you mean "train"?)`}},
 		{"another word", []string{"fit", "--sums", "s"}, []string{"extra"}, []string{`"extra"`}},
-		{"share of a test", train, []string{"--test", "1.5"}, []string{"--test 1.5: a share of the rows is above 0 and below 1"}},
+		{"share of a test", train, []string{"--test", "1.5"}, []string{"--test 1.5: want a share of the rows above 0 and below 1"}},
 		{"test of files and a share", train, []string{"--test", "0.2", "--test", "new.csv"}, []string{"files or one share"}},
 		{"file of another format", predict[:5], []string{"--out", "new.txt"}, []string{".txt is not a format of predictions"}},
 		{"format of predictions", predict, []string{"--out_format", "xml"},

@@ -259,7 +259,7 @@ func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
 		want string
 		args []string
 	}{
-		{3, "list gs://bucket/none.csv: there is no such file (404); check its name, and that of the bucket bucket",
+		{3, "list gs://bucket/none.csv: there is no such file (404); check its name, and the name of the bucket bucket",
 			train(bucket+"none.csv", bucket+"m")},
 		{3, "list gs://bucket/none-*: no file matches the pattern", train(bucket+"none-*", bucket+"m")},
 		{5, "there is no bucket elsewhere (404); check its name", train("gs://elsewhere/*", bucket+"m")},

@@ -81,7 +81,7 @@ func TestPredictionsAreOneFile(t *testing.T) {
 	}
 	before := entries(t, dir)
 	for out, want := range map[string]string{"all.csv": "already exists", "x.txt": "is not a format of predictions",
-		"x.parquet.gz": "is compressed inside", "x.csv": "new.csv:702"} {
+		"x.parquet.gz": "is already compressed", "x.csv": "new.csv:702"} {
 		got := predict(out, "--max_bad_fraction", "0")
 		if got.code == 0 || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: exit code %d, %s", out, got.code, got.stderr)

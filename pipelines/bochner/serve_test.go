@@ -323,7 +323,7 @@ func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 		{"no lines", "POST", "/v1/predict", "text/csv", "", 422, "is empty"},
 		{"not JSON", "POST", "/v1/predict", kind, `{"age": 39,}`, 400, "byte 12"},
 		{"not an object", "POST", "/v1/predict", kind, `39`, 400, "not an object"},
-		{"other members", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "score": true}`, 400, "nothing else"},
+		{"other members", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "score": true}`, 400, "may be added"},
 		{"no boolean", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "scores": null}`, 400, `"scores" must be true or false`},
 		{"no params", "POST", "/invocations", kind, `{"instances": [` + good + `], "params": {"scores": 1}}`, 400, "true or false"},
 		{"a parameter", "POST", "/v1/predict?scores=maybe", kind, good, 400, "want true or false"},
@@ -606,7 +606,7 @@ func TestServeOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
 	pool := selfSigned(t, dir)
-	refuse(t, dir, 2, []string{"--tls_cert and --tls_key belong together"}, "serve", "--model", "model", "--tls_cert", "cert.pem")
+	refuse(t, dir, 2, []string{"--tls_cert and --tls_key must be set together"}, "serve", "--model", "model", "--tls_cert", "cert.pem")
 	refuse(t, dir, 2, []string{"--tls_cert key.pem"}, "serve", "--model", "model", "--tls_cert", "key.pem", "--tls_key", "key.pem")
 	s := serve(t, dir, "--model", "model", "--tls_cert", "cert.pem", "--tls_key", "key.pem")
 	c := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}

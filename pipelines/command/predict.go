@@ -62,7 +62,7 @@ func agrees(cmd *cobra.Command, out, format string) error {
 	name := strings.TrimSuffix(strings.ToLower(out), ".gz")
 	for _, other := range pipelines.PredictFormats() {
 		if cmd.Flags().Changed("out_format") && other != format && strings.HasSuffix(name, "."+other) {
-			return exit.Usage("--out_format %s: the name %s asks for %s; leave one of the two out", format, out, other)
+			return exit.Usage("--out_format %s: the name %s means %s; leave out one of the two", format, out, other)
 		}
 	}
 	return nil

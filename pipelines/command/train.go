@@ -27,7 +27,7 @@ import (
 func trainCommand() *cobra.Command {
 	var o struct {
 		pipelines.TrainOptions
-		Test    []string `flag:"test,common" group:"Data" placeholder:"FILES" help:"Evaluate the model on rows that nothing before has read: the rows of these files, or a share of the rows of the data, such as 0.2. A share is held out by content: whole groups with --group_column, the latest rows with --time_split. Can be given several times."`
+		Test    []string `flag:"test,common" group:"Data" placeholder:"FILES" help:"Evaluate the model on rows that no earlier step has read: the rows of these files, or a share of the rows of the data, such as 0.2. The content of a row decides whether it is held out; with --group_column whole groups are held out, with --time_split the latest rows. Can be given several times."`
 		Plan    bool     `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on training memory, and exit."`
 		Timings bool     `flag:"timings" group:"Job" help:"Print the time of each stage."`
 	}
@@ -100,14 +100,14 @@ func testOf(given []string) (t pipelines.TestOptions, err error) {
 			continue
 		}
 		if t.Share = share; !(share > 0 && share < 1) {
-			return t, exit.Usage("--test %s: a share of the rows is above 0 and below 1; name a file as ./%[1]s", text)
+			return t, exit.Usage("--test %s: want a share of the rows above 0 and below 1; a file of this name is ./%[1]s", text)
 		}
 	}
 	switch {
 	case t.Share > 0 && len(given) > 1:
 		return t, exit.Usage("--test takes files or one share of the rows, not both")
 	case slices.Contains(t.Files, standardInput):
-		return t, exit.Usage("--test - cannot be read: save standard input to a file and name that")
+		return t, exit.Usage("--test cannot read standard input: save it to a file, and name the file")
 	}
 	return t, nil
 }

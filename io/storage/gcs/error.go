@@ -73,7 +73,7 @@ func (g *gcs) answer(ctx context.Context, right string, o object, err error) err
 		if o.name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.bucket) {
 			return said(storage.ErrNoBucket, "there is no bucket %s (404); check its name", o.bucket)
 		}
-		return said(fs.ErrNotExist, "there is no such file (404); check its name, and that of the bucket %s", o.bucket)
+		return said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.bucket)
 	}
 	return err
 }

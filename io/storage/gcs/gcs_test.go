@@ -139,7 +139,7 @@ func TestPatternsOfObjects(t *testing.T) {
 	}
 	for pattern, want := range map[string]string{
 		bucket + "none-*":     "no file matches the pattern",
-		bucket + "none":       "there is no such file (404); check its name, and that of the bucket bucket",
+		bucket + "none":       "there is no such file (404); check its name, and the name of the bucket bucket",
 		bucket + "a":          "is a directory; name its files, as in gs://bucket/a/*",
 		bucket + "a/":         "is a directory; name its files, as in gs://bucket/a/*",
 		bucket:                "is a directory; name its files, as in gs://bucket/*",

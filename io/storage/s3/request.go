@@ -118,7 +118,7 @@ func (s *s3) answer(ctx context.Context, c *config, o object, err error) error {
 				return err
 			}
 		}
-		return said(fs.ErrNotExist, "there is no such file (404); check its name, and that of the bucket %s", o.bucket)
+		return said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.bucket)
 	case f.Status == http.StatusMovedPermanently || f.Status == http.StatusTemporaryRedirect ||
 		f.Code == "AuthorizationHeaderMalformed":
 		return said(nil, "the bucket %s is in another region than %s; set AWS_REGION=%s", o.bucket, c.region, f.Region)

@@ -3,7 +3,7 @@
 //
 //	import _ "github.com/bochner-ml/bochner/io/storage/s3"
 //
-// Files are read only. The service and the account are those of the variables and files of Amazon's tools; without
+// Files can be read, not written. Service and account come from the variables and files of Amazon's tools. Without
 // keys, requests are not signed.
 package s3
 
@@ -242,7 +242,7 @@ func (r *reader) open() error {
 			return errors.Join(errors.New("the server does not tell the size of the file"), a.Body.Close())
 		}
 	} else if h.Get("Range") != "" || r.size < 0 {
-		return errors.Join(errors.New("the server does not answer with the part of the file that was asked for"), a.Body.Close())
+		return errors.Join(errors.New("the server did not answer with the requested part of the file"), a.Body.Close())
 	}
 	if r.end < 0 || r.end > r.size {
 		r.end = r.size

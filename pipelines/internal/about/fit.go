@@ -62,8 +62,9 @@ func (a *Model) addSearch(p *page.Page) error {
 				t.Marked = len(t.Rows)
 			}
 		}
-		s.Say("%s were tried on %s of the training rows; losses are of other rows of them. The chosen loss is the least "+
-			"of all, hence optimistic. Cost is what a fit and its solves take, in multiplications, because times differ from run to run.",
+		s.Say("%s were tried on %s of the training rows; losses are of other training rows. The chosen loss is the smallest "+
+			"of all, hence optimistic. Cost is the number of multiplications of a fit and its "+
+			"solves, because times differ from run to run.",
 			report.Counted(found.Tried, "candidate"), report.Counted64(int64(found.Pilot), "row"))
 		s.List(t)
 	}
@@ -255,11 +256,11 @@ func (a *Model) addOrigin(p *page.Page) {
 	case l.Command != "":
 		s.Say("This command, where these files are, makes a model with the same weights:")
 		if strings.Contains(l.Command, "time=") {
-			s.Say("A time was set, so what was chosen also depends on the machine.")
+			s.Say("A time limit was set, so the choices also depend on the machine.")
 		}
 		s.Add(page.Part{Code: l.Command})
 	default:
-		s.Say("The model was not made by one command on files of rows, so none makes it again.")
+		s.Say("The model was not made by one command on files of rows, so no single command makes it again.")
 	}
 }
 

@@ -20,8 +20,8 @@ func (o PredictOptions) needCertainty(m *models.Manifest) error {
 	for _, name := range m.Input.Labels {
 		for _, end := range []string{"_low", "_high"} {
 			if o.Interval > 0 && slices.Contains(m.Input.Labels, name+end) {
-				return exit.Usage("--interval: prediction_%s%s would be a prediction of the target %[1]s%[2]s and an end of "+
-					"the interval of %[1]s; train with another name", name, end)
+				return exit.Usage("--interval: prediction_%s%s would name both a prediction of the target %[1]s%[2]s and an "+
+					"end of the interval of %[1]s; train with other target names", name, end)
 			}
 		}
 	}
@@ -31,7 +31,7 @@ func (o PredictOptions) needCertainty(m *models.Manifest) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, models.ErrNoNovelty):
-		return exit.Usage("--novelty: the model %s (learner %s) does not know how far rows are from its training rows; "+
+		return exit.Usage("--novelty: the model %s (learner %s) cannot measure how far rows are from its training rows; "+
 			"train with --learner ridge and without --intervals none", o.Model, m.Learner.Kind)
 	case errors.As(err, &level):
 		return exit.Usage("--interval: the model %s: %s; train on more rows, or with fewer --folds", o.Model,
@@ -55,6 +55,6 @@ func howToGetIntervals(m *models.Manifest) string {
 	case m.Task == models.Classification && m.Probabilities == nil:
 		return fmt.Sprintf("they need probabilities: %s", about.HowToGetProbabilities)
 	}
-	return "they are measured on rows that are held out in training: train on rows, not on sums, with several --lambda " +
+	return "training measures them on held-out rows: train on rows, not on sums, with several --lambda " +
 		"or with --folds, and without --intervals none"
 }

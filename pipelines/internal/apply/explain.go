@@ -23,7 +23,7 @@ import (
 type ExplainOptions struct {
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	Row   int64           `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Which row of the data: 1 is the first, without the header."`
+	Row   int64           `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Number of the row to explain: 1 is the first, without the header."`
 	Log   io.Writer
 }
 
@@ -135,7 +135,7 @@ func (r *ExplainResult) title(c models.Contributions) string {
 	what := fmt.Sprintf("row %d: predicted %s, explained by its score", r.Row, report.Word(r.Class, 40))
 	if len(classes) == 2 {
 		other := classes[1-r.model.Manifest.PositiveClass()]
-		what = fmt.Sprintf("row %d: predicted %s, explained by half the difference of the scores of %s and %s", r.Row,
+		what = fmt.Sprintf("row %d: predicted %s, explained by half the difference between the scores of %s and %s", r.Row,
 			report.Word(r.Class, 40), report.Word(c.Output, 40), report.Word(other, 40))
 	}
 	if r.model.Manifest.Probabilities != nil {

@@ -75,7 +75,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 // DrawImportance writes a plot of the effects of columns to a file, .png or .svg. The report must have them.
 func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
 	if r.Effects == nil {
-		return exit.Usage("--importance: give rows with --data, on whose predictions the effects of columns are measured")
+		return exit.Usage("--importance needs --data: the effects of columns are measured on predictions for its rows")
 	}
 	bars := report.EffectsPicture(r.Effects)
 	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
@@ -118,7 +118,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	about.WriteProbabilities(&b, m.Probabilities)
 	if v := m.Intervals; v != nil {
 		n := float64(v.Units())
-		fmt.Fprintf(&b, "interval  by %s held-out rows, for levels up to %.4g (predict --interval)\n",
+		fmt.Fprintf(&b, "interval  from %s held-out rows, for levels up to %.4g (predict --interval)\n",
 			report.Groups(v.Rows), n/(n+1))
 	}
 	if m.Threshold != nil {

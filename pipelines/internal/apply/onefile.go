@@ -33,7 +33,7 @@ func fileOf(out string) (*oneFile, error) {
 			continue
 		}
 		if zipped && !slices.Contains(lineFormats(), format) {
-			return nil, exit.Usage("--out %s: %s is compressed inside; leave out .gz", out, format)
+			return nil, exit.Usage("--out %s: %s is already compressed; leave out .gz", out, format)
 		}
 		return &oneFile{format, zipped}, nil
 	}

@@ -91,7 +91,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	case isFile(o.Out):
 		return nil, exit.Usage("--stream writes a file for each file: give a directory with --out, not %s", o.Out)
 	case o.Model == "":
-		return nil, exit.Usage("no model: name its directory with --model, or DIR@champion")
+		return nil, exit.Usage("--model is missing: name the directory of a model, or DIR@champion")
 	case len(o.Data.Data) == 0:
 		return nil, exit.Usage("no data: give a pattern with --data")
 	case o.Poll < time.Millisecond || o.Reload < 0 || o.Settle < 0 || o.MaxAge < 0 || o.PerRound < 1:

@@ -31,7 +31,7 @@ type Options struct {
 	Limits    `group:"Comparison"`
 	// Lambda is the recipe's where it has none.
 	Lambda  spec.LambdaOptions `group:"Learner" omit:"Folds,Select"`
-	Report  string             `flag:"report" group:"Model and output" placeholder:"FILE" help:"File for a report with the tables and the plot, .html."`
+	Report  string             `flag:"report" group:"Model and output" placeholder:"FILE" help:"HTML file for a report with the tables and the plot."`
 	Plot    string             `flag:"plot" group:"Model and output" placeholder:"FILE" help:"Write a plot of R² to this .png or .svg file."`
 	Seed    uint64             `flag:"seed" group:"Job" default:"1" help:"Seed of bootstrap samples and random orders."`
 	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`

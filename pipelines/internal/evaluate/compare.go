@@ -40,7 +40,7 @@ type CompareModelsOptions struct {
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
 
 	// Report is a file for a report on the comparison, which package pages writes; "" for none.
-	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"File for a report on the comparison, .html."`
+	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"HTML file for a report on the comparison."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 

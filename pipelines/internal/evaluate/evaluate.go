@@ -42,7 +42,7 @@ type EvaluateOptions struct {
 	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
 
 	// Report is a file for a report on the model and its scores, which package pages writes; "" for none.
-	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"File for a report on the model and its scores on this data, .html: curves, confusions, reliability, effects of columns, the worst rows (see bochner report --help)."`
+	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"HTML file for a report on the model and its scores on this data: curves, confusions, reliability, effects of columns, the worst rows (see bochner report --help)."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 

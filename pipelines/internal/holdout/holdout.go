@@ -31,12 +31,12 @@ type spec struct{ prepare.Spec }
 func Rows(ctx context.Context, training prepare.Spec, share float64) (part *dataset.Part, text string, err error) {
 	o := spec{training}
 	if o.Split.Fold != "" {
-		return nil, "", exit.Usage("--test %g cannot be used with --fold_column, which says what is held out; name files "+
+		return nil, "", exit.Usage("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
 			"for --test", share)
 	}
 	if f, is := o.Kernel.(kernel.LearnedKernel); is && f.Directory() != "" {
-		return nil, "", exit.Usage("--test %g cannot be used with --frequencies: features that were learned before may know "+
-			"the rows; name files for --test that they have not seen", share)
+		return nil, "", exit.Usage("--test %g cannot be used with --frequencies: the learned features may have seen "+
+			"the rows; give --test files that they have not seen", share)
 	}
 	if o.Job.Work != "" {
 		o.Job.Work += "-test" // the directory of the training has its state

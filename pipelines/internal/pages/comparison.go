@@ -78,7 +78,7 @@ func (r compared) page() *page.Page {
 		p.Section("Gate").List(t)
 	}
 	if len(r.RowsNeeded) > 0 {
-		t := page.Table{Head: []string{"percentage points", "rows to show better", "rows to show not worse by that"}}
+		t := page.Table{Head: []string{"percentage points", "rows to show better", "rows to show not worse by as much"}}
 		for _, n := range r.RowsNeeded {
 			better := "-"
 			if n.Better > 0 {
@@ -86,7 +86,7 @@ func (r compared) page() *page.Page {
 			}
 			t.Add(fmt.Sprintf("%g", 100*n.Difference), better, report.Groups(n.NotWorse))
 		}
-		s := p.Section("Rows that a test takes")
+		s := p.Section("Rows that a test needs")
 		s.Say("With probability 80%%, at a confidence of 95%%, for models that differ on as many rows as these.")
 		s.List(t)
 	}

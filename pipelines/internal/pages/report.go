@@ -20,7 +20,7 @@ type ReportOptions struct {
 	Model string          // directory of the model, or an alias
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
 	// Out is the file; "" is about.ReportFile in the directory of the model.
-	Out    string   `flag:"out,common" group:"Model and output" placeholder:"FILE" help:"File to write, .html. The default is report.html in the directory of the model."`
+	Out    string   `flag:"out,common" group:"Model and output" placeholder:"FILE" help:"HTML file to write. The default is report.html in the directory of the model."`
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns whose values are scored separately, as for evaluate; with --data."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`

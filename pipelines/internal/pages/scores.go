@@ -277,7 +277,7 @@ func addEffects(p *page.Page, found *apply.ModelReport) {
 	}
 	e := found.Effects
 	s.Say("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
-		"other rows, for %s. Effects describe the model and are no causes.", report.Counted64(int64(e.Rows), "row"))
+		"other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
 	b := report.EffectsPicture(e)
 	n := min(len(b.Names), 20)
 	b.Names, b.Values, b.Low, b.High = b.Names[:n], b.Values[:n], b.Low[:n], b.High[:n]
@@ -401,7 +401,7 @@ func addDrift(p *page.Page, found *apply.ModelReport) {
 		s.Say("%s", d.Schema)
 	}
 	if len(d.Columns) == 0 {
-		s.Say("None of %s has moved for certain from the %s of the training.", report.Counted(d.Compared, "column"),
+		s.Say("None of %s has certainly moved from the %s of the training run.", report.Counted(d.Compared, "column"),
 			report.Counted64(d.Reference, "row"))
 		return
 	}
@@ -409,7 +409,7 @@ func addDrift(p *page.Page, found *apply.ModelReport) {
 	for _, c := range d.Columns {
 		t.Add(report.Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
 	}
-	s.Say("Distances from the rows of the training are from 0, the same, to 1. “At least” is certain, with confidence 95%%, " +
+	s.Say("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with confidence 95%%, " +
 		"for all columns at once.")
 	s.List(t)
 }

@@ -56,7 +56,7 @@ func (s *Server) handler() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
 		var err error = refused(http.StatusNotFound,
-			"there is nothing at %.100q; / has a form, /openapi.json describes all", path)
+			"there is nothing at %.100q; / has a form, /openapi.json describes all paths", path)
 		if known {
 			err = s.route(said, r, to)
 		}
@@ -96,7 +96,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 		if r.URL.Path == "/" {
 			w.Header().Add("WWW-Authenticate", `Basic realm="bochner: any name, and the token as password"`)
 		}
-		return refused(http.StatusUnauthorized, "this server wants a token: Authorization: Bearer TOKEN")
+		return refused(http.StatusUnauthorized, "this server needs a token: send the header Authorization: Bearer TOKEN")
 	}
 	if s.now.Load() == nil {
 		return refused(http.StatusServiceUnavailable, "the model is being loaded")
@@ -158,7 +158,7 @@ type held struct {
 func (h *held) take(n int64) error {
 	if !h.s.memory.TryAcquire(n) {
 		return refused(http.StatusServiceUnavailable,
-			"other requests hold the memory for bodies and answers; try again later")
+			"other requests use all the memory for bodies and answers (--max_memory); try again later")
 	}
 	h.bytes += n
 	return nil
@@ -171,7 +171,7 @@ func (h *held) release() { h.s.memory.Release(h.bytes) }
 func (s *Server) body(w http.ResponseWriter, r *http.Request, h *held) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, refused(http.StatusUnsupportedMediaType,
-			"bodies with the encoding %.40q are not read; send them uncompressed", e)
+			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
 	}
 	most := s.o.Limits.Body
 	tooLarge := refused(http.StatusRequestEntityTooLarge,
@@ -201,7 +201,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *held) ([]byte, 
 				return nil, tooLarge
 			case err != nil:
 				slog.DebugContext(r.Context(), "serve: body", "cause", err)
-				return nil, refused(http.StatusRequestTimeout, "the body did not come in %v", s.o.Limits.Timeout)
+				return nil, refused(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
 			}
 		}
 		size = min(2*size, most+1)

@@ -37,12 +37,12 @@ func newCounted() *counted {
 	c.missing = counter("missing_values_total", "Missing values in rows with a prediction.", "column")
 	c.unseen = counter("unseen_levels_total", "Category values that training has not seen.", "column")
 	c.reloads = counter("reloads_total",
-		"Lookups of the model: same, changed, or failed, after which the present model stays.", "result")
+		"Lookups of the model: same, changed, or failed, which keeps the current model.", "result")
 	c.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_seconds",
 		Help:    "Time from the first byte of a request to the last of its answer, by path.",
 		Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10}}, []string{"path"})
 	c.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "requests_in_flight",
-		Help: "Requests that have no answer yet."})
+		Help: "Requests without an answer yet."})
 	c.registry.MustRegister(c.seconds, c.inFlight, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
@@ -76,7 +76,7 @@ type state struct{ *Server }
 var (
 	modelInfo = prometheus.NewDesc(namespace+"_model_info", "The model in use, by the digest of its manifest.",
 		[]string{"digest"}, nil)
-	driftSeen = prometheus.NewDesc(namespace+"_drift_rows", "The last rows, that drift is computed from.", nil, nil)
+	driftSeen = prometheus.NewDesc(namespace+"_drift_rows", "The last rows, from which drift is computed.", nil, nil)
 	driftMax  = prometheus.NewDesc(namespace+"_drift_largest",
 		"The largest distance by which a column has certainly moved since training.", nil, nil)
 	driftOf = prometheus.NewDesc(namespace+"_drift",

@@ -65,7 +65,7 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 	}
 	maps.DeleteFunc(found, func(name string, _ json.RawMessage) bool { return !slices.Contains(forms, name) })
 	if len(found) != 1 || others {
-		return nil, refused(http.StatusBadRequest, "the body must have one of the members %s, and may have params",
+		return nil, refused(http.StatusBadRequest, "the body must have one of the members %s; only params may be added",
 			strings.Join(forms, ", "))
 	}
 	for form, value := range found {

@@ -58,9 +58,9 @@ func (s *served) paths() node {
 	answers := func(ok node) node {
 		all := node{"200": node{"description": "A prediction for each row, in order.", "content": ok}}
 		for code, why := range map[string]string{
-			"400": "The body is not what is described here.", "401": "The token is missing or wrong.",
-			"408": "The body did not come in time.",
-			"413": "The body, its number of rows or the answer is too large.", "415": "The body has another type.",
+			"400": "The body does not match this description.", "401": "The token is missing or wrong.",
+			"408": "The body did not arrive in time.",
+			"413": "The body, its number of rows or the answer is too large.", "415": "The type of the body is not supported.",
 			"422": "Some rows cannot be used: errors has the row, the column and the reason.",
 			"503": "The server is busy, starting or stopping; try again.",
 		} {
@@ -91,8 +91,8 @@ func (s *served) paths() node {
 		"/invocations": node{"post": node{"operationId": "invocations", "summary": "Predict as MLflow's scoring server does.",
 			"parameters": parameters, "requestBody": node{"required": true, "content": frame},
 			"responses": answers(json(predictions(node{}, "predictions")))}},
-		"/healthz": node{"get": status200("healthz", "Whether the server runs.")},
-		"/readyz":  node{"get": status200("readyz", "Whether requests are answered: not while it loads or stops.")},
+		"/healthz": node{"get": status200("healthz", "200 while the server runs.")},
+		"/readyz":  node{"get": status200("readyz", "200 while requests are answered, otherwise 503.")},
 		"/metrics": node{"get": status200("metrics", "Metrics for Prometheus.")},
 	}
 }

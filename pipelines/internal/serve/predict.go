@@ -71,7 +71,7 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request,
 func (q *question) check() error {
 	if q.probabilities && q.model.Manifest.Probabilities == nil {
 		return refused(http.StatusBadRequest,
-			"the model has no probabilities; a classifier that was trained with --calibrate has some")
+			"the model has no probabilities; train a classifier with --calibrate platt to have them")
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		return &single{text: body}, nil
 	}
 	if others {
-		return nil, refused(http.StatusBadRequest, `next to "rows" there can be "scores" and "probabilities", nothing else`)
+		return nil, refused(http.StatusBadRequest, `only "scores" and "probabilities" may be added to "rows"`)
 	}
 	if err := q.asked(found); err != nil {
 		return nil, err
@@ -121,9 +121,10 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 	select {
 	case w = <-s.idle:
 	case <-ctx.Done():
-		return nil, refused(http.StatusServiceUnavailable, "the client is gone")
+		return nil, refused(http.StatusServiceUnavailable, "the client closed the connection")
 	case <-late.C:
-		return nil, refused(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
+		return nil, refused(http.StatusServiceUnavailable, "no worker was free within %v; try again later",
+			s.o.Limits.Timeout)
 	}
 	defer func() { s.idle <- w }()
 	crash := transforms.Guard(func() error {

@@ -42,7 +42,7 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 		nulls[i] = json.RawMessage("null")
 	}
 	if s.objects, err = s.open(ctx, "jsonl", object(nil, s.names, nulls)); err != nil {
-		return nil, fmt.Errorf("serve: the columns of %s cannot be keys of JSON: %w", name, err)
+		return nil, fmt.Errorf("serve: the column names of %s cannot be JSON keys: %w", name, err)
 	}
 	t := s.objects.Schema.Table
 	s.missing = t != nil

@@ -95,7 +95,8 @@ func (s *Server) listen() (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", d.Listen)
 	if err != nil {
-		return nil, exit.Refuse("serve: cannot listen on %s: %w; is another server there? --listen takes another address",
+		return nil, exit.Refuse("serve: cannot listen on %s: %w; is another server running there? Choose "+
+			"another address with --listen",
 			d.Listen, err)
 	}
 	listener = netutil.LimitListener(listener, s.o.Limits.Connections)
@@ -158,7 +159,7 @@ func (s *Server) look(ctx context.Context) {
 			s.now.Store(next)
 			changed = true
 		} else {
-			slog.WarnContext(ctx, "serve: keeping the present model; the new one cannot be served", "cause", err)
+			slog.WarnContext(ctx, "serve: keeping the present model; the new one cannot be used", "cause", err)
 		}
 	}
 	switch {
@@ -198,7 +199,8 @@ func readSecret(ctx context.Context, name string) (*secret, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if len(token) < 16 {
-		return nil, exit.Usage("--token_file %s: the secret has %d characters; want at least 16, as of openssl rand -hex 32",
+		return nil, exit.Usage("--token_file %s: the secret has %d characters; want at least 16; openssl rand -hex 32 "+
+			"prints 64",
 			name, len(token))
 	}
 	return newSecret(token), nil

@@ -64,7 +64,7 @@ type bounded struct {
 }
 
 var errTooLong = refused(http.StatusRequestEntityTooLarge,
-	"the answer would be too long; send fewer rows, or do not ask for scores and probabilities")
+	"the answer would be too large; send fewer rows, or do not ask for scores and probabilities")
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.most {

@@ -55,13 +55,13 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 	number, err := strconv.ParseFloat(o.Threshold, 64)
 	switch {
 	case err == nil && !(number > 0 && number < 1):
-		return false, "--threshold " + o.Threshold + " is of scores; one of probabilities is between 0 and 1"
+		return false, "--threshold " + o.Threshold + " is for scores; a threshold of probabilities is between 0 and 1"
 	case folds < 2:
-		return false, "with one lambda, no rows are held out to fit them to; --folds 5 or --calibrate platt holds some out"
+		return false, "with one lambda, no rows are held out to fit them to; --folds 5 or --calibrate platt holds out rows"
 	case classes > MaxCalibrated:
 		return false, fmt.Sprintf("there are more than %d classes", MaxCalibrated)
 	case o.Ridge() != nil && !o.keepsScores(classes, features):
-		return false, "for so many classes and features they take a pass of their own, which --calibrate platt adds"
+		return false, "for so many classes and features they need a separate pass, which --calibrate platt adds"
 	}
 	return true, ""
 }

@@ -18,7 +18,7 @@ import (
 // Reporting says what a model directory tells people.
 type Reporting struct {
 	// Report says whether the model directory gets a report: auto or none; "" is auto.
-	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none" help:"Whether the model directory gets report.html, a report for people in one file: auto (yes) or none."`
+	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none" help:"Whether to write report.html, a report for people in one file, into the model directory: auto (yes) or none."`
 	// Command is a command that makes the model, for its lineage; "" if there is none.
 	Command string
 }
@@ -36,7 +36,7 @@ type Options struct {
 	Lambda  LambdaOptions `group:"Learner"`
 	// Calibrate says how scores become probabilities, by held-out rows: AutoCalibrate (or ""),
 	// none, platt or isotonic.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto: isotonic if there are 1,000 held-out rows of every class, otherwise platt, for classifiers that hold out rows anyway, as they do unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto is none."`
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway, as they do unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
 	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
 	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive one: --threshold is for it, and so are precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent ones, the second in order."`
@@ -45,7 +45,7 @@ type Options struct {
 	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold that is best by it on the first fold, scored by a model not trained on it. The summary says what to expect on other rows."`
 	// Intervals says what a training measures for intervals: ScaledIntervals (or ""), PlainIntervals or
 	// NoIntervals.
-	Intervals string `flag:"intervals" group:"Learner" default:"scaled" values:"scaled,plain,none" help:"What training keeps for predict --interval, from held-out rows: scaled (intervals are wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none, which also leaves out what predict --novelty needs, 256 bytes for each feature."`
+	Intervals string `flag:"intervals" group:"Learner" default:"scaled" values:"scaled,plain,none" help:"Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none also leaves out predict --novelty, which needs 256 bytes for each feature."`
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
 	// Kernel names a directory with them.
 	Learned tuning.GameOptions `group:"Learned features" omit:"Running"`
