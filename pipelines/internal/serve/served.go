@@ -58,6 +58,21 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 	return s, s.readProfile(ctx, name)
 }
 
+// explains reports whether the model has the training values with which predictions are compared.
+func (s *served) explains() bool {
+	_, has := s.model.Manifest.File(models.ProfileFile)
+	return has
+}
+
+// certainty returns the columns about certainty that the model has, with the usual level.
+func (s *served) certainty() (c scores.Certainty) {
+	if _, err := s.model.Level(models.UsualLevel); err == nil {
+		c.Interval = models.UsualLevel
+	}
+	c.Novelty = s.model.Manifest.Spread != nil
+	return c
+}
+
 // readProfile reads the statistics of the training rows, if the model has them by column.
 func (s *served) readProfile(ctx context.Context, name string) error {
 	if _, has := s.model.Manifest.File(sums.ProfileFile); !has {
