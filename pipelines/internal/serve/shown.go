@@ -34,6 +34,7 @@ type fact struct{ Name, Value, Note string }
 // why divides a score among the columns.
 type why struct {
 	Title       string
+	Total       string // what the score is
 	Base, Score string
 	Effects     []bar
 	StdErr      string // of effects that are sampled
@@ -111,14 +112,14 @@ func plainText(value json.RawMessage) (text string) {
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// signed returns a number with its sign.
-func signed(v float64) string {
+// signed returns a number with its sign; without plus, only if it is negative.
+func signed(v float64, plus string) string {
 	text := strconv.FormatFloat(math.Abs(v), 'g', 4, 64)
 	switch {
 	case v < 0:
 		return "−" + text
 	case v > 0:
-		return "+" + text
+		return plus + text
 	}
 	return text
 }
@@ -152,7 +153,7 @@ func (q *question) facts(all said) (facts []fact) {
 			"For " + q.level() + " of new rows like the training rows, the class is in the set."})
 	}
 	if v, has := all.number("novelty"); has {
-		facts = append(facts, fact{"Novelty", short(v), "The mean of the training rows is 1. Far above it, little is known."})
+		facts = append(facts, fact{"Novelty", strconv.FormatFloat(v, 'g', 3, 64), "The mean of the training rows is 1. Far above it, little is known."})
 	}
 	return facts
 }
@@ -165,13 +166,13 @@ func (q *question) whys(all said, class string, fields []field) (whys []why) {
 		suffixes = names[:min(len(names), mostWhys)]
 	}
 	for _, of := range suffixes {
-		w := why{Title: "What moved the prediction"}
+		w := why{Title: "What moved the prediction", Total: "prediction"}
 		switch {
 		case q.model.Classifies() && len(names) == 2:
 			positive := q.model.Manifest.PositiveClass()
-			w.Title = fmt.Sprintf("What moved the score of %s against %s", names[positive], names[1-positive])
+			w.Title, w.Total = fmt.Sprintf("What moved the score of %s against %s", names[positive], names[1-positive]), "score"
 		case q.model.Classifies():
-			w.Title = "What moved the score of " + class
+			w.Title, w.Total = "What moved the score of "+class, "score"
 		case of != "":
 			w.Title, of = "What moved "+of, "_"+of
 		}
@@ -190,7 +191,7 @@ func (q *question) whys(all said, class string, fields []field) (whys []why) {
 			}
 			w.Effects = append(w.Effects, b)
 		}
-		w.Base, w.Score, w.Effects = short(base), short(score), largest(w.Effects)
+		w.Base, w.Score, w.Effects = signed(base, ""), signed(score, ""), largest(w.Effects)
 		if v, _ := all.number("effect_error" + of); v > 0 {
 			w.StdErr = strconv.FormatFloat(v, 'g', 2, 64)
 		}
@@ -215,7 +216,7 @@ func largest(all []bar) []bar {
 	}
 	for i := range all {
 		b, e := &all[i], all[i].Percent
-		b.Value, b.Down, b.At, b.Percent = signed(e), e < 0, 50, 0
+		b.Value, b.Down, b.At, b.Percent = signed(e, "+"), e < 0, 50, 0
 		if most > 0 {
 			b.Percent = 50 * math.Abs(e) / most
 		}
