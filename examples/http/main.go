@@ -1,6 +1,6 @@
 // Command http serves the predictions of a model over HTTP: http MODEL 127.0.0.1:8080
 //
-//	curl -d '[{"name": "age", "texts": ["39", "NA"]}, {"name": "city", "texts": ["osaka", "Paris"]}]' http://127.0.0.1:8080/
+//	curl http://127.0.0.1:8080/ -d '[{"name": "age", "texts": ["39"]}, {"name": "city", "texts": ["osaka"]}]'
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 		log.Fatal(err)
 	}
 	log.Printf("http://%s/", listener.Addr())
-	server := http.Server{ReadTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	http.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
 		var columns []models.Column // with numbers as values, or with texts
 		var rows []float64
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<20)).Decode(&columns)
@@ -39,6 +39,7 @@ func main() {
 			return
 		}
 		json.NewEncoder(w).Encode(map[string]any{"predictions": predictions, "outputs": m.Outputs(), "scores": scores})
-	})}
+	})
+	server := http.Server{ReadTimeout: time.Minute}
 	log.Fatal(server.Serve(listener))
 }
