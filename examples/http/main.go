@@ -25,7 +25,7 @@ func main() {
 		log.Fatal(err)
 	}
 	log.Printf("http://%s/", listener.Addr())
-	http.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
+	predict := func(w http.ResponseWriter, r *http.Request) {
 		var columns []models.Column // with numbers as values, or with texts
 		var rows []float64
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<20)).Decode(&columns)
@@ -39,7 +39,7 @@ func main() {
 			return
 		}
 		json.NewEncoder(w).Encode(map[string]any{"predictions": predictions, "outputs": m.Outputs(), "scores": scores})
-	})
-	server := http.Server{ReadTimeout: time.Minute}
+	}
+	server := http.Server{ReadTimeout: time.Minute, Handler: http.HandlerFunc(predict)}
 	log.Fatal(server.Serve(listener))
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -32,13 +34,19 @@ func exampleHTTP(t *testing.T, model string) func(columns string) (*http.Respons
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	line, err := bufio.NewReader(stderr).ReadString('\n')
+	said := bufio.NewReader(stderr)
+	line, err := said.ReadString('\n')
 	at := strings.Index(line, "http://")
 	if err != nil || at < 0 {
 		t.Fatalf("examples/http says %q: %v", line, err)
 	}
 	return func(columns string) (*http.Response, error) {
-		return http.Post(strings.TrimSpace(line[at:]), "application/json", strings.NewReader(columns))
+		answer, err := http.Post(strings.TrimSpace(line[at:]), "application/json", strings.NewReader(columns))
+		if err != nil {
+			rest, _ := io.ReadAll(said)
+			err = fmt.Errorf("%w\n%s", err, rest)
+		}
+		return answer, err
 	}
 }
 
@@ -90,8 +98,13 @@ func goPredictsLike(t *testing.T, model, table, own string) {
 			t.Fatalf("row %d: examples/http predicts %q, the command %q", i+1, got, wanted)
 		}
 	}
-	if answer, err = ask(`[{"name": "age", "texts": ["old"]}]`); err != nil || answer.StatusCode != 400 {
-		t.Errorf("an unusable row: %v %v", answer, err)
+	wrong, err := ask(`[{"name": "age", "texts": ["39"]}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wrong.Body.Close()
+	if text, _ := io.ReadAll(wrong.Body); wrong.StatusCode != 400 || !strings.Contains(string(text), `"city": is missing`) {
+		t.Errorf("without columns: %s %s", wrong.Status, text)
 	}
 }
 
