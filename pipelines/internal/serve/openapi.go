@@ -89,7 +89,8 @@ func (s *served) paths() node {
 		}
 		return all
 	}
-	text, properties, withRows, parameters := node{"schema": node{"type": "string"}}, node{}, node{"rows": rows("Row")}, []node{}
+	text, parameters := node{"schema": node{"type": "string"}}, []node{}
+	properties, withRows := node{}, node{"rows": rows("Row")}
 	for _, name := range options {
 		properties[name], withRows[name] = schemaOf(name), schemaOf(name)
 		parameters = append(parameters, node{"$ref": "#/components/parameters/" + name})
@@ -174,7 +175,7 @@ func (s *served) column(c *schema.Column) node {
 // prediction describes the prediction for a row, with all that a request may ask for.
 func (s *served) prediction() node {
 	m, names := s.model, s.model.Outputs()
-	p := scores.Predict{Scores: true, Probabilities: m.Manifest.Probabilities != nil, Explain: s.explains(),
+	p := scores.Predict{Scores: true, Probabilities: m.Manifest.Probabilities != nil, Explain: s.unexplained == nil,
 		Certainty: s.certainty()}
 	number, class := node{"type": "number"}, node{"enum": names[:min(len(names), mostLevels)]}
 	if m.NumericClasses() || len(names) > mostLevels {

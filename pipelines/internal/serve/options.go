@@ -61,8 +61,8 @@ func (o Options) validate() error {
 	case o.Reload < 0 || l.Drain < 0:
 		return exit.Usage("--reload and --drain must be at least 0 (have %v and %v)", o.Reload, l.Drain)
 	case l.Workers < 0 || l.Body < 1 || l.Rows < 1 || l.Explained < 1 || l.Requests < 1 || l.Connections < 1 || l.Timeout <= 0:
-		return exit.Usage("--max_body, --max_rows, --max_explained, --max_requests, --max_connections and --timeout must be above 0, and " +
-			"--workers at least 0")
+		return exit.Usage("--max_body, --max_rows, --max_explained, --max_requests, --max_connections and --timeout must be " +
+			"above 0, and --workers at least 0")
 	case l.Memory < 2*l.Body:
 		return exit.Usage("--max_memory %d is less than twice --max_body %d, so a large request would never have an answer",
 			l.Memory, l.Body)

@@ -150,7 +150,7 @@ func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (i
 // askAll asks for what the page shows, and returns it as a query.
 func (q *question) askAll(explain bool) string {
 	q.scores, q.probabilities, q.certain = true, q.model.Manifest.Probabilities != nil, q.certainty()
-	q.explain = explain && q.explains() && !q.model.Embeds()
+	q.explain = explain && q.unexplained == nil && !q.model.Embeds()
 	query := "?scores=true"
 	if q.probabilities {
 		query = "?probabilities=true"

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -81,9 +80,8 @@ func (q *question) check() error {
 		return refused(http.StatusBadRequest,
 			"the model has no probabilities; a classifier that was trained with --calibrate has some")
 	}
-	if q.explain && !q.explains() {
-		return refused(http.StatusBadRequest, "explain: the model has no %s with the values of its training rows, with "+
-			"which predictions are compared; train it again", models.ProfileFile)
+	if q.explain && q.unexplained != nil {
+		return refused(http.StatusBadRequest, "%s", strings.TrimPrefix(q.unexplained.Error(), "models: "))
 	}
 	if err := apply.NeedCertainty(q.certain, q.model.Manifest, "", "the model"); err != nil {
 		return refused(http.StatusBadRequest, "%s", err)
@@ -153,7 +151,10 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			lines, _, err = w.predict(ctx, q.ask, most)
 		}
 		if err != nil {
-			if errors.Is(err, context.DeadlineExceeded) {
+			switch {
+			case errors.Is(err, context.Canceled):
+				err = s.late(ctx)
+			case errors.Is(err, context.DeadlineExceeded):
 				err = refused(http.StatusRequestEntityTooLarge, "the predictions were not explained in %v; send fewer rows",
 					s.o.Limits.Timeout)
 			}

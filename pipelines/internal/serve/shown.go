@@ -140,7 +140,8 @@ func (q *question) reach(all said, name string) string {
 // facts returns how certain a prediction is.
 func (q *question) facts(all said) (facts []fact) {
 	if in := q.reach(all, "prediction"); in != "" {
-		facts = append(facts, fact{q.level() + " interval", in, "Of new rows like the training rows, " + q.level() + " are inside."})
+		facts = append(facts, fact{q.level() + " interval", in,
+			"Of new rows like the training rows, " + q.level() + " are inside."})
 	}
 	if all["set"] != nil {
 		var set []json.RawMessage
@@ -153,7 +154,8 @@ func (q *question) facts(all said) (facts []fact) {
 			"For " + q.level() + " of new rows like the training rows, the class is in the set."})
 	}
 	if v, has := all.number("novelty"); has {
-		facts = append(facts, fact{"Novelty", strconv.FormatFloat(v, 'g', 3, 64), "The mean of the training rows is 1. Far above it, little is known."})
+		facts = append(facts, fact{"Novelty", strconv.FormatFloat(v, 'g', 3, 64),
+			"The mean of the training rows is 1. Far above it, little is known."})
 	}
 	return facts
 }
@@ -170,7 +172,8 @@ func (q *question) whys(all said, class string, fields []field) (whys []why) {
 		switch {
 		case q.model.Classifies() && len(names) == 2:
 			positive := q.model.Manifest.PositiveClass()
-			w.Title, w.Total = fmt.Sprintf("What moved the score of %s against %s", names[positive], names[1-positive]), "score"
+			w.Title = fmt.Sprintf("What moved the score of %s against %s", names[positive], names[1-positive])
+			w.Total = "score"
 		case q.model.Classifies():
 			w.Title, w.Total = "What moved the score of "+class, "score"
 		case of != "":
