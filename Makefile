@@ -112,7 +112,7 @@ bench-runners: build ## measure what a job costs by runner, Flink among them (ta
 
 .PHONY: test-flink test-latency bench-runners
 
-test-export: build/export/ok ## compare ONNX Runtime, MLflow and the reader of examples/python with predict (DATA=folder for real data too)
+test-export: build/export/ok ## compare ONNX Runtime, MLflow, the reader of examples/python, serve and Go with predict (DATA=folder for real data too)
 	BOCHNER_PYTHON=$(CURDIR)/build/export/bin/python $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') \
 		go test -count 1 -timeout 60m -v -run 'PythonPredicts|ARowThatPredictRefuses|ProgramReadsSkeletons|CommandsInDocuments/(export|from-python)' ./pipelines/bochner
 

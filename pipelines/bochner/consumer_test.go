@@ -57,6 +57,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"example.com/consumer/http"
 	"example.com/consumer/pipeline"
 	"example.com/consumer/rows"
 	"example.com/consumer/slices"
@@ -71,6 +72,8 @@ func main() {
 		slices.Main()
 	case "pipeline":
 		pipeline.Main()
+	case "http":
+		http.Main()
 	default:
 		rows.Main()
 	}
@@ -106,7 +109,7 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 			os.WriteFile(filepath.Join(dir, name, "main.go"), []byte(text), 0o666))
 	}
 	put("together", together)
-	for _, name := range []string{"score", "train", "slices", "pipeline", "rows"} {
+	for _, name := range []string{"score", "train", "slices", "pipeline", "http", "rows"} {
 		text, failed := os.ReadFile(filepath.Join("../../examples", name, "main.go"))
 		err = errors.Join(err, failed)
 		if name != "score" { // which is to be small
@@ -125,7 +128,7 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 	if err == nil {
 		_, err = inModule(dir, "build", "-ldflags=-s -w", "-o", "bin/", "./score", "./together", "./houses")
 	}
-	for _, name := range []string{"train", "slices", "pipeline"} {
+	for _, name := range []string{"train", "slices", "pipeline", "http"} {
 		err = errors.Join(err, os.Symlink("together", filepath.Join(dir, "bin", name)))
 	}
 	return dir, err

@@ -3,11 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"net/http"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -137,9 +141,12 @@ func TestThePageOfServeInABrowser(t *testing.T) {
 	var want struct {
 		Prediction    string
 		Probabilities map[string]float64
+		Set           []string
+		Novelty       float64
+		Effects       map[string]float64
 	}
 	out := must(t, dir, "predict", "--model", "model", "--data", "new.csv", "--out", "-", "--out_format", "jsonl", "--quiet",
-		"--probabilities")
+		"--probabilities", "--interval", "0.9", "--novelty", "--explain")
 	if err := json.Unmarshal([]byte(out), &want); err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +156,28 @@ func TestThePageOfServeInABrowser(t *testing.T) {
 	percent := fmt.Sprintf("%.1f%%", 100*want.Probabilities[want.Prediction])
 	if got := b.text(t, "#outputs tr.chosen"); !strings.Contains(got, want.Prediction) || !strings.Contains(got, percent) {
 		t.Errorf("the page says %q, predict %s", got, out)
+	}
+	certain := b.text(t, "#certainty")
+	for _, words := range []string{"90% set\n" + strings.Join(want.Set, ", ") + "\n", fmt.Sprintf("Novelty\n%.3g\n", want.Novelty)} {
+		if !strings.Contains(certain, words) {
+			t.Errorf("the page says %q, want %q: predict %s", certain, words, out)
+		}
+	}
+	if got := b.text(t, "h2"); got != "What moved the score of no against yes" {
+		t.Errorf("the page says %q", got)
+	}
+	names := slices.SortedFunc(maps.Keys(want.Effects), func(x, y string) int {
+		return cmp.Compare(math.Abs(want.Effects[y]), math.Abs(want.Effects[x]))
+	})
+	for i, name := range names { // after the base, the largest first
+		e, sign, class := want.Effects[name], "+", "up"
+		if e < 0 {
+			sign, class = "−", "down"
+		}
+		row := fmt.Sprintf(".why tr.%s:nth-child(%d)", class, i+2)
+		if got := b.text(t, row); !strings.HasPrefix(got, name+" ") || !strings.HasSuffix(got, fmt.Sprintf("%s%.4g", sign, math.Abs(e))) {
+			t.Errorf("the page says %q, the effect of %s is %g", got, name, e)
+		}
 	}
 	if curl, err := exec.LookPath("curl"); err == nil {
 		command := strings.Replace(b.text(t, "#curl"), "curl ", curl+" -s ", 1)

@@ -140,20 +140,27 @@ func rowObjects(t *testing.T, text string) (all []string) {
 // sameAsPredict checks that all forms of a request give the predictions of bochner predict, as text.
 func sameAsPredict(t *testing.T, dir, model, data string) {
 	t.Helper()
-	must(t, dir, "predict", "--model", model, "--data", data, "--out", "predictions", "--out_format", "jsonl", "--scores",
-		"--probabilities")
+	all := []string{"predict", "--model", model, "--data", data, "--scores", "--probabilities", "--interval", "0.9", "--novelty",
+		"--explain", "--out"}
+	must(t, dir, append(all, "predictions", "--out_format", "jsonl")...)
 	want := strings.Split(strings.TrimSpace(joined(t, filepath.Join(dir, "predictions"), ".jsonl")), "\n")
 	text := read(t, dir, data)
 	rows := rowObjects(t, text)
 	if len(rows) != len(want) || len(want) < 100 {
 		t.Fatalf("%d rows, %d predictions", len(rows), len(want))
 	}
-	s := serve(t, dir, "--model", model, "--max_rows", "100000", "--max_body", "64MB")
-	const path, kind = "/v1/predict?scores=true&probabilities=true", "application/json"
+	for _, column := range []string{"set", "novelty", "base", "effects", "effect_error"} {
+		if !strings.Contains(want[0], `"`+column+`":`) {
+			t.Errorf("predict has no %s: %s", column, want[0])
+		}
+	}
+	s := serve(t, dir, "--model", model, "--max_rows", "100000", "--max_explained", "100000", "--max_body", "64MB")
+	const query, kind = "?scores=true&probabilities=true&interval=0.9&novelty=true&explain=true", "application/json"
+	const path, members = "/v1/predict" + query, `"scores":true,"probabilities":true,"interval":0.9,"novelty":true,"explain":true`
 	var split strings.Builder
 	header := strings.Split(strings.SplitN(text, "\n", 2)[0], ",")
 	names, _ := json.Marshal(header)
-	fmt.Fprintf(&split, `{"params":{"scores":true,"probabilities":true},"dataframe_split":{"columns":%s,"data":[`, names)
+	fmt.Fprintf(&split, `{"params":{%s},"dataframe_split":{"columns":%s,"data":[`, members, names)
 	columns := map[string][]json.RawMessage{}
 	for i, row := range rows {
 		var of map[string]json.RawMessage
@@ -171,13 +178,13 @@ func sameAsPredict(t *testing.T, dir, model, data string) {
 	list := strings.Join(rows, ",")
 	for _, c := range []struct{ name, path, kind, body string }{
 		{"rows", path, kind, `{"rows": [` + list + "]}"},
-		{"options of the body", "/v1/predict", kind, `{"probabilities": true, "scores": true, "rows": [` + list + "]}"},
+		{"options of the body", "/v1/predict", kind, "{" + members + `, "rows": [` + list + "]}"},
 		{"an array", path, kind, "[" + list + "]"},
 		{"lines", path, "application/x-ndjson", strings.Join(rows, "\n")},
 		{"CSV", path, "text/csv", text},
 		{"dataframe_split", "/invocations", kind, split.String() + "]}}"},
-		{"dataframe_records", "/invocations?scores=true&probabilities=true", kind, `{"dataframe_records": [` + list + "]}"},
-		{"inputs", "/invocations?scores=1&probabilities=1", kind, string(inputs)},
+		{"dataframe_records", "/invocations" + query, kind, `{"dataframe_records": [` + list + "]}"},
+		{"inputs", "/invocations" + strings.ReplaceAll(query, "true", "1"), kind, string(inputs)},
 	} {
 		answer, said := s.do(t, "POST", c.path, c.kind, c.body)
 		if answer.StatusCode != 200 {
@@ -197,7 +204,7 @@ func sameAsPredict(t *testing.T, dir, model, data string) {
 			t.Errorf("row %d alone: %s, want %s", i, said, want[i])
 		}
 	}
-	must(t, dir, "predict", "--model", model, "--data", data, "--out", "csv", "--scores", "--probabilities")
+	must(t, dir, append(all, "csv")...)
 	if _, said := s.do(t, "POST", path, "text/csv", text, "Accept", "text/csv"); said != joined(t, filepath.Join(dir, "csv"), ".csv") {
 		t.Error("an answer in CSV is not that of predict")
 	}
@@ -249,7 +256,11 @@ func TestServedPredictionsForAdultAreThoseOfPredict(t *testing.T) {
 	train, test := realdata.Read(t, "csv", "adult-train.csv.gz"), realdata.Read(t, "csv", "adult-test.csv.gz")
 	dir := t.TempDir()
 	write(t, dir, "train.csv", header+string(train))
-	write(t, dir, "new.csv", header+string(test))
+	rows := strings.SplitAfter(string(test), "\n")
+	if os.Getenv("BOCHNER_LONG") == "" {
+		rows = rows[:2000] // to explain all takes a minute
+	}
+	write(t, dir, "new.csv", header+strings.Join(rows, ""))
 	must(t, dir, "train", "--label", "income", "--data", "train.csv", "--model", "model", "--calibrate", "platt", "--features",
 		"256", "--lambda", "1e-5", "--search", "none")
 	sameAsPredict(t, dir, "model", "new.csv")
@@ -293,13 +304,21 @@ func TestServedRowsWithoutNames(t *testing.T) {
 	if got := answered(t, said); len(got) != 5 || `{"prediction":`+got[4]+"}" != want[4] {
 		t.Errorf("instances: %s, want %s", said, want)
 	}
+	// The model has no intervals, and the server says so in the words of predict.
+	r := run(t, dir, "predict", "--model", "model", "--data", "new.csv", "--out", "x", "--interval", "0.9")
+	_, why, _ := strings.Cut(r.stderr, "--interval: the model model has no intervals; ")
+	why, _, _ = strings.Cut(why, "\n")
+	answer, said := s.do(t, "POST", "/v1/predict?interval=0.9", "text/csv", features[0])
+	if answer.StatusCode != 400 || why == "" || !strings.Contains(said, `"interval: the model has no intervals; `+why+`"`) {
+		t.Errorf("%d %s, and predict says %s", answer.StatusCode, said, r.stderr)
+	}
 }
 
 func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
-	s := serve(t, dir, "--model", "model", "--max_body", "2000", "--max_rows", "3")
+	s := serve(t, dir, "--model", "model", "--max_body", "2000", "--max_rows", "3", "--max_explained", "2")
 	const kind, good = "application/json", `{"age": 39, "city": "osaka", "member": true, "since": "2024-03-01", "id": "x"}`
 	for _, c := range []struct {
 		name, method, path, kind, body string
@@ -327,12 +346,20 @@ func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 		{"no boolean", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "scores": null}`, 400, `"scores" must be true or false`},
 		{"no params", "POST", "/invocations", kind, `{"instances": [` + good + `], "params": {"scores": 1}}`, 400, "true or false"},
 		{"a parameter", "POST", "/v1/predict?scores=maybe", kind, good, 400, "want true or false"},
+		{"no level", "POST", "/v1/predict?interval=true", kind, good, 400, "the parameter interval is \"true\"; want a number above 0"},
+		{"a level", "POST", "/v1/predict?interval=1", kind, good, 400, "interval 1: want a number above 0 and below 1"},
+		{"a high level", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "interval": 0.9999}`, 400,
+			"interval: the model: level 0.9999 needs "},
+		{"a text", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "interval": "0.9"}`, 400, `"interval" must be a number above 0`},
 		{"forms", "POST", "/invocations", kind, `{"columns": []}`, 400, "dataframe_split"},
 		{"lengths", "POST", "/invocations", kind, `{"inputs": {"age": [1, 2], "city": ["a"], "member": [true, true], "since": ["2024-01-01", "2024-01-01"]}}`,
 			400, "different lengths"},
 		{"no path", "GET", "/v2", "", "", 404, "openapi.json"},
 		{"no method", "GET", "/v1/predict", "", "", 405, "takes POST"},
 		{"rows", "POST", "/v1/predict", kind, "[" + strings.Repeat(good+",", 3) + good + "]", 413, "more than 3 rows"},
+		{"rows to explain", "POST", "/v1/predict?explain=true", kind, "[" + good + "," + good + "," + good + "]", 413,
+			"3 rows to explain, and at most 2 are explained in a request"},
+		{"explained", "POST", "/v1/predict?explain=true", kind, "[" + good + "," + good + "]", 200, `"effects":{"age":`},
 		{"lines", "POST", "/v1/predict", "application/x-ndjson", strings.Repeat(good+"\n", 4), 413, "more than 3 rows"},
 		{"CSV rows", "POST", "/v1/predict", "text/csv", "age,city,member,since\n" + strings.Repeat("1,osaka,yes,2024-01-01\n", 4), 413,
 			"more than 3 rows"},
@@ -361,7 +388,7 @@ func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 		t.Errorf("a body without end: %d", answer.StatusCode)
 	}
 	_, metrics := s.do(t, "GET", "/metrics", "", "")
-	for _, want := range []string{`bochner_requests_total{code="422",path="/v1/predict"}`, "bochner_rows_total 1\n",
+	for _, want := range []string{`bochner_requests_total{code="422",path="/v1/predict"}`, "bochner_rows_total 3\n",
 		"bochner_rows_refused_total ", "bochner_model_info{digest="} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics lack %q", want)

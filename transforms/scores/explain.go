@@ -15,8 +15,9 @@ type explained struct {
 	columns []any // of the last block
 }
 
-// explainedAt is the number of rows between two looks whether the job goes on. Rows of 784 numbers take seconds each.
-const explainedAt = 16
+// explainedAt is the number of rows of each thread between two looks whether the work goes on. Rows of 784 numbers take
+// seconds each.
+const explainedAt = 2
 
 // explainColumns returns for each output the columns base, effects and effect_error, of which only the manifest is
 // needed.
@@ -52,11 +53,12 @@ func (e *explained) rows(ctx context.Context, said models.Applied, x []float32, 
 	d, k, outputs, effects := len(x)/max(n, 1), len(said.Scores)/max(n, 1), e.Outputs(), len(e.Names())
 	clear(e.columns)
 	column := func(i int) []float64 { v, _ := e.columns[i].([]float64); return v }
-	for at := 0; at < n; at += explainedAt {
+	step := explainedAt * max(1, threads)
+	for at := 0; at < n; at += step {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		rows := min(explainedAt, n-at)
+		rows := min(step, n-at)
 		part := models.Applied{Scores: said.Scores[at*k : (at+rows)*k]}
 		if said.Targets != nil {
 			part.Targets = said.Targets[at*k : (at+rows)*k]

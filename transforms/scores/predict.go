@@ -105,15 +105,9 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 
 // table returns what makes tables of predictions, and the format of their file.
 func (p *Predict) table(a *applier) (*predictions, export.File, error) {
-	table := &predictions{Predict: p, columns: p.Columns(a.Model), model: a.Model}
-	var err error
-	if table.certain.level, err = p.open(a); err != nil {
+	table, err := p.predictions(a)
+	if err != nil {
 		return nil, export.File{}, err
-	}
-	if p.Explain {
-		if table.explained, err = newExplained(a.Model); err != nil {
-			return nil, export.File{}, err
-		}
 	}
 	formats, err := export.Files(p.Format, table.columns)
 	if err != nil {
@@ -123,6 +117,15 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 		return nil, export.File{}, fmt.Errorf("scores: %s cannot hold all columns in one file", p.Format)
 	}
 	return table, formats[0], nil
+}
+
+// predictions returns what makes tables of predictions, for which it prepares the applier.
+func (p *Predict) predictions(a *applier) (t *predictions, err error) {
+	t = &predictions{Predict: p, columns: p.Columns(a.Model), model: a.Model}
+	if t.certain.level, err = p.open(a); err == nil && p.Explain {
+		t.explained, err = newExplained(a.Model)
+	}
+	return t, err
 }
 
 // rows writes the predictions for a shard's rows. Before a block is applied, see gets it.

@@ -10,14 +10,16 @@ import (
 
 // Table makes the tables that Predict writes, of rows in memory. It is not safe for concurrent use.
 type Table struct {
-	predictions
+	*predictions
 	applier
 }
 
-// Table returns what makes tables of a model's predictions, computed by the calling goroutine.
-func (p *Predict) Table(m *models.Model) *Table {
-	return &Table{predictions{Predict: p, columns: p.Columns(m), model: m},
-		applier{Applier: models.Applier{Model: m, Threshold: p.Threshold}}}
+// Table returns what makes tables of a model's predictions, computed by the calling goroutine. It is an error if the
+// model lacks what the columns need.
+func (p *Predict) Table(m *models.Model) (t *Table, err error) {
+	t = &Table{applier: applier{Applier: models.Applier{Model: m, Threshold: p.Threshold}}}
+	t.predictions, err = p.predictions(&t.applier)
+	return t, err
 }
 
 // File returns the format of a file of the tables.

@@ -14,30 +14,40 @@ import (
 
 // needCertainty returns an error unless the model has the intervals and the novelty that are wanted.
 func (o PredictOptions) needCertainty(m *models.Manifest) error {
-	if o.Interval < 0 || o.Interval >= 1 {
-		return exit.Usage("--interval %g: want a number above 0 and below 1, such as 0.9", o.Interval)
+	c := scores.Certainty{Interval: o.Interval, Novelty: o.Novelty}
+	if err := NeedCertainty(c, m, "--", "the model "+o.Model); err != nil {
+		return exit.Usage("%w", err)
+	}
+	return nil
+}
+
+// NeedCertainty returns an error unless a model has the intervals and the novelty that are wanted. It puts dash before
+// the name of an option, and calls the model what the caller does.
+func NeedCertainty(c scores.Certainty, m *models.Manifest, dash, model string) error {
+	if !(c.Interval >= 0 && c.Interval < 1) {
+		return fmt.Errorf("%sinterval %g: want a number above 0 and below 1, such as 0.9", dash, c.Interval)
 	}
 	for _, name := range m.Input.Labels {
 		for _, end := range []string{"_low", "_high"} {
-			if o.Interval > 0 && slices.Contains(m.Input.Labels, name+end) {
-				return exit.Usage("--interval: prediction_%s%s would name both a prediction of the target %[1]s%[2]s and an "+
-					"end of the interval of %[1]s; train with other target names", name, end)
+			if c.Interval > 0 && slices.Contains(m.Input.Labels, name+end) {
+				return fmt.Errorf("%sinterval: prediction_%s%s would name both a prediction of the target %[2]s%[3]s and an "+
+					"end of the interval of %[2]s; train with other target names", dash, name, end)
 			}
 		}
 	}
-	err := scores.Certainty{Interval: o.Interval, Novelty: o.Novelty}.Check(&models.Model{Manifest: m})
+	err := c.Check(&models.Model{Manifest: m})
 	var level *models.LevelError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, models.ErrNoNovelty):
-		return exit.Usage("--novelty: the model %s (learner %s) cannot measure how far rows are from its training rows; "+
-			"train with --learner ridge and without --intervals none", o.Model, m.Learner.Kind)
+		return fmt.Errorf("%snovelty: %s (learner %s) cannot measure how far rows are from its training rows; "+
+			"train with --learner ridge and without --intervals none", dash, model, m.Learner.Kind)
 	case errors.As(err, &level):
-		return exit.Usage("--interval: the model %s: %s; train on more rows, or with fewer --folds", o.Model,
+		return fmt.Errorf("%sinterval: %s: %s; train on more rows, or with fewer --folds", dash, model,
 			strings.TrimPrefix(level.Error(), "models: "))
 	}
-	return exit.Usage("--interval: the model %s has no %s; %s", o.Model, what(m), howToGetIntervals(m))
+	return fmt.Errorf("%sinterval: %s has no %s; %s", dash, model, what(m), howToGetIntervals(m))
 }
 
 func what(m *models.Manifest) string {

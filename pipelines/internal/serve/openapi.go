@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // node is an object of JSON.
@@ -34,16 +34,37 @@ func (s *served) description(secured bool) node {
 			"description": fmt.Sprintf("A model for %s with %d columns.", m.Task, len(s.names))},
 		"paths": s.paths(),
 		"components": node{
-			"schemas": node{"Row": s.row(), "Prediction": s.prediction(), "Problem": problemSchema},
-			"parameters": node{"scores": flagOf("scores", "Also return the score of every output."),
-				"probabilities": flagOf("probabilities", "Also return the probability of every class.")},
+			"schemas":    node{"Row": s.row(), "Prediction": s.prediction(), "Problem": problemSchema},
+			"parameters": node{},
 		},
+	}
+	parameters := d["components"].(node)["parameters"].(node)
+	for _, name := range options {
+		parameters[name] = node{"name": name, "in": "query", "description": aboutOptions[name], "schema": schemaOf(name)}
 	}
 	if secured {
 		d["components"].(node)["securitySchemes"] = node{"token": node{"type": "http", "scheme": "bearer"}}
 		d["security"] = []node{{"token": []string{}}}
 	}
 	return d
+}
+
+// aboutOptions says what requests may ask for.
+var aboutOptions = map[string]string{
+	"scores":        "Also return the score of every output.",
+	"probabilities": "Also return the probability of every class.",
+	"interval":      "Also return an interval with this coverage for every number, or a set of classes.",
+	"novelty":       "Also return how far the row is from the training rows, whose mean is 1.",
+	"explain": "Also return the mean prediction (base) and the effect of every column on this one; of a classifier, on " +
+		"its score.",
+}
+
+// schemaOf describes the value of an option.
+func schemaOf(option string) node {
+	if option == "interval" {
+		return node{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "examples": []float64{0.9}}
+	}
+	return node{"type": "boolean"}
 }
 
 // paths describes what is answered.
@@ -68,10 +89,14 @@ func (s *served) paths() node {
 		}
 		return all
 	}
-	text, truth := node{"schema": node{"type": "string"}}, node{"type": "boolean"}
+	text, parameters := node{"schema": node{"type": "string"}}, []node{}
+	properties, withRows := node{}, node{"rows": rows("Row")}
+	for _, name := range options {
+		properties[name], withRows[name] = schemaOf(name), schemaOf(name)
+		parameters = append(parameters, node{"$ref": "#/components/parameters/" + name})
+	}
 	body := json(node{"anyOf": []node{
-		{"type": "object", "required": []string{"rows"}, "additionalProperties": false, "properties": node{
-			"rows": rows("Row"), "scores": truth, "probabilities": truth}},
+		{"type": "object", "required": []string{"rows"}, "additionalProperties": false, "properties": withRows},
 		ref("Row")}})
 	body[typeCSV], body[typeLines] = text, text
 	frame := json(node{"type": "object", "minProperties": 1, "properties": node{
@@ -80,9 +105,8 @@ func (s *served) paths() node {
 			"data":    node{"type": "array", "items": node{"type": "array"}}}},
 		"dataframe_records": rows("Row"), "instances": rows("Row"),
 		"inputs": node{"type": []string{"object", "array"}},
-		"params": node{"type": "object", "properties": node{"scores": truth, "probabilities": truth}}}})
+		"params": node{"type": "object", "properties": properties}}})
 	frame[typeCSV] = text
-	parameters := []node{{"$ref": "#/components/parameters/scores"}, {"$ref": "#/components/parameters/probabilities"}}
 	good := json(predictions(ref("Prediction"), "model", "predictions"))
 	good[typeCSV] = text
 	return node{
@@ -98,10 +122,6 @@ func (s *served) paths() node {
 }
 
 func ref(name string) node { return node{"$ref": "#/components/schemas/" + name} }
-
-func flagOf(name, about string) node {
-	return node{"name": name, "in": "query", "description": about, "schema": node{"type": "boolean"}}
-}
 
 func status200(id, about string) node {
 	return node{"operationId": id, "summary": about, "responses": node{
@@ -152,33 +172,29 @@ func (s *served) column(c *schema.Column) node {
 	return node{"type": with("number", "string"), "description": "a number"}
 }
 
-// prediction describes the prediction for a row.
+// prediction describes the prediction for a row, with all that a request may ask for.
 func (s *served) prediction() node {
-	m := s.model
-	names := m.Outputs()
-	number := node{"type": "number"}
+	m, names := s.model, s.model.Outputs()
+	p := scores.Predict{Scores: true, Probabilities: m.Manifest.Probabilities != nil, Explain: s.unexplained == nil,
+		Certainty: s.certainty()}
+	number, class := node{"type": "number"}, node{"enum": names[:min(len(names), mostLevels)]}
+	if m.NumericClasses() || len(names) > mostLevels {
+		class = node{"type": []string{"string", "number"}, "description": "a class"}
+	}
 	properties := node{}
-	switch {
-	case m.Embeds():
-		properties["components"] = node{"type": "array", "items": number}
-	case m.Manifest.Task == models.Classification:
-		properties["prediction"] = node{"enum": names[:min(len(names), mostLevels)]}
-		if m.NumericClasses() || len(names) > mostLevels {
-			properties["prediction"] = node{"type": []string{"string", "number"}, "description": "a class"}
+	for _, c := range p.Columns(m) {
+		switch {
+		case c.List:
+			properties[c.Name] = node{"type": "array", "items": number}
+		case c.Keys != nil:
+			properties[c.Name] = node{"type": "object", "additionalProperties": number}
+		case c.Name == "set":
+			properties[c.Name] = node{"type": "array", "items": class}
+		case c.Levels != nil:
+			properties[c.Name] = class
+		default:
+			properties[c.Name] = number
 		}
-	case len(names) == 1:
-		properties["prediction"] = number
-	default:
-		for _, name := range names {
-			properties["prediction_"+name] = number
-		}
-	}
-	values := node{"type": "object", "additionalProperties": number}
-	if !m.Embeds() {
-		properties["scores"] = values
-	}
-	if m.Manifest.Probabilities != nil {
-		properties["probabilities"] = values
 	}
 	return node{"type": "object", "properties": properties}
 }

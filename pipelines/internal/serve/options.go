@@ -38,6 +38,7 @@ type Limits struct {
 	Workers     int           `flag:"workers" help:"Requests that are computed at the same time. 0 means one for each core."`
 	Body        int64         `flag:"max_body,common" unit:"bytes" default:"8388608" help:"Largest body of a request in bytes, as a number or as 8MB."`
 	Rows        int           `flag:"max_rows,common" default:"10000" help:"Largest number of rows in a request."`
+	Explained   int           `flag:"max_explained" default:"1000" help:"Largest number of rows in a request that asks for explanations, which take long for many columns."`
 	Memory      int64         `flag:"max_memory" unit:"bytes" default:"268435456" help:"Largest sum of the bodies and answers that are held at the same time; further requests are answered with 503."`
 	Requests    int           `flag:"max_requests" default:"1000" help:"Requests that may wait or run at the same time; further ones are answered with 503."`
 	Connections int           `flag:"max_connections" default:"4000" help:"Connections that may be open at the same time; further ones wait to be accepted."`
@@ -59,9 +60,9 @@ func (o Options) validate() error {
 		return exit.Usage("--model is missing: name the directory of a model, or DIR@champion")
 	case o.Reload < 0 || l.Drain < 0:
 		return exit.Usage("--reload and --drain must be at least 0 (have %v and %v)", o.Reload, l.Drain)
-	case l.Workers < 0 || l.Body < 1 || l.Rows < 1 || l.Requests < 1 || l.Connections < 1 || l.Timeout <= 0:
-		return exit.Usage("--max_body, --max_rows, --max_requests, --max_connections and --timeout must be above 0, and " +
-			"--workers at least 0")
+	case l.Workers < 0 || l.Body < 1 || l.Rows < 1 || l.Explained < 1 || l.Requests < 1 || l.Connections < 1 || l.Timeout <= 0:
+		return exit.Usage("--max_body, --max_rows, --max_explained, --max_requests, --max_connections and --timeout must be " +
+			"above 0, and --workers at least 0")
 	case l.Memory < 2*l.Body:
 		return exit.Usage("--max_memory %d is less than twice --max_body %d, so a large request could never be answered",
 			l.Memory, l.Body)

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -57,25 +56,10 @@ type field struct {
 	Problem           string
 }
 
-// shown is a prediction.
-type shown struct {
-	What  string // of the prediction
-	Value string
-	Bars  []bar
-}
-
-// bar is a number with a bar.
-type bar struct {
-	Name, Value string
-	Percent     float64 // length of the bar
-	Chosen      bool
-}
-
 const (
 	mostFields  = 200  // columns that have a field of their own
 	mostChoices = 40   // levels that are chosen from a list
 	mostSuggest = 1000 // levels that are suggested
-	mostBars    = 20
 )
 
 // page shows a form for a row, and the prediction for the row that was filled in.
@@ -134,12 +118,7 @@ func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (i
 		p.Problem = problemOf(syntax(row)).Detail
 		return http.StatusBadRequest, nil
 	}
-	q.scores, q.probabilities = true, q.model.Manifest.Probabilities != nil
-	query := "?scores=true"
-	if q.probabilities {
-		query = "?probabilities=true"
-	}
-	p.Curl = curl(r, query, s.token != nil, row)
+	p.Curl = curl(r, q.askAll(len(p.Fields) > 0), s.token != nil, row)
 	q.read = func(w *worker) error {
 		if row[0] != '[' {
 			return w.objects(&single{text: row})
@@ -164,8 +143,28 @@ func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (i
 		}
 		return bad.Status, nil
 	}
-	p.Answer, err = q.shown(text)
+	p.Answer, err = q.shown(text, p.Fields)
 	return http.StatusOK, err
+}
+
+// askAll asks for what the page shows, and returns it as a query.
+func (q *question) askAll(explain bool) string {
+	q.scores, q.probabilities, q.certain = true, q.model.Manifest.Probabilities != nil, q.certainty()
+	q.explain = explain && q.unexplained == nil && !q.model.Embeds()
+	query := "?scores=true"
+	if q.probabilities {
+		query = "?probabilities=true"
+	}
+	if q.certain.Interval > 0 {
+		query += fmt.Sprint("&interval=", q.certain.Interval)
+	}
+	if q.certain.Novelty {
+		query += "&novelty=true"
+	}
+	if q.explain {
+		query += "&explain=true"
+	}
+	return query
 }
 
 // valueOf returns a value of a form in JSON: numbers and booleans as such if they are written so, an empty
@@ -195,57 +194,6 @@ func curl(r *http.Request, query string, token bool, row []byte) string {
 	}
 	return text + "  -d " + quoted(string(row))
 }
-
-// shown returns what the page shows of a prediction, a line of JSON.
-func (q *question) shown(line []byte) (*shown, error) {
-	var said struct {
-		Prediction            any
-		Components            []float64
-		Scores, Probabilities map[string]float64
-	}
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.UseNumber()
-	if err := d.Decode(&said); err != nil {
-		return nil, err
-	}
-	a := &shown{What: "Prediction"}
-	if said.Prediction != nil {
-		a.Value = fmt.Sprint(said.Prediction)
-	}
-	of := said.Probabilities
-	switch {
-	case q.model.Classifies():
-		a.What = "Class"
-		if of == nil {
-			of = said.Scores
-		}
-	case said.Prediction == nil: // of several targets, or an embedding
-		of = said.Scores
-		for i, v := range said.Components {
-			a.Bars = append(a.Bars, bar{Name: fmt.Sprintf("component %d", i+1), Value: short(v)})
-		}
-	default:
-		of = nil
-	}
-	names := q.model.Outputs()
-	if q.model.Classifies() {
-		slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(of[y], of[x]) })
-	}
-	for _, name := range names {
-		v, has := of[name]
-		if !has || len(a.Bars) == mostBars {
-			continue
-		}
-		b := bar{Name: name, Value: short(v), Chosen: name == a.Value}
-		if said.Probabilities != nil {
-			b.Percent, b.Value = 100*v, strconv.FormatFloat(100*v, 'f', 1, 64)+"%"
-		}
-		a.Bars = append(a.Bars, b)
-	}
-	return a, nil
-}
-
-func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // fields returns the fields of the form, with typical values.
 func (s *served) fields() []field {

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -39,11 +40,17 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request,
 		return q, err
 	}
 	query := r.URL.Query()
-	for name, to := range map[string]*bool{"scores": &q.scores, "probabilities": &q.probabilities} {
-		if text := query.Get(name); query.Has(name) {
-			if *to, err = strconv.ParseBool(text); err != nil {
-				return q, refused(http.StatusBadRequest, "the parameter %s is %.40q; want true or false", name, text)
-			}
+	for _, name := range options {
+		text := query.Get(name)
+		value := text
+		if truth, err := strconv.ParseBool(text); err == nil && name != "interval" { // 1, too
+			value = strconv.FormatBool(truth)
+		}
+		if !query.Has(name) {
+			continue
+		}
+		if want := q.set(name, value); want != nil {
+			return q, refused(http.StatusBadRequest, "the parameter %s is %.40q; want %s", name, text, want)
 		}
 	}
 	most := s.o.Limits.Rows
@@ -73,6 +80,12 @@ func (q *question) check() error {
 		return refused(http.StatusBadRequest,
 			"the model has no probabilities; train a classifier with --calibrate platt to have them")
 	}
+	if q.explain && q.unexplained != nil {
+		return refused(http.StatusBadRequest, "%s", strings.TrimPrefix(q.unexplained.Error(), "models: "))
+	}
+	if err := apply.NeedCertainty(q.certain, q.model.Manifest, "", "the model"); err != nil {
+		return refused(http.StatusBadRequest, "%s", err)
+	}
 	return nil
 }
 
@@ -84,7 +97,7 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		}
 		return newElements(body, q.names, s.o.Limits.Rows)
 	}
-	found, others, err := members(body, "rows", "scores", "probabilities")
+	found, others, err := members(body, append(options[:len(options):len(options)], "rows")...)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +106,7 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		return &single{text: body}, nil
 	}
 	if others {
-		return nil, refused(http.StatusBadRequest, `only "scores" and "probabilities" may be added to "rows"`)
+		return nil, refused(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(options, `", "`))
 	}
 	if err := q.asked(found); err != nil {
 		return nil, err
@@ -103,30 +116,25 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 
 // asked takes what the members of an object ask for besides predictions.
 func (q *question) asked(found map[string]json.RawMessage) error {
-	for name, to := range map[string]*bool{"scores": &q.scores, "probabilities": &q.probabilities} {
-		text, given := found[name]
-		if given && string(text) != "true" && string(text) != "false" {
-			return refused(http.StatusBadRequest, "%q must be true or false", name)
+	for _, name := range options {
+		if text, given := found[name]; given {
+			if want := q.set(name, string(text)); want != nil {
+				return refused(http.StatusBadRequest, "%q must be %s", name, want)
+			}
 		}
-		*to = *to && !given || string(text) == "true"
 	}
 	return nil
 }
 
 // answer computes the predictions, and returns the text that form makes of them: an array of JSON, or CSV.
 func (s *Server) answer(ctx context.Context, q *question, form func(text []byte) []byte) (text []byte, err error) {
-	var w *worker
-	late := time.NewTimer(s.o.Limits.Timeout)
-	defer late.Stop()
-	select {
-	case w = <-s.idle:
-	case <-ctx.Done():
-		return nil, refused(http.StatusServiceUnavailable, "the client closed the connection")
-	case <-late.C:
-		return nil, refused(http.StatusServiceUnavailable, "no worker was free within %v; try again later",
-			s.o.Limits.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.o.Limits.Timeout)
+	defer cancel()
+	w, err := s.worker(ctx, q.explain)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { s.idle <- w }()
+	defer s.give(w, q.explain)
 	crash := transforms.Guard(func() error {
 		w.use(q.served)
 		defer w.free()
@@ -134,7 +142,21 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			return nil
 		}
 		var lines []byte
-		if lines, _, err = w.predict(ctx, q.ask, int(s.o.Limits.Memory/4)); err != nil {
+		most := int(s.o.Limits.Memory / 4)
+		if q.explain {
+			err = w.explainable(s.o.Limits.Explained, most)
+		}
+		if err == nil {
+			lines, _, err = w.predict(ctx, q.ask, most)
+		}
+		if err != nil {
+			switch {
+			case errors.Is(err, context.Canceled):
+				err = s.late(ctx)
+			case errors.Is(err, context.DeadlineExceeded):
+				err = refused(http.StatusRequestEntityTooLarge, "the predictions were not explained in %v; send fewer rows",
+					s.o.Limits.Timeout)
+			}
 			return nil
 		}
 		if err = q.held.take(int64(len(lines) + 200)); err == nil {
@@ -150,6 +172,38 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 	s.counted.refused.Add(float64(w.nBad))
 	w.nBad = 0
 	return text, err
+}
+
+// worker waits for a worker. All but one may explain, which takes long.
+func (s *Server) worker(ctx context.Context, explain bool) (*worker, error) {
+	if explain && s.explaining.Acquire(ctx, 1) != nil {
+		return nil, s.late(ctx)
+	}
+	select {
+	case w := <-s.idle:
+		return w, nil
+	case <-ctx.Done():
+		if explain {
+			s.explaining.Release(1)
+		}
+		return nil, s.late(ctx)
+	}
+}
+
+// give takes a worker back.
+func (s *Server) give(w *worker, explain bool) {
+	s.idle <- w
+	if explain {
+		s.explaining.Release(1)
+	}
+}
+
+// late says why there was no worker until a context ended.
+func (s *Server) late(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return refused(http.StatusServiceUnavailable, "the client is gone")
+	}
+	return refused(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
 }
 
 // predict answers /v1/predict.

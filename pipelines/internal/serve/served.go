@@ -25,6 +25,8 @@ type served struct {
 	types   []schema.Column  // of each of them
 	missing bool             // columns may have missing values
 
+	unexplained error // why the model cannot explain; nil if it can
+
 	statistics *profile.Statistics // of the training rows; nil if the model does not know them
 	drift      sums.DriftNames
 	cluster    float64
@@ -55,7 +57,20 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 		s.types = append(s.types, c)
 	}
 	s.drift = sums.DriftNamesOf(s.objects)
+	if _, has := m.Manifest.File(models.ProfileFile); !has || len(s.names) <= mostFields {
+		_, s.unexplained = m.Explainer() // with more columns, it is slow to make: the first request that explains does
+	}
 	return s, s.readProfile(ctx, name)
+}
+
+// certainty returns the columns about certainty that the model has, with the usual level.
+func (s *served) certainty() (c scores.Certainty) {
+	usual := scores.Certainty{Interval: models.UsualLevel}
+	if apply.NeedCertainty(usual, s.model.Manifest, "", "") == nil {
+		c = usual
+	}
+	c.Novelty = s.model.Manifest.Spread != nil
+	return c
 }
 
 // readProfile reads the statistics of the training rows, if the model has them by column.

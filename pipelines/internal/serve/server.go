@@ -24,17 +24,18 @@ import (
 
 // Server answers requests with the model in use.
 type Server struct {
-	o         Options
-	token     *secret // nil if requests need none
-	threshold *float32
-	handle    *models.Handle
-	now       atomic.Pointer[served] // nil until the model is loaded
-	draining  atomic.Bool
-	memory    *semaphore.Weighted // bytes of bodies and answers
-	requests  *semaphore.Weighted
-	idle      chan *worker
-	all       []*worker
-	counted   *counted
+	o          Options
+	token      *secret // nil if requests need none
+	threshold  *float32
+	handle     *models.Handle
+	now        atomic.Pointer[served] // nil until the model is loaded
+	draining   atomic.Bool
+	memory     *semaphore.Weighted // bytes of bodies and answers
+	requests   *semaphore.Weighted
+	explaining *semaphore.Weighted
+	idle       chan *worker
+	all        []*worker
+	counted    *counted
 }
 
 // Serve answers requests until the context ends, and then finishes those that have begun. It returns
@@ -131,7 +132,7 @@ func (s *Server) load(ctx context.Context) (err error) {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	s.idle = make(chan *worker, n)
+	s.idle, s.explaining = make(chan *worker, n), semaphore.NewWeighted(int64(max(1, n-1)))
 	for range n {
 		w := &worker{threshold: s.threshold, counted: s.counted}
 		s.all = append(s.all, w)

@@ -3,8 +3,10 @@ package serve
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"math"
 	"net/http"
 	"strings"
@@ -20,8 +22,25 @@ import (
 
 // ask says what of a prediction is wanted.
 type ask struct {
-	scores, probabilities bool
-	csv                   bool // as CSV, not as lines of JSON
+	scores, probabilities, explain bool
+	certain                        scores.Certainty
+	csv                            bool // as CSV, not as lines of JSON
+}
+
+// options are the names under which requests ask for more than predictions.
+var options = []string{"scores", "probabilities", "interval", "novelty", "explain"}
+
+// set takes an option, whose value is JSON. The error says what the value must be.
+func (a *ask) set(name, value string) error {
+	want, to := "true or false", map[string]any{"scores": &a.scores, "probabilities": &a.probabilities,
+		"interval": &a.certain.Interval, "novelty": &a.certain.Novelty, "explain": &a.explain}[name]
+	if name == "interval" {
+		want = "a number above 0 and below 1, such as 0.9"
+	}
+	if value == "null" || json.Unmarshal([]byte(value), to) != nil {
+		return errors.New(want)
+	}
+	return nil
 }
 
 // worker applies a model to the rows of one request at a time. Its memory is used again.
@@ -64,7 +83,7 @@ type bounded struct {
 }
 
 var errTooLong = refused(http.StatusRequestEntityTooLarge,
-	"the answer would be too large; send fewer rows, or do not ask for scores and probabilities")
+	"the answer would be too large; send fewer rows, or ask for less besides the predictions")
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.most {
@@ -201,6 +220,22 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 	return nil
 }
 
+// explainable refuses to explain more rows than the limit, or with more effects than an answer holds.
+func (w *worker) explainable(most, bytes int) error {
+	n := 0
+	for _, b := range w.blocks[:w.used] {
+		n += b.N
+	}
+	switch {
+	case n > most:
+		return refused(http.StatusRequestEntityTooLarge,
+			"%d rows to explain, and at most %d are explained in a request; send them in several requests", n, most)
+	case n*len(w.of.names)*w.of.model.Width() > bytes/8:
+		return errTooLong
+	}
+	return nil
+}
+
 // predict writes the predictions for the rows that were read: lines of JSON, or CSV with a header. It
 // returns their number; the text is valid until the next call.
 func (w *worker) predict(ctx context.Context, a ask, most int) (text []byte, n int, err error) {
@@ -241,8 +276,14 @@ func (w *worker) table(a ask, most int) (*tabled, error) {
 		t.out.Reset()
 		return t, nil
 	}
-	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Scores: a.scores, Probabilities: a.probabilities}
-	t = &tabled{Table: p.Table(w.of.model), out: &bounded{most: most}}
+	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Scores: a.scores, Probabilities: a.probabilities,
+		Certainty: a.certain, Explain: a.explain}
+	made, err := p.Table(w.of.model)
+	if err != nil { // a file of the model cannot be read: all else is checked before
+		slog.Error("serve: explaining", "cause", err)
+		return nil, refused(http.StatusInternalServerError, "the model cannot explain; the server's log has the cause")
+	}
+	t = &tabled{Table: made, out: &bounded{most: most}}
 	format := "jsonl"
 	if a.csv {
 		format = "csv"
@@ -264,7 +305,10 @@ func (w *worker) count(b *rows.Block) {
 
 // free releases memory that few requests need.
 func (w *worker) free() {
-	const keep = 2 // blocks
+	const keep, mostTables = 2, 16  // keep is a number of blocks
+	if len(w.tables) > mostTables { // intervals of many levels
+		clear(w.tables)
+	}
 	if len(w.blocks) > keep {
 		w.blocks = w.blocks[:keep:keep]
 	}
