@@ -1,15 +1,18 @@
 package command
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestDirectoriesOfAllFilesAreLeftOut(t *testing.T) {
 	for list, want := range map[string]string{
 		"train.csv": "train.csv", "/a/b/train.csv": "train.csv", "/train.csv": "train.csv", "data/x.csv": "x.csv",
 		"/a/b/x.csv,/a/b/y.csv": "x.csv,y.csv", "/a/2024/*.csv,/a/2025/*.csv": "2024/*.csv,2025/*.csv",
-		"a/x.csv,b/x.csv": "a/x.csv,b/x.csv", `"/a/x,1.csv"`: `"x,1.csv"`, "gs://bucket/x.csv": "gs://bucket/x.csv", "-": "-",
+		"a/x.csv,b/x.csv": "a/x.csv,b/x.csv", "gs://bucket/x.csv": "gs://bucket/x.csv", "-": "-",
 		"../x.csv": "x.csv", "/a/model": "model", "./x.csv": "x.csv",
 	} {
-		if got := withoutDirectories(list); got != want {
+		if got := strings.Join(withoutDirectories(strings.Split(list, ",")), ","); got != want {
 			t.Errorf("%s: %s, want %s", list, got, want)
 		}
 	}
