@@ -327,6 +327,7 @@ func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 		{"no boolean", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "scores": null}`, 400, `"scores" must be true or false`},
 		{"no params", "POST", "/invocations", kind, `{"instances": [` + good + `], "params": {"scores": 1}}`, 400, "true or false"},
 		{"a parameter", "POST", "/v1/predict?scores=maybe", kind, good, 400, "want true or false"},
+		{"an unknown parameter", "POST", "/v1/predict?interval=0.9", kind, good, 400, "have probabilities and scores"},
 		{"forms", "POST", "/invocations", kind, `{"columns": []}`, 400, "dataframe_split"},
 		{"lengths", "POST", "/invocations", kind, `{"inputs": {"age": [1, 2], "city": ["a"], "member": [true, true], "since": ["2024-01-01", "2024-01-01"]}}`,
 			400, "different lengths"},

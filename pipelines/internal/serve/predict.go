@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,21 @@ const (
 	typeCSV   = "text/csv"
 )
 
+// wants takes the parameters of an address.
+func (q *question) wants(query url.Values) (err error) {
+	known := map[string]*bool{"scores": &q.scores, "probabilities": &q.probabilities}
+	for name := range query {
+		to, text := known[name], query.Get(name)
+		if to == nil {
+			return refused(http.StatusBadRequest, "the parameter %.40q is unknown; have probabilities and scores", name)
+		}
+		if *to, err = strconv.ParseBool(text); err != nil {
+			return refused(http.StatusBadRequest, "the parameter %s is %.40q; want true or false", name, text)
+		}
+	}
+	return nil
+}
+
 // question reads a request, whose JSON is read by a function of the caller.
 func (s *Server) question(w http.ResponseWriter, r *http.Request,
 	parse func(q *question, body []byte) (source, error)) (*question, error) {
@@ -38,13 +54,8 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return q, err
 	}
-	query := r.URL.Query()
-	for name, to := range map[string]*bool{"scores": &q.scores, "probabilities": &q.probabilities} {
-		if text := query.Get(name); query.Has(name) {
-			if *to, err = strconv.ParseBool(text); err != nil {
-				return q, refused(http.StatusBadRequest, "the parameter %s is %.40q; want true or false", name, text)
-			}
-		}
+	if err := q.wants(r.URL.Query()); err != nil {
+		return q, err
 	}
 	most := s.o.Limits.Rows
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
