@@ -34,7 +34,8 @@ type reliability struct {
 func TestTheNoteAboutProbabilitiesAdvisesWhatHelps(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "one.csv", "x,y\n0.5,rare\n"+linesOf(100, func(i int) string { return decimalOf(float64(i%9)) + ",common" }))
+	common := func(i int) string { return decimalOf(float64(i%9)) + ",common" }
+	write(t, dir, "one.csv", "x,y\n0.5,rare\n"+linesOf(100, common))
 	train := []string{"train", "one.csv", "--label", "y", "--lambda", "1e-3,1e-2", "--model", "m"}
 	r := run(t, dir, append(train, "--features", "16", "--search", "none")...)
 	said := r.stdout + r.stderr

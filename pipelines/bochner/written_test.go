@@ -110,7 +110,8 @@ func TestNumbersInOtherFormsNeedTheFlagOfTheNote(t *testing.T) {
 func TestNumbersOfJSONHaveAPoint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "commas.csv", "x;y\n"+linesOf(60, func(i int) string { return fmt.Sprintf("1.%03d,%d;%d,5", i*7, i%10, i%9) }))
+	row := func(i int) string { return fmt.Sprintf("1.%03d,%d;%d,5", i*7, i%10, i%9) }
+	write(t, dir, "commas.csv", "x;y\n"+linesOf(60, row))
 	must(t, dir, append([]string{"train", "commas.csv", "--label", "y", "--decimal", ",", "--thousands", ".", "--model",
 		"model"}, smallModel...)...)
 	write(t, dir, "new.csv", "x\n\"1,234\"\n1.234\n1.500\n\"1,5\"\n")

@@ -1,9 +1,30 @@
 package command
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// The settings of a retraining are those of its configuration, too: another one is another retraining.
+func TestFlagsOfAConfigurationAreSettings(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(name, []byte("label: y\ncolumns: [a, b]\nfeatures: 64\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := retrainCommand()
+	cmd.SetContext(t.Context())
+	if err := cmd.ParseFlags([]string{"--config", name, "--seed", "2"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := readConfig(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := settings(cmd), "--columns=[a,b] --features=64 --label=y --seed=2"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
 
 func TestDirectoriesOfAllFilesAreLeftOut(t *testing.T) {
 	for list, want := range map[string]string{
