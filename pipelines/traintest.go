@@ -41,6 +41,9 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 	}
 	result := &TrainTestResult{Test: &TestResult{Share: t.Share}}
 	if t.Share > 0 {
+		if err := o.WithDefaults().Validate(); err != nil {
+			return nil, err
+		}
 		if err := o.Job.Vacant(ctx, o.Model); err != nil {
 			return nil, err
 		}

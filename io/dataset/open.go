@@ -52,6 +52,9 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if o.As != "" && len(d.Files) == 1 {
 		d.Files[0].Name = o.As
 	}
+	if len(objects) == 0 {
+		return nil, errors.New("dataset: no files to read")
+	}
 	first, head, err := d.lead(ctx)
 	if err != nil {
 		return nil, err

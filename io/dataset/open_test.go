@@ -77,6 +77,12 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 	}
 }
 
+func TestNoFilesAreRefused(t *testing.T) {
+	if _, err := Open(context.Background(), Options{}); err == nil || !strings.Contains(err.Error(), "no files to read") {
+		t.Errorf("opened nothing: %v", err)
+	}
+}
+
 func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 	images := idx(8, []int{2, 2}, make([]float32, 4))
 	for _, c := range []struct {

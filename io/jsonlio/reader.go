@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // Source gives the texts of objects one by one, such as the lines of a file.
@@ -26,6 +27,8 @@ type reader struct {
 	index    map[string]int // of each column
 	scan     scanner
 	member   member
+	decimal  []byte // of each field that is text of a number without a point; nil if all have one
+	number   []byte
 }
 
 var _ rows.Reader = (*reader)(nil)
@@ -51,6 +54,14 @@ func newReader(text Source, in *dataset.Input, l *Layout) (*reader, error) {
 	r.Record = dataset.NewRecord(fields)
 	for f, name := range l.Stored() {
 		r.index[name] = f
+	}
+	if t := in.Data.Schema.Table; t != nil && t.Decimal != 0 && t.Decimal != '.' {
+		r.decimal = make([]byte, len(l.Columns))
+		for c, f := range l.Features {
+			if t.Columns[c].Type == schema.Number {
+				r.decimal[f] = t.Decimal
+			}
+		}
 	}
 	return r, nil
 }
@@ -120,7 +131,19 @@ func (r *reader) value(f int) {
 			reason += "; convert the file to UTF-8, for instance with iconv"
 			break
 		}
-		reason = to.Text(row, m.text)
+		reason = to.Text(row, r.written(f))
 	}
 	r.Check(f, reason)
+}
+
+// written returns the text that the value of a field would have in CSV: with --decimal , the number 1.5 is 1,5.
+func (r *reader) written(f int) []byte {
+	if r.member.kind != number || r.decimal == nil || r.decimal[f] == 0 {
+		return r.member.text
+	}
+	r.number = append(r.number[:0], r.member.text...)
+	if i := bytes.IndexByte(r.number, '.'); i >= 0 {
+		r.number[i] = r.decimal[f]
+	}
+	return r.number
 }

@@ -24,16 +24,16 @@ func TestDataThatAreNotThereAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for data, want := range map[string]string{
-		"none-*.csv":        "list none-*.csv: no file matches the pattern; check it",
-		"none.csv":          "list none.csv: no such file or directory; check the path",
-		"sub":               "list sub: is a directory; name its files, as in sub/*",
-		".":                 "list .: is a directory; name its files, as in *",
-		"sub/inn*":          "list sub/inn*: is a directory; name its files",
-		"table.csv/x":       "list table.csv/x: not a directory",
-		"[":                 "list [: syntax error in pattern",
-		"pipe":              "stat pipe: not a regular file",
-		"ftp://host/a.csv":  "ftp://host/a.csv: unknown scheme ftp://",
-		"":                  "empty name",
+		"none-*.csv":       "list none-*.csv: no file matches the pattern; check it",
+		"none.csv":         "list none.csv: no such file or directory; check the path",
+		"sub":              "list sub: is a directory; name its files, as in sub/*",
+		".":                "list .: is a directory; name its files, as in *",
+		"sub/inn*":         "list sub/inn*: is a directory; name its files",
+		"table.csv/x":      "list table.csv/x: not a directory",
+		"[":                "list [: syntax error in pattern",
+		"pipe":             "stat pipe: not a regular file",
+		"ftp://host/a.csv": "ftp://host/a.csv: unknown scheme ftp://",
+		"":                 "empty name",
 	} {
 		t.Run("data "+data, func(t *testing.T) {
 			for _, args := range [][]string{

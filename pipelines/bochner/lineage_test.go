@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,46 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
+
+// The command in a lineage trains the same model, however its flags were given.
+func TestTheCommandOfALineageTrainsTheModel(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(2, 7))
+	for _, name := range []string{"it's 1,2.csv", "b.csv"} {
+		text := "x,\"a,b\",l\n"
+		for range 100 {
+			text += pointRow(r) + "\n"
+		}
+		write(t, dir, name, text)
+	}
+	write(t, dir, "flags.yaml", "label: l\ncolumns: [x, 'a,b']\nlambda: [1e-3, 1e-2]\nfeatures: 40\ntest: 0.2\n")
+	command := func(model string) string {
+		var l registry.Lineage
+		if err := json.Unmarshal([]byte(read(t, dir, model, registry.LineageFile)), &l); err != nil {
+			t.Fatal(err)
+		}
+		return l.Command
+	}
+	must(t, dir, "train", "it's 1,2.csv", "b.csv", "--config", "flags.yaml", "--search", "none", "--quiet", "--model", "m")
+	said := command("m")
+	sh := exec.Command("sh", "-c", `bochner() { "$BOCHNER" "$@" --quiet; }; `+said)
+	own := program(dir)
+	sh.Dir, sh.Env = dir, append(own.Environ(), "BOCHNER="+own.Path)
+	if r := runCommand(t, sh); r.code != 0 {
+		t.Fatalf("%s: exit code %d, %s", said, r.code, r.stderr)
+	}
+	for _, file := range []string{"manifest.json", "weights.safetensors", registry.LineageFile, "report.html"} {
+		if read(t, dir, "m", file) != read(t, dir, "model", file) {
+			t.Errorf("%s makes another %s", said, file)
+		}
+	}
+	piped := program(dir, "train", "--data", "-", "--config", "flags.yaml", "--search", "none", "--quiet", "--model", "p")
+	piped.Stdin = strings.NewReader(read(t, dir, "b.csv"))
+	if r := runCommand(t, piped); r.code != 0 || !strings.Contains(command("p"), " --data=- ") {
+		t.Errorf("exit code %d, %s: %s", r.code, r.stderr, command("p"))
+	}
+}
 
 // Every job that makes a model says from what, beside the manifest. Equal files have equal lineages,
 // wherever they are; other files of equal rows have another lineage, and an equal model.

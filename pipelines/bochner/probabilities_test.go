@@ -30,6 +30,20 @@ type reliability struct {
 	} `json:"probabilities"`
 }
 
+// Where a class has no held-out row, the note does not advise a flag that would be refused.
+func TestTheNoteAboutProbabilitiesAdvisesWhatHelps(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	common := func(i int) string { return decimalOf(float64(i%9)) + ",common" }
+	write(t, dir, "one.csv", "x,y\n0.5,rare\n"+linesOf(100, common))
+	train := []string{"train", "one.csv", "--label", "y", "--lambda", "1e-3,1e-2", "--model", "m"}
+	r := run(t, dir, append(train, "--features", "16", "--search", "none")...)
+	said := r.stdout + r.stderr
+	if r.code != 0 || !strings.Contains(said, "are needed: use more rows") || strings.Contains(said, "--calibrate platt") {
+		t.Errorf("exit code %d, %s", r.code, said)
+	}
+}
+
 // Not the runner, not the lanes, threads or the cut of the files change what a
 // calibrated model is, nor what is found out about its probabilities.
 func TestACalibratedModelIsTheSameByteForByte(t *testing.T) {

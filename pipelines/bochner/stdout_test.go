@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -116,6 +117,29 @@ func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
 		`the copied column "line" has the name of another column of the predictions`) {
 		t.Errorf("exit code %d, %s", r.code, r.stderr)
 	}
+}
+
+// An effect of the column "error" and the error of the effects would have one name, except in objects.
+func TestColumnsOfPredictionsWithOneNameAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var rows strings.Builder
+	rows.WriteString("error,x,y\n")
+	for i := range 60 {
+		fmt.Fprintf(&rows, "%d,%d,%d\n", i%7, i%5, i%7+i%5)
+	}
+	write(t, dir, "train.csv", rows.String())
+	must(t, dir, append([]string{"train", "train.csv", "--label", "y", "--task", "regression", "--model", "model"},
+		smallModel...)...)
+	predict := []string{"predict", "--model", "model", "train.csv", "--explain", "--quiet", "--out"}
+	for _, out := range []string{"out.csv", "out.parquet", "out"} {
+		r := run(t, dir, append(predict, out)...)
+		if want := `two columns of the predictions would have the name "effect_error"`; r.code != 3 ||
+			!strings.Contains(r.stderr, want) {
+			t.Errorf("%s: exit code %d, %s, want %s", out, r.code, r.stderr, want)
+		}
+	}
+	must(t, dir, append(predict, "out.jsonl")...)
 }
 
 // Data on standard input gives what the same data in a file gives, and nothing is left behind.

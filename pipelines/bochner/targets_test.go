@@ -212,6 +212,7 @@ func TestOneLabelJobsRefuseSeveral(t *testing.T) {
 		"evaluate --model both --data data.csv --label z":                   "predicts 2 targets (y, z), and the data has 1 label",
 		"evaluate --model one --data data.csv --label y,z":                  "the model one takes one label",
 		"compare --champion both --challenger one --data data.csv":          "predicts",
+		"compare --champion both --challenger both --data data.csv":         "models of one number can be compared",
 	} {
 		if r := run(t, dir, append(strings.Fields(args), "--quiet")...); r.code != 2 && r.code != 3 ||
 			!strings.Contains(r.stderr, want) {

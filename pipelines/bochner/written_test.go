@@ -106,6 +106,24 @@ func TestNumbersInOtherFormsNeedTheFlagOfTheNote(t *testing.T) {
 	}
 }
 
+// A number of JSON has a point, also for a model of numbers with commas; a text is read as in its training.
+func TestNumbersOfJSONHaveAPoint(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	row := func(i int) string { return fmt.Sprintf("1.%03d,%d;%d,5", i*7, i%10, i%9) }
+	write(t, dir, "commas.csv", "x;y\n"+linesOf(60, row))
+	must(t, dir, append([]string{"train", "commas.csv", "--label", "y", "--decimal", ",", "--thousands", ".", "--model",
+		"model"}, smallModel...)...)
+	write(t, dir, "new.csv", "x\n\"1,234\"\n1.234\n1.500\n\"1,5\"\n")
+	write(t, dir, "new.jsonl", `{"x": 1.234}`+"\n"+`{"x": 1234}`+"\n"+`{"x": "1.500"}`+"\n"+`{"x": 1.5}`+"\n")
+	predict := func(data string) string {
+		return must(t, dir, "predict", "--model", "model", data, "--out", "-", "--quiet")
+	}
+	if got, want := predict("new.jsonl"), predict("new.csv"); got != want || strings.Count(want, "\n") != 5 {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // scoresOf returns what evaluate printed, without the name of the model.
 func scoresOf(text string) string {
 	_, scores, _ := strings.Cut(text, "\n")

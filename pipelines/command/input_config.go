@@ -49,10 +49,20 @@ func readConfig(cmd *cobra.Command) error {
 		if err := setFlag(f, config[key]); err != nil {
 			return fmt.Errorf("--config: %s: %s: %w", name, key, err)
 		}
-		f.Changed = true
+		given := f.Value
+		f.Value = constant{given}
+		err := fs.Set(key, "") // notes that the flag is set, for Visit
+		if f.Value = given; err != nil {
+			return err
+		}
 	}
 	return nil
 }
+
+// constant is a value that setting its flag again does not change.
+type constant struct{ pflag.Value }
+
+func (constant) Set(string) error { return nil }
 
 // readSmall reads a small file, which may be a pipe.
 func readSmall(ctx context.Context, name string) ([]byte, error) {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"path"
@@ -51,7 +50,7 @@ func trainCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		t.Command = trainedBy(cmd)
+		t.Command = trainedBy(cmd, o.Data.As != "")
 		if o.Plan {
 			return plan.Training(cmd.Context(), t)
 		}
@@ -163,31 +162,37 @@ var unrecorded = strings.Fields("model report curve")
 
 // trainedBy returns the command that trains the same model. Flags follow in the order of their names. Files are
 // named without their directories, so that it is the same wherever the files are.
-func trainedBy(cmd *cobra.Command) string {
-	var words []string
-	cmd.Flags().Visit(func(f *pflag.Flag) {
+func trainedBy(cmd *cobra.Command, fromStdin bool) string {
+	var flags []*pflag.Flag
+	cmd.Flags().Visit(func(f *pflag.Flag) { flags = append(flags, f) })
+	slices.SortFunc(flags, func(a, b *pflag.Flag) int { return strings.Compare(a.Name, b.Name) })
+	words := []string{cmd.CommandPath()}
+	for _, f := range flags {
 		if title := titleOf(f); title == "Job" || title == otherGroup || slices.Contains(unrecorded, f.Name) {
-			return
+			continue
 		}
 		o := optionOf(f)
-		value := o.String()
+		values := []string{o.String()}
+		if many, ok := f.Value.(pflag.SliceValue); ok && f.Value.Type() == "stringArray" {
+			values = many.GetSlice() // each is given by a flag of its own
+		}
 		switch o.Placeholder {
 		case "FILES", "FILE", "DIR", "DIRS":
-			value = withoutDirectories(value)
+			values = withoutDirectories(values)
 		}
-		words = append(words, shell(fmt.Sprintf("--%s=%s", f.Name, value)))
-	})
-	slices.Sort(words)
-	return strings.Join(append([]string{cmd.CommandPath()}, append(words, "--model=model")...), " ")
+		if fromStdin && f.Name == "data" {
+			values = []string{standardInput}
+		}
+		for _, value := range values {
+			words = append(words, shell(fmt.Sprintf("--%s=%s", f.Name, value)))
+		}
+	}
+	return strings.Join(append(words, "--model=model"), " ")
 }
 
-// withoutDirectories returns a list of files on disk without the directory that they all are in.
-func withoutDirectories(list string) string {
-	names, err := csv.NewReader(strings.NewReader(list)).Read()
-	if err != nil {
-		return list
-	}
-	common := ""
+// withoutDirectories returns the names of files on disk without the directory that they all are in.
+func withoutDirectories(files []string) []string {
+	names, common := slices.Clone(files), ""
 	for i, name := range names {
 		if names[i] = filepath.ToSlash(name); !strings.Contains(name, "://") {
 			names[i] = path.Clean(names[i])
@@ -200,16 +205,12 @@ func withoutDirectories(list string) string {
 		}
 	}
 	if strings.Contains(common, "://") {
-		return list
+		return files
 	}
 	for i := range names {
 		names[i] = names[i][len(common):]
 	}
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	_ = w.Write(names) // to memory
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
+	return names
 }
 
 // shell quotes a word for a shell, if need be.

@@ -214,8 +214,9 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	return columns
 }
 
-// Distinct returns an error if the column of identifiers, or one that is given, has the name of another
-// of the columns, because most readers of tables would lose one of them.
+// Distinct returns an error if two columns have the same name, because most readers of tables would lose one of them.
+// One of them may be copied, the column of identifiers or one that is given; the names of others are made of those of
+// the model's columns and targets.
 func (p *Predict) Distinct(columns []export.Column) error {
 	copied := len(p.Given)
 	if p.ID != "" {
@@ -224,8 +225,19 @@ func (p *Predict) Distinct(columns []export.Column) error {
 	for i, own := range columns[:copied] {
 		for _, c := range columns[i+1:] {
 			if c.Name == own.Name || slices.Contains(c.Header, own.Name) {
-				return fmt.Errorf("scores: the copied column %q has the name of another column of the predictions; rename it in the data", own.Name)
+				return fmt.Errorf("scores: the copied column %q has the name of another column of the predictions; "+
+					"rename it in the data, or name another with --id_column", own.Name)
 			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range columns {
+		for _, name := range c.Header {
+			if seen[name] && p.Format != "jsonl" { // which has objects
+				return fmt.Errorf("scores: two columns of the predictions would have the name %q, because of the names of the "+
+					"columns or targets of the model; write jsonl, which keeps them apart, or train with other names", name)
+			}
+			seen[name] = true
 		}
 	}
 	return nil

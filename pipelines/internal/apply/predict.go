@@ -148,7 +148,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	columns := pass.Columns(&models.Model{Manifest: manifest})
 	if err := pass.Distinct(columns); err != nil {
-		return nil, exit.Refuse("%w, or name another with --id_column", err)
+		return nil, exit.Refuse("%w", err)
 	}
 	var j *job.Job
 	if o.Join != nil {

@@ -210,7 +210,7 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 	if p.champion, err = openOne(ctx, o.Champion, o.Data, o.Job); err != nil {
 		return nil, err
 	}
-	if o.Data.Label == "" {
+	if o.Data.Label == "" && len(p.champion.manifest.Input.Labels) == 0 {
 		o.Data.Label = p.champion.data.Label // for both models
 	}
 	quiet := o.Job

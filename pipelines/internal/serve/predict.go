@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"mime"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +34,24 @@ const (
 	typeCSV   = "text/csv"
 )
 
+// wants takes the parameters of an address.
+func (q *question) wants(query url.Values) error {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(options, name) {
+			return refused(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name, strings.Join(options, ", "))
+		}
+		text := query.Get(name)
+		value := text
+		if truth, err := strconv.ParseBool(text); err == nil && name != "interval" { // 1, too
+			value = strconv.FormatBool(truth)
+		}
+		if want := q.set(name, value); want != nil {
+			return refused(http.StatusBadRequest, "the parameter %s is %.40q; want %s", name, text, want)
+		}
+	}
+	return nil
+}
+
 // question reads a request, whose JSON is read by a function of the caller.
 func (s *Server) question(w http.ResponseWriter, r *http.Request,
 	parse func(q *question, body []byte) (source, error)) (*question, error) {
@@ -39,19 +60,8 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return q, err
 	}
-	query := r.URL.Query()
-	for _, name := range options {
-		text := query.Get(name)
-		value := text
-		if truth, err := strconv.ParseBool(text); err == nil && name != "interval" { // 1, too
-			value = strconv.FormatBool(truth)
-		}
-		if !query.Has(name) {
-			continue
-		}
-		if want := q.set(name, value); want != nil {
-			return q, refused(http.StatusBadRequest, "the parameter %s is %.40q; want %s", name, text, want)
-		}
+	if err := q.wants(r.URL.Query()); err != nil {
+		return q, err
 	}
 	most := s.o.Limits.Rows
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))

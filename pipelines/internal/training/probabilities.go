@@ -57,9 +57,13 @@ const leastRows = 5
 func (t *Training) tooFew(c *score.CalibrationCounts) string {
 	rows := classRows(c)
 	for i, n := range rows {
-		if min(n, float64(c.Rows())-n) < leastRows {
-			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: "+
-				"use more rows, or --calibrate platt", n, c.Rows(), t.Target.Classes.Classes[i], leastRows)
+		if least := min(n, float64(c.Rows())-n); least < leastRows {
+			advice := "use more rows"
+			if least > 0 { // without any, curves cannot be asked for
+				advice += ", or --calibrate platt"
+			}
+			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: %s",
+				n, c.Rows(), t.Target.Classes.Classes[i], leastRows, advice)
 		}
 	}
 	return ""
