@@ -1,4 +1,4 @@
-package gcs
+package objects
 
 import (
 	"context"
@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	gcstorage "cloud.google.com/go/storage"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/storage"
 )
+
+// maxLate is how many late files of earlier holders of a claim are deleted before another is written.
+const maxLate = 12
 
 // manifestName is the file that completes a directory.
 const manifestName = "manifest.json"
@@ -25,32 +27,36 @@ const manifestName = "manifest.json"
 //
 //   - A publisher holds a lease, the claim. A process that takes the claim over first
 //     deletes what the previous publisher has left.
-//   - A file is written only under a free name, and deleted only by generation. So a
-//     late write or delete fails instead of changing another publisher's file.
-//   - The commit file is first written as the content of the claim, whose generation must
-//     be the publisher's, and then copied from that generation to its free name: one
-//     request with two conditions. A publisher whose claim was taken cannot commit.
+//   - A file is written only under a free name, and deleted only at the version that
+//     was seen. So a late write or delete fails instead of changing another publisher's file.
+//   - The commit file appears in one request, in Client.Commit, which fails if the claim was taken before. A
+//     publisher whose claim was taken cannot commit.
+//
+// Where versions follow from the content, the version does not protect a file from the delete of a late publisher
+// that has seen an equal one. Such deletes have a deadline well before the claim may be taken. One that is served
+// even later leaves a directory without a file, which readers refuse.
 type publication struct {
-	g      *gcs
-	dir    object
+	store  *Store
+	dir    Name
 	files  []storage.File
 	commit storage.File
-	claim  *lease
+	claim  *Lease
 	mark   string // of the commit file, to recognise it
 
 	dropped bool // the claim was released
 }
 
-func (g *gcs) Claim(ctx context.Context, name string) (storage.Claimed, error) {
-	d, _, err := g.at(ctx, name)
+// Claim implements storage.Store.
+func (s *Store) Claim(ctx context.Context, name string) (storage.Claimed, error) {
+	d, err := Object(name)
 	if err != nil {
 		return nil, err
 	}
-	l, err := g.acquire(ctx, claimOf(d))
+	l, err := s.Acquire(ctx, claimOf(d))
 	if err != nil {
 		return nil, err
 	}
-	return &publication{g: g, dir: d, claim: l, mark: rand.Text()}, nil
+	return &publication{store: s, dir: d, claim: l, mark: rand.Text()}, nil
 }
 
 func (p *publication) Publish(ctx context.Context, files []storage.File) error {
@@ -74,10 +80,10 @@ func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 	switch {
 	case p.undo(tidy):
 		return nil
-	case !errors.Is(err, errUnmet):
+	case !errors.Is(err, ErrUnmet):
 		return err
 	}
-	if err := p.g.Vacant(tidy, p.dir.String()); err != nil {
+	if err := p.store.Vacant(tidy, p.dir.String()); err != nil {
 		return err
 	}
 	return storage.ErrBusy
@@ -91,11 +97,11 @@ func (p *publication) Drop(ctx context.Context) error {
 	p.dropped = true
 	ctx, cancel := tidying(ctx)
 	defer cancel()
-	return p.claim.drop(ctx)
+	return p.claim.Drop(ctx)
 }
 
 // claimOf names the object of the claim on a directory.
-func claimOf(d object) object {
+func claimOf(d Name) Name {
 	return resolved(storage.ClaimName(d.String()))
 }
 
@@ -105,33 +111,34 @@ func (p *publication) make(ctx context.Context) error {
 		return err
 	}
 	tasks, tctx := errgroup.WithContext(ctx)
-	tasks.SetLimit(parallelRequests)
+	tasks.SetLimit(ParallelRequests)
 	for _, f := range p.files {
 		tasks.Go(func() error { return p.write(tctx, f) })
 	}
 	if err := tasks.Wait(); err != nil {
 		return err
 	}
-	generation, err := p.claim.seal(ctx, p.commit)
-	if err != nil {
-		return err
-	}
 	metadata := p.metadata(commitKey)
-	metadata[writerKey] = p.mark
-	_, err = p.g.copy(ctx, p.dir.join(p.commit.Name), p.claim.object, generation, metadata)
-	return err
+	metadata[WriterKey] = p.mark
+	return p.store.Service.Commit(ctx, p.dir.Join(p.commit.Name), p.commit, metadata, p.seal)
+}
+
+// seal ends renewing the claim with its last content.
+func (p *publication) seal(ctx context.Context, content storage.File) (Name, string, error) {
+	version, err := p.claim.Seal(ctx, content)
+	return p.claim.object, version, err
 }
 
 // write writes one file. If the name is taken, an earlier holder of the claim wrote it
 // late, and it is deleted.
 func (p *publication) write(ctx context.Context, f storage.File) error {
-	to := p.dir.join(f.Name)
-	for range maxAttempts {
+	to := p.dir.Join(f.Name)
+	for range maxLate {
 		err := p.put(ctx, to, f)
-		if !errors.Is(err, errUnmet) {
+		if !errors.Is(err, ErrUnmet) {
 			return err
 		}
-		a, err := p.g.attrs(ctx, to)
+		a, err := p.store.Service.Head(ctx, to)
 		if missing(err) {
 			continue
 		}
@@ -140,32 +147,35 @@ func (p *publication) write(ctx context.Context, f storage.File) error {
 		}
 		// The claim is still ours after the file was seen, so the file is not the
 		// next publisher's.
-		if err := p.claim.touch(ctx); err != nil {
-			return err
-		}
-		if err := p.g.delete(ctx, to, a.Generation); err != nil {
+		a.Name = to.Name
+		if err := p.delete(ctx, a); err != nil {
 			return err
 		}
 	}
-	return errUnmet
+	return ErrUnmet
 }
 
-// put writes a file under a name that must be free. A file that is already in Google's
-// storage is copied there.
-func (p *publication) put(ctx context.Context, to object, f storage.File) error {
-	if !strings.HasPrefix(f.From, "gs://") {
-		none := &gcstorage.Conditions{DoesNotExist: true}
-		_, err := p.g.uploadFile(ctx, to, none, p.metadata(partKey), f)
+// delete deletes files that were seen in the directory, if the claim is still ours.
+func (p *publication) delete(ctx context.Context, left ...*Attrs) error {
+	ctx, cancel, err := p.claim.holding(ctx)
+	if err != nil {
 		return err
 	}
-	from, a, err := p.g.named(ctx, f.From)
-	if err != nil {
-		return &storage.Error{Op: "open", Name: f.From, Err: err}
+	defer cancel()
+	tasks, ctx := errgroup.WithContext(ctx)
+	tasks.SetLimit(ParallelRequests)
+	for _, a := range left {
+		tasks.Go(func() error { return p.store.Service.Delete(ctx, p.dir.in(a.Name), a.Version) })
 	}
-	if f.Sum != nil && sumOf(a) != *f.Sum {
-		return storage.Damaged(f.From)
+	return tasks.Wait()
+}
+
+// put writes a file under a name that must be free. A file of the same service is copied there.
+func (p *publication) put(ctx context.Context, to Name, f storage.File) error {
+	if strings.HasPrefix(f.From, p.store.Scheme+"://") {
+		return p.store.Service.Copy(ctx, to, f, p.metadata(PartKey))
 	}
-	_, err = p.g.copy(ctx, to, from, a.Generation, p.metadata(partKey))
+	_, err := p.store.putFile(ctx, to, Condition{Absent: true}, p.metadata(PartKey), f)
 	return err
 }
 
@@ -177,26 +187,46 @@ func (p *publication) metadata(key string) map[string]string {
 
 // unfinished returns the files in a directory that was never committed. With any other
 // content the error is storage.ErrOccupied.
-func (g *gcs) unfinished(ctx context.Context, d object) ([]*gcstorage.ObjectAttrs, error) {
-	if _, err := g.attrs(ctx, d); err == nil {
+func (s *Store) unfinished(ctx context.Context, d Name) ([]*Attrs, error) {
+	if _, err := s.Service.Head(ctx, d); err == nil {
 		return nil, storage.ErrOccupied // a file of that name
 	} else if !missing(err) {
 		return nil, err
 	}
-	all, err := g.content(ctx, d)
+	all, err := s.content(ctx, d)
 	if err != nil {
 		return nil, err
 	}
+	tasks, ctx := errgroup.WithContext(ctx)
+	tasks.SetLimit(ParallelRequests)
 	for _, a := range all {
-		if a.Metadata[partKey] != d.String() {
-			return nil, storage.ErrOccupied
-		}
+		tasks.Go(func() error { return s.part(ctx, d, a) })
 	}
-	return all, nil
+	return all, tasks.Wait()
 }
 
-func (g *gcs) Vacant(ctx context.Context, dir string) error {
-	_, err := g.unfinished(ctx, resolved(dir))
+// part returns storage.ErrOccupied if an object in a directory is not a part that a publisher has written there. It
+// completes what a listing told of it.
+func (s *Store) part(ctx context.Context, d Name, a *Attrs) error {
+	if a.Metadata == nil {
+		full, err := s.Service.Head(ctx, d.in(a.Name))
+		if missing(err) {
+			return nil // it was just deleted
+		}
+		if err != nil {
+			return err
+		}
+		*a = *full
+	}
+	if a.Metadata[PartKey] != d.String() {
+		return storage.ErrOccupied
+	}
+	return nil
+}
+
+// Vacant implements storage.Store.
+func (s *Store) Vacant(ctx context.Context, dir string) error {
+	_, err := s.unfinished(ctx, resolved(dir))
 	return err
 }
 
@@ -211,20 +241,14 @@ func (p *publication) Clear(ctx context.Context) error {
 
 // clearVacant is Clear, with an error if the directory was committed.
 func (p *publication) clearVacant(ctx context.Context) error {
-	left, err := p.g.unfinished(ctx, p.dir)
+	if err := p.store.Service.Fence(ctx, p.dir); err != nil {
+		return err
+	}
+	left, err := p.store.unfinished(ctx, p.dir)
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	// After the files were seen, as in write.
-	if err := p.claim.touch(ctx); err != nil {
-		return err
-	}
-	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.SetLimit(parallelRequests)
-	for _, a := range left {
-		tasks.Go(func() error { return p.g.delete(ctx, object{p.dir.bucket, a.Name}, a.Generation) })
-	}
-	return tasks.Wait()
+	return p.delete(ctx, left...) // after the files were seen, as in write
 }
 
 // undo deletes the files of a failed Publish and releases the claim. It reports whether
@@ -232,16 +256,16 @@ func (p *publication) clearVacant(ctx context.Context) error {
 // been lost.
 func (p *publication) undo(ctx context.Context) (committed bool) {
 	p.claim.hold()
-	if p.claim.touch(ctx) != nil {
+	if p.claim.Touch(ctx) != nil {
 		p.dropped = true
 		return false // another publisher has it, or the server cannot be reached
 	}
 	// A commit under way fails from here on.
-	a, err := p.g.attrs(ctx, p.dir.join(p.commit.Name))
+	a, err := p.store.Service.Head(ctx, p.dir.Join(p.commit.Name))
 	if missing(err) {
 		err = p.clearVacant(ctx)
 	} else if err == nil {
-		committed = a.Metadata[writerKey] == p.mark
+		committed = a.Metadata[WriterKey] == p.mark
 	}
 	if err != nil {
 		return false // the next publisher deletes it
