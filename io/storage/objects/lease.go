@@ -69,7 +69,7 @@ func (l *Lease) abandon(ctx context.Context, cond Condition) {
 	if ctx.Err() == nil {
 		return // the server has answered, or could not be reached
 	}
-	ctx, cancel := tidying(ctx)
+	ctx, cancel := Tidying(ctx)
 	defer cancel()
 	if l.put(ctx, cond, "", l.unlike("")) == nil && cond.Absent {
 		_ = l.store.Service.Delete(ctx, l.object, l.version)
@@ -182,7 +182,7 @@ func (l *Lease) holding(ctx context.Context) (context.Context, context.CancelFun
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ctx, cancel := context.WithDeadline(ctx, l.renewed.Add(l.store.Leases.Stale/2))
+	ctx, cancel := context.WithDeadline(ctx, l.renewed.Add(l.store.Leases.Delete))
 	return ctx, cancel, nil
 }
 
@@ -231,14 +231,14 @@ func (s *Store) Lock(ctx context.Context, name string) (unlock func(), err error
 		return nil, err
 	}
 	return func() {
-		ctx, cancel := tidying(ctx)
+		ctx, cancel := Tidying(ctx)
 		defer cancel()
 		// A lease that cannot be released becomes stale.
 		_ = l.Release(ctx)
 	}, nil
 }
 
-// tidying returns a context for cleaning up, briefly, even after ctx has ended.
-func tidying(ctx context.Context) (context.Context, context.CancelFunc) {
+// Tidying returns a context for cleaning up, briefly, even after ctx has ended.
+func Tidying(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 }

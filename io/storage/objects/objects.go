@@ -80,12 +80,17 @@ type Client interface {
 	Fence(ctx context.Context, dir Name) error
 }
 
-// Times are the interval at which a lease is renewed, and the time without renewal
-// after which others may take it.
-type Times struct{ Renew, Stale time.Duration }
+// Times are those of leases.
+type Times struct {
+	Renew time.Duration // the interval at which a lease is renewed
+	Stale time.Duration // without renewal, after which others may take it
+	// Delete is how long after its renewal a lease allows deletes, if versions follow from the content: less than
+	// Stale, because they may be late.
+	Delete time.Duration
+}
 
 // Standard are the times of leases, unless a test has others.
-var Standard = Times{Renew: 4 * time.Second, Stale: 20 * time.Second}
+var Standard = Times{Renew: 4 * time.Second, Stale: 20 * time.Second, Delete: 10 * time.Second}
 
 // Store is the storage.Store of a service, except for its method Open, which is the Client's.
 type Store struct {

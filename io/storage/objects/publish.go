@@ -75,7 +75,7 @@ func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 		_ = p.Drop(ctx)
 		return nil
 	}
-	tidy, cancel := tidying(ctx)
+	tidy, cancel := Tidying(ctx)
 	defer cancel()
 	switch {
 	case p.undo(tidy):
@@ -95,7 +95,7 @@ func (p *publication) Drop(ctx context.Context) error {
 		return nil
 	}
 	p.dropped = true
-	ctx, cancel := tidying(ctx)
+	ctx, cancel := Tidying(ctx)
 	defer cancel()
 	return p.claim.Drop(ctx)
 }
@@ -157,17 +157,23 @@ func (p *publication) write(ctx context.Context, f storage.File) error {
 
 // delete deletes files that were seen in the directory, if the claim is still ours.
 func (p *publication) delete(ctx context.Context, left ...*Attrs) error {
-	ctx, cancel, err := p.claim.holding(ctx)
-	if err != nil {
-		return err
+	for some := range slices.Chunk(left, 4*ParallelRequests) {
+		holding, cancel, err := p.claim.holding(ctx)
+		if err != nil {
+			return err
+		}
+		tasks, tctx := errgroup.WithContext(holding)
+		tasks.SetLimit(ParallelRequests)
+		for _, a := range some {
+			tasks.Go(func() error { return p.store.Service.Delete(tctx, p.dir.in(a.Name), a.Version) })
+		}
+		err = tasks.Wait()
+		cancel()
+		if err != nil {
+			return err
+		}
 	}
-	defer cancel()
-	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.SetLimit(ParallelRequests)
-	for _, a := range left {
-		tasks.Go(func() error { return p.store.Service.Delete(ctx, p.dir.in(a.Name), a.Version) })
-	}
-	return tasks.Wait()
+	return nil
 }
 
 // put writes a file under a name that must be free. A file of the same service is copied there.
@@ -256,7 +262,7 @@ func (p *publication) clearVacant(ctx context.Context) error {
 // been lost.
 func (p *publication) undo(ctx context.Context) (committed bool) {
 	p.claim.hold()
-	if p.claim.Touch(ctx) != nil {
+	if p.claim.Touch(ctx) != nil || p.store.Service.Fence(ctx, p.dir) != nil {
 		p.dropped = true
 		return false // another publisher has it, or the server cannot be reached
 	}
