@@ -32,7 +32,7 @@ func TestDataThatAreNotThereAreRefused(t *testing.T) {
 		"table.csv/x":       "list table.csv/x: not a directory",
 		"[":                 "list [: syntax error in pattern",
 		"pipe":              "stat pipe: not a regular file",
-		"s3://bucket/a.csv": "s3://bucket/a.csv: unknown scheme s3://",
+		"az://bucket/a.csv": "az://bucket/a.csv: unknown scheme az://",
 		"":                  "empty name",
 	} {
 		t.Run("data "+data, func(t *testing.T) {

@@ -278,7 +278,7 @@ func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
 		{6, "gs://bucket/none: the directory does not exist",
 			s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
 		{3, "gs://bucket/model: already exists; remove it or name another", train(bucket+"data.csv", bucket+"model")},
-		{3, "unknown scheme s3://; have paths of the local disk, gs://", train("s3://bucket/data.csv", bucket+"m")},
+		{3, "unknown scheme az://; have paths of the local disk, gs://", train("az://bucket/data.csv", bucket+"m")},
 		{5, "no Google credentials found; run gcloud auth application-default login",
 			[]string{"inspect", "--data", bucket + "data.csv"}},
 	} {

@@ -52,13 +52,18 @@ func StartS3(t testing.TB) *S3 {
 	s := &S3{Server: New(), parts: map[string]*partial{}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": S3Key,
+	useS3(t, server.URL)
+	return s
+}
+
+// useS3 has the variables of Amazon's tools name a server.
+func useS3(t testing.TB, address string) {
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": S3Key,
 		"AWS_SECRET_ACCESS_KEY": S3Secret, "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "",
 		"AWS_ENDPOINT_URL_S3": "", "AWS_DEFAULT_REGION": "", "AWS_SHARED_CREDENTIALS_FILE": "/none",
 		"AWS_CONFIG_FILE": "/none"} {
 		t.Setenv(name, value)
 	}
-	return s
 }
 
 // Uploads returns the number of uploads in parts that are neither complete nor aborted.

@@ -193,6 +193,10 @@ func (u *upload) complete() (*objects.Attrs, error) {
 	u.condition(h)
 	var done struct{ ETag string }
 	_, err = u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploadId=" + escape(u.id, true), h, body}, &done)
+	if err == nil && u.cond != (objects.Condition{}) {
+		// Servers say so too of an upload that was aborted, if there is an object of another process.
+		err = errors.New("the server has lost an upload that it completed")
+	}
 	if err != nil {
 		a, err := u.own(err)
 		if err != nil {

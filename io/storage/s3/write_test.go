@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -26,12 +27,38 @@ const root = "s3://" + gcstest.Bucket + "/"
 // bucketServer has s3:// mean a server of the test's own, with short leases.
 func bucketServer(t *testing.T) *gcstest.S3 {
 	t.Helper()
-	firstPause = time.Millisecond
 	s := gcstest.StartS3(t)
+	short(t)
+	return s
+}
+
+// onServers runs a test on every server there is; nil is one of another kind.
+func onServers(t *testing.T, test func(t *testing.T, s *gcstest.S3)) {
+	for name, start := range gcstest.S3Servers() {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			short(t)
+			test(t, s)
+		})
+	}
+}
+
+// short has leases and pauses be short.
+func short(t *testing.T) {
+	firstPause = time.Millisecond
 	before := storage.Register("s3", service(objects.Times{Renew: 80 * time.Millisecond, Stale: 400 * time.Millisecond,
 		Delete: time.Minute}))
 	t.Cleanup(func() { storage.Register("s3", before) })
-	return s
+}
+
+// content returns the content of an object, "" if there is none.
+func content(t *testing.T, name string) string {
+	t.Helper()
+	data, err := storage.ReadFile(t.Context(), root+name, 1<<20)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	return string(data)
 }
 
 // noise returns bytes that no two places have in common.
@@ -111,11 +138,11 @@ func modelOf(who int) (files []storage.File) {
 }
 
 // whose returns the publisher of a directory, "" for none, and fails the test if its files are of two or not whole.
-func whose(t *testing.T, s *gcstest.S3, dir string) string {
+func whose(t *testing.T, dir string) string {
 	t.Helper()
-	who, is := strings.CutPrefix(string(s.Content(dir+"/manifest.json")), "manifest.json of ")
+	who, is := strings.CutPrefix(content(t, dir+"/manifest.json"), "manifest.json of ")
 	for _, name := range []string{"weights", "aside"} {
-		if got := string(s.Content(dir + "/" + name)); is && got != name+" of "+who {
+		if got := content(t, dir+"/"+name); is && got != name+" of "+who {
 			t.Errorf("%s/%s is %q next to the manifest of %s", dir, name, got, who)
 		}
 	}
@@ -123,11 +150,14 @@ func whose(t *testing.T, s *gcstest.S3, dir string) string {
 }
 
 func TestOneOfManyPublishersWins(t *testing.T) {
-	for _, lax := range []bool{false, true} {
-		s := bucketServer(t)
-		s.Lax = lax
-		s.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 7})
-		for round := range 5 {
+	onServers(t, func(t *testing.T, s *gcstest.S3) {
+		if s != nil {
+			s.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 7})
+		}
+		for round := range 6 {
+			if s != nil {
+				s.Lax = round%2 > 0
+			}
 			dir := fmt.Sprint("model-", round)
 			var wg sync.WaitGroup
 			var errs [8]error
@@ -135,7 +165,7 @@ func TestOneOfManyPublishersWins(t *testing.T) {
 				wg.Go(func() { errs[i] = storage.Publish(t.Context(), root+dir, modelOf(i)) })
 			}
 			wg.Wait()
-			who := whose(t, s, dir)
+			who := whose(t, dir)
 			for i, err := range errs {
 				if (err == nil) != (who == fmt.Sprint(i)) {
 					t.Errorf("%s is of %q, and publisher %d got %v", dir, who, i, err)
@@ -149,17 +179,24 @@ func TestOneOfManyPublishersWins(t *testing.T) {
 				t.Errorf("nobody has published %s: %v", dir, errs)
 			}
 		}
-		if got := len(s.Names()); got != 15 || s.Uploads() > 0 {
-			t.Errorf("left %v and %d uploads", s.Names(), s.Uploads())
+		left, err := storage.Names(t.Context(), root)
+		if err != nil || len(left) != 6 || s != nil && s.Uploads() > 0 {
+			t.Errorf("left %v, %v", left, err)
 		}
-	}
+	})
 }
 
 // A publisher is held up at each of its requests in turn, until another has taken its claim and published.
 func TestALatePublisherCommitsNothing(t *testing.T) {
+	onServers(t, testLatePublisher)
+}
+
+func testLatePublisher(t *testing.T, s *gcstest.S3) {
 	at := 0
 	for ; ; at++ {
-		s := bucketServer(t)
+		if err := storage.Remove(t.Context(), root+"model"); err != nil {
+			t.Fatal(err)
+		}
 		storage.Register("s3", service(objects.Times{Renew: time.Hour, Delete: time.Minute}))
 		hung, wake := make(chan struct{}), make(chan struct{})
 		client.Transport = &sleepy{client.Transport, at, hung, wake}
@@ -181,7 +218,7 @@ func TestALatePublisherCommitsNothing(t *testing.T) {
 		close(wake)
 		first := <-done
 		client.Transport = client.Transport.(*sleepy).base
-		who := whose(t, s, "model")
+		who := whose(t, "model")
 		if (first == nil) != (who == "1") || held && (second == nil) != (who == "2") || who == "" {
 			t.Errorf("held up at request %d: of %q; %v, %v", at, who, first, second)
 		}
@@ -192,6 +229,35 @@ func TestALatePublisherCommitsNothing(t *testing.T) {
 	if at < 10 {
 		t.Errorf("held up at %d requests only", at)
 	}
+}
+
+// A commit that comes after its fence has no effect, whether or not another one has taken place.
+func TestAFencedCommitFails(t *testing.T) {
+	onServers(t, func(t *testing.T, _ *gcstest.S3) {
+		x := service(objects.Standard)
+		dir, err := objects.Parse(root + "model")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range []bool{false, true} {
+			sealed := func(ctx context.Context, _ storage.File) (objects.Name, string, error) {
+				if err := x.Fence(ctx, dir); err != nil {
+					t.Error(err)
+				}
+				if other {
+					err = storage.Publish(ctx, dir.String(), modelOf(1))
+				}
+				return dir, "", err
+			}
+			f := storage.File{Name: "manifest.json", Data: []byte("late")}
+			if err := x.Commit(t.Context(), dir.Join(f.Name), f, nil, sealed); !errors.Is(err, objects.ErrUnmet) {
+				t.Errorf("other %t: %v", other, err)
+			}
+			if who := whose(t, "model"); (who == "1") != other || who == "" && content(t, "model/manifest.json") != "" {
+				t.Errorf("other %t: %q", other, who)
+			}
+		}
+	})
 }
 
 // sleepy holds the request of a number back, of those whose context says so.
@@ -239,8 +305,9 @@ func TestALockIsHeldOnce(t *testing.T) {
 	}
 }
 
-func TestSwapsAreNotLost(t *testing.T) {
-	s := bucketServer(t)
+func TestSwapsAreNotLost(t *testing.T) { onServers(t, testSwaps) }
+
+func testSwaps(t *testing.T, _ *gcstest.S3) {
 	if err := storage.Swap(t.Context(), root+"n", nil, []byte("0")); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +334,7 @@ func TestSwapsAreNotLost(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := string(s.Content("n")); got != "40" {
+	if got := content(t, "n"); got != "40" {
 		t.Errorf("%s after 40 swaps", got)
 	}
 }
@@ -278,7 +345,7 @@ func TestAServerThatIgnoresConditionsIsRefused(t *testing.T) {
 		s := bucketServer(t)
 		s.Ignores = []string{header}
 		err := storage.Publish(t.Context(), root+"model", modelOf(1))
-		if err == nil || !strings.Contains(err.Error(), "ignores the condition "+header) || whose(t, s, "model") != "" {
+		if err == nil || !strings.Contains(err.Error(), "ignores the condition "+header) || whose(t, "model") != "" {
 			t.Errorf("%s: %v, %v", header, err, s.Names())
 		}
 	}
