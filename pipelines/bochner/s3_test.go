@@ -58,9 +58,9 @@ func s3Work(t *testing.T, dir, at string) string {
 		}
 		must(t, dir, "generate", "moons", "--rows", "500", "--seed", fmt.Sprint(day+2), "--out",
 			at+fmt.Sprintf("days/dt=2026-01-0%d/x.csv", day))
-		must(t, dir, "retrain", "--models", at+"models", "--data", at+"days/dt=YYYY-MM-DD/*.csv", "--label", "y", "--day",
-			fmt.Sprintf("2026-01-0%d", day), "--features", "64", "--search", "none", "--quiet")
 	}
+	must(t, dir, "retrain", "--models", at+"models", "--data", at+"days/dt=YYYY-MM-DD/*.csv", "--label", "y", "--day",
+		"2026-01-02", "--features", "64", "--search", "none", "--quiet")
 	must(t, dir, "predict", "--model", at+"models@champion", "--data", at+"test.csv", "--out", at+"champion")
 	return must(t, dir, "evaluate", "--model", at+"model", "--data", at+"test.csv", "--json", "--quiet")
 }
@@ -81,7 +81,8 @@ func TestEveryJobWorksOnS3AsOnTheDisk(t *testing.T) {
 			}
 			left, err := storage.Names(t.Context(), onS3)
 			slices.Sort(left)
-			if d := cmp.Diff([]string{"champion", "days", "model", "models", "predictions", "test.csv", "train.csv"}, left); d != "" {
+			if d := cmp.Diff([]string{"champion", "days", "model", "models", "models-sums",
+				"predictions", "test.csv", "train.csv"}, left); d != "" {
 				t.Errorf("%v, %s", err, d)
 			}
 			r := run(t, dir, "train", "--data", onS3+"train.csv", "--label", "y", "--model", onS3+"model", "--features", "64")
