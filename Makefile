@@ -3,7 +3,7 @@
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
-GORELEASER  = github.com/goreleaser/goreleaser/v2@v2.17.0
+GORELEASER  = github.com/goreleaser/goreleaser/v2@v2.13.0
 COSIGN      = github.com/sigstore/cosign/v2/cmd/cosign@v2.6.5
 SYFT        = github.com/anchore/syft/cmd/syft@v1.57.1
 FUZZTIME    = 60s

@@ -274,7 +274,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"share right", "perfectly calibrated", "share of all rows", "101 rows"} {
+		for _, word := range []string{"share of rows of this class", "probability of the most probable class", "101 rows"} {
 			if format == "svg" && !strings.Contains(string(drawn), word) {
 				t.Errorf("the picture has no text %q", word)
 			}

@@ -140,7 +140,7 @@ func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 	for i := range 3 {
 		name := fmt.Sprintf("f%d.csv", i)
 		o := b.o.PredictOptions
-		o.Data.Data, o.Out = []string{b.path("in/" + name)}, b.path("batch-"+name)
+		o.Data.Data, o.Out = []string{b.path("in/" + name)}, b.path(fmt.Sprint("batch", i))
 		if _, err := Predict(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
