@@ -54,7 +54,7 @@ type Query struct {
 	Metadata          bool // is wanted
 }
 
-// Client makes requests to a service, again if they fail for a while. The error is fs.ErrNotExist if there is no
+// A Client makes requests to a service, again if they fail for a while. The error is fs.ErrNotExist if there is no
 // such object, and ErrUnmet if the condition of a write does not hold.
 type Client interface {
 	// Open is as that of storage.Scheme.
