@@ -301,7 +301,8 @@ func signedRight(r *http.Request, body []byte) bool {
 		return false
 	}
 	key := []byte("AWS4" + S3Secret)
-	for _, part := range append(parts, "AWS4-HMAC-SHA256\n"+r.Header.Get("X-Amz-Date")+"\n"+scope+"\n"+hash([]byte(text))) {
+	text = "AWS4-HMAC-SHA256\n" + r.Header.Get("X-Amz-Date") + "\n" + scope + "\n" + hash([]byte(text))
+	for _, part := range append(parts, text) {
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(part))
 		key = mac.Sum(nil)

@@ -257,8 +257,8 @@ func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		// It has written one file, and its claim stands.
-		if _, err := cloud.Put(ctx, d.Join("weights"), objects.Condition{}, map[string]string{objects.PartKey: d.String()}, -1,
-			func(w io.Writer) error { return storage.File{Data: []byte("half")}.CopyTo(ctx, w) }); err != nil {
+		if _, err := cloud.Put(ctx, d.Join("weights"), objects.Condition{},
+			map[string]string{objects.PartKey: d.String()}, -1, func(w io.Writer) error { return storage.File{Data: []byte("half")}.CopyTo(ctx, w) }); err != nil {
 			t.Fatal(err)
 		}
 		by := disk.Me()

@@ -68,7 +68,7 @@ func (s *s3) Put(ctx context.Context, o objects.Name, cond objects.Condition, me
 	}
 	sum := u.sum.Sum()
 	u.meta[sumKey] = fmt.Sprintf("%08x", sum.CRC32C)
-	q := request{http.MethodPut, o, "", u.header(true), u.buffer}
+	q := request{http.MethodPut, o, "", u.header(true, true), u.buffer}
 	h, err := s.ask(ctx, q, nil)
 	if err != nil {
 		return u.own(err)
@@ -79,25 +79,21 @@ func (s *s3) Put(ctx context.Context, o objects.Name, cond objects.Condition, me
 	return &objects.Attrs{Name: o.Name, Size: sum.Bytes, Version: h.Get("Etag"), Metadata: u.meta, Sum: &sum}, err
 }
 
-// header returns the headers with the metadata, or with the condition of the write, or both.
-func (u *upload) header(condition bool) http.Header {
+// header returns the headers with the metadata and the condition of the write, as far as they are wanted.
+func (u *upload) header(metadata, condition bool) http.Header {
 	h := http.Header{"Content-Type": {"application/octet-stream"}}
 	for key, value := range u.meta {
-		h.Set(metaPrefix+key, url.QueryEscape(value))
+		if metadata {
+			h.Set(metaPrefix+key, url.QueryEscape(value))
+		}
 	}
-	if condition {
-		u.condition(h)
-	}
-	return h
-}
-
-func (u *upload) condition(h http.Header) {
 	switch {
-	case u.cond.Absent:
+	case condition && u.cond.Absent:
 		h.Set("If-None-Match", "*")
-	case u.cond.Version != "":
+	case condition && u.cond.Version != "":
 		h.Set("If-Match", u.cond.Version)
 	}
+	return h
 }
 
 // probe finds out whether a server ignores conditions, once for each bucket: it writes an object that was just
@@ -119,8 +115,8 @@ func (s *s3) probe(ctx context.Context, q request) error {
 		_, err := s.ask(ctx, q, nil)
 		switch f := failed(err); {
 		case err == nil:
-			return storage.Invalid("the server ignores the condition %s of writes, without which two runs can mix their files; "+
-				"name a place on another server, or on the disk", name)
+			return storage.Invalid("the server ignores the condition %s of writes, without which two runs can mix their "+
+				"files; name a place on another server, or on the disk", name)
 		case f.Status != http.StatusPreconditionFailed && f.Status != http.StatusNotFound:
 			return s.answer(ctx, writing, q.object, err)
 		}
@@ -149,7 +145,7 @@ func (u *upload) Write(p []byte) (n int, err error) {
 func (u *upload) flush() error {
 	if u.id == "" {
 		var begun struct{ UploadId string }
-		_, err := u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploads=", u.header(false), nil}, &begun)
+		_, err := u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploads=", u.header(true, false), nil}, &begun)
 		if err == nil && begun.UploadId == "" {
 			err = errors.New("the server does not name the upload that it begins")
 		}
@@ -159,7 +155,7 @@ func (u *upload) flush() error {
 		u.id = begun.UploadId
 	}
 	if len(u.parts) == maxParts {
-		return storage.Invalid("is too large for an object of S3 in parts of %d MiB; the limit is %d parts", partSize>>20, maxParts)
+		return storage.Invalid("is too large; the limit is %d parts of %d MiB", maxParts, partSize>>20)
 	}
 	n := len(u.parts) + 1
 	query := fmt.Sprintf("partNumber=%d&uploadId=%s", n, escape(u.id, true))
@@ -189,8 +185,7 @@ func (u *upload) complete() (*objects.Attrs, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := http.Header{}
-	u.condition(h)
+	h := u.header(false, true)
 	var done struct{ ETag string }
 	_, err = u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploadId=" + escape(u.id, true), h, body}, &done)
 	if err == nil && u.cond != (objects.Condition{}) {
@@ -257,7 +252,8 @@ func (s *s3) Delete(ctx context.Context, o objects.Name, version string) error {
 	if failed(err).Status == http.StatusNotImplemented && version != "" {
 		return s.Delete(ctx, o, "")
 	}
-	if f := failed(err); f.Status == http.StatusPreconditionFailed || f.Status == http.StatusNotFound && f.Code != "NoSuchBucket" {
+	f := failed(err)
+	if f.Status == http.StatusPreconditionFailed || f.Status == http.StatusNotFound && f.Code != "NoSuchBucket" {
 		return nil
 	}
 	return s.answer(ctx, writing, o, err)

@@ -364,14 +364,15 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	if err := u.flush(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Put(t.Context(), dir.Join("old"), objects.Condition{}, map[string]string{objects.PartKey: dir.String()}, -1,
-		func(w io.Writer) error { return nil }); err != nil {
+	if _, err := x.Put(t.Context(), dir.Join("old"), objects.Condition{},
+		map[string]string{objects.PartKey: dir.String()}, -1, func(w io.Writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := storage.Publish(t.Context(), root+"model", modelOf(3)); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"model/aside", "model/manifest.json", "model/weights"}, s.Names()); d != "" || s.Uploads() > 0 {
+	d := cmp.Diff([]string{"model/aside", "model/manifest.json", "model/weights"}, s.Names())
+	if d != "" || s.Uploads() > 0 {
 		t.Errorf("%d uploads: %s", s.Uploads(), d)
 	}
 	if _, err := u.complete(); !errors.Is(err, objects.ErrUnmet) {
