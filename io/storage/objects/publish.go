@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -168,7 +169,11 @@ func (p *publication) delete(ctx context.Context, left ...*Attrs) error {
 			tasks.Go(func() error { return p.store.Service.Delete(tctx, p.dir.in(a.Name), a.Version) })
 		}
 		err = tasks.Wait()
+		late := holding.Err() != nil && ctx.Err() == nil
 		cancel()
+		if err != nil && late {
+			err = fmt.Errorf("files of a killed run were not deleted in time, because the service is slow; try again (%w)", err)
+		}
 		if err != nil {
 			return err
 		}

@@ -368,6 +368,16 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		map[string]string{objects.PartKey: dir.String()}, -1, func(w io.Writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
+	// After its time a lease deletes nothing.
+	before := storage.Register("s3", service(objects.Times{Renew: time.Hour, Stale: time.Hour}))
+	err = storage.Publish(t.Context(), root+"model", modelOf(3))
+	if err == nil || !strings.Contains(err.Error(), "not deleted in time") || s.Content("model/old") == nil {
+		t.Errorf("%v, %v", err, s.Names())
+	}
+	if whose(t, "model") != "" {
+		t.Error("published all the same")
+	}
+	storage.Register("s3", before)
 	if err := storage.Publish(t.Context(), root+"model", modelOf(3)); err != nil {
 		t.Fatal(err)
 	}
