@@ -152,14 +152,15 @@ func (g *gcs) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) 
 	if err != nil {
 		return nil, err
 	}
-	return known(a), nil
+	k, sum := known(a), sumOf(a)
+	k.Sum = &sum
+	return k, nil
 }
 
 // known returns the attributes without Google's types.
 func known(a *gcstorage.ObjectAttrs) *objects.Attrs {
-	sum := sumOf(a)
 	k := &objects.Attrs{Name: a.Name, Prefix: a.Prefix, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10),
-		Metadata: a.Metadata, Sum: &sum}
+		Metadata: a.Metadata}
 	if k.Metadata == nil {
 		k.Metadata = map[string]string{}
 	}
