@@ -94,6 +94,15 @@ test-gcs: ## run the jobs over gs:// against a storage server of their own, with
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m ./io/storage
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m -v -run '$(GCSTESTS)' ./pipelines/bochner
 
+GATEWAY = $(shell command -v versitygw || ls "$$(go env GOPATH)/bin/versitygw" 2>/dev/null)
+
+test-s3: ## run the tests of s3:// against a real server too, versitygw
+	@test -n "$(GATEWAY)" || echo "without a real server; go install github.com/versity/versitygw/cmd/versitygw@latest gets one"
+	BOCHNER_S3_GATEWAY='$(GATEWAY)' go test -count 1 -timeout 30m -v ./io/storage/s3
+	BOCHNER_S3_GATEWAY='$(GATEWAY)' go test -count 1 -timeout 30m -v -run 'OnS3' ./pipelines/bochner
+
+.PHONY: test-s3
+
 test-latency: ## predict on 10,000 files of a storage server that is 30 ms away, within a minute
 	BOCHNER_BENCH=1 go test -count 1 -timeout 10m -v -run TenThousandObjects ./pipelines
 

@@ -14,7 +14,7 @@ import (
 //
 // On the local disk it is a lock (flock). Machines that share a network file system
 // exclude each other if that supports locks, as NFS does unless mounted with nolock.
-// On gs:// it is a lease.
+// In a bucket it is a lease.
 type Claim struct {
 	name string
 	c    Claimed
@@ -41,7 +41,7 @@ func AcquireClaim(ctx context.Context, name string) (*Claim, error) {
 
 // Publish makes a directory of the files, whole or not at all. On the local disk the
 // files are written and synced under a temporary name beside it, and then renamed. On
-// gs:// the file manifest.json, or the last one if there is none of that name, appears
+// buckets the file manifest.json, or the last one if there is none of that name, appears
 // after all others. It is an error if the directory already exists or another publisher
 // makes it first; no files are then left.
 func (c *Claim) Publish(ctx context.Context, files []File) error {

@@ -1,10 +1,10 @@
 // Package storage lists, reads and publishes files of the local disk, and of the
 // schemes that packages below it register: a program that imports io/storage/gcs
-// knows gs://bucket/object. Names are paths, or begin with a scheme.
+// knows gs://bucket/object, and one that imports io/storage/s3 knows s3://bucket/object. Names are paths, or begin with a scheme.
 //
 // Output of this package is never partly visible: a file appears under its name when it
-// is complete, a directory when all of its files are. Buckets have no directories: on
-// gs:// a directory exists once its last file does, the manifest.
+// is complete, a directory when all of its files are. Buckets have no directories: there
+// a directory exists once its last file does, the manifest.
 //
 // A Watch finds files as they appear under patterns. It has no state that lasts: the files that the work
 // has left tell what is done. In memory it has the names that match now or did in the last ten minutes,

@@ -117,7 +117,7 @@ func RemoveEmpty(ctx context.Context, dir, but string) error {
 }
 
 // Lock locks a file, which it makes if needed, and returns the function that releases the
-// lock. On the local disk the system releases it when the process ends in any way; on gs://
+// lock. On the local disk the system releases it when the process ends in any way; in a bucket
 // the next process that wants it sees within seconds that it is not renewed. It is an error
 // if another process holds the lock.
 func Lock(ctx context.Context, uri string) (unlock func(), err error) {

@@ -298,7 +298,7 @@ func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
 	if r := runCommand(t, cmd); r.code != 5 || !strings.Contains(r.stderr, "STORAGE_EMULATOR_HOST is set") {
 		t.Errorf("the variable alone: exit code %d\n%s", r.code, r.stderr)
 	}
-	if got := s.names(t, ""); len(got) != 7 {
+	if got := s.names(t, ""); len(got) != 7 { // the data and the model
 		t.Errorf("left in the bucket: %v", got)
 	}
 }
@@ -395,7 +395,7 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 			t.Fatalf("killed at %s: --resume ends with code %d\n%s", sign, r.code, r.stderr)
 		}
 		same(t, "resumed after "+sign, want, s.files(t, "model"))
-		if got := s.names(t, ""); len(got) != len(want)+3 && sign != "model/manifest.json" { // and data, lineage and report
+		if got := s.names(t, ""); len(got) != len(want)+3 && sign != "model/manifest.json" { // data, lineage, report
 			t.Errorf("killed at %s, resumed, left %v", sign, got)
 		}
 		remove()

@@ -206,7 +206,9 @@ func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request,
 	for k, v := range a.Header() {
 		w.Header()[k] = v
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	w.WriteHeader(a.Code)
 	if way == "" {
 		w.Write(body)

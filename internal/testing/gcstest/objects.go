@@ -20,6 +20,7 @@ type object struct {
 	content    []byte
 	generation int64
 	created    time.Time
+	etag       string // as S3 has it
 }
 
 // metadata is what the writer of an object says about it.
@@ -39,7 +40,8 @@ func (s *Server) put(name string, content []byte, m metadata) *object {
 	}
 	s.last++
 	m.Name = name
-	o := &object{metadata: m, content: content, generation: s.last, created: time.Now().UTC()}
+	o := &object{metadata: m, content: content, generation: s.last, created: time.Now().UTC(),
+		etag: etagOf(content)}
 	s.objects[name] = o
 	return o
 }

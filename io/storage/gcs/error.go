@@ -14,6 +14,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // said returns an error with a server's answer, or with the reason why it could not be
@@ -47,7 +48,7 @@ func status(err error) int {
 }
 
 // answer explains the error of a request about an object that requires a right.
-func (g *gcs) answer(ctx context.Context, right string, o object, err error) error {
+func (g *gcs) answer(ctx context.Context, right string, o objects.Name, err error) error {
 	var credentials *auth.Error
 	var e *googleapi.Error
 	text := ""
@@ -68,12 +69,12 @@ func (g *gcs) answer(ctx context.Context, right string, o object, err error) err
 			return err
 		}
 		return said(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has the right "+
-			"%s there", text, o.bucket, account(), right)
+			"%s there", text, o.Bucket, account(), right)
 	case http.StatusNotFound:
-		if o.name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.bucket) {
-			return said(storage.ErrNoBucket, "there is no bucket %s (404); check its name", o.bucket)
+		if o.Name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.Bucket) {
+			return said(storage.ErrNoBucket, "there is no bucket %s (404); check its name", o.Bucket)
 		}
-		return said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.bucket)
+		return said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.Bucket)
 	}
 	return err
 }

@@ -13,18 +13,19 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	gcstorage "cloud.google.com/go/storage"
 	gax "github.com/googleapis/gax-go/v2"
+	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // gcs is Google Cloud Storage.
 type gcs struct {
-	leases  leaseTimes
+	objects.Store
 	buckets sync.Map // names of buckets that are known to exist
 
 	mu      sync.Mutex
@@ -33,7 +34,14 @@ type gcs struct {
 }
 
 func init() {
-	storage.Register("gs", &gcs{leases: leaseTimes{renew: 4 * time.Second, stale: 20 * time.Second}})
+	storage.Register("gs", service(objects.Standard))
+}
+
+// service returns Google Cloud Storage with those times of leases.
+func service(leases objects.Times) *gcs {
+	g := &gcs{}
+	g.Store = objects.Store{Service: g, Scheme: "gs", Leases: leases}
+	return g
 }
 
 var emulator = struct {
@@ -115,72 +123,21 @@ func connection(address string) ([]option.ClientOption, error) {
 	return append(opts, option.WithHTTPClient(client)), nil
 }
 
-// object names an object or a directory.
-type object struct{ bucket, name string }
-
-func (o object) String() string { return "gs://" + o.bucket + "/" + o.name }
-
-// below returns the prefix of the names of what is in a directory.
-func (o object) below() string {
-	if o.name == "" {
-		return ""
-	}
-	return o.name + "/"
-}
-
-func (o object) join(name string) object { return object{o.bucket, o.below() + name} }
-
-// parse splits a name into bucket and object. The characters # and ? mean themselves.
-func parse(name string) (object, error) {
-	bucket, rest, _ := strings.Cut(strings.TrimPrefix(name, "gs://"), "/")
-	o := object{bucket, strings.TrimRight(rest, "/")}
-	switch {
-	case bucket == "":
-		return o, storage.Invalid("no bucket; name one as in gs://bucket/file")
-	case !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n"):
-		return o, storage.Invalid("not the name of an object: it contains line ends or is not UTF-8")
-	case len(o.name) > 1024:
-		return o, storage.Invalid("not the name of an object: %d bytes; the limit is 1024", len(o.name))
-	}
-	return o, nil
-}
-
-// resolved is parse for a name that Abs has returned.
-func resolved(name string) object {
-	o, _ := parse(name)
-	return o
-}
-
-func (*gcs) Abs(name string) (string, error) {
-	o, err := parse(name)
-	return strings.TrimRight(o.String(), "/"), err
-}
-
 // handle returns the client's handle of an object.
-func (g *gcs) handle(ctx context.Context, o object) (*gcstorage.ObjectHandle, error) {
-	if o.name == "" {
+func (g *gcs) handle(ctx context.Context, o objects.Name) (*gcstorage.ObjectHandle, error) {
+	if o.Name == "" {
 		return nil, storage.Invalid("is a bucket; name a file or directory in it")
 	}
 	client, err := g.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return client.Bucket(o.bucket).Object(o.name), nil
-}
-
-// at parses a name and returns the handle of that object.
-func (g *gcs) at(ctx context.Context, name string) (object, *gcstorage.ObjectHandle, error) {
-	o, err := parse(name)
-	if err != nil {
-		return o, nil, err
-	}
-	h, err := g.handle(ctx, o)
-	return o, h, err
+	return client.Bucket(o.Bucket).Object(o.Name), nil
 }
 
 // attrs returns what the server knows of an object. If there is no such object, the
 // error is fs.ErrNotExist.
-func (g *gcs) attrs(ctx context.Context, o object) (*gcstorage.ObjectAttrs, error) {
+func (g *gcs) attrs(ctx context.Context, o objects.Name) (*gcstorage.ObjectAttrs, error) {
 	h, err := g.handle(ctx, o)
 	if err != nil {
 		return nil, err
@@ -189,42 +146,83 @@ func (g *gcs) attrs(ctx context.Context, o object) (*gcstorage.ObjectAttrs, erro
 	return attrs, g.answer(ctx, "storage.objects.get", o, err)
 }
 
-// named parses a name and returns what the server knows of that object.
-func (g *gcs) named(ctx context.Context, name string) (object, *gcstorage.ObjectAttrs, error) {
-	o, err := parse(name)
-	if err != nil {
-		return o, nil, err
-	}
+// Head implements objects.Client.
+func (g *gcs) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 	a, err := g.attrs(ctx, o)
-	return o, a, err
-}
-
-// missing reports whether an error means that an object does not exist.
-func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-func found(uri string, a *gcstorage.ObjectAttrs) storage.Object {
-	o := storage.Object{Name: uri, URI: uri, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10)}
-	if !a.Updated.IsZero() {
-		o.Modified = a.Updated.UnixNano()
-	}
-	return o
-}
-
-func (g *gcs) Stat(ctx context.Context, name string) (storage.Object, error) {
-	o, a, err := g.named(ctx, name)
 	if err != nil {
-		return storage.Object{}, err
+		return nil, err
 	}
-	return found(o.String(), a), nil
+	k, sum := known(a), sumOf(a)
+	k.Sum = &sum
+	return k, nil
 }
 
-func (g *gcs) Exists(ctx context.Context, name string) (bool, error) {
-	o := resolved(name)
-	if o.name != "" {
-		if _, err := g.attrs(ctx, o); !missing(err) {
-			return err == nil, err
+// known returns the attributes without Google's types.
+func known(a *gcstorage.ObjectAttrs) *objects.Attrs {
+	k := &objects.Attrs{Name: a.Name, Prefix: a.Prefix, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10),
+		Metadata: a.Metadata}
+	if k.Metadata == nil {
+		k.Metadata = map[string]string{}
+	}
+	if !a.Updated.IsZero() {
+		k.Modified = a.Updated.UnixNano()
+	}
+	return k
+}
+
+// generation returns the generation that a version is.
+func generation(version string) (int64, error) {
+	n, err := strconv.ParseInt(version, 10, 64)
+	if err != nil {
+		return 0, storage.Invalid("%q is not a version of an object", version)
+	}
+	return n, nil
+}
+
+// Each implements objects.Client.
+func (g *gcs) Each(ctx context.Context, bucket string, q objects.Query, visit func(*objects.Attrs) bool) error {
+	client, err := g.connect(ctx)
+	if err != nil {
+		return err
+	}
+	query := &gcstorage.Query{Prefix: q.Prefix, Delimiter: q.Delimiter, Projection: gcstorage.ProjectionNoACL}
+	if !q.Metadata {
+		if err := query.SetAttrSelection([]string{"Name", "Size", "Generation", "Updated"}); err != nil {
+			return err
 		}
 	}
-	some, err := g.first(ctx, o)
-	return some != "", err
+	it := client.Bucket(bucket).Objects(ctx, query)
+	it.PageInfo().MaxSize = q.Limit
+	for {
+		a, err := it.Next()
+		if err == iterator.Done {
+			return nil
+		}
+		if err != nil {
+			return g.answer(ctx, "storage.objects.list", objects.Name{Bucket: bucket}, err)
+		}
+		if !visit(known(a)) {
+			return nil
+		}
+	}
+}
+
+// Delete implements objects.Client.
+func (g *gcs) Delete(ctx context.Context, o objects.Name, version string) error {
+	h, err := g.handle(ctx, o)
+	if err != nil {
+		return err
+	}
+	if version != "" {
+		n, err := generation(version)
+		if err != nil {
+			return err
+		}
+		h = h.If(gcstorage.Conditions{GenerationMatch: n})
+	}
+	err = g.answer(ctx, "storage.objects.delete", o, h.Delete(ctx))
+	if errors.Is(err, fs.ErrNotExist) || unmet(err) {
+		return nil
+	}
+	return err
 }

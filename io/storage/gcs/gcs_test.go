@@ -22,6 +22,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // bucket begins the names of objects of the tests' server.
@@ -33,7 +34,7 @@ func server(t *testing.T) *gcstest.Server {
 	s, address := gcstest.Start(t)
 	UseEmulator(func() string { return address })
 	t.Cleanup(func() { UseEmulator(func() string { return "" }) })
-	use(t, &gcs{leases: leaseTimes{renew: 80 * time.Millisecond, stale: 400 * time.Millisecond}})
+	use(t, service(objects.Times{Renew: 80 * time.Millisecond, Stale: 400 * time.Millisecond}))
 	return s
 }
 
@@ -387,7 +388,7 @@ func TestDirectoriesOfObjects(t *testing.T) {
 	if d := cmp.Diff([]string{"d-2", "dd/x"}, s.Names()); d != "" {
 		t.Error(d)
 	}
-	if _, err := storage.Stat(ctx, bucket+"dd"); !missing(err) {
+	if _, err := storage.Stat(ctx, bucket+"dd"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Stat of a directory: %v", err)
 	}
 	if _, err := storage.List(ctx, bucket+"dd"); !errors.Is(err, syscall.EISDIR) {
@@ -464,7 +465,7 @@ func TestAVariableAloneIsNoEmulator(t *testing.T) {
 }
 
 func TestNothingIsAskedWithoutCredentials(t *testing.T) {
-	use(t, &gcs{})
+	use(t, service(objects.Standard))
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GCE_METADATA_HOST", "")
 	t.Setenv("NO_GCE_CHECK", "true")

@@ -15,18 +15,20 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // never has leases of which only their renewal and their owners tell anything.
-func never() { cloud.leases.stale = time.Hour }
+func never() { cloud.Leases.Stale = time.Hour }
 
 // until waits for something to be so.
 func until(t *testing.T, so func() bool) {
 	t.Helper()
 	for !so() {
-		if err := sleep(t.Context(), time.Millisecond); err != nil {
-			t.Fatal(err)
+		if t.Context().Err() != nil {
+			t.Fatal(t.Context().Err())
 		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -103,8 +105,8 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 	leave := func(by disk.Process) {
 		t.Helper()
 		text, _ := json.Marshal(by)
-		o, _ := parse(bucket + "lock")
-		if _, err := cloud.upload(ctx, o, nil, map[string]string{ownerKey: string(text)}, 0,
+		o, _ := objects.Parse(bucket + "lock")
+		if _, err := cloud.upload(ctx, o, nil, map[string]string{objects.OwnerKey: string(text)}, 0,
 			func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -122,8 +124,8 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 	} {
 		leave(c.by)
 		begun := time.Now()
-		if cloud.leases.stale = time.Hour; c.waits {
-			cloud.leases.stale = 100 * time.Millisecond
+		if cloud.Leases.Stale = time.Hour; c.waits {
+			cloud.Leases.Stale = 100 * time.Millisecond
 		}
 		unlock, err := storage.Lock(ctx, bucket+"lock")
 		if err != nil {
@@ -131,7 +133,7 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 			continue
 		}
 		unlock()
-		if waited := time.Since(begun); c.waits && waited < cloud.leases.stale {
+		if waited := time.Since(begun); c.waits && waited < cloud.Leases.Stale {
 			t.Errorf("%s: waited %v", what, waited)
 		}
 	}
@@ -210,20 +212,20 @@ func TestAnInterruptedRequestLeavesTheLeaseOfAnother(t *testing.T) {
 // Who loses a lease writes nothing to it any more.
 func TestALostLeaseIsNotRenewed(t *testing.T) {
 	s := server(t)
-	o, _ := parse(bucket + "lock")
-	l, err := cloud.acquire(ctx, o)
+	o, _ := objects.Parse(bucket + "lock")
+	l, err := cloud.Acquire(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Fill("lock", []byte("another's"))
-	if err := l.touch(ctx); !errors.Is(err, errUnmet) {
+	if err := l.Touch(ctx); !errors.Is(err, objects.ErrUnmet) {
 		t.Errorf("renewed: %v", err)
 	}
-	<-l.ended
-	if _, err := l.seal(ctx, storage.File{}); !errors.Is(err, errUnmet) {
+	<-l.Ended()
+	if _, err := l.Seal(ctx, storage.File{}); !errors.Is(err, objects.ErrUnmet) {
 		t.Errorf("sealed: %v", err)
 	}
-	if err := errors.Join(l.release(ctx), l.drop(ctx)); !errors.Is(err, errUnmet) ||
+	if err := errors.Join(l.Release(ctx), l.Drop(ctx)); !errors.Is(err, objects.ErrUnmet) ||
 		string(s.Content("lock")) != "another's" {
 		t.Errorf("given back: %v, %q", err, s.Content("lock"))
 	}

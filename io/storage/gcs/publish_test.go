@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // modelOf returns the files of a directory that tell whose they are.
@@ -192,8 +193,8 @@ func (s sleeps) RoundTrip(r *http.Request) (*http.Response, error) {
 func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool) {
 	t.Helper()
 	s := server(t)
-	cloud.leases.renew = time.Hour // nothing but the publishers' own requests
-	cloud.leases.stale = 0
+	cloud.Leases.Renew = time.Hour // nothing but the publishers' own requests
+	cloud.Leases.Stale = 0
 	through(t, func(base http.RoundTripper) http.RoundTripper { return sleeps{base} })
 	var of [2]*sleeper
 	var done [2]chan error
@@ -251,13 +252,13 @@ func dead(t *testing.T) int {
 func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 	for _, gone := range []bool{true, false} {
 		s := server(t)
-		d, err := parse(bucket + "model")
+		d, err := objects.Parse(bucket + "model")
 		if err != nil {
 			t.Fatal(err)
 		}
 		// It has written one file, and its claim stands.
-		p := &publication{g: cloud, dir: d}
-		if err := p.put(ctx, d.join("weights"), storage.File{Name: "weights", Data: []byte("half")}); err != nil {
+		if _, err := cloud.Put(ctx, d.Join("weights"), objects.Condition{},
+			map[string]string{objects.PartKey: d.String()}, -1, func(w io.Writer) error { return storage.File{Data: []byte("half")}.CopyTo(ctx, w) }); err != nil {
 			t.Fatal(err)
 		}
 		by := disk.Me()
@@ -265,7 +266,11 @@ func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 			by = disk.Process{Host: "elsewhere", ID: 1}
 		}
 		text, _ := json.Marshal(by)
-		if _, err := cloud.upload(ctx, claimOf(d), nil, map[string]string{ownerKey: string(text)}, -1,
+		claim, err := objects.Parse(storage.ClaimName(d.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cloud.upload(ctx, claim, nil, map[string]string{objects.OwnerKey: string(text)}, -1,
 			func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -274,12 +279,12 @@ func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 		}
 		begun := time.Now()
 		if gone {
-			cloud.leases.stale = time.Hour
+			cloud.Leases.Stale = time.Hour
 		}
 		if err := clearUp(bucket + "model"); err != nil || len(s.Names()) > 0 {
 			t.Errorf("left %v, %v", s.Names(), err)
 		}
-		if waited := time.Since(begun); !gone && waited < cloud.leases.stale {
+		if waited := time.Since(begun); !gone && waited < cloud.Leases.Stale {
 			t.Errorf("owner gone %t: waited %v", gone, waited)
 		}
 	}

@@ -6,26 +6,30 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 
 	gcstorage "cloud.google.com/go/storage"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // Open streams a range. If a body breaks off, reading resumes at that byte of the same
 // generation.
 func (g *gcs) Open(ctx context.Context, o storage.Object, off, n int64) (io.ReadCloser, int64, error) {
-	name, h, err := g.at(ctx, o.URI)
+	name, err := objects.Parse(o.URI)
+	if err != nil {
+		return nil, 0, err
+	}
+	h, err := g.handle(ctx, name)
 	if err != nil {
 		return nil, 0, err
 	}
 	if o.Version != "" {
-		generation, err := strconv.ParseInt(o.Version, 10, 64)
+		n, err := generation(o.Version)
 		if err != nil {
-			return nil, 0, storage.Invalid("%q is not a version of an object", o.Version)
+			return nil, 0, err
 		}
-		h = h.If(gcstorage.Conditions{GenerationMatch: generation})
+		h = h.If(gcstorage.Conditions{GenerationMatch: n})
 	}
 	r, err := h.NewRangeReader(ctx, off, n)
 	switch {
@@ -39,7 +43,7 @@ func (g *gcs) Open(ctx context.Context, o storage.Object, off, n int64) (io.Read
 
 // readError explains an error of reading; pinned means that only the listed generation
 // may be read.
-func (g *gcs) readError(ctx context.Context, name object, pinned bool, err error) error {
+func (g *gcs) readError(ctx context.Context, name objects.Name, pinned bool, err error) error {
 	if pinned && unmet(err) {
 		return storage.ErrChanged
 	}
@@ -50,7 +54,7 @@ type objectReader struct {
 	r    *gcstorage.Reader
 	g    *gcs
 	ctx  context.Context
-	name object
+	name objects.Name
 }
 
 func (r *objectReader) Read(p []byte) (int, error) {
@@ -66,14 +70,6 @@ func (r *objectReader) Read(p []byte) (int, error) {
 }
 
 func (r *objectReader) Close() error { return r.r.Close() }
-
-func (g *gcs) Sum(ctx context.Context, name string) (storage.Sum, error) {
-	a, err := g.attrs(ctx, resolved(name))
-	if err != nil {
-		return storage.Sum{}, err
-	}
-	return sumOf(a), nil
-}
 
 func sumOf(a *gcstorage.ObjectAttrs) storage.Sum {
 	return storage.Sum{Bytes: a.Size, CRC32C: a.CRC32C}

@@ -14,15 +14,14 @@ import (
 	"cloud.google.com/go/auth/credentials"
 	"cloud.google.com/go/auth/httptransport"
 	gcstorage "cloud.google.com/go/storage"
+
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // stall is how long a silent server is waited for, in nanoseconds.
 var stall atomic.Int64
 
 func init() { stall.Store(int64(time.Minute)) }
-
-// parallelRequests bounds how many requests one call of this package has open.
-const parallelRequests = 64
 
 // transport is HTTP/1.1, whose requests do not wait for each other. None waits forever,
 // neither for an answer nor in the middle of one.
@@ -33,7 +32,7 @@ func newTransport() *transport {
 	base.ForceAttemptHTTP2 = false
 	base.Protocols = new(http.Protocols)
 	base.Protocols.SetHTTP1(true)
-	base.MaxIdleConnsPerHost = 2 * parallelRequests
+	base.MaxIdleConnsPerHost = 2 * objects.ParallelRequests
 	base.MaxIdleConns = 0
 	base.DisableCompression = true
 	base.ResponseHeaderTimeout = time.Duration(stall.Load())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"time"
@@ -13,6 +14,7 @@ import (
 	gcstorage "cloud.google.com/go/storage"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // maxChunk is how much of an upload is kept in memory for retries. What is not larger
@@ -22,24 +24,13 @@ const maxChunk = 8 << 20
 // chunkUnit divides the size of chunks.
 const chunkUnit = 256 << 10
 
-// Keys of the metadata of objects that this package makes.
-const (
-	writerKey = "bochner-writer" // the mark of the request that wrote the object
-	partKey   = "bochner-part"   // the directory that a file is part of, except the last file's
-	commitKey = "bochner-commit" // the directory that the file completes
-	ownerKey  = "bochner-owner"  // the owner of a lease; empty for none
-)
-
-// errUnmet means that the condition of a write does not hold: another process has written.
-var errUnmet = errors.New("another process has written there")
-
 // upload writes an object of the given size, -1 where that is not known, with
 // metadata, under a condition that may be nil. The object appears whole when write
 // has returned without error, or not at all.
 //
 // Every upload has its own mark. If an answer is lost and the request is repeated, the
 // condition no longer holds; the mark then shows that this upload wrote the object.
-func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, metadata map[string]string,
+func (g *gcs) upload(ctx context.Context, o objects.Name, cond *gcstorage.Conditions, metadata map[string]string,
 	size int64, write func(io.Writer) error) (*gcstorage.ObjectAttrs, error) {
 	h, err := g.handle(ctx, o)
 	if err != nil {
@@ -67,16 +58,31 @@ func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, 
 	var attrs *gcstorage.ObjectAttrs
 	if err = w.Close(); err == nil {
 		attrs = w.Attrs()
-	} else if attrs, err = g.own(ctx, o, cond, w.Metadata[writerKey], err); err != nil {
+	} else if attrs, err = g.own(ctx, o, cond, w.Metadata[objects.WriterKey], err); err != nil {
 		return nil, g.writeError(ctx, o, err)
 	}
 	return attrs, g.arrived(ctx, o, attrs, sum.Sum())
 }
 
-// uploadFile is upload for the content of a file.
-func (g *gcs) uploadFile(ctx context.Context, o object, cond *gcstorage.Conditions, metadata map[string]string,
-	f storage.File) (*gcstorage.ObjectAttrs, error) {
-	return g.upload(ctx, o, cond, metadata, f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
+// Put implements objects.Client.
+func (g *gcs) Put(ctx context.Context, o objects.Name, c objects.Condition, metadata map[string]string, size int64,
+	write func(io.Writer) error) (*objects.Attrs, error) {
+	var cond *gcstorage.Conditions
+	switch {
+	case c.Absent:
+		cond = &gcstorage.Conditions{DoesNotExist: true}
+	case c.Version != "":
+		n, err := generation(c.Version)
+		if err != nil {
+			return nil, err
+		}
+		cond = &gcstorage.Conditions{GenerationMatch: n}
+	}
+	attrs, err := g.upload(ctx, o, cond, metadata, size, write)
+	if err != nil {
+		return nil, err
+	}
+	return known(attrs), nil
 }
 
 // patient returns a rule for retries that ends them after a number of failures
@@ -95,52 +101,52 @@ func patient() func(error) bool {
 
 // marked returns the metadata with a mark, unless they have one.
 func marked(metadata map[string]string) map[string]string {
-	m := map[string]string{writerKey: rand.Text()}
+	m := map[string]string{objects.WriterKey: rand.Text()}
 	maps.Copy(m, metadata)
 	return m
 }
 
 // own returns the attributes of an object if it has the mark of a request that failed
 // because its condition, nil for none, did not hold or its answer was lost. If another
-// process has written the object since, the error is errUnmet, whether or not the request
+// process has written the object since, the error is objects.ErrUnmet, whether or not the request
 // was served before that.
-func (g *gcs) own(ctx context.Context, o object, cond *gcstorage.Conditions, mark string,
+func (g *gcs) own(ctx context.Context, o objects.Name, cond *gcstorage.Conditions, mark string,
 	err error) (*gcstorage.ObjectAttrs, error) {
 	if !unmet(err) && status(err) != http.StatusNotFound && !transient(err) {
 		return nil, err
 	}
 	attrs, thereErr := g.attrs(ctx, o)
-	if thereErr == nil && attrs.Metadata[writerKey] == mark {
+	if thereErr == nil && attrs.Metadata[objects.WriterKey] == mark {
 		return attrs, nil
 	}
-	if thereErr != nil && !missing(thereErr) {
+	if thereErr != nil && !errors.Is(thereErr, fs.ErrNotExist) {
 		return nil, thereErr
 	}
 	replaced := cond != nil && thereErr == nil && attrs.Generation != cond.GenerationMatch
 	if unmet(err) || replaced {
-		err = errUnmet
+		err = objects.ErrUnmet
 	}
 	return nil, err
 }
 
 // arrived compares what the server has with what was sent.
-func (g *gcs) arrived(ctx context.Context, o object, attrs *gcstorage.ObjectAttrs, sent storage.Sum) error {
+func (g *gcs) arrived(ctx context.Context, o objects.Name, attrs *gcstorage.ObjectAttrs, sent storage.Sum) error {
 	if sumOf(attrs) == sent {
 		return nil
 	}
-	if err := g.delete(context.WithoutCancel(ctx), o, attrs.Generation); err != nil {
+	if err := g.Delete(context.WithoutCancel(ctx), o, known(attrs).Version); err != nil {
 		return err
 	}
 	return fmt.Errorf("the server has other bytes than were sent (%v, want %v); try again", sumOf(attrs), sent)
 }
 
-func (g *gcs) writeError(ctx context.Context, o object, err error) error {
+func (g *gcs) writeError(ctx context.Context, o objects.Name, err error) error {
 	return g.answer(ctx, "storage.objects.create", o, err)
 }
 
 // copy copies a generation of an object, which must be the live one, to a name that
 // must be free.
-func (g *gcs) copy(ctx context.Context, to, from object, generation int64,
+func (g *gcs) copy(ctx context.Context, to, from objects.Name, generation int64,
 	metadata map[string]string) (*gcstorage.ObjectAttrs, error) {
 	dst, err := g.handle(ctx, to)
 	if err != nil {
@@ -156,12 +162,42 @@ func (g *gcs) copy(ctx context.Context, to, from object, generation int64,
 	c.Metadata = marked(metadata)
 	attrs, err := c.Run(ctx)
 	if err != nil {
-		attrs, err = g.own(ctx, to, &cond, c.Metadata[writerKey], err)
+		attrs, err = g.own(ctx, to, &cond, c.Metadata[objects.WriterKey], err)
 	}
 	return attrs, g.writeError(ctx, to, err)
 }
 
-func (g *gcs) Create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
-	_, err := g.upload(ctx, resolved(name), nil, nil, size, write)
+// Copy implements objects.Client.
+func (g *gcs) Copy(ctx context.Context, to objects.Name, f storage.File, metadata map[string]string) error {
+	from, err := objects.Parse(f.From)
+	var a *gcstorage.ObjectAttrs
+	if err == nil {
+		a, err = g.attrs(ctx, from)
+	}
+	if err != nil {
+		return &storage.Error{Op: "open", Name: f.From, Err: err}
+	}
+	if f.Sum != nil && sumOf(a) != *f.Sum {
+		return storage.Damaged(f.From)
+	}
+	_, err = g.copy(ctx, to, from, a.Generation, metadata)
 	return err
 }
+
+// Commit implements objects.Client. The file is first written as the content of the claim, and then copied from that
+// generation to its free name: one request with two conditions.
+func (g *gcs) Commit(ctx context.Context, to objects.Name, f storage.File, metadata map[string]string,
+	seal func(context.Context, storage.File) (objects.Name, string, error)) error {
+	claim, version, err := seal(ctx, f)
+	if err != nil {
+		return err
+	}
+	n, err := generation(version)
+	if err == nil {
+		_, err = g.copy(ctx, to, claim, n, metadata)
+	}
+	return err
+}
+
+// Fence implements objects.Client: another generation of the claim is fence enough.
+func (*gcs) Fence(context.Context, objects.Name) error { return nil }

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
 // client makes the requests. It never follows redirects, whose signatures would be wrong.
@@ -55,54 +57,124 @@ func (f *failure) Error() string {
 
 // again reports whether the request may succeed later.
 func (f *failure) again() bool {
-	return f.Status >= 500 || f.Status == http.StatusTooManyRequests || f.Status == http.StatusRequestTimeout
+	return f.Status >= 500 && f.Status != http.StatusNotImplemented || f.Status == http.StatusTooManyRequests ||
+		f.Status == http.StatusRequestTimeout || f.Code == "ConditionalRequestConflict" || f.Code == "OperationAborted"
 }
 
-// get asks for an object or a listing, again if that fails for a while. The caller closes the body.
-func (s *s3) get(ctx context.Context, method string, o object, query string, header http.Header) (*http.Response, error) {
+// failed returns the answer that an error is, or one without a status.
+func failed(err error) *failure {
+	if f, is := errors.AsType[*failure](err); is {
+		return f
+	}
+	return &failure{}
+}
+
+// request is a request about an object, or about a bucket if the name is empty. The parts of the query are in the
+// order of their names, as signatures want it.
+type request struct {
+	method string
+	object objects.Name
+	query  string
+	header http.Header
+	body   []byte
+}
+
+// send makes a request, again if it fails for a while, and has use read the answer.
+func (s *s3) send(ctx context.Context, q request, use func(*http.Response) error) error {
 	c, err := configure()
+	if err == nil {
+		err = checkBucket(q.object.Bucket)
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for try := 0; ; try++ {
-		r, err := once(ctx, c, method, c.address(o.bucket, o.name, query), header)
-		var f *failure
-		if err == nil || ctx.Err() != nil || errors.As(err, &f) && !f.again() || try == maxTries-1 {
-			return r, s.answer(ctx, c, o, err)
+		r, err := q.once(ctx, c)
+		if err == nil {
+			err = use(r)
+		}
+		if f := failed(err); err == nil || ctx.Err() != nil || f.Status != 0 && !f.again() || try == maxTries-1 {
+			return err
 		}
 		if err := pause(ctx, try); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
 
-func once(ctx context.Context, c *config, method, address string, header http.Header) (*http.Response, error) {
-	q, err := http.NewRequestWithContext(ctx, method, address, nil)
+// get asks for an object. The caller closes the body.
+func (s *s3) get(ctx context.Context, q request) (r *http.Response, err error) {
+	err = s.send(ctx, q, func(answer *http.Response) error { r = answer; return nil })
+	return r, s.answer(ctx, reading, q.object, err)
+}
+
+// ask makes a request with a small answer, which it decodes unless into is nil, and returns the header.
+func (s *s3) ask(ctx context.Context, q request, into any) (h http.Header, err error) {
+	err = s.send(ctx, q, func(r *http.Response) error {
+		defer r.Body.Close()
+		data, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+		if h = r.Header; err != nil || into == nil {
+			return err
+		}
+		f := &failure{Status: http.StatusInternalServerError} // may come with a status of success
+		if bytes.Contains(data, []byte("<Error>")) && xml.Unmarshal(data, f) == nil && f.Code != "" {
+			return f
+		}
+		return xml.Unmarshal(data, into)
+	})
+	return h, err
+}
+
+// once makes a request once.
+func (q request) once(ctx context.Context, c *config) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, q.method, c.address(q.object.Bucket, q.object.Name, q.query),
+		bytes.NewReader(q.body))
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range header {
-		q.Header[name] = values
+	for name, values := range q.header {
+		r.Header[name] = values
 	}
-	q.Header.Set("Accept-Encoding", "identity")
+	r.Header.Set("Accept-Encoding", "identity")
 	if c.id != "" {
-		c.sign(q, c.region, time.Now())
+		c.sign(r, q.body, c.region, time.Now())
 	}
-	r, err := client.Do(q)
-	if err != nil || r.StatusCode/100 == 2 {
-		return r, err
+	a, err := client.Do(r)
+	if err != nil || a.StatusCode/100 == 2 {
+		return a, err
 	}
-	defer r.Body.Close()
-	f := &failure{Status: r.StatusCode, Region: r.Header.Get("X-Amz-Bucket-Region")}
-	_ = xml.NewDecoder(io.LimitReader(r.Body, 1<<16)).Decode(f) // HEAD has no body, and proxies have others
+	defer a.Body.Close()
+	f := &failure{Status: a.StatusCode, Region: a.Header.Get("X-Amz-Bucket-Region")}
+	_ = xml.NewDecoder(io.LimitReader(a.Body, 1<<16)).Decode(f) // HEAD has no body, and proxies have others
 	return nil, f
 }
 
-// answer explains an error.
-func (s *s3) answer(ctx context.Context, c *config, o object, err error) error {
+// checkBucket refuses what cannot be the name of a bucket.
+func checkBucket(name string) error {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && r != '.' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		return storage.Invalid("%q is not the name of a bucket", name)
+	}
+	return nil
+}
+
+// The rights that requests need.
+const (
+	reading = "s3:GetObject and s3:ListBucket"
+	writing = "s3:GetObject, s3:PutObject, s3:DeleteObject, s3:ListBucket, s3:ListBucketMultipartUploads and " +
+		"s3:AbortMultipartUpload"
+)
+
+// answer explains an error of a request that needs rights.
+func (s *s3) answer(ctx context.Context, rights string, o objects.Name, err error) error {
 	f, is := errors.AsType[*failure](err)
 	if !is {
 		return err
+	}
+	c, failed := configure()
+	if failed != nil {
+		return failed
 	}
 	said := func(kind error, format string, args ...any) error {
 		return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
@@ -111,17 +183,17 @@ func (s *s3) answer(ctx context.Context, c *config, o object, err error) error {
 	case f.Status == http.StatusPreconditionFailed:
 		return storage.ErrChanged
 	case f.Code == "NoSuchBucket":
-		return said(storage.ErrNoBucket, "there is no bucket %s (404); check its name, and AWS_ENDPOINT_URL", o.bucket)
+		return said(storage.ErrNoBucket, "there is no bucket %s (404); check its name, and AWS_ENDPOINT_URL", o.Bucket)
 	case f.Status == http.StatusNotFound:
-		if f.Code == "" && o.name != "" { // HEAD does not say which is missing
-			if _, err := s.page(ctx, object{bucket: o.bucket}, "-", "", "", 1); errors.Is(err, storage.ErrNoBucket) {
+		if f.Code == "" && o.Name != "" { // HEAD does not say which is missing
+			if _, err := s.page(ctx, o.Bucket, objects.Query{Prefix: "-", Limit: 1}, ""); errors.Is(err, storage.ErrNoBucket) {
 				return err
 			}
 		}
-		return said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.bucket)
+		return said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.Bucket)
 	case f.Status == http.StatusMovedPermanently || f.Status == http.StatusTemporaryRedirect ||
 		f.Code == "AuthorizationHeaderMalformed":
-		return said(nil, "the bucket %s is in another region than %s; set AWS_REGION=%s", o.bucket, c.region, f.Region)
+		return said(nil, "the bucket %s is in another region than %s; set AWS_REGION=%s", o.Bucket, c.region, f.Region)
 	case f.Status == http.StatusForbidden || f.Status == http.StatusUnauthorized:
 		who := "the account of the key " + c.id
 		if c.id == "" {
@@ -129,7 +201,7 @@ func (s *s3) answer(ctx context.Context, c *config, o object, err error) error {
 				"AWS_PROFILE for ~/.aws/credentials),"
 		}
 		return said(fs.ErrPermission, "access denied (%s); check the name of the bucket %s, and that %s has the rights "+
-			"s3:GetObject and s3:ListBucket there", strings.TrimSpace(fmt.Sprint(f.Status, " ", f.Code)), o.bucket, who)
+			"%s there", strings.TrimSpace(fmt.Sprint(f.Status, " ", f.Code)), o.Bucket, who, rights)
 	}
 	return err
 }

@@ -1,87 +1,79 @@
-// Package s3 reads files named s3://bucket/object, of Amazon S3 and of servers with its protocol: a program that
-// imports it knows the scheme.
+// Package s3 is Amazon S3, and servers with its protocol: a program that imports it reads and writes files named
+// s3://bucket/object.
 //
 //	import _ "github.com/bochner-ml/bochner/io/storage/s3"
 //
-// Files can be read, not written. Service and account come from the variables and files of Amazon's tools. Without
-// keys, requests are not signed.
+// The service and the account come from the variables and files of Amazon's tools. Without keys, requests are not
+// signed. Writing needs a service with conditional writes (If-None-Match and If-Match of PutObject and
+// CompleteMultipartUpload). The first such write tests the service, and others are refused.
 package s3
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
-	"slices"
+	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
-type s3 struct{}
-
-var _ storage.Scheme = (*s3)(nil)
-
-func init() { storage.Register("s3", new(s3)) }
-
-// object names an object or a directory.
-type object struct{ bucket, name string }
-
-func (o object) String() string { return strings.TrimRight("s3://"+o.bucket+"/"+o.name, "/") }
-
-// parse splits a name into bucket and object.
-func parse(name string) (object, error) {
-	bucket, rest, _ := strings.Cut(strings.TrimPrefix(name, "s3://"), "/")
-	o := object{bucket, strings.TrimRight(rest, "/")}
-	switch {
-	case bucket == "":
-		return o, storage.Invalid("no bucket; name one as in s3://bucket/file")
-	case strings.ContainsFunc(bucket, func(r rune) bool {
-		return r != '-' && r != '.' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}):
-		return o, storage.Invalid("%q is not the name of a bucket", bucket)
-	case !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n") || len(o.name) > 1024:
-		return o, storage.Invalid("not the name of an object: it contains line ends, is not UTF-8, or is too long")
-	}
-	return o, nil
+type s3 struct {
+	objects.Store
+	conditions sync.Map // of a bucket and its server: known to hold to conditions
 }
 
-// Abs implements storage.Scheme.
-func (*s3) Abs(name string) (string, error) {
-	o, err := parse(name)
-	return o.String(), err
+var (
+	_ storage.Store  = (*s3)(nil)
+	_ objects.Client = (*s3)(nil)
+)
+
+func init() { storage.Register("s3", service(objects.Standard)) }
+
+// service returns S3 with those times of leases.
+func service(leases objects.Times) *s3 {
+	s := &s3{}
+	s.Store = objects.Store{Service: s, Scheme: "s3", Leases: leases, Hashed: true}
+	return s
 }
 
-// Stat implements storage.Scheme.
-func (s *s3) Stat(ctx context.Context, name string) (storage.Object, error) {
-	o, err := parse(name)
-	if err != nil {
-		return storage.Object{}, err
+// Head implements objects.Client.
+func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
+	if o.Name == "" {
+		return nil, storage.Directory(strings.TrimRight(o.String(), "/"))
 	}
-	if o.name == "" {
-		return storage.Object{}, storage.Directory(name)
-	}
-	r, err := s.get(ctx, http.MethodHead, o, "", nil)
+	r, err := s.get(ctx, request{method: http.MethodHead, object: o})
 	if err != nil {
-		return storage.Object{}, err
+		return nil, err
 	}
 	r.Body.Close()
-	found := storage.Object{Name: o.String(), URI: o.String(), Size: r.ContentLength, Version: r.Header.Get("Etag")}
+	a := &objects.Attrs{Name: o.Name, Size: r.ContentLength, Version: r.Header.Get("Etag"), Metadata: map[string]string{}}
+	for name, values := range r.Header {
+		if key, is := strings.CutPrefix(strings.ToLower(name), metaPrefix); is {
+			if a.Metadata[key], err = url.QueryUnescape(values[0]); err != nil {
+				a.Metadata[key] = values[0] // of another program
+			}
+		}
+	}
 	if at, err := http.ParseTime(r.Header.Get("Last-Modified")); err == nil {
-		found.Modified = at.UnixNano()
+		a.Modified = at.UnixNano()
 	}
-	if found.Size < 0 {
-		return found, fmt.Errorf("the server does not tell the size of the file")
+	if crc, err := strconv.ParseUint(a.Metadata[sumKey], 16, 32); err == nil && len(a.Metadata[sumKey]) == 8 {
+		a.Sum = &storage.Sum{Bytes: a.Size, CRC32C: uint32(crc)}
 	}
-	return found, nil
+	if a.Size < 0 {
+		return nil, fmt.Errorf("the server does not tell the size of the file")
+	}
+	return a, nil
 }
 
 // listing is a page of a list of objects.
@@ -91,100 +83,54 @@ type listing struct {
 		Size         int64
 		LastModified time.Time
 	}
+	CommonPrefixes        []struct{ Prefix string }
 	NextContinuationToken string
 }
 
-// page asks for a page of the objects whose names begin with a prefix; with a delimiter only for those without one
-// in the rest of their names.
-func (s *s3) page(ctx context.Context, o object, prefix, delimiter, token string, most int) (l listing, err error) {
-	query := "" // in the order of the names, as signatures want it
+// page asks for a page of the objects that a query finds.
+func (s *s3) page(ctx context.Context, bucket string, q objects.Query, token string) (l listing, err error) {
+	query := ""
 	if token != "" {
 		query = "continuation-token=" + escape(token, true) + "&"
 	}
-	if delimiter != "" {
-		query += "delimiter=" + escape(delimiter, true) + "&"
+	if q.Delimiter != "" {
+		query += "delimiter=" + escape(q.Delimiter, true) + "&"
 	}
-	query += "list-type=2&max-keys=" + strconv.Itoa(most) + "&prefix=" + escape(prefix, true)
-	for try := 0; ; try++ {
-		r, err := s.get(ctx, http.MethodGet, object{bucket: o.bucket}, query, nil)
-		if err != nil {
-			return l, err
-		}
-		l = listing{}
-		err = xml.NewDecoder(io.LimitReader(r.Body, 64<<20)).Decode(&l)
-		if r.Body.Close(); err == nil || try == maxTries-1 {
-			return l, err
-		}
-		if err := pause(ctx, try); err != nil { // the answer has broken off
-			return l, err
-		}
-	}
+	query += "list-type=2&max-keys=" + strconv.Itoa(cmp.Or(q.Limit, 1000)) + "&prefix=" + escape(q.Prefix, true)
+	o := objects.Name{Bucket: bucket}
+	_, err = s.ask(ctx, request{method: http.MethodGet, object: o, query: query}, &l)
+	return l, s.answer(ctx, reading, o, err)
 }
 
-// List implements storage.Scheme.
-func (s *s3) List(ctx context.Context, pattern string) ([]storage.Object, error) {
-	o, err := parse(pattern)
-	if err != nil {
-		return nil, err
-	}
-	if o.name == "" || strings.HasSuffix(pattern, "/") {
-		return nil, storage.Directory(strings.TrimRight(pattern, "/"))
-	}
-	exact, err := s.Stat(ctx, o.String())
-	if err == nil {
-		return []storage.Object{exact}, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	first := strings.IndexAny(o.name, `*?[\`)
-	if first < 0 {
-		if l, failed := s.page(ctx, o, o.name+"/", "", "", 1); failed == nil && len(l.Contents) > 0 {
-			return nil, storage.Directory(pattern)
-		}
-		return nil, err
-	}
-	matches, err := storage.Matcher(o.name)
-	if err != nil {
-		return nil, err
-	}
-	delimiter := ""
-	if !strings.Contains(o.name, "**") && !strings.Contains(o.name[first:], "/") {
-		delimiter = "/" // names further down cannot match
-	}
-	var objects []storage.Object
-	for token, more := "", true; more; more = token != "" {
-		l, err := s.page(ctx, o, o.name[:first], delimiter, token, 1000)
+// Each implements objects.Client.
+func (s *s3) Each(ctx context.Context, bucket string, q objects.Query, visit func(*objects.Attrs) bool) error {
+	for token, more := "", true; more; {
+		l, err := s.page(ctx, bucket, q, token)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, c := range l.Contents {
-			if matches(c.Key) && !strings.HasSuffix(c.Key, "/") && c.Size >= 0 {
-				name := object{o.bucket, c.Key}.String()
-				objects = append(objects, storage.Object{Name: name, URI: name, Size: c.Size, Version: c.ETag,
-					Modified: c.LastModified.UnixNano()})
+			if c.Size >= 0 && !visit(&objects.Attrs{Name: c.Key, Size: c.Size, Version: c.ETag,
+				Modified: c.LastModified.UnixNano()}) {
+				return nil
 			}
 		}
-		if l.NextContinuationToken == token {
-			break
+		for _, p := range l.CommonPrefixes {
+			if !visit(&objects.Attrs{Prefix: p.Prefix}) {
+				return nil
+			}
 		}
+		more = l.NextContinuationToken != "" && l.NextContinuationToken != token
 		token = l.NextContinuationToken
 	}
-	if len(objects) == 0 {
-		return nil, &storage.Reason{Answer: true, Text: storage.ErrNoMatch.Error(), Kind: storage.ErrNoMatch}
-	}
-	slices.SortFunc(objects, func(a, b storage.Object) int { return cmp.Compare(a.Name, b.Name) })
-	return objects, nil
+	return nil
 }
 
 // Open implements storage.Scheme. If a body breaks off, reading resumes at that byte of the same version.
 func (s *s3) Open(ctx context.Context, o storage.Object, off, n int64) (io.ReadCloser, int64, error) {
-	name, err := parse(o.URI)
+	name, err := objects.Object(o.URI)
 	if err != nil {
 		return nil, 0, err
-	}
-	if name.name == "" {
-		return nil, 0, storage.Invalid("is a bucket; name a file in it")
 	}
 	if n == 0 {
 		size := o.Size
@@ -209,7 +155,7 @@ func (s *s3) Open(ctx context.Context, o storage.Object, off, n int64) (io.ReadC
 type reader struct {
 	s       *s3
 	ctx     context.Context
-	name    object
+	name    objects.Name
 	version string
 	at, end int64 // of the object; end is −1 before the first answer, if all is wanted
 	size    int64
@@ -230,7 +176,7 @@ func (r *reader) open() error {
 	if r.version != "" {
 		h.Set("If-Match", r.version)
 	}
-	a, err := r.s.get(r.ctx, http.MethodGet, r.name, "", h)
+	a, err := r.s.get(r.ctx, request{method: http.MethodGet, object: r.name, header: h})
 	if err != nil {
 		return err
 	}

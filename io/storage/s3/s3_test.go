@@ -31,7 +31,7 @@ func TestRequestsAreSignedAsDocumented(t *testing.T) {
 	}
 	q.Header.Set("Range", "bytes=0-9")
 	c := credentials{id: "AKIAIOSFODNN7EXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}
-	c.sign(q, "us-east-1", time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC))
+	c.sign(q, nil, "us-east-1", time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC))
 	const want = "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request," +
 		"SignedHeaders=host;range;x-amz-content-sha256;x-amz-date," +
 		"Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"
@@ -211,9 +211,6 @@ func TestReasonsAreNamed(t *testing.T) {
 		if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-	}
-	if err := storage.WriteFile(t.Context(), "s3://rows/new", nil); !errors.Is(err, storage.ErrReadOnly) {
-		t.Error(err)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "stranger")
 	if _, err := storage.List(t.Context(), "s3://rows/*"); !errors.Is(err, fs.ErrPermission) ||

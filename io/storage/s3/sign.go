@@ -14,21 +14,23 @@ import (
 // credentials are the keys of an account; without any, requests are not signed, as public buckets allow.
 type credentials struct{ id, secret, token string }
 
-// emptySum is the SHA-256 of a body without content. All requests are of that kind.
-const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+// signed are the headers that signatures cover, in addition to Amazon's own.
+var signed = []string{"if-match", "if-none-match", "range"}
 
-// sign adds the signature of a request without a body (AWS Signature Version 4,
+// sign adds the signature of a request with that body (AWS Signature Version 4,
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
-func (c credentials) sign(r *http.Request, region string, now time.Time) {
+func (c credentials) sign(r *http.Request, body []byte, region string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
 	r.Header.Set("X-Amz-Date", stamp)
-	r.Header.Set("X-Amz-Content-Sha256", emptySum)
+	hash := sha256.Sum256(body)
+	content := hex.EncodeToString(hash[:])
+	r.Header.Set("X-Amz-Content-Sha256", content)
 	if c.token != "" {
 		r.Header.Set("X-Amz-Security-Token", c.token)
 	}
 	values := map[string]string{"host": r.URL.Host}
 	for name, v := range r.Header {
-		if name = strings.ToLower(name); strings.HasPrefix(name, "x-amz-") || name == "range" || name == "if-match" {
+		if name = strings.ToLower(name); strings.HasPrefix(name, "x-amz-") || slices.Contains(signed, name) {
 			values[name] = strings.TrimSpace(v[0])
 		}
 	}
@@ -41,8 +43,8 @@ func (c credentials) sign(r *http.Request, region string, now time.Time) {
 	for _, name := range names {
 		headers.WriteString(name + ":" + values[name] + "\n")
 	}
-	signed := strings.Join(names, ";")
-	canonical := strings.Join([]string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, headers.String(), signed, emptySum},
+	list := strings.Join(names, ";")
+	canonical := strings.Join([]string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, headers.String(), list, content},
 		"\n")
 	sum := sha256.Sum256([]byte(canonical))
 	scope := stamp[:8] + "/" + region + "/s3/aws4_request"
@@ -53,7 +55,7 @@ func (c credentials) sign(r *http.Request, region string, now time.Time) {
 		mac.Write([]byte(part))
 		key = mac.Sum(nil)
 	}
-	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+c.id+"/"+scope+",SignedHeaders="+signed+",Signature="+
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+c.id+"/"+scope+",SignedHeaders="+list+",Signature="+
 		hex.EncodeToString(key))
 }
 

@@ -33,7 +33,7 @@ type StreamOptions struct {
 	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory of the files that name what has no predictions, or of messages also a topic. The default is --out with -dead added."`
 	Reload time.Duration `flag:"reload" group:"Streams" default:"1m" help:"With --stream: how often --model is looked up; a new model replaces the old one between two files or messages. 0 is never."`
 	Poll   time.Duration `flag:"poll" group:"Streams" default:"5s" help:"With --stream: how often the files are listed."`
-	Settle time.Duration `flag:"settle" group:"Streams" default:"10s" help:"With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// are whole when they appear."`
+	Settle time.Duration `flag:"settle" group:"Streams" default:"10s" help:"With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// and s3:// are whole when they appear."`
 	MaxAge time.Duration `flag:"max_age" group:"Streams" help:"With --stream: files that were written longer ago are not read; 0 for all."`
 	// PerRound is the largest number of files that are taken at a time, at least 1. The model that
 	// is in use, the log and the state of files are looked at between rounds.

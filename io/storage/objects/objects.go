@@ -1,0 +1,227 @@
+// Package objects makes a storage.Store of a service that keeps objects in buckets: names, listings, leases,
+// compare-and-swap, and directories that appear whole or not at all. The service is a Client, which has conditions on
+// the versions of objects.
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// ParallelRequests bounds how many requests one call of this package has open.
+const ParallelRequests = 64
+
+// ErrUnmet means that the condition of a write does not hold: another process has written.
+var ErrUnmet = errors.New("another process has written there")
+
+// Keys of the metadata of objects that are written here.
+const (
+	WriterKey = "bochner-writer" // the mark of the request that wrote the object
+	OwnerKey  = "bochner-owner"  // the owner of a lease; empty for none
+	PartKey   = "bochner-part"   // the directory that a file is part of, except the last file's
+	commitKey = "bochner-commit" // the directory that the file completes
+)
+
+// Condition is what must be true of an object for a write to take place. The zero value is true of all.
+type Condition struct {
+	Absent  bool   // there is no such object
+	Version string // it is that version
+}
+
+// Attrs are what a service knows of an object.
+type Attrs struct {
+	Name     string
+	Prefix   string // of a listing with a delimiter: names with this prefix are not listed; the rest is empty
+	Size     int64
+	Version  string
+	Modified int64             // nanoseconds since 1970; 0 if unknown
+	Metadata map[string]string // of listings nil if the service does not list it
+	Sum      *storage.Sum      // nil if unknown
+}
+
+// Query selects the objects of a bucket whose names begin with a prefix.
+type Query struct {
+	Prefix, Delimiter string
+	Limit             int  // of objects in a page; 0 is the service's own
+	Metadata          bool // is wanted
+}
+
+// A Client makes requests to a service, again if they fail for a while. The error is fs.ErrNotExist if there is no
+// such object, and ErrUnmet if the condition of a write does not hold.
+type Client interface {
+	// Open is as that of storage.Scheme.
+	Open(ctx context.Context, o storage.Object, off, n int64) (r io.ReadCloser, size int64, err error)
+	Head(ctx context.Context, o Name) (*Attrs, error)
+	// Put writes an object, whole or not at all, of that size, -1 if unknown. It recognises its own write by the
+	// mark WriterKey in the metadata, and makes one if there is none.
+	Put(ctx context.Context, o Name, cond Condition, metadata map[string]string, size int64,
+		write func(io.Writer) error) (*Attrs, error)
+	// Delete deletes an object, of that version unless it is "". It is not an error if there is no such object, or
+	// if it has another version.
+	Delete(ctx context.Context, o Name, version string) error
+	// Each calls visit for the objects that a query finds, until it returns false.
+	Each(ctx context.Context, bucket string, q Query, visit func(*Attrs) bool) error
+	// Copy copies a file of the service to a name that must be free, if its Sum is right.
+	Copy(ctx context.Context, to Name, f storage.File, metadata map[string]string) error
+	// Commit writes the file f under a name that must be free. It calls seal once, with the content that the claim
+	// gets: if seal fails, or if another process has written the claim or called Fence before the file appears, it
+	// never does.
+	Commit(ctx context.Context, to Name, f storage.File, metadata map[string]string,
+		seal func(context.Context, storage.File) (claim Name, version string, err error)) error
+	// Fence has commits of earlier holders of a claim on a directory fail. The claim has been taken from them.
+	Fence(ctx context.Context, dir Name) error
+}
+
+// Times are those of leases.
+type Times struct {
+	Renew time.Duration // the interval at which a lease is renewed
+	Stale time.Duration // without renewal, after which others may take it
+	// Delete is how long after its renewal a lease allows deletes, if versions follow from the content: less than
+	// Stale, because they may be late.
+	Delete time.Duration
+}
+
+// Standard are the times of leases, unless a test has others.
+var Standard = Times{Renew: 4 * time.Second, Stale: 20 * time.Second, Delete: 10 * time.Second}
+
+// Store is the storage.Store of a service, except for its method Open, which is the Client's.
+type Store struct {
+	Service Client
+	Scheme  string
+	Leases  Times
+	// Hashed means that the version of an object follows from its content. What must have a version of its own then
+	// has a mark in its content, and nothing is deleted by a lease that may be stale.
+	Hashed bool
+}
+
+// Name names an object or a directory.
+type Name struct{ Scheme, Bucket, Name string }
+
+func (o Name) String() string { return o.Scheme + "://" + o.Bucket + "/" + o.Name }
+
+// below returns the prefix of the names of what is in a directory.
+func (o Name) below() string {
+	if o.Name == "" {
+		return ""
+	}
+	return o.Name + "/"
+}
+
+// Join returns the name of an entry of a directory.
+func (o Name) Join(name string) Name { return o.in(o.below() + name) }
+
+// in returns the name of another object of the bucket.
+func (o Name) in(name string) Name { return Name{o.Scheme, o.Bucket, name} }
+
+// Parse splits a name into bucket and object. The characters # and ? mean themselves.
+func Parse(name string) (Name, error) {
+	scheme, rest, _ := strings.Cut(name, "://")
+	bucket, rest, _ := strings.Cut(rest, "/")
+	o := Name{scheme, bucket, strings.TrimRight(rest, "/")}
+	switch {
+	case bucket == "":
+		return o, storage.Invalid("no bucket; name one as in %s://bucket/file", scheme)
+	case !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n"):
+		return o, storage.Invalid("not the name of an object: it contains line ends or is not UTF-8")
+	case len(o.Name) > 1024:
+		return o, storage.Invalid("not the name of an object: %d bytes; the limit is 1024", len(o.Name))
+	}
+	return o, nil
+}
+
+// resolved is Parse for a name that Abs has returned.
+func resolved(name string) Name {
+	o, _ := Parse(name)
+	return o
+}
+
+// Object parses a name that must not be that of a bucket.
+func Object(name string) (Name, error) {
+	o, err := Parse(name)
+	if err == nil && o.Name == "" {
+		err = storage.Invalid("is a bucket; name a file or directory in it")
+	}
+	return o, err
+}
+
+// missing reports whether an error means that an object does not exist.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Abs implements storage.Scheme.
+func (*Store) Abs(name string) (string, error) {
+	o, err := Parse(name)
+	return strings.TrimRight(o.String(), "/"), err
+}
+
+func found(o Name, a *Attrs) storage.Object {
+	return storage.Object{Name: o.String(), URI: o.String(), Size: a.Size, Version: a.Version, Modified: a.Modified}
+}
+
+// Stat implements storage.Scheme.
+func (s *Store) Stat(ctx context.Context, name string) (storage.Object, error) {
+	o, err := Parse(name)
+	if err != nil {
+		return storage.Object{}, err
+	}
+	a, err := s.Service.Head(ctx, o)
+	if err != nil {
+		return storage.Object{}, err
+	}
+	return found(o, a), nil
+}
+
+// Exists implements storage.Store.
+func (s *Store) Exists(ctx context.Context, name string) (bool, error) {
+	o := resolved(name)
+	if o.Name != "" {
+		if _, err := s.Service.Head(ctx, o); !missing(err) {
+			return err == nil, err
+		}
+	}
+	some, err := s.first(ctx, o)
+	return some != "", err
+}
+
+// Sum implements storage.Store.
+func (s *Store) Sum(ctx context.Context, name string) (storage.Sum, error) {
+	a, err := s.Service.Head(ctx, resolved(name))
+	if err != nil {
+		return storage.Sum{}, err
+	}
+	if a.Sum != nil {
+		return *a.Sum, nil
+	}
+	r, _, err := s.Service.Open(ctx, storage.Object{URI: name, Version: a.Version}, 0, -1)
+	if err != nil {
+		return storage.Sum{}, err
+	}
+	defer r.Close()
+	sum := storage.NewSummer()
+	_, err = io.Copy(sum, r)
+	return sum.Sum(), err
+}
+
+// Create implements storage.Store.
+func (s *Store) Create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
+	_, err := s.Service.Put(ctx, resolved(name), Condition{}, nil, size, write)
+	return err
+}
+
+// putFile is Put for the content of a file.
+func (s *Store) putFile(ctx context.Context, o Name, cond Condition, metadata map[string]string,
+	f storage.File) (*Attrs, error) {
+	return s.Service.Put(ctx, o, cond, metadata, f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
+}
+
+// said returns an error with a server's answer. kind may be nil.
+func said(kind error, format string, args ...any) error {
+	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
+}

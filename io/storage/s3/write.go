@@ -1,0 +1,311 @@
+package s3
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/url"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
+)
+
+// partSize is how much of an upload is kept in memory. What is larger is uploaded in parts, of which there may be
+// maxParts.
+const (
+	partSize = 8 << 20
+	maxParts = 10_000
+)
+
+// metaPrefix begins the names of headers with metadata, and sumKey is the metadata with the CRC-32C of an object.
+const (
+	metaPrefix = "x-amz-meta-"
+	sumKey     = "bochner-crc32c"
+)
+
+// upload is an object in the making. It appears when all of its bytes have been sent.
+type upload struct {
+	s      *s3
+	ctx    context.Context
+	object objects.Name
+	cond   objects.Condition
+	meta   map[string]string
+
+	sum    *storage.Summer
+	buffer []byte
+	id     string // of an upload in parts
+	parts  []part
+}
+
+type part struct {
+	PartNumber int
+	ETag       string
+}
+
+func (s *s3) upload(ctx context.Context, o objects.Name, cond objects.Condition, meta map[string]string) *upload {
+	u := &upload{s: s, ctx: ctx, object: o, cond: cond, sum: storage.NewSummer(),
+		meta: map[string]string{objects.WriterKey: rand.Text()}}
+	maps.Copy(u.meta, meta)
+	return u
+}
+
+// Put implements objects.Client.
+func (s *s3) Put(ctx context.Context, o objects.Name, cond objects.Condition, metadata map[string]string, _ int64,
+	write func(io.Writer) error) (*objects.Attrs, error) {
+	u := s.upload(ctx, o, cond, metadata)
+	if err := write(u); err != nil {
+		u.abort()
+		return nil, err
+	}
+	if u.id != "" {
+		return u.complete()
+	}
+	sum := u.sum.Sum()
+	u.meta[sumKey] = fmt.Sprintf("%08x", sum.CRC32C)
+	q := request{http.MethodPut, o, "", u.header(true, true), u.buffer}
+	h, err := s.ask(ctx, q, nil)
+	if err != nil {
+		return u.own(err)
+	}
+	if cond != (objects.Condition{}) {
+		err = s.probe(ctx, q)
+	}
+	return &objects.Attrs{Name: o.Name, Size: sum.Bytes, Version: h.Get("Etag"), Metadata: u.meta, Sum: &sum}, err
+}
+
+// header returns the headers with the metadata and the condition of the write, as far as they are wanted.
+func (u *upload) header(metadata, condition bool) http.Header {
+	h := http.Header{"Content-Type": {"application/octet-stream"}}
+	for key, value := range u.meta {
+		if metadata {
+			h.Set(metaPrefix+key, url.QueryEscape(value))
+		}
+	}
+	switch {
+	case condition && u.cond.Absent:
+		h.Set("If-None-Match", "*")
+	case condition && u.cond.Version != "":
+		h.Set("If-Match", u.cond.Version)
+	}
+	return h
+}
+
+// probe finds out whether a server ignores conditions, once for each bucket: it writes an object that was just
+// written once more, under conditions that do not hold.
+func (s *s3) probe(ctx context.Context, q request) error {
+	c, err := configure()
+	if err != nil {
+		return err
+	}
+	where := c.address(q.object.Bucket, "", "")
+	if _, known := s.conditions.Load(where); known {
+		return nil
+	}
+	for name, value := range map[string]string{"If-None-Match": "*", "If-Match": `"00000000000000000000000000000000"`} {
+		q.header = q.header.Clone()
+		q.header.Del("If-Match")
+		q.header.Del("If-None-Match")
+		q.header.Set(name, value)
+		_, err := s.ask(ctx, q, nil)
+		switch f := failed(err); {
+		case err == nil:
+			return storage.Invalid("the server ignores the condition %s of writes, without which two runs can mix their "+
+				"files; name a place on another server, or on the disk", name)
+		case f.Status != http.StatusPreconditionFailed && f.Status != http.StatusNotFound:
+			return s.answer(ctx, writing, q.object, err)
+		}
+	}
+	s.conditions.Store(where, nil)
+	return nil
+}
+
+// Write implements io.Writer.
+func (u *upload) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		if len(u.buffer) == partSize {
+			if err := u.flush(); err != nil {
+				return n, err
+			}
+		}
+		m := min(len(p)-n, partSize-len(u.buffer))
+		u.buffer = append(u.buffer, p[n:n+m]...)
+		n += m
+	}
+	u.sum.Write(p)
+	return n, nil
+}
+
+// flush uploads the buffer as a part.
+func (u *upload) flush() error {
+	if u.id == "" {
+		var begun struct{ UploadId string }
+		_, err := u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploads=", u.header(true, false), nil}, &begun)
+		if err == nil && begun.UploadId == "" {
+			err = errors.New("the server does not name the upload that it begins")
+		}
+		if err != nil {
+			return u.s.answer(u.ctx, writing, u.object, err)
+		}
+		u.id = begun.UploadId
+	}
+	if len(u.parts) == maxParts {
+		return storage.Invalid("is too large; the limit is %d parts of %d MiB", maxParts, partSize>>20)
+	}
+	n := len(u.parts) + 1
+	query := fmt.Sprintf("partNumber=%d&uploadId=%s", n, escape(u.id, true))
+	h, err := u.s.ask(u.ctx, request{http.MethodPut, u.object, query, nil, u.buffer}, nil)
+	if failed(err).Code == "NoSuchUpload" { // another process has called Fence
+		return objects.ErrUnmet
+	}
+	if err != nil {
+		return u.s.answer(u.ctx, writing, u.object, err)
+	}
+	u.parts, u.buffer = append(u.parts, part{n, h.Get("Etag")}), u.buffer[:0]
+	return nil
+}
+
+// complete has an upload in parts appear.
+func (u *upload) complete() (*objects.Attrs, error) {
+	if len(u.buffer) > 0 || len(u.parts) == 0 {
+		if err := u.flush(); err != nil {
+			u.abort()
+			return nil, err
+		}
+	}
+	body, err := xml.Marshal(struct {
+		XMLName xml.Name `xml:"CompleteMultipartUpload"`
+		Part    []part
+	}{Part: u.parts})
+	if err != nil {
+		return nil, err
+	}
+	h := u.header(false, true)
+	var done struct{ ETag string }
+	_, err = u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploadId=" + escape(u.id, true), h, body}, &done)
+	if err == nil && u.cond != (objects.Condition{}) {
+		// Servers say so too of an upload that was aborted, if there is an object of another process.
+		err = errors.New("the server has lost an upload that it completed")
+	}
+	if err != nil {
+		a, err := u.own(err)
+		if err != nil {
+			u.abort()
+		}
+		return a, err
+	}
+	sum := u.sum.Sum()
+	return &objects.Attrs{Name: u.object.Name, Size: sum.Bytes, Version: done.ETag, Metadata: u.meta, Sum: &sum}, nil
+}
+
+// abort deletes the parts of an upload that does not appear. Those that stay are seen by nobody; buckets can have a
+// rule that deletes them after some days.
+func (u *upload) abort() {
+	if u.id != "" {
+		ctx, cancel := objects.Tidying(u.ctx)
+		defer cancel()
+		_ = u.s.abort(ctx, u.object, u.id)
+	}
+}
+
+func (s *s3) abort(ctx context.Context, o objects.Name, id string) error {
+	_, err := s.ask(ctx, request{method: http.MethodDelete, object: o, query: "uploadId=" + escape(id, true)}, nil)
+	if failed(err).Status == http.StatusNotFound {
+		return nil
+	}
+	return err
+}
+
+// own returns the object if it has the mark of an upload whose last request failed: its answer may be lost, and the
+// condition of its repetition does not hold. If another process has written the object, the error is ErrUnmet.
+func (u *upload) own(err error) (*objects.Attrs, error) {
+	f := failed(err)
+	gone := f.Status == http.StatusNotFound && f.Code != "NoSuchBucket" && (u.cond.Version != "" || u.id != "")
+	unmet := f.Status == http.StatusPreconditionFailed || gone || f.Code == "ConditionalRequestConflict"
+	if f.Status != 0 && !unmet && !f.again() {
+		return nil, u.s.answer(u.ctx, writing, u.object, err)
+	}
+	a, thereErr := u.s.Head(u.ctx, u.object)
+	switch {
+	case thereErr == nil && a.Metadata[objects.WriterKey] == u.meta[objects.WriterKey]:
+		return a, nil
+	case thereErr != nil && !errors.Is(thereErr, fs.ErrNotExist):
+		return nil, thereErr
+	case unmet, u.cond != (objects.Condition{}) && thereErr == nil && a.Version != u.cond.Version:
+		return nil, objects.ErrUnmet
+	}
+	return nil, u.s.answer(u.ctx, writing, u.object, err)
+}
+
+// Delete implements objects.Client. A server without conditional deletes deletes whatever version there is.
+func (s *s3) Delete(ctx context.Context, o objects.Name, version string) error {
+	q := request{method: http.MethodDelete, object: o, header: http.Header{}}
+	if version != "" {
+		q.header.Set("If-Match", version)
+	}
+	_, err := s.ask(ctx, q, nil)
+	if failed(err).Status == http.StatusNotImplemented && version != "" {
+		return s.Delete(ctx, o, "")
+	}
+	f := failed(err)
+	if f.Status == http.StatusPreconditionFailed || f.Status == http.StatusNotFound && f.Code != "NoSuchBucket" {
+		return nil
+	}
+	return s.answer(ctx, writing, o, err)
+}
+
+// Copy implements objects.Client. Not all servers have copies with conditions, so the bytes pass through here.
+func (s *s3) Copy(ctx context.Context, to objects.Name, f storage.File, metadata map[string]string) error {
+	_, err := s.Put(ctx, to, objects.Condition{Absent: true}, metadata, -1,
+		func(w io.Writer) error { return f.CopyTo(ctx, w) })
+	return err
+}
+
+// Commit implements objects.Client. The file is uploaded as parts, which nobody sees, before the claim is sealed, and
+// appears when the upload is completed, under the condition that its name is free. Whoever takes the claim aborts the
+// upload in Fence before anything else, and a completion that comes later fails.
+func (s *s3) Commit(ctx context.Context, to objects.Name, f storage.File, metadata map[string]string,
+	seal func(context.Context, storage.File) (objects.Name, string, error)) error {
+	u := s.upload(ctx, to, objects.Condition{Absent: true}, metadata)
+	err := f.CopyTo(ctx, u)
+	if err == nil {
+		err = u.flush()
+	}
+	if err == nil {
+		_, _, err = seal(ctx, storage.File{Data: []byte(rand.Text())})
+	}
+	if err != nil {
+		u.abort()
+		return err
+	}
+	_, err = u.complete()
+	return err
+}
+
+// Fence implements objects.Client: it aborts all uploads to a directory.
+func (s *s3) Fence(ctx context.Context, dir objects.Name) error {
+	bucket := objects.Name{Bucket: dir.Bucket}
+	for range maxTries {
+		var found struct {
+			Upload []struct{ Key, UploadId string }
+		}
+		query := "prefix=" + escape(dir.Join("").Name, true) + "&uploads="
+		_, err := s.ask(ctx, request{method: http.MethodGet, object: bucket, query: query}, &found)
+		if err != nil || len(found.Upload) == 0 {
+			return s.answer(ctx, writing, bucket, err)
+		}
+		for _, u := range found.Upload {
+			o := bucket
+			o.Name = u.Key
+			if err := s.abort(ctx, o, u.UploadId); err != nil {
+				return s.answer(ctx, writing, bucket, err)
+			}
+		}
+	}
+	return errors.New("the server still lists uploads that were aborted; try again")
+}
