@@ -82,6 +82,9 @@ func (v *Intervals) Units() int64 {
 	return v.Rows
 }
 
+// Highest returns the highest level of intervals or sets that so many rows or groups allow.
+func (v *Intervals) Highest() float64 { return float64(v.Units()) / float64(v.Units()+1) }
+
 // at returns the place in Scores of the score for a level: of n scores and the score of a new row, the
 // smallest that is at least as large as that share of n + 1.
 func (v *Intervals) at(level float64) (int, error) {

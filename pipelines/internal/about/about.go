@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stretch"
@@ -268,6 +269,13 @@ func (a *Model) addFacts(p *page.Page) {
 		}
 	}
 	words("probabilities", func(w io.Writer) { WriteProbabilities(w, a.Probabilities) })
+	if v := a.Intervals; v != nil {
+		by := fmt.Sprintf("by %s held-out rows, for levels up to %.4g", report.Groups(v.Rows), v.Highest())
+		if half, one := HalfWidth(v, a.Spread, a.TargetGrid); one {
+			by = fmt.Sprintf("%g%% of new rows within ±%.4g of the prediction, %s", 100*models.UsualLevel, half, by)
+		}
+		add("intervals", "%s", by)
+	}
 	if a.Threshold != nil {
 		words("decision", func(w io.Writer) { WriteThreshold(w, a.Threshold, a.Vocabulary.Classes[a.PositiveClass()]) })
 	}
@@ -286,4 +294,21 @@ func (a *Model) addFacts(p *page.Page) {
 		}
 		s.List(t)
 	}
+}
+
+// HalfWidth returns half the width of the intervals of the usual level, for a row that is as far from the training rows
+// as these are on average; false for models without one target.
+func HalfWidth(v *models.Intervals, spread *models.Spread, targets linear.Grids) (half float64, one bool) {
+	if v == nil || len(targets) != 1 {
+		return 0, false
+	}
+	score, err := v.Score(0, models.UsualLevel)
+	if err != nil {
+		return 0, false
+	}
+	half = score * targets[0].Half()
+	if v.Scaled {
+		half *= math.Sqrt(1 + spread.Leverage)
+	}
+	return half, true
 }

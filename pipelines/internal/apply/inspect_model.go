@@ -117,9 +117,8 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	about.WriteProbabilities(&b, m.Probabilities)
 	if v := m.Intervals; v != nil {
-		n := float64(v.Units())
 		fmt.Fprintf(&b, "interval  from %s held-out rows, for levels up to %.4g (predict --interval)\n",
-			report.Groups(v.Rows), n/(n+1))
+			report.Groups(v.Rows), v.Highest())
 	}
 	if m.Threshold != nil {
 		about.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])

@@ -139,6 +139,17 @@ func (r scored) addScores(p *page.Page) {
 		add("Brier score", "%.4f", &b.Brier)
 		add("expected calibration error", "%.4f", &b.ECE)
 	}
+	for i, one := range r.Intervals {
+		name, width := fmt.Sprintf("coverage of %g%% intervals", 100*one.Level), "mean width of these"
+		if r.Classes != nil {
+			name, width = fmt.Sprintf("coverage of %g%% sets", 100*one.Level), "mean size of these"
+		}
+		if one.Target != "" {
+			name += " of " + report.Word(one.Target, 40)
+		}
+		add(name, "%.4f", &r.Intervals[i].Coverage, &one.Interval[0], &one.Interval[1])
+		add(width, "%.4g", &r.Intervals[i].Width)
+	}
 	for i, one := range append([]evaluate.TargetReport{}, r.ByTarget...) {
 		name := report.Word(one.Target, 40) + ": "
 		add(name+"RMSE", "%.6g", &r.ByTarget[i].RMSE, pair(one.RMSEInterval)...)

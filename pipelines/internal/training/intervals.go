@@ -3,10 +3,10 @@ package training
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -100,16 +100,9 @@ type ResultInterval struct {
 // resultInterval is for a model of one target that has the level.
 func (t *Training) resultInterval() *ResultInterval {
 	v := t.intervals
-	if v == nil || t.Target.Grid == nil || len(t.Target.Grid) > 1 {
+	half, one := about.HalfWidth(v, t.spread, t.Target.Grid)
+	if !one {
 		return nil
-	}
-	score, err := v.Score(0, models.UsualLevel)
-	if err != nil {
-		return nil
-	}
-	half := score * t.Target.Grid[0].Half()
-	if v.Scaled {
-		half *= math.Sqrt(1 + t.spread.Leverage)
 	}
 	return &ResultInterval{models.UsualLevel, v.Rows, v.Groups, half}
 }
