@@ -40,8 +40,9 @@ func (t *Training) trials() (fits, chosen int) {
 	return fits, chosen
 }
 
-// conform gives the model intervals or sets, by the scores of the first of that many folds, in a pass over the
-// data. The weights held were fitted without it, or if there are none those of the trials.
+// conform gives the model intervals or sets, by the scores of the first of that many folds: by the rows that the
+// trials have kept, or in a pass over the data. The weights held were fitted without this fold; if there are none,
+// the weights of the trials are used.
 func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
 	classes := t.Target.Classes != nil
 	fits, chosen := 1, 0
@@ -53,6 +54,7 @@ func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
 		return nil
 	}
 	if kept := t.summed.kept; kept != nil && !t.opts.Calibrates() { // no pass is needed
+		_, chosen = t.trials() // the kept rows have all fits, whatever held has
 		c := kept.Conformal(chosen, t.keptMethod(kept.Counts(chosen)))
 		t.keepIntervals([]score.Conformal{*c}, t.summed.groups, folds, false)
 		return nil
