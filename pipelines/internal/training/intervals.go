@@ -99,9 +99,12 @@ type ResultInterval struct {
 	Half float64 `json:"half"`
 }
 
-// resultInterval is for a model of one target that has the level.
+// resultInterval is nil unless the model predicts one target with intervals.
 func (t *Training) resultInterval() *ResultInterval {
 	v := t.intervals
+	if v == nil {
+		return nil
+	}
 	half, one := about.HalfWidth(v, t.spread, t.Target.Grid)
 	if !one {
 		return nil
