@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/heap"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -16,11 +17,18 @@ type keys struct {
 	index  map[string]int
 	before map[[2]int]bool // pairs of neighbours in an object
 	last   []int           // keys of the last object
-	nested map[int]int64   // line of the first object in which a key has a nested value
+	nested map[int]int64   // line of the first object in which a key has a nested value, perhaps a list
+	values map[int]*values // of each key
+}
+
+// values are what is known of the values of a key.
+type values struct {
+	others          bool // there are values that are neither null nor lists
+	lists, elements int64
 }
 
 func newKeys() *keys {
-	return &keys{index: map[string]int{}, before: map[[2]int]bool{}, nested: map[int]int64{}}
+	return &keys{index: map[string]int{}, before: map[[2]int]bool{}, nested: map[int]int64{}, values: map[int]*values{}}
 }
 
 // keysOf returns the keys in the objects at the beginning of a file. Lines that are not
@@ -71,8 +79,17 @@ func (k *keys) object(s *scanner, line []byte, number int64) {
 			break
 		}
 		i := k.add(string(m.key))
-		if _, known := k.nested[i]; m.kind == nested && !known {
+		if _, known := k.nested[i]; m.kind >= list && !known {
 			k.nested[i] = number
+		}
+		v := k.values[i]
+		switch m.kind {
+		case null:
+		case list:
+			v.lists++
+			v.elements += int64(m.n)
+		default:
+			v.others = true
 		}
 		now = append(now, i)
 	}
@@ -90,6 +107,7 @@ func (k *keys) add(name string) int {
 		i = len(k.names)
 		k.index[name] = i
 		k.names = append(k.names, name)
+		k.values[i] = new(values)
 	}
 	return i
 }
@@ -115,12 +133,33 @@ func (k *keys) same(o *keys) bool {
 
 // merge adds the keys of another file.
 func (k *keys) merge(o *keys) {
-	for _, name := range o.names {
-		k.add(name)
+	for i, name := range o.names {
+		v, of := k.values[k.add(name)], o.values[i]
+		v.others = v.others || of.others
+		v.lists += of.lists
+		v.elements += of.elements
 	}
 	for pair := range o.before {
 		k.before[[2]int{k.index[o.names[pair[0]]], k.index[o.names[pair[1]]]}] = true
 	}
+}
+
+// lists reports whether keys have lists.
+func (k *keys) lists() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(k.values)), func(v *values) bool { return v.lists > 0 })
+}
+
+// columns returns the names of the columns in their order.
+func (k *keys) columns() ([]string, error) {
+	names := k.order()
+	lengths := make([]int, len(names))
+	for c, name := range names {
+		v := k.values[k.index[name]]
+		if n, ok := dataset.ListLength(v.elements, v.lists); ok && !v.others {
+			lengths[c] = n
+		}
+	}
+	return dataset.WithLists(names, lengths)
 }
 
 // order returns the names so that each comes after those that it follows in an object. What
