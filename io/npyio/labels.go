@@ -62,7 +62,7 @@ func findLabels(ctx context.Context, f *dataset.File, head []byte, column string
 		return nil, fmt.Errorf("has %d lines that are not blank for %d rows; want %[2]d, or %d with a header", lines, f.Records,
 			f.Records+1)
 	case column == "" && l.Fields > 1:
-		return nil, fmt.Errorf("has %d columns; name the one with the labels with label", l.Fields)
+		return nil, fmt.Errorf("has %d columns; set label to the name or the position of the one with the labels", l.Fields)
 	case column == "":
 		return l, nil
 	}

@@ -199,7 +199,7 @@ func TestLabelsMayBeText(t *testing.T) {
 		{text: "id;kind\n1;cat\n2;dog, big\n3;\n", label: "kind"},
 		{text: "1\tcat\n2\tdog, big\n3\t\n", label: "2"},
 		{text: "id;kind\n1;cat\n2;dog, big\n3;\n", label: "-1"},
-		{text: "1,cat\n2,dog\n3,\n", err: "has 2 columns; name the one with the labels"},
+		{text: "1,cat\n2,dog\n3,\n", err: "has 2 columns; set label to the name or the position of the one"},
 		{text: "1,cat\n2,dog\n3,\n", label: "kind", err: `no header with "kind"; give the position of the labels, 1 to 2`},
 		{text: "id,kind\n1,cat\n2,dog\n3,\n", label: "sort", err: `has no column "sort"; have id, kind`},
 		{text: "cat\ndog\n", err: "y.csv: has 2 lines that are not blank for 3 rows; want 3, or 4 with a header"},

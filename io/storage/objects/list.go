@@ -101,7 +101,11 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if o.Name != "" {
 		names = append(names, o.Name)
 	}
-	err := s.Service.Each(ctx, o.Bucket, Query{Prefix: o.below()}, func(a *Attrs) bool {
+	err := s.Service.Fence(ctx, o) // files that are not complete
+	if err != nil {
+		return err
+	}
+	err = s.Service.Each(ctx, o.Bucket, Query{Prefix: o.below()}, func(a *Attrs) bool {
 		names = append(names, a.Name)
 		return true
 	})

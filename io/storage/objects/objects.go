@@ -76,7 +76,8 @@ type Client interface {
 	// never does.
 	Commit(ctx context.Context, to Name, f storage.File, metadata map[string]string,
 		seal func(context.Context, storage.File) (claim Name, version string, err error)) error
-	// Fence has commits of earlier holders of a claim on a directory fail. The claim has been taken from them.
+	// Fence has commits of earlier holders of a claim on a directory fail. The claim has been taken from them. Uploads
+	// of a file of that name, and of files below it, that have not ended are deleted.
 	Fence(ctx context.Context, dir Name) error
 }
 

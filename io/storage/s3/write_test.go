@@ -392,3 +392,17 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRemovedFilesLeaveNoUploads(t *testing.T) {
+	s := bucketServer(t)
+	x := service(objects.Standard)
+	for _, name := range []string{"model/weights", "model", "models"} {
+		u := x.upload(t.Context(), objects.Name{Scheme: "s3", Bucket: gcstest.Bucket, Name: name}, objects.Condition{}, nil)
+		if err := u.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := storage.Remove(t.Context(), root+"model"); err != nil || s.Uploads() != 1 {
+		t.Errorf("%v, %d uploads, want the one of models", err, s.Uploads())
+	}
+}
