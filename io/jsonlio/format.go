@@ -73,7 +73,7 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	if err != nil {
 		return nil, o.Error(i, err)
 	}
-	if o.Data.Schema.Layout.(*Layout).first.same(k) && !k.lists() {
+	if o.Data.Schema.Layout.(*Layout).first.same(k) {
 		return nil, nil
 	}
 	return k, nil
@@ -93,7 +93,7 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 		return o.Error(o.First, fmt.Errorf("the files have more than %d keys", dataset.MaxColumns))
 	}
 	layout := Layout{Others: dataset.SameLayout(o) != nil || len(o.Options.Columns) > 0}
-	columns, err := all.columns()
+	columns, err := all.columns(dataset.SameLayout(o))
 	if err == nil {
 		layout.TableLayout, err = dataset.FirstLayout(o, columns)
 	}
@@ -119,8 +119,8 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 func flat(l *dataset.TableLayout, k *keys) error {
 	for f, uses := range l.Uses() {
 		name := l.Columns[f]
-		if i, ok := k.index[name]; ok && uses && k.nested[i] > 0 {
-			return fmt.Errorf("line %d: %w", k.nested[i], dataset.NoColumn(name))
+		if i, ok := k.index[name]; ok && uses && k.values[i].nested > 0 {
+			return fmt.Errorf("line %d: %w", k.values[i].nested, dataset.NoColumn(name))
 		}
 	}
 	return nil

@@ -183,6 +183,11 @@ func TestListsAreColumns(t *testing.T) {
 	if used, bad := datasettest.Read(t, d, 7); !slices.Equal(used, []string{"[1 -2.5 NaN 7]:0", "[4 5 6 8]:1"}) || len(bad) > 0 {
 		t.Errorf("%q, set aside %q", used, bad)
 	}
+	if d, err := open(t, dataset.Options{Like: &d.Schema}, `{"e":null,"z":7}`); err != nil {
+		t.Error(err)
+	} else if used, _ := datasettest.Read(t, d, 7); !slices.Equal(used, []string{"[NaN NaN NaN 7]"}) {
+		t.Errorf("without a list: %q", used)
+	}
 	if d, err = open(t, dataset.Options{Like: &d.Schema}, strings.Repeat(`{"e":[1,2,3],"z":1}`+"\n", 60_000)+aside); err != nil {
 		t.Fatal(err)
 	}

@@ -222,7 +222,7 @@ func (s *Store) putFile(ctx context.Context, o Name, cond Condition, metadata ma
 	return s.Service.Put(ctx, o, cond, metadata, f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
 }
 
-// said returns an error with a server's answer. kind may be nil.
-func said(kind error, format string, args ...any) error {
+// Said returns an error with a server's answer, or with the reason why it could not be asked. kind may be nil.
+func Said(kind error, format string, args ...any) error {
 	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }
