@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/datasettest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -287,10 +288,13 @@ func TestArraysThatAreNoTablesAreRefused(t *testing.T) {
 // No header makes the reader fail in another way than with an error, or allocate more than the file has.
 func FuzzRead(f *testing.F) {
 	f.Add(file("<f4", "(2, 2)", make([]byte, 16)))
+	f.Add(inColumns(file("<f4", "(3, 2)", make([]byte, 24)), 1))
+	f.Add(inColumns(file("<i2", "(3, 2)", make([]byte, 12)), 3))
 	f.Add(file("|S5", "(3,)", []byte("abcdefghijklmno")))
 	f.Add(file("<U2", "(2,)", make([]byte, 16)))
 	f.Add([]byte(magic + "\x03\x00\x10\x00\x00\x00{'descr': '<f2'}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		datasettest.Fuzz(t, data, dataset.Options{Format: "npy"})
 		in := bytes.NewReader(data)
 		h, err := readHeader(in)
 		if err != nil || h.recordBytes() > 1<<20 {
