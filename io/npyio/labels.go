@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/lines"
 )
 
 // Labels says where labels are in a text with a line for each row. It is the dataset.Layout of a file with such labels.
@@ -45,37 +46,51 @@ func findLabels(ctx context.Context, f *dataset.File, head []byte, column string
 	defer content.Close()
 	l := &Labels{Comma: csvio.Sniff(head[:min(len(head), 1<<16)])}
 	text := l.records(content)
-	names, err := text.Record()
-	lines := int64(0)
-	for ; err == nil; lines++ {
-		if lines == 0 {
-			names = slices.Clone(names)
-			l.Fields, text.Fields = len(names), len(names)
+	first, err := text.Record()
+	first = slices.Clone(first)
+	l.Fields, text.Fields = len(first), len(first)
+	again, n := make([]bool, len(first)), int64(0)
+	for fields := first; err == nil; n++ {
+		for i, field := range fields {
+			again[i] = again[i] || n > 0 && field == first[i]
 		}
-		_, err = text.Record()
+		fields, err = text.Record()
 	}
 	if err != io.EOF {
 		return nil, err
 	}
-	switch l.Header = lines == f.Records+1; {
-	case lines != f.Records && !l.Header:
-		return nil, fmt.Errorf("has %d lines that are not blank for %d rows; want %[2]d, or %d with a header", lines, f.Records,
+	if l.Header = n == f.Records+1; n != f.Records && !l.Header {
+		return nil, fmt.Errorf("has %d lines that are not blank for %d rows; want %[2]d, or %d with a header", n, f.Records,
 			f.Records+1)
-	case column == "" && l.Fields > 1:
-		return nil, fmt.Errorf("has %d columns; set label to the name or the position of the one with the labels", l.Fields)
-	case column == "":
-		return l, nil
 	}
-	if l.Field = slices.Index(names, column); l.Header && l.Field >= 0 {
-		return l, nil
+	if err := l.choose(column, first); err != nil || !l.Header {
+		return l, err
 	}
-	if l.Field, err = dataset.ColumnPosition(column, l.Fields); err != nil && !l.Header {
-		return nil, fmt.Errorf("has as many lines as the data rows, so no header with %s; give the position of the labels, 1 to %d",
-			dataset.Quote(column), l.Fields)
-	} else if err != nil {
-		return nil, fmt.Errorf("has no column %s; have %s", dataset.Quote(column), dataset.NameList(names))
+	if _, number := lines.ParseNumber([]byte(first[l.Field])); number || again[l.Field] {
+		return nil, fmt.Errorf("has a line more than the data has rows, and the first, %s, seems to be a label, not a header; "+
+			"give one label for each row", dataset.Quote(first[l.Field]))
 	}
 	return l, nil
+}
+
+// choose sets the Field to a column, or to the only one.
+func (l *Labels) choose(column string, first []string) (err error) {
+	switch l.Field = slices.Index(first, column); {
+	case column == "" && l.Fields > 1:
+		return fmt.Errorf("has %d columns; set label to the name or the position of the one with the labels", l.Fields)
+	case column == "":
+		l.Field = 0
+		return nil
+	case l.Header && l.Field >= 0:
+		return nil
+	}
+	if l.Field, err = dataset.ColumnPosition(column, l.Fields); err != nil && !l.Header {
+		return fmt.Errorf("has as many lines as the data has rows, so no header with %s; give the position of the labels, 1 to %d",
+			dataset.Quote(column), l.Fields)
+	} else if err != nil {
+		return fmt.Errorf("has no column %s; have %s", dataset.Quote(column), dataset.NameList(first))
+	}
+	return nil
 }
 
 // records returns a reader of the lines.

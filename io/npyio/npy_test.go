@@ -206,6 +206,8 @@ func TestLabelsMayBeText(t *testing.T) {
 		{text: "cat\ndog\n", err: "y.csv: has 2 lines that are not blank for 3 rows; want 3, or 4 with a header"},
 		{text: "cat\ndog\ncat\ncat\ndog\n", err: "has 5 lines that are not blank for 3 rows"},
 		{text: "a,b\ncat\ndog\n3\n", err: "y.csv: line 2: has 1 field, want 2"},
+		{text: "cat\ncat\ndog\ncat\n", err: `the first, "cat", seems to be a label, not a header; give one label for each row`},
+		{text: "1\n2\n3\n4\n", err: `the first, "1", seems to be a label`},
 		{text: "cat\n\"dog\ncat\n", err: "y.csv: line 2: "},
 	} {
 		labels := put(t, dir, "y.csv", []byte(c.text))
