@@ -26,7 +26,8 @@ type header struct {
 	schema *node
 	codec  string
 	sync   []byte
-	size   int // in bytes
+	size   int      // in bytes
+	lists  []listOf // of each field, while it is read; of length 0 if it is none
 }
 
 // parseHeader parses the header that head, the beginning of a file, begins with.
@@ -72,7 +73,6 @@ func parseHeader(head []byte) (h header, err error) {
 type reader struct {
 	*dataset.Record
 	header
-	lists   []listOf // of each field; of length 0 if it is none
 	in      *bufio.Reader
 	at      int64 // in the file, of what in reads next
 	begin   int64 // where the first block begins
