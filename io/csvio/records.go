@@ -25,8 +25,8 @@ func NewRecords(in io.Reader, comma byte, fields int) *Records {
 	return &Records{Fields: fields, comma: comma, lines: lines.New(in, lines.Options{End: -1, Quote: true, Comma: comma})}
 }
 
-// Record returns the fields of the next record that is not blank, in a slice that the next call overwrites. The error is
-// io.EOF after the last.
+// Record returns the fields of the next record that is not blank, in a slice that the next call overwrites. The error
+// is io.EOF after the last.
 func (r *Records) Record() ([]string, error) {
 	rec, err := r.lines.Next()
 	if err == io.EOF {

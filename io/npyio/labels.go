@@ -85,8 +85,8 @@ func (l *Labels) choose(column string, first []string) (err error) {
 		return nil
 	}
 	if l.Field, err = dataset.ColumnPosition(column, l.Fields); err != nil && !l.Header {
-		return fmt.Errorf("has as many lines as the data has rows, so no header with %s; give the position of the labels, 1 to %d",
-			dataset.Quote(column), l.Fields)
+		return fmt.Errorf("has as many lines as the data has rows, so no header with %s; give the position of the labels, "+
+			"1 to %d", dataset.Quote(column), l.Fields)
 	} else if err != nil {
 		return fmt.Errorf("has no column %s; have %s", dataset.Quote(column), dataset.NameList(first))
 	}
