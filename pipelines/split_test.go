@@ -151,8 +151,8 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	for _, search := range []string{tuning.NoSearch, tuning.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
-			o := TrainOptions{Search: search}
-			o.Seed = 1
+			o := TrainOptions{Search: search, Spec: prepare.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
+			o.Kernels = []kernel.Options{o.Kernel, &fourier.LaplaceOptions{Features: 256}}
 			_, m := trainedModel(t, table, o)
 			learner := m.Manifest.Learner
 			for _, row := range learner.Table {
