@@ -229,6 +229,14 @@ reproducible: ## build the program in two places and compare the bytes
 	cd build/twice/copy && GOCACHE="$(CURDIR)/build/twice/cache" go build -trimpath -buildvcs=false -ldflags='-s -w' -o ../there ./pipelines/bochner
 	cmp build/twice/here build/twice/there && sha256sum build/twice/here && rm -rf build/twice
 
+image: build ## make the image of a release without a container engine, from scratch with umoci, in build/image, and print its bytes: packed, unpacked
+	@rm -rf build/image build/root && mkdir -p build/image build/root/usr/local/bin build/root/etc/ssl/certs
+	cp build/bochner build/root/usr/local/bin/ && cp /etc/ssl/certs/ca-certificates.crt build/root/etc/ssl/certs/
+	cd build/image && umoci init --layout packed && umoci new --image packed:bochner && \
+		umoci insert --image packed:bochner "$(CURDIR)/build/root" / && \
+		umoci config --image packed:bochner --config.entrypoint /usr/local/bin/bochner --config.user 65532:65532 && \
+		umoci unpack --rootless --image packed:bochner bundle && du -sb packed bundle/rootfs
+
 vulnerabilities: ## look for known vulnerabilities in what the program calls
 	go run $(GOVULNCHECK) ./pipelines/bochner
 
@@ -243,6 +251,6 @@ release: ## publish the tag that is checked out, as .github/workflows/release.ym
 	make -s release-notes > build/notes.md
 	PATH="$(CURDIR)/build/tools:$$PATH" goreleaser release --clean --release-notes build/notes.md
 
-.PHONY: share reproducible vulnerabilities release-notes release-snapshot release
+.PHONY: share reproducible image vulnerabilities release-notes release-snapshot release
 
 .PHONY: help build demo test test-honest test-real test-gcs race fuzz check
