@@ -171,13 +171,14 @@ test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, those of
 	go test -count 1 -run Beside ./internal/blas
 	BOCHNER_MACHINES=arm64 go test -count 1 -timeout 60m -run OtherMachines ./pipelines/bochner
 
-test-other-cpus: ## run the tests of plain Go's kernels on riscv64, ppc64le and s390x (big-endian), and train on each, by qemu-user
+test-other-cpus: ## run the tests of plain Go's kernels on riscv64, ppc64le and s390x (big-endian), and fit models with recorded weights on each, by qemu-user
 	@for cpu in riscv64 ppc64le s390x; do \
 		command -v qemu-$$cpu >/dev/null || { echo "qemu-$$cpu is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }; \
 		echo $$cpu && GOARCH=$$cpu go test -c -o build/$$cpu/internal/blas.test ./internal/blas && \
-			$(call emulate,$$cpu,qemu-$$cpu,internal/blas,-test.run '$(PLAIN)') || exit 1; \
+			$(call emulate,$$cpu,qemu-$$cpu,internal/blas,-test.run '$(PLAIN)') && \
+			GOARCH=$$cpu go test -c -o build/$$cpu/models.test ./models && \
+			$(call emulate,$$cpu,qemu-$$cpu,models,-test.run RecordedBits) || exit 1; \
 	done
-	BOCHNER_MACHINES=riscv64,ppc64le,s390x go test -count 1 -timeout 60m -run OtherMachines ./pipelines/bochner
 
 .PHONY: test-other-cpus
 
