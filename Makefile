@@ -154,7 +154,7 @@ PLAIN  = $(LEVELS)|FMA|Mul|Classes|Targets|Endings
 STATEMENTS = MeanOfProducts|BoundsHold|PointwiseBound|BoundOfPairs|BoundIsExceeded|DensitiesOf|SecondMoments|SpreadsLess|Saturate|TablesHaveConverged|TablesEqual|SlopeOfTheKernel|KappaAt|TermThat|CoinFlips|IntervalsCover|CoverTheTruth
 
 # Run the tests of folder $(3), compiled for machine $(1), by emulator $(2).
-emulate = (cd $(3) && BOCHNER_TEST_EXEC=$(2) $(2) '$(CURDIR)/build/$(1)/$(3).test' -test.short -test.timeout 30m $(4))
+emulate = (cd $(3) && BOCHNER_TEST_EXEC=$(2) $(2) "$(CURDIR)/build/$(1)/$(3).test" -test.short -test.timeout 30m $(4))
 
 test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, those of features and models on one, and train on each, by qemu-user (8 minutes of CPU time)
 	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
@@ -162,9 +162,10 @@ test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, those of
 			./internal/blas ./internal/exact ./features/... ./models/...); do \
 		dir=$${dir#/}; GOARCH=arm64 go test -c -o "build/arm64/$$dir.test" "./$$dir" || exit 1; \
 		case $$dir in \
-		internal/blas) BLAS_TEST_LEVELS=i8mm,dotprod,neon,go $(call emulate,arm64,qemu-aarch64,$$dir) && \
-			export QEMU_CPU=neoverse-n1 && BLAS_TEST_LEVELS=dotprod,neon,go $(call emulate,arm64,qemu-aarch64,$$dir,-test.run '$(LEVELS)') && \
-			export QEMU_CPU=cortex-a57 && BLAS_TEST_LEVELS=neon,go $(call emulate,arm64,qemu-aarch64,$$dir,-test.run '$(LEVELS)') && unset QEMU_CPU || exit 1 ;; \
+		internal/blas) \
+			(export BLAS_TEST_LEVELS=i8mm,dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,$$dir)) && \
+			(export QEMU_CPU=neoverse-n1 BLAS_TEST_LEVELS=dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,$$dir,-test.run '$(LEVELS)')) && \
+			(export QEMU_CPU=cortex-a57 BLAS_TEST_LEVELS=neon,go; $(call emulate,arm64,qemu-aarch64,$$dir,-test.run '$(LEVELS)')) || exit 1 ;; \
 		*) echo "$$dir" && $(call emulate,arm64,qemu-aarch64,$$dir,-test.skip '$(STATEMENTS)') || exit 1; rm "build/arm64/$$dir.test" ;; \
 		esac; \
 	done
