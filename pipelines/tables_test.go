@@ -63,7 +63,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	if r, err = trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	if printed := jobtest.Text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") ||
+	if printed := jobtest.Text(t, r); !strings.Contains(printed, "held-out MSE of ±1 codes") ||
 		!strings.Contains(printed, "held-out error") || r.Path[0].R2 != 0 {
 		t.Errorf("%+v\n%s", r.Path, printed)
 	}

@@ -1,13 +1,20 @@
 package picture
 
 import (
+	"image/color"
+	"math"
+
+	palettes "gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // Heat is a plot of a matrix.
 type Heat struct {
 	Title, X, Y string
+	Z           string // what the values are, with their unit
 	Rows, Cols  int
 	Values      []float64 // row-major; row 0 is drawn at the top
 }
@@ -25,19 +32,42 @@ func (h Heat) Plot() (*Chart, error) {
 		panic("picture: Heat: number of values differs from number of cells")
 	}
 	p := newChart(h.Title, h.X, h.Y)
-	low, high := h.Values[0], h.Values[0]
-	for _, v := range h.Values {
+	m := heatMap(grid{h}, h.Values, false)
+	p.Add(m)
+	colors := m.Palette.Colors()
+	p.key(h.Z+" "+Number(m.Min, 3), swatch{colors[0]})
+	p.key(Number(m.Max, 3), swatch{colors[len(colors)-1]})
+	p.span(-0.5, float64(h.Cols)-0.5, -0.5, float64(h.Rows)-0.5)
+	return p, nil
+}
+
+// heatMap colours values from black to white, or from blue to red around 0.
+func heatMap(g plotter.GridXYZ, values []float64, signed bool) *plotter.HeatMap {
+	low, high := values[0], values[0]
+	for _, v := range values {
 		low, high = min(low, v), max(high, v)
+	}
+	var colors palettes.ColorMap = moreland.ExtendedBlackBody()
+	if signed {
+		colors = moreland.SmoothBlueRed()
+		high = math.Max(high, -low)
+		low = -high
 	}
 	if low == high {
 		high = low + 1
 	}
-	colors := moreland.ExtendedBlackBody()
 	colors.SetMin(low)
 	colors.SetMax(high)
-	m := plotter.NewHeatMap(grid{h}, colors.Palette(255))
+	m := plotter.NewHeatMap(g, colors.Palette(255))
 	m.Min, m.Max = low, high
-	p.Add(m)
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.5, float64(h.Cols)-0.5, -0.5, float64(h.Rows)-0.5
-	return p, nil
+	return m
+}
+
+// swatch is a colour in a legend.
+type swatch struct{ color.Color }
+
+// Thumbnail draws the colour.
+func (s swatch) Thumbnail(c *draw.Canvas) {
+	r := c.Rectangle
+	c.FillPolygon(s.Color, []vg.Point{r.Min, {X: r.Min.X, Y: r.Max.Y}, r.Max, {X: r.Max.X, Y: r.Min.Y}})
 }

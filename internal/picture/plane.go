@@ -3,10 +3,7 @@ package picture
 import (
 	"fmt"
 	"image/color"
-	"math"
 
-	palettes "gonum.org/v1/plot/palette"
-	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -51,23 +48,8 @@ func (p Plane) Plot() (*Chart, error) {
 	}
 	out := newChart(p.Title, p.X, p.Y)
 	if p.Values != nil {
-		low, high := p.Values[0], p.Values[0]
-		for _, v := range p.Values {
-			low, high = min(low, v), max(high, v)
-		}
-		var colors palettes.ColorMap = moreland.ExtendedBlackBody()
-		if p.Signed {
-			colors = moreland.SmoothBlueRed()
-			high = math.Max(high, -low)
-			low = -high
-		}
-		if low == high {
-			high = low + 1
-		}
-		colors.SetMin(low)
-		colors.SetMax(high)
-		m := plotter.NewHeatMap(planeGrid{p}, colors.Palette(255))
-		m.Min, m.Max, m.Rasterized = low, high, true
+		m := heatMap(planeGrid{p}, p.Values, p.Signed)
+		m.Rasterized = true
 		out.Add(m)
 		if len(p.Levels) > 0 {
 			lines := plotter.NewContour(planeGrid{p}, p.Levels, ink{})
@@ -101,7 +83,7 @@ func (p Plane) Plot() (*Chart, error) {
 		}
 		out.Add(marks)
 	}
-	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = -p.Half, p.Half, -p.Half, p.Half
+	out.span(-p.Half, p.Half, -p.Half, p.Half)
 	return out, nil
 }
 

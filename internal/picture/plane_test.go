@@ -8,7 +8,7 @@ import (
 )
 
 func TestAPlaneIsColouredWhereItsValuesAre(t *testing.T) {
-	p := Plane{Half: 1, Cells: 2, Values: []float64{-1, -1, 1, 1}, Signed: true, Levels: []float64{0}}
+	p := Plane{Title: "t", X: "x", Y: "y", Half: 1, Cells: 2, Values: []float64{-1, -1, 1, 1}, Signed: true, Levels: []float64{0}}
 	if p.At(0) != -0.5 || p.At(1) != 0.5 {
 		t.Errorf("middles of cells %g, %g", p.At(0), p.At(1))
 	}
@@ -18,7 +18,7 @@ func TestAPlaneIsColouredWhereItsValuesAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	drawn.HideAxes()
-	data, err := EncodeTiles([][]*Chart{{drawn, drawn}}, 4, 4, "png")
+	data, err := EncodeTiles([][]*Chart{{drawn, drawn}}, 10, 10, "png")
 	if err != nil {
 		t.Fatal(err)
 	}

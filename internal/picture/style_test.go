@@ -53,12 +53,12 @@ func TestInlineChartsTakeTheColoursOfThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svg, err := Inline(p, 9, 7, h.Title, "two \"bars\"")
+	svg, err := Inline(p, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<title>Reliability &lt;b&gt;</title>", "two &#34;bars&#34;", "currentColor", "var(--grid)",
-		">probability<", ">share<", ">12<", ">34<"} {
+	for _, want := range []string{"<title>Reliability &lt;b&gt;</title>", "<desc>Horizontal axis: probability. Vertical axis: share, with 95% intervals.</desc>", "currentColor", "var(--grid)",
+		">probability<", ">share, with 95% intervals<", ">12<", ">34<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %s in %.200s", want, svg)
 		}

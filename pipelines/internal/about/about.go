@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -150,58 +150,27 @@ func (a *Model) learned() string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// figure is a number with its interval; Low is NaN if none is known.
-type figure struct{ Value, Low, High float64 }
-
-// text writes the figure, and its interval as far as it is known.
-func (f figure) text(format string) (value, interval string) {
-	value = fmt.Sprintf(format, f.Value)
-	if f.Low == f.Low {
-		interval = fmt.Sprintf(format+" to "+format, f.Low, f.High)
-	}
-	return value, interval
-}
-
-// heldOutFigure is the figure of a λ that people ask for: the error of classes in percent, the RMSE of a target, or
-// the mean squared error. Its name says which.
-func (a *Model) heldOutFigure(row ridge.Row) (f figure, name, format string) {
-	nan := math.NaN()
-	half := halfWidth(row)
-	switch {
-	case a.Task == models.Classification && row.HeldOutRows > 0:
-		return rateOf(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective), "held-out error, %", "%.2f"
-	case a.Task == models.Classification:
-		f, name = figure{row.MSE, row.MSE - half, row.MSE + half}, "held-out mean squared error of ±1 codes"
-	case len(a.Input.Labels) > 1:
-		f, name = figure{row.MSE, row.MSE - half, row.MSE + half}, "held-out squared error, share of the variance"
-	default:
-		rmse := math.Sqrt(row.MSE)
-		half /= 2 * max(rmse, math.SmallestNonzeroFloat64)
-		f, name = figure{rmse, rmse - half, rmse + half}, "held-out RMSE, in units of the target"
-	}
-	if half == 0 {
-		f.Low, f.High = nan, nan
-	}
-	return f, name, "%.5g"
-}
-
 // headline is the held-out figure of the model.
 func (a *Model) headline() *page.Headline {
 	l := &a.Learner
-	for _, row := range l.Table {
-		if row.Lambda != l.Lambda || row.Failed != "" || row.MSE == 0 {
-			continue
+	on := func(rows int64, tried int) string {
+		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), LeastOf(tried))
+	}
+	if tried := len(l.Table) + len(l.RuledOut); tried > 0 {
+		i := slices.IndexFunc(l.Table, func(r ridge.Row) bool { return r.Lambda == l.Lambda && r.Failed == "" && r.MSE != 0 })
+		if i < 0 {
+			return nil
 		}
-		f, name, format := a.heldOutFigure(row)
-		value, interval := f.text(format)
-		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them", report.OneIn(max(2, l.Folds)))
+		row, of := l.Table[i], a.lambdas()
+		f, write := of.figure(row)
+		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them%s.", report.OneIn(max(2, l.Folds)), LeastOf(tried))
 		switch {
 		case row.HeldOutRows > 0 && a.Task == models.Classification:
-			about = fmt.Sprintf("On %s held-out rows, by the model trained without them", report.Groups(row.HeldOutRows))
+			about = on(row.HeldOutRows, tried)
 		case row.Folds > 1:
-			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it", row.Folds)
+			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it%s.", row.Folds, LeastOf(tried))
 		}
-		return headlineOf(name, value, interval, about+LeastOf(len(l.Table)+len(l.RuledOut))+".")
+		return headlineOf(of.name(), f, write, about)
 	}
 	if l.Log == nil {
 		return nil
@@ -213,38 +182,37 @@ func (a *Model) headline() *page.Headline {
 			of = trial
 		}
 	}
-	if of.HeldOutRows == 0 {
+	switch about := on(of.HeldOutRows, len(l.Log.Path)); {
+	case of.HeldOutRows == 0:
 		return nil
+	case a.Task != models.Classification:
+		return headlineOf("held-out loss", around(of.HeldOutLoss, 0), plain, about)
+	default:
+		return headlineOf("held-out error, %", RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError), twoDigits, about)
 	}
-	about := fmt.Sprintf("On %s held-out rows, by the model trained without them", report.Groups(of.HeldOutRows)) +
-		LeastOf(len(l.Log.Path)) + "."
-	if a.Task != models.Classification {
-		return headlineOf("held-out loss", fmt.Sprintf("%.5g", of.HeldOutLoss), "", about)
-	}
-	rate := rateOf(of.HeldOutErrors, of.HeldOutRows, of.HeldOutError, 0)
-	if l.Split != nil && l.Split.By == profile.ByGroup { // errors are not counted by groups
-		rate.Low, rate.High = math.NaN(), math.NaN()
-	}
-	value, interval := rate.text("%.2f")
-	return headlineOf("held-out error, %", value, interval, about)
 }
 
-// headlineOf writes a figure whose name ends with its unit, if it is percent.
-func headlineOf(name, value, interval, about string) *page.Headline {
-	unit := ""
-	if short, percent := strings.CutSuffix(name, ", %"); percent {
-		name, unit = short, "%"
+func (a *Model) lambdas() lambdas { return lambdas{a.Task, len(a.Input.Labels), a.Learner.Table} }
+
+// headlineOf writes a figure whose name ends with its unit, if it has one.
+func headlineOf(name string, f Figure, write func(float64) string, about string) *page.Headline {
+	value, interval := f.Texts(write)
+	name, unit, _ := strings.Cut(name, ", ")
+	if unit == "%" {
+		name, value, interval = "", value+"% "+name, interval+"%"
+	} else if unit != "" {
+		unit = " " + unit
 	}
-	h := &page.Headline{Figure: value + unit + " " + name, About: about}
-	if interval != "" {
-		h.Range = "95% interval " + interval + unit
+	h := &page.Headline{Figure: strings.TrimSpace(capital(name + " " + value)), About: about}
+	if f.Low == f.Low {
+		h.Range = "95% interval " + interval + strings.TrimPrefix(unit, "%")
 	}
 	return h
 }
 
 // addFacts lists what the model is.
 func (a *Model) addFacts(p *page.Page) {
-	t := page.Table{Head: []string{"item", "value"}}
+	t := report.Table{Head: []string{"item", "value"}}
 	add := func(name, format string, args ...any) { t.Add(name, fmt.Sprintf(format, args...)) }
 	add("rows", "%s", job.Counts{Read: a.Rows.Read, Used: a.Rows.Used, SetAside: a.Rows.SetAside})
 	if a.Weights != nil {
@@ -270,9 +238,9 @@ func (a *Model) addFacts(p *page.Page) {
 	}
 	words("probabilities", func(w io.Writer) { WriteProbabilities(w, a.Probabilities) })
 	if v := a.Intervals; v != nil {
-		by := fmt.Sprintf("by %s held-out rows, for levels up to %.4g", report.Groups(v.Rows), v.Highest())
+		by := fmt.Sprintf("by %s held-out rows, for levels up to %.4g%%", report.Groups(v.Rows), 100*v.Highest())
 		if half, one := HalfWidth(v, a.Spread, a.TargetGrid); one {
-			by = fmt.Sprintf("%g%% of new rows within ±%.4g of the prediction, %s", 100*models.UsualLevel, half, by)
+			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel, picture.Number(half, 3), by)
 		}
 		add("intervals", "%s", by)
 	}
@@ -287,13 +255,7 @@ func (a *Model) addFacts(p *page.Page) {
 	}
 	s := p.Section("Model")
 	s.List(t)
-	if len(a.Learner.Components) > 0 {
-		t := page.Table{Head: []string{"component", "variance", "share of the variance, %"}}
-		for i, c := range a.Learner.Components {
-			t.Add(fmt.Sprint(i+1), fmt.Sprintf("%.5g", c.Variance), fmt.Sprintf("%.2f", 100*c.Share))
-		}
-		s.List(t)
-	}
+	s.List(ComponentTable(a.Learner.Components))
 }
 
 // HalfWidth returns half the width of the intervals of the usual level, for a row that is as far from the training rows

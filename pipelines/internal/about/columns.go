@@ -24,6 +24,7 @@ const (
 	mostBars   = 8   // levels in a chart, besides the others
 	mostClass  = 20  // classes in a chart
 	mostAside  = 20  // rows that were set aside
+	mostLevels = 50  // levels in the table of a chart
 )
 
 // columnFacts is what a report says of a column.
@@ -84,7 +85,7 @@ func (a *Model) columns() (all []columnFacts) {
 func (a *Model) addColumns(p *page.Page) {
 	s := p.Section("Columns and rows")
 	all := a.columns()
-	t := page.Table{Caption: "Columns of the training rows",
+	t := report.Table{Caption: "Columns of the training rows",
 		Head: []string{"column", "type", "missing, %", "values", "notes"}}
 	for _, c := range all[:min(len(all), mostListed)] {
 		values, notes := c.words(a.Rows.Used)
@@ -94,9 +95,13 @@ func (a *Model) addColumns(p *page.Page) {
 		t.More = report.Groups(int64(more)) + " more columns"
 	}
 	s.List(t)
-	s.Draw(a.classChart()...)
+	if a.Vocabulary != nil && len(a.Profile.ClassCounts) == len(a.Vocabulary.Classes) {
+		c := columnFacts{name: "Classes", levels: a.Vocabulary.Classes, counts: a.Profile.ClassCounts}
+		b, t := c.bars(a.Rows.Used, mostClass)
+		s.Draw(b, t)
+	}
 	if named := a.schema.Table != nil || len(a.Input.Columns) > 0; named || len(all) <= mostDrawn {
-		s.Draw(a.columnCharts(all)...)
+		a.drawColumns(s, all)
 	}
 	a.addSetAside(s)
 }
@@ -106,7 +111,7 @@ func (c *columnFacts) missing(rows int64) string {
 	if c.stats == nil || c.stats.Missing == 0 || rows == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%.2f", 100*float64(c.stats.Missing)/float64(rows))
+	return twoDigits(100 * float64(c.stats.Missing) / float64(rows))
 }
 
 // words describes values, and what to look at.
@@ -136,16 +141,16 @@ func (c *columnFacts) words(rows int64) (values, notes string) {
 		values = c.layout
 	case c.stats != nil && strings.HasPrefix(c.kind, "number"):
 		low, high := float64(c.stats.Min)+c.centre, float64(c.stats.Max)+c.centre
-		values = fmt.Sprintf("%.6g to %.6g", low, high)
+		values = picture.Range(low, high, 6)
 		if len(c.deciles) == 9 {
-			values += fmt.Sprintf(", median %.6g", float64(c.deciles[4])+c.centre)
+			values += ", median " + picture.Number(float64(c.deciles[4])+c.centre, 6)
 		}
 		if low == high {
 			odd = append(odd, "constant")
 		}
 	}
 	if v, share := c.pile(); share > 0 && !slices.Contains(odd, "constant") {
-		odd = append(odd, fmt.Sprintf("about %d%% of the rows have %.6g", share, v))
+		odd = append(odd, fmt.Sprintf("about %d%% of the rows have %s", share, picture.Number(v, 6)))
 	}
 	return values, strings.Join(odd, "; ")
 }
@@ -177,21 +182,8 @@ func (c *columnFacts) byCount() []int {
 	return at
 }
 
-// classChart draws the rows of each class.
-func (a *Model) classChart() []page.Chart {
-	if a.Vocabulary == nil || len(a.Profile.ClassCounts) != len(a.Vocabulary.Classes) {
-		return nil
-	}
-	c := columnFacts{name: "Classes", levels: a.Vocabulary.Classes, counts: a.Profile.ClassCounts}
-	chart, ok := c.bars(a.Rows.Used, mostClass)
-	if !ok {
-		return nil
-	}
-	return []page.Chart{chart}
-}
-
-// columnCharts draws the first columns, those first along which a metric stretches distances most.
-func (a *Model) columnCharts(all []columnFacts) (charts []page.Chart) {
+// drawColumns draws the first columns, those first along which a metric stretches distances most.
+func (a *Model) drawColumns(s *page.Section, all []columnFacts) {
 	if a.Stretch != nil {
 		rank := map[string]int{}
 		for i, share := range a.Stretch.Columns {
@@ -200,83 +192,74 @@ func (a *Model) columnCharts(all []columnFacts) (charts []page.Chart) {
 		all = slices.Clone(all)
 		slices.SortStableFunc(all, func(x, y columnFacts) int { return rank[x.name] - rank[y.name] })
 	}
+	drawn := 0
 	for i := range all {
-		if len(charts) == mostDrawn {
-			break
+		c := &all[i]
+		h, t := c.histogram()
+		switch {
+		case drawn == mostDrawn:
+			return
+		case len(c.levels) > 1 && len(c.counts) >= len(c.levels) && a.Rows.Used > 0:
+			b, t := c.bars(a.Rows.Used, mostBars)
+			s.DrawExtra(b, t)
+		case len(h.Heights) > 2:
+			s.DrawExtra(h, t)
+		default:
+			continue
 		}
-		chart, ok := all[i].histogram()
-		if len(all[i].levels) > 1 {
-			chart, ok = all[i].bars(a.Rows.Used, mostBars)
-		}
-		if ok {
-			chart.Extra = true
-			charts = append(charts, chart)
-		}
+		drawn++
 	}
-	return charts
 }
 
 // bars draws the shares of the most frequent levels.
-func (c *columnFacts) bars(rows int64, most int) (page.Chart, bool) {
-	if len(c.counts) < len(c.levels) || rows == 0 {
-		return page.Chart{}, false
-	}
-	name := report.Word(c.name, 40)
-	b := picture.Bars{Title: name, X: "share of rows, %"}
-	t := page.Table{Head: []string{"value", "rows", "share, %"}}
+func (c *columnFacts) bars(rows int64, most int) (picture.Bars, report.Table) {
+	b := picture.Bars{Title: report.Word(c.name, 40), X: "share of rows, %", Y: "value"}
+	t := report.Table{Head: []string{"value", "rows", "share, %"}}
 	var others, more int64
 	for k, i := range c.byCount() {
-		share := 100 * float64(c.counts[i]) / float64(rows)
-		if k < 50 {
-			t.Add(report.Word(c.levels[i], 60), report.Groups(c.counts[i]), fmt.Sprintf("%.2f", share))
+		share := 100 * float64(c.counts[i]) / float64(max(1, rows))
+		if k < mostLevels {
+			t.Add(report.Word(c.levels[i], 60), report.Groups(c.counts[i]), twoDigits(share))
 		}
 		if k < most {
-			b.Names, b.Values = append(b.Names, report.Word(c.levels[i], 20)), append(b.Values, share)
+			b.Add(report.Word(c.levels[i], 20), share)
 		} else {
 			others, more = others+c.counts[i], more+1
 		}
 	}
 	if more > 0 {
-		b.Names = append(b.Names, report.Groups(more)+" others")
-		b.Values = append(b.Values, 100*float64(others)/float64(rows))
+		b.Add(report.Groups(more)+" others", 100*float64(others)/float64(max(1, rows)))
 	}
-	if n := len(c.levels) - 50; n > 0 {
+	if n := len(c.levels) - mostLevels; n > 0 {
 		t.More = report.Groups(int64(n)) + " more values"
 	}
-	p, err := b.Plot()
-	return page.Chart{Drawer: p, Title: name, About: "Bars of the share of rows by value", Table: t,
-		Height: 2 + 0.5*float64(len(b.Names))}, err == nil
+	return b, t
 }
 
 // histogram draws the density between deciles. Values that many rows have are no part of it: the table of columns
 // notes them.
-func (c *columnFacts) histogram() (page.Chart, bool) {
+func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
 	if len(c.deciles) != 9 || c.stats == nil || c.layout != "" {
-		return page.Chart{}, false
+		return h, t
 	}
 	name := report.Word(c.name, 40)
-	h := picture.Histogram{Title: name, X: "value of " + report.Word(c.name, 30), Y: "share of rows per unit, %"}
-	t := page.Table{Caption: "Deciles in a sample of the rows", Head: []string{"share of rows up to, %", "value"}}
+	h = picture.Histogram{Title: name, X: "value of " + name, Y: "share of rows per unit, %"}
+	t = report.Table{Caption: "Deciles in a sample of the rows", Head: []string{"share of rows up to, %", "value"}}
 	edges := append(append([]float32{c.stats.Min}, c.deciles...), c.stats.Max)
 	h.Edges = []float64{float64(edges[0]) + c.centre}
 	for i, e := range edges {
 		v := float64(e) + c.centre
-		t.Add(fmt.Sprint(10*i), fmt.Sprintf("%.6g", v))
+		t.Add(fmt.Sprint(10*i), picture.Number(v, 6))
 		if last := h.Edges[len(h.Edges)-1]; v > last {
 			h.Edges, h.Heights = append(h.Edges, v), append(h.Heights, 10/(v-last))
 		}
 	}
-	if len(h.Heights) < 3 {
-		return page.Chart{}, false
-	}
-	p, err := h.Plot()
-	return page.Chart{Drawer: p, Title: name, Height: 4.6, Table: t,
-		About: "Histogram between the deciles of the column"}, err == nil
+	return h, t
 }
 
 // addSetAside lists the first rows that were not used.
 func (a *Model) addSetAside(s *page.Section) {
-	t := page.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
+	t := report.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
 	for line := range bytes.Lines(a.files[job.SetAsideFile]) {
 		var row dataset.SetAside
 		if len(t.Rows) == mostAside || json.Unmarshal(line, &row) != nil {
@@ -287,7 +270,5 @@ func (a *Model) addSetAside(s *page.Section) {
 	if more := a.Rows.SetAside - int64(len(t.Rows)); more > 0 && len(t.Rows) > 0 {
 		t.More = report.Groups(more) + " more rows"
 	}
-	if len(t.Rows) > 0 {
-		s.List(t)
-	}
+	s.List(t)
 }

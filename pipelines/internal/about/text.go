@@ -11,14 +11,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// WriteComponents prints the components of an embedding.
-func WriteComponents(w io.Writer, components []models.Component) {
-	total := 0.0
+// ComponentTable has the components of an embedding.
+func ComponentTable(components []models.Component) report.Table {
+	t, total := report.Table{Head: []string{"component", "variance", "share of the variance, %", "of this and those before, %"}}, 0.0
 	for i, c := range components {
-		total += c.Share
-		fmt.Fprintf(w, "component %-3d variance %.6g, %.2f%% of all; %.2f%% so far\n", i+1, c.Variance,
-			100*c.Share, 100*total)
+		total += 100 * c.Share
+		t.Add(fmt.Sprint(i+1), plain(c.Variance), twoDigits(100*c.Share), twoDigits(total))
 	}
+	return t
 }
 
 // HowToGetProbabilities is the next step for users whose model has none.

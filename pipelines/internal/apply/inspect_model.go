@@ -110,7 +110,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	report.WriteStretch(&b, r.Stretch)
 	report.WriteEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
-		about.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
+		about.WritePath(&b, m.Task, len(m.Input.Labels), m.Learner.Table, m.Learner.Lambda)
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
 		fmt.Fprintf(&b, "output    no probabilities; %s\n", about.HowToGetProbabilities)

@@ -3,9 +3,9 @@ package days
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/pipelines/internal/pages"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
@@ -15,7 +15,7 @@ func (r *RetrainReport) page() *page.Page {
 	p := &page.Page{Title: "Retraining for " + r.Day,
 		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
 	s := p.Section("Models and data")
-	t := page.Table{Head: []string{"item", "value"}}
+	t := report.Table{Head: []string{"item", "value"}}
 	add := func(name, value string) {
 		if value != "" {
 			t.Add(name, value)
@@ -42,23 +42,14 @@ func (r *RetrainReport) page() *page.Page {
 		add("refused", x.Day+": "+x.Why)
 	}
 	s.List(t)
-	if len(r.Gates) > 0 {
-		t := page.Table{Head: []string{"condition", "passed", "result"}}
-		for _, g := range r.Gates {
-			t.Add(g.Condition, map[bool]string{true: "yes", false: "no"}[g.Passed], g.Result)
-		}
-		p.Section("Gates").List(t)
-	}
+	p.Section("Gates").List(r.gates())
 	r.addDrift(p)
-	if r.Comparison != "" {
-		s := p.Section("Comparison with the champion")
-		s.Add(page.Part{Code: strings.ReplaceAll(r.Comparison, strings.TrimSuffix(r.Models, "/")+"/", "")})
+	if r.compared != nil {
+		pages.AddComparison(p, r.compared)
 	}
-	if len(r.Notes) > 0 {
-		s := p.Section("Notes")
-		for _, note := range r.Notes {
-			s.Say("%s", note)
-		}
+	s = p.Section("Notes")
+	for _, note := range r.Notes {
+		s.Say("%s", note)
 	}
 	return p
 }
@@ -69,8 +60,8 @@ func (r *RetrainReport) addDrift(p *page.Page) {
 	if r.Drift != nil {
 		s.Say("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
 	}
-	t := page.Table{Head: []string{"day", "column", "distance", "at least", "what"}}
-	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1"}
+	t := report.Table{Head: []string{"day", "column", "distance", "at least", "what"}}
+	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1", Y: "day"}
 	for _, m := range slices.Backward(r.Drifts) { // the newest first
 		largest := 0.0
 		for _, c := range m.Columns {
@@ -78,15 +69,11 @@ func (r *RetrainReport) addDrift(p *page.Page) {
 			largest = max(largest, c.AtLeast)
 		}
 		if len(b.Names) < 30 {
-			b.Names, b.Values = append(b.Names, m.Day), append(b.Values, largest)
+			b.Add(m.Day, largest)
 		}
 	}
-	if len(t.Rows) == 0 {
-		return
-	}
-	s.List(t)
-	if chart, err := b.Plot(); err == nil {
-		s.Draw(page.Chart{Drawer: chart, Title: b.Title, About: "Bars of the largest drift by day", Table: t,
-			Height: 2.2 + 0.5*float64(len(b.Names))})
+	if len(t.Rows) > 0 {
+		s.List(t)
+		s.Draw(b)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -60,6 +60,7 @@ type RetrainReport struct {
 	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from those of the recipe
 	Gates      []registry.Gate `json:"gates,omitempty"`
 	Comparison string          `json:"comparison,omitempty"`
+	compared   *evaluate.ModelComparison
 	ReportedWork
 }
 
@@ -237,7 +238,8 @@ func (r *RetrainReport) Text() string {
 		line("note", "%s", note)
 	}
 	if len(r.Gates) > 0 {
-		r.writeGates(&b)
+		b.WriteString("\n")
+		r.gates().WriteLeft(&b)
 	}
 	if r.Comparison != "" {
 		fmt.Fprintf(&b, "\n%s", r.Comparison)
@@ -250,14 +252,13 @@ func (r *RetrainReport) Text() string {
 	return b.String()
 }
 
-// writeGates prints the gates as a table.
-func (r *RetrainReport) writeGates(w io.Writer) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(tw, "\ngate\tpassed\tresult\n")
+// gates has the gates as a table.
+func (r *RetrainReport) gates() report.Table {
+	t := report.Table{Head: []string{"gate", "passed", "result"}}
 	for _, g := range r.Gates {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", g.Condition, map[bool]string{true: "yes", false: "no"}[g.Passed], g.Result)
+		t.Add(g.Condition, report.YesNo(g.Passed), g.Result)
 	}
-	tw.Flush()
+	return t
 }
 
 // mostDrifts is the largest number of days whose drift is printed.

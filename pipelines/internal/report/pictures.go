@@ -9,14 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Chart is a chart of package picture.
-type Chart interface {
-	Plot() (*picture.Chart, error)
-}
-
 // WritePicture writes a chart of that size in centimetres to a file, as PNG or SVG according to
 // its name.
-func WritePicture(ctx context.Context, name string, c Chart, width, height float64) error {
+func WritePicture(ctx context.Context, name string, c picture.Figure, width, height float64) error {
 	format, err := pictureFormat(name)
 	if err != nil {
 		return err
@@ -34,7 +29,7 @@ func WritePicture(ctx context.Context, name string, c Chart, width, height float
 
 // PictureFiles draws a chart of that size in centimetres in both formats, as files of that name
 // in a directory.
-func PictureFiles(name string, c Chart, width, height float64) (files []storage.File, err error) {
+func PictureFiles(name string, c picture.Figure, width, height float64) (files []storage.File, err error) {
 	p, err := c.Plot()
 	if err != nil {
 		return nil, err

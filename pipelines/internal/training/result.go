@@ -164,14 +164,14 @@ func (r *Result) writeFeatures(b *strings.Builder) {
 func (r *Result) writeFit(b *strings.Builder) {
 	switch {
 	case r.Components != nil:
-		about.WriteComponents(b, r.Components)
+		about.ComponentTable(r.Components).Write(b)
 	case r.Log != nil:
 		writeLog(b, r)
 	case len(r.Path) == 0:
 		fmt.Fprintf(b, "lambda    %g\n", r.Lambda)
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
-		about.WritePath(b, r.Task, r.Path, r.Lambda)
+		about.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
 		if r.Probabilities != nil && len(r.Classes) <= spec.MaxKept {
 			fmt.Fprintf(b, "          classes are the most probable ones, each half of these rows by curves fitted to the other half\n")
 		}
