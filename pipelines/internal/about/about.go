@@ -2,7 +2,6 @@
 package about
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -212,50 +211,102 @@ func headlineOf(name string, f Figure, write func(float64) string, about string)
 
 // addFacts lists what the model is.
 func (a *Model) addFacts(p *page.Page) {
-	t := report.Table{Head: []string{"item", "value"}}
-	add := func(name, format string, args ...any) { t.Add(name, fmt.Sprintf(format, args...)) }
-	add("rows", "%s", job.Counts{Read: a.Rows.Read, Used: a.Rows.Used, SetAside: a.Rows.SetAside})
-	if a.Weights != nil {
-		add("weights of rows", "%s", WeightsText(a.Weights))
-	}
+	var t report.Facts
 	if a.profile.Kernel != "" {
-		add("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)
+		t.Add("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)
 	} else {
-		add("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
+		t.Add("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
 	}
-	add("learner", "%s, lambda %g", a.Learner.Kind, a.Learner.Lambda)
-	if a.Learner.Steps > 0 {
-		add("grid of sums", "%s", GridText(a.Learner.Steps))
+	addFacts(&t, a.Manifest)
+	s := p.Section("Model")
+	s.List(t.Table)
+	s.List(ComponentTable(a.Learner.Components))
+}
+
+// addFacts adds what a report says of a model besides its features.
+func addFacts(t *report.Facts, m *models.Manifest) {
+	t.Add("learner", "%s, lambda %g", m.Learner.Kind, m.Learner.Lambda)
+	if m.Learner.Steps > 0 {
+		t.Add("grid", "%s", GridText(m.Learner.Steps))
 	}
-	if split := a.Learner.Split; split != nil {
-		add("held out by", "%s of %s", split.By, prepare.SomeOf(split.Columns))
+	if split := m.Learner.Split; split != nil {
+		t.Add("held out", "by %s of %s", split.By, prepare.SomeOf(split.Columns))
 	}
-	words := func(name string, write func(w io.Writer)) {
-		var b bytes.Buffer
-		if write(&b); b.Len() > 0 {
-			add(name, "%s", strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "output  ", "")), " "))
-		}
+	if m.Probabilities == nil && m.Task == models.Classification {
+		t.Add("output", "no probabilities; %s", HowToGetProbabilities)
 	}
-	words("probabilities", func(w io.Writer) { WriteProbabilities(w, a.Probabilities) })
-	if v := a.Intervals; v != nil {
-		by := fmt.Sprintf("by %s held-out rows, for levels up to %.4g%%", report.Groups(v.Rows), 100*v.Highest())
-		if half, one := HalfWidth(v, a.Spread, a.TargetGrid); one {
+	t.Add("output", "%s", ProbabilitiesText(m.Probabilities))
+	if m.Threshold != nil {
+		t.Add("output", "%s", ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
+	}
+	if v := m.Intervals; v != nil {
+		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", report.Groups(v.Rows), v.Highest())
+		if half, one := HalfWidth(v, m.Spread, m.TargetGrid); one {
 			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel, picture.Number(half, 3), by)
 		}
-		add("intervals", "%s", by)
+		t.Add("interval", "%s", by)
 	}
-	if a.Threshold != nil {
-		words("decision", func(w io.Writer) { WriteThreshold(w, a.Threshold, a.Vocabulary.Classes[a.PositiveClass()]) })
+	if s := m.Segments; s != nil {
+		t.Add("segments", "%s of %s with weights of their own", report.Counted(len(s.Of), "value"), report.Word(s.Column, 40))
 	}
-	if s := a.Segments; s != nil {
-		add("segments", "%s of %s with weights of their own", report.Counted(len(s.Of), "value"), report.Word(s.Column, 40))
+	for c, r2 := range m.Learner.TargetR2 {
+		t.Add("R²", "%.4f on held-out rows for %s", r2, report.Word(m.Input.Labels[c], 40))
 	}
-	for c, r2 := range a.Learner.TargetR2 {
-		add("R² of "+report.Word(a.Input.Labels[c], 40), "%.4f on held-out rows", r2)
+	if m.Weights != nil {
+		t.Add("weights", "%s", WeightsText(m.Weights))
 	}
-	s := p.Section("Model")
-	s.List(t)
-	s.List(ComponentTable(a.Learner.Components))
+	t.Add("rows", "%s", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
+}
+
+// addLineage adds from what a model was made; nothing for nil.
+func addLineage(t *report.Facts, l *registry.Lineage) {
+	if l == nil {
+		return
+	}
+	var files, parts []string
+	for _, p := range l.Parts {
+		parts = append(parts, p.Name)
+		for _, f := range p.Files {
+			files = append(files, f.Name)
+		}
+	}
+	if len(parts) == 1 {
+		t.Add("made of", "%s", prepare.SomeOf(files))
+	} else if len(parts) > 1 {
+		t.Add("made of", "%s of the data with %s: %s", report.Counted(len(parts), "part"), report.Counted(len(files), "file"),
+			prepare.SomeOf(parts))
+	}
+	if n := len(l.Forgotten); n > 0 {
+		t.Add("forgotten", "%s of rows, whose sums were subtracted", report.Counted(n, "set"))
+	}
+	switch {
+	case l.Redrawn != "":
+		t.Add("recipe", "drawn for this model: %s", l.Redrawn)
+	case l.Recipe != "":
+		t.Add("recipe", "of %s", l.Recipe)
+	case l.RecipeSHA256 != "":
+		t.Add("recipe", "of the sums, %.16s", l.RecipeSHA256)
+	}
+	for _, x := range []struct {
+		what string
+		of   *registry.Parent
+	}{{"initial weights", l.Init}, {"learned features", l.Features}} {
+		if x.of != nil {
+			t.Add("follows", "%s, its %s (%.16s)", x.of.Name, x.what, x.of.SHA256)
+		}
+	}
+	if l.HeldOut != nil {
+		t.Add("judged by", "%s", l.HeldOut.Name)
+	}
+}
+
+// WriteFacts prints what a model is besides its features, and from what it was made.
+func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
+	var t report.Facts
+	addFacts(&t, m)
+	t.Add("data", "fingerprint %s", m.Fingerprint)
+	addLineage(&t, l)
+	t.Write(w, 10)
 }
 
 // HalfWidth returns half the width of the intervals of the usual level, for a row that is as far from the training rows

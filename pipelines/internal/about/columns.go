@@ -2,8 +2,10 @@ package about
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -11,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
@@ -27,58 +28,72 @@ const (
 	mostLevels = 50  // levels in the table of a chart
 )
 
-// columnFacts is what a report says of a column.
+// columnFacts is what a report says of a column. Its summary is nil where the profile does not describe its values.
 type columnFacts struct {
-	name, kind string
-	levels     []string
-	counts     []int64 // of levels, and last of other texts
-	centre     float64 // that was subtracted from the values
-	stats      *profile.Column
-	deciles    []float32
-	layout     string // of times
+	schema.Field
+	missing, others int64     // rows without a value, and with a text that is no level
+	edges           []float64 // the least value, nine deciles and the largest; nil if they are not known
 }
 
 // columns describes the columns of the rows.
 func (a *Model) columns() (all []columnFacts) {
-	rows := a.profile.Rows
-	if rows == nil {
-		rows = &profile.Statistics{}
-	}
-	at := func(c *columnFacts, slot int) {
-		if slot < len(rows.Columns) {
-			c.stats = &rows.Columns[slot]
-		}
-		if slot < len(rows.Deciles) {
-			c.deciles = rows.Deciles[slot]
-		}
-		if slot < len(rows.Levels) {
-			c.counts = rows.Levels[slot]
-		}
-		if slot < len(a.schema.Centre) {
-			c.centre = a.schema.Centre[slot]
-		}
-	}
 	if t := a.schema.Table; t != nil {
 		slot := 0
 		for i := range t.Columns {
-			col := &t.Columns[i]
-			c := columnFacts{name: col.Name, kind: string(col.Type), levels: col.Levels, layout: col.Layout}
-			if at(&c, slot); col.Type == schema.Category && col.Buckets > 0 {
-				c.kind += fmt.Sprintf(" (%d buckets)", col.Buckets)
-			}
-			all, slot = append(all, c), slot+col.Width()
+			all = append(all, a.column(t.Columns[i], slot))
+			slot += t.Columns[i].Width()
 		}
 		return all
 	}
 	for j := range a.Input.Dim {
-		c := columnFacts{name: fmt.Sprint("column ", j+1), kind: "number"}
+		c := schema.Column{Name: fmt.Sprint("column ", j+1), Type: schema.Number}
 		if j < len(a.Input.Columns) {
-			c.name = a.Input.Columns[j]
+			c.Name = a.Input.Columns[j]
 		}
-		at(&c, j)
-		all = append(all, c)
+		all = append(all, a.column(c, j))
 	}
 	return all
+}
+
+// column describes a column, whose statistics are those of a number of a row.
+func (a *Model) column(of schema.Column, slot int) columnFacts {
+	c, rows, centre := columnFacts{Field: schema.Field{Column: of, Role: schema.Feature}}, a.profile.Rows, 0.0
+	if rows == nil || slot >= len(rows.Columns) {
+		return c
+	}
+	if slot < len(a.schema.Centre) {
+		centre = a.schema.Centre[slot]
+	}
+	stats := &rows.Columns[slot]
+	c.missing = stats.Missing
+	switch {
+	case of.Type == schema.Number:
+		c.Summary = &schema.Summary{Texts: 1, Numbers: 1, Min: float64(stats.Min) + centre, Max: float64(stats.Max) + centre,
+			Median: math.NaN()}
+		if slot < len(rows.Deciles) && len(rows.Deciles[slot]) == 9 {
+			for _, v := range slices.Concat([]float32{stats.Min}, rows.Deciles[slot], []float32{stats.Max}) {
+				c.edges = append(c.edges, float64(v)+centre)
+			}
+			c.Summary.Median = c.edges[5]
+		}
+	case len(of.Levels) > 0 && slot < len(rows.Levels) && len(rows.Levels[slot]) >= len(of.Levels):
+		c.Summary = &schema.Summary{Texts: 1}
+		c.Summary.Levels, c.others = levelsOf(of.Levels, rows.Levels[slot])
+	}
+	return c
+}
+
+// levelsOf returns levels with their counts, the most frequent first, and what else was counted.
+func levelsOf(texts []string, counts []int64) (all []schema.Level, others int64) {
+	for i, n := range counts {
+		if i < len(texts) {
+			all = append(all, schema.Level{Text: texts[i], Rows: n})
+		} else {
+			others += n
+		}
+	}
+	slices.SortStableFunc(all, func(a, b schema.Level) int { return cmp.Compare(b.Rows, a.Rows) })
+	return all, others
 }
 
 // addColumns describes the columns, the classes, and the rows that were not used.
@@ -88,16 +103,19 @@ func (a *Model) addColumns(p *page.Page) {
 	t := report.Table{Caption: "Columns of the training rows",
 		Head: []string{"column", "type", "missing, %", "values", "notes"}}
 	for _, c := range all[:min(len(all), mostListed)] {
-		values, notes := c.words(a.Rows.Used)
-		t.Add(report.Word(c.name, 60), c.kind, c.missing(a.Rows.Used), values, notes)
+		missing := "0"
+		if c.missing > 0 {
+			missing = twoDigits(100 * float64(c.missing) / float64(max(1, a.Rows.Used)))
+		}
+		t.Add(report.Word(c.Name, 60), string(c.Type), missing, report.Values(&c.Field), c.notes(a.Rows.Used))
 	}
 	if more := len(all) - mostListed; more > 0 {
 		t.More = report.Groups(int64(more)) + " more columns"
 	}
 	s.List(t)
 	if a.Vocabulary != nil && len(a.Profile.ClassCounts) == len(a.Vocabulary.Classes) {
-		c := columnFacts{name: "Classes", levels: a.Vocabulary.Classes, counts: a.Profile.ClassCounts}
-		b, t := c.bars(a.Rows.Used, mostClass)
+		levels, _ := levelsOf(a.Vocabulary.Classes, a.Profile.ClassCounts)
+		b, t := bars("Classes", levels, a.Rows.Used, mostClass)
 		s.Draw(b, t)
 	}
 	if named := a.schema.Table != nil || len(a.Input.Columns) > 0; named || len(all) <= mostDrawn {
@@ -106,80 +124,39 @@ func (a *Model) addColumns(p *page.Page) {
 	a.addSetAside(s)
 }
 
-// missing is the share of rows without a value.
-func (c *columnFacts) missing(rows int64) string {
-	if c.stats == nil || c.stats.Missing == 0 || rows == 0 {
-		return "0"
-	}
-	return twoDigits(100 * float64(c.stats.Missing) / float64(rows))
-}
-
-// words describes values, and what to look at.
-func (c *columnFacts) words(rows int64) (values, notes string) {
+// notes says what to look at.
+func (c *columnFacts) notes(rows int64) string {
 	var odd []string
-	if c.stats != nil && 2*c.stats.Missing > rows {
+	if 2*c.missing > rows {
 		odd = append(odd, "mostly missing")
 	}
-	switch {
-	case len(c.levels) > 0:
-		values = report.Counted(len(c.levels), "level")
-		var some []string
-		for _, i := range c.byCount() {
-			if len(some) == 3 {
-				some = append(some, "…")
-				break
-			}
-			some = append(some, report.Word(c.levels[i], 30))
-		}
-		if values += ": " + strings.Join(some, ", "); len(c.levels) == 1 {
-			odd = append(odd, "one level")
-		}
-		if n := len(c.levels); len(c.counts) > n && c.counts[n] > 0 {
-			odd = append(odd, fmt.Sprintf("%s with other texts", report.Counted64(c.counts[n], "row")))
-		}
-	case c.layout != "":
-		values = c.layout
-	case c.stats != nil && strings.HasPrefix(c.kind, "number"):
-		low, high := float64(c.stats.Min)+c.centre, float64(c.stats.Max)+c.centre
-		values = picture.Range(low, high, 6)
-		if len(c.deciles) == 9 {
-			values += ", median " + picture.Number(float64(c.deciles[4])+c.centre, 6)
-		}
-		if low == high {
-			odd = append(odd, "constant")
-		}
+	if len(c.Levels) == 1 {
+		odd = append(odd, "one level")
 	}
-	if v, share := c.pile(); share > 0 && !slices.Contains(odd, "constant") {
+	if c.others > 0 {
+		odd = append(odd, report.Counted64(c.others, "row")+" with other texts")
+	}
+	if s := c.Summary; s != nil && c.Type == schema.Number && s.Min == s.Max {
+		odd = append(odd, "constant")
+	} else if v, share := c.pile(); share > 0 {
 		odd = append(odd, fmt.Sprintf("about %d%% of the rows have %s", share, picture.Number(v, 6)))
 	}
-	return values, strings.Join(odd, "; ")
+	return strings.Join(odd, "; ")
 }
 
 // pile returns a value that so many percent of the rows have, if they are at least 30%; 0 if there is none.
 func (c *columnFacts) pile() (value float64, percent int) {
-	for i := 0; i < len(c.deciles); {
+	for i := 1; i < len(c.edges)-1; {
 		n := i
-		for n < len(c.deciles) && c.deciles[n] == c.deciles[i] {
+		for n < len(c.edges)-1 && c.edges[n] == c.edges[i] {
 			n++
 		}
-		if p := 10 * (n - i); p >= 30 && p > percent && strings.HasPrefix(c.kind, "number") {
-			value, percent = float64(c.deciles[i])+c.centre, p
+		if p := 10 * (n - i); p >= 30 && p > percent {
+			value, percent = c.edges[i], p
 		}
 		i = n
 	}
 	return value, percent
-}
-
-// byCount returns the levels, the most frequent first.
-func (c *columnFacts) byCount() []int {
-	at := make([]int, len(c.levels))
-	for i := range at {
-		at[i] = i
-	}
-	if len(c.counts) >= len(c.levels) {
-		slices.SortStableFunc(at, func(i, j int) int { return int(min(1, max(-1, c.counts[j]-c.counts[i]))) })
-	}
-	return at
 }
 
 // drawColumns draws the first columns, those first along which a metric stretches distances most.
@@ -190,7 +167,7 @@ func (a *Model) drawColumns(s *page.Section, all []columnFacts) {
 			rank[share.Name] = i - len(a.Stretch.Columns)
 		}
 		all = slices.Clone(all)
-		slices.SortStableFunc(all, func(x, y columnFacts) int { return rank[x.name] - rank[y.name] })
+		slices.SortStableFunc(all, func(x, y columnFacts) int { return rank[x.Name] - rank[y.Name] })
 	}
 	drawn := 0
 	for i := range all {
@@ -199,8 +176,8 @@ func (a *Model) drawColumns(s *page.Section, all []columnFacts) {
 		switch {
 		case drawn == mostDrawn:
 			return
-		case len(c.levels) > 1 && len(c.counts) >= len(c.levels) && a.Rows.Used > 0:
-			b, t := c.bars(a.Rows.Used, mostBars)
+		case len(c.Levels) > 1 && c.Summary != nil:
+			b, t := bars(c.Name, c.Summary.Levels, a.Rows.Used, mostBars)
 			s.DrawExtra(b, t)
 		case len(h.Heights) > 2:
 			s.DrawExtra(h, t)
@@ -212,26 +189,26 @@ func (a *Model) drawColumns(s *page.Section, all []columnFacts) {
 }
 
 // bars draws the shares of the most frequent levels.
-func (c *columnFacts) bars(rows int64, most int) (picture.Bars, report.Table) {
-	b := picture.Bars{Title: report.Word(c.name, 40), X: "share of rows, %", Y: "value"}
+func bars(name string, levels []schema.Level, rows int64, most int) (picture.Bars, report.Table) {
+	b := picture.Bars{Title: report.Word(name, 40), X: "share of rows, %", Y: "value"}
 	t := report.Table{Head: []string{"value", "rows", "share, %"}}
-	var others, more int64
-	for k, i := range c.byCount() {
-		share := 100 * float64(c.counts[i]) / float64(max(1, rows))
+	others := 0.0
+	for k, level := range levels {
+		share := 100 * float64(level.Rows) / float64(max(1, rows))
 		if k < mostLevels {
-			t.Add(report.Word(c.levels[i], 60), report.Groups(c.counts[i]), twoDigits(share))
+			t.Add(report.Word(level.Text, 60), report.Groups(level.Rows), twoDigits(share))
 		}
 		if k < most {
-			b.Add(report.Word(c.levels[i], 20), share)
+			b.Add(report.Word(level.Text, 20), share)
 		} else {
-			others, more = others+c.counts[i], more+1
+			others += share
 		}
 	}
-	if more > 0 {
-		b.Add(report.Groups(more)+" others", 100*float64(others)/float64(max(1, rows)))
+	if more := len(levels) - most; more > 0 {
+		b.Add(report.Groups(int64(more))+" others", others)
 	}
-	if n := len(c.levels) - mostLevels; n > 0 {
-		t.More = report.Groups(int64(n)) + " more values"
+	if more := len(levels) - mostLevels; more > 0 {
+		t.More = report.Groups(int64(more)) + " more values"
 	}
 	return b, t
 }
@@ -239,19 +216,15 @@ func (c *columnFacts) bars(rows int64, most int) (picture.Bars, report.Table) {
 // histogram draws the density between deciles. Values that many rows have are no part of it: the table of columns
 // notes them.
 func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
-	if len(c.deciles) != 9 || c.stats == nil || c.layout != "" {
-		return h, t
-	}
-	name := report.Word(c.name, 40)
+	name := report.Word(c.Name, 40)
 	h = picture.Histogram{Title: name, X: "value of " + name, Y: "share of rows per unit, %"}
 	t = report.Table{Caption: "Deciles in a sample of the rows", Head: []string{"share of rows up to, %", "value"}}
-	edges := append(append([]float32{c.stats.Min}, c.deciles...), c.stats.Max)
-	h.Edges = []float64{float64(edges[0]) + c.centre}
-	for i, e := range edges {
-		v := float64(e) + c.centre
+	for i, v := range c.edges {
 		t.Add(fmt.Sprint(10*i), picture.Number(v, 6))
-		if last := h.Edges[len(h.Edges)-1]; v > last {
-			h.Edges, h.Heights = append(h.Edges, v), append(h.Heights, 10/(v-last))
+		if last := len(h.Edges) - 1; last < 0 {
+			h.Edges = append(h.Edges, v)
+		} else if v > h.Edges[last] {
+			h.Edges, h.Heights = append(h.Edges, v), append(h.Heights, 10/(v-h.Edges[last]))
 		}
 	}
 	return h, t

@@ -152,38 +152,19 @@ func (a *Model) addRounds(p *page.Page) error {
 // addOrigin says of what the model was made, and how to make it again.
 func (a *Model) addOrigin(p *page.Page) {
 	s := p.Section("Origin")
-	t := report.Table{Head: []string{"item", "value"}}
-	t.Add("program", "bochner "+a.Program)
-	t.Add("fingerprint of the rows", a.Fingerprint)
+	var t report.Facts
+	t.Add("program", "bochner %s", a.Program)
+	addLineage(&t, a.Lineage)
+	t.Add("fingerprint of the rows", "%s", a.Fingerprint)
 	if w, has := a.File(models.WeightsFile); has {
-		t.Add("SHA-256 of the weights", w.SHA256)
+		t.Add("SHA-256 of the weights", "%s", w.SHA256)
 	}
-	t.Add("SHA-256 of the manifest", a.SHA256)
+	t.Add("SHA-256 of the manifest", "%s", a.SHA256)
+	s.List(t.Table)
 	l := a.Lineage
 	if l == nil {
 		l = &registry.Lineage{}
 	}
-	if l.Recipe != "" {
-		t.Add("recipe of", l.Recipe)
-	}
-	if l.RecipeSHA256 != "" {
-		t.Add("SHA-256 of the recipe", l.RecipeSHA256)
-	}
-	for _, of := range []struct {
-		name string
-		*registry.Parent
-	}{{"weights began with", l.Init}, {"learned features of", l.Features}} {
-		if of.Parent != nil {
-			t.Add(of.name, of.Name+", "+of.SHA256)
-		}
-	}
-	if l.HeldOut != nil {
-		t.Add("judged by", l.HeldOut.Name)
-	}
-	if n := len(l.Forgotten); n > 0 {
-		t.Add("rows that were subtracted", report.Counted(n, "sum"))
-	}
-	s.List(t)
 	files := report.Table{Caption: "Files of the training rows", Head: []string{"part", "file", "bytes", "version"}}
 	for _, part := range l.Parts {
 		for _, f := range part.Files {

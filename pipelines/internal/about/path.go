@@ -76,12 +76,12 @@ func halfWidth(row ridge.Row) float64 {
 // Figure is a number with its interval; Low is NaN if none is known.
 type Figure struct{ Value, Low, High float64 }
 
-// around returns a figure with an interval of that half width; 0 is none.
+// around returns a figure that is at least 0 with an interval of that half width; 0 is none.
 func around(v, half float64) Figure {
 	if half == 0 {
 		half = math.NaN()
 	}
-	return Figure{v, v - half, v + half}
+	return Figure{v, max(0, v-half), v + half}
 }
 
 // Texts writes the figure and its interval, "-" for none.

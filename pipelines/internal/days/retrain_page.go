@@ -14,40 +14,13 @@ import (
 func (r *RetrainReport) page() *page.Page {
 	p := &page.Page{Title: "Retraining for " + r.Day,
 		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
-	s := p.Section("Models and data")
-	t := report.Table{Head: []string{"item", "value"}}
-	add := func(name, value string) {
-		if value != "" {
-			t.Add(name, value)
-		}
-	}
-	add("champion before", r.Before)
-	add("champion", r.Champion)
-	add("model", r.Model)
-	add("recipe drawn anew", r.Redrawn)
-	if r.Partitions > 0 {
-		add("trained on", fmt.Sprintf("%s, %s to %s", report.Counted(r.Partitions, "partition"), r.First, r.Last))
-		add("judged by", r.HeldOut)
-	}
-	if r.Rows.Read > 0 {
-		add("rows", fmt.Sprintf("%s used, %s set aside", report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside)))
-	}
-	if r.Window != nil {
-		add("window", r.Window.String())
-	}
-	for _, x := range append([]named{{"days read", r.Summed}, {"new days", r.New}}, r.changed()...) {
-		add(x.what, someDays(x.days))
-	}
-	for _, x := range r.Refused {
-		add("refused", x.Day+": "+x.Why)
-	}
-	s.List(t)
+	p.Section("Models and data").List(r.facts().Table)
 	p.Section("Gates").List(r.gates())
 	r.addDrift(p)
 	if r.compared != nil {
 		pages.AddComparison(p, r.compared)
 	}
-	s = p.Section("Notes")
+	s := p.Section("Notes")
 	for _, note := range r.Notes {
 		s.Say("%s", note)
 	}

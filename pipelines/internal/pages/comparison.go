@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
@@ -21,11 +20,7 @@ func CompareModels(ctx context.Context, o evaluate.CompareModelsOptions) (*evalu
 	if o.Report == "" || !judged(err) {
 		return r, err
 	}
-	data, failed := comparison(r).HTML()
-	if failed == nil {
-		failed = storage.WriteFile(ctx, o.Report, data)
-	}
-	if failed != nil {
+	if _, failed := write(ctx, comparison(r), o.Report); failed != nil {
 		return nil, failed
 	}
 	return r, err

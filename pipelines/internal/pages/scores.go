@@ -9,11 +9,9 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -50,15 +48,7 @@ func judged(err error) bool {
 
 // writePage writes the report on the model and its scores.
 func (r scored) writePage(ctx context.Context, o evaluate.EvaluateOptions) error {
-	m, err := models.LoadURI(ctx, r.Model)
-	if err != nil {
-		return err
-	}
-	a, err := about.Read(ctx, r.Model, m)
-	if err != nil {
-		return err
-	}
-	p, err := a.Page()
+	m, p, err := modelPage(ctx, r.Model)
 	if err != nil {
 		return err
 	}
@@ -77,11 +67,8 @@ func (r scored) writePage(ctx context.Context, o evaluate.EvaluateOptions) error
 	addDrift(test, found)
 	p.Sections = append(test.Sections, p.Sections...)
 	p.Headline = r.headline()
-	data, err := p.HTML()
-	if err != nil {
-		return err
-	}
-	return storage.WriteFile(ctx, o.Report, data)
+	_, err = write(ctx, p, o.Report)
+	return err
 }
 
 // headline is the figure of the rows that were scored.

@@ -70,6 +70,25 @@ func (t Table) write(w io.Writer, align uint) {
 	tw.Flush()
 }
 
+// Facts are a table of items and their values.
+type Facts struct{ Table }
+
+// Add adds an item, unless its value is "".
+func (f *Facts) Add(name, format string, args ...any) {
+	if value := fmt.Sprintf(format, args...); value != "" {
+		f.Head = []string{"item", "value"}
+		f.Rows = append(f.Rows, []string{name, value})
+	}
+}
+
+// Write prints the items, with their values in a column of that width further right.
+func (f *Facts) Write(w io.Writer, width int) {
+	for _, row := range f.Rows {
+		value := strings.ReplaceAll(row[1], "\n", "\n"+strings.Repeat(" ", width))
+		fmt.Fprintf(w, "%-*s%s\n", width, row[0], value)
+	}
+}
+
 // YesNo writes an answer.
 func YesNo(yes bool) string {
 	if yes {

@@ -105,14 +105,16 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	r.writeRows(&b)
 	r.writeFeatures(&b)
 	r.writeFit(&b)
-	about.WriteProbabilities(&b, r.Probabilities)
-	about.WriteThreshold(&b, r.Threshold, r.Positive)
+	var facts report.Facts
+	facts.Add("output", "%s", about.ProbabilitiesText(r.Probabilities))
+	facts.Add("output", "%s", about.ThresholdText(r.Threshold, r.Positive))
 	if r.Interval != nil {
-		fmt.Fprintf(&b, "interval  %s\n", r.Interval)
+		facts.Add("interval", "%s", r.Interval)
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
+		facts.Add("note", "%s", note)
 	}
+	facts.Write(&b, 10)
 	r.writeSeconds(&b)
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -42,7 +42,7 @@ type Section struct {
 // Part is one of a paragraph, a table, charts next to each other, and text to copy.
 type Part struct {
 	Text   string
-	Table  *Table
+	Table  *report.Table
 	Charts []Chart
 	Code   string
 }
@@ -50,34 +50,14 @@ type Part struct {
 // Chart is a picture with a table of the numbers that it shows.
 type Chart struct {
 	*picture.Chart
-	Table *Table
+	Table *report.Table
 	extra bool // left out where the page would be too large
 }
-
-// Title is the title of the chart.
-func (c Chart) Title() string { return clip(c.Name, levels[0].cell) }
 
 // SVG draws the chart, as wide as fits on a phone.
 func (c Chart) SVG() (template.HTML, error) {
 	svg, err := picture.Inline(c.Chart, 9.4)
 	return template.HTML(svg), err // its texts are escaped
-}
-
-// Table is a table of a page.
-type Table struct {
-	report.Table
-	classes []string // of the columns; set when a page is written
-}
-
-// Class is how the cells of a column are set: as numbers, as short words, or as text.
-func (t *Table) Class(column int) string { return t.classes[min(column, len(t.classes)-1)] }
-
-// Shade is the background of a cell.
-func (t *Table) Shade(row, column int) template.CSS {
-	if t.Shades == nil {
-		return ""
-	}
-	return template.CSS(fmt.Sprintf("background:rgba(86,180,233,%.2f)", 0.75*t.Shades[row][column]))
 }
 
 // Say adds a paragraph.
@@ -91,7 +71,7 @@ func (s *Section) Show(text string) { s.Parts = append(s.Parts, Part{Code: text}
 // List adds a table, unless it is empty.
 func (s *Section) List(t report.Table) {
 	if len(t.Rows) > 0 {
-		s.Parts = append(s.Parts, Part{Table: &Table{Table: t}})
+		s.Parts = append(s.Parts, Part{Table: &t})
 	}
 }
 
@@ -117,7 +97,7 @@ func (s *Section) draw(f picture.Figure, extra bool, t []report.Table) {
 		s.Parts = append(s.Parts, Part{})
 	}
 	last := &s.Parts[len(s.Parts)-1]
-	last.Charts = append(last.Charts, Chart{chart, &Table{Table: t[0]}, extra})
+	last.Charts = append(last.Charts, Chart{chart, &t[0], extra})
 }
 
 // Section adds a section and returns it.
@@ -130,7 +110,7 @@ func (p *Page) Section(title string) *Section {
 //go:embed page.html
 var source string
 
-var pages = template.Must(template.New("page").Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).Parse(source))
+var pages = template.Must(template.New("page").Funcs(functions(levels[0])).Parse(source))
 
 // limits are how much of a page is written: the rows of a table, the characters of a cell and of text to copy, and
 // whether extra charts are.
@@ -146,7 +126,7 @@ var levels = []limits{{200, 300, 4000, true}, {100, 80, 2000, false}, {40, 60, 1
 func (p *Page) HTML() ([]byte, error) {
 	for _, l := range levels {
 		var b bytes.Buffer
-		if err := pages.Execute(&b, p.within(l)); err != nil {
+		if err := template.Must(pages.Clone()).Funcs(functions(l)).Execute(&b, p); err != nil {
 			return nil, fmt.Errorf("page: %s: %w", p.Title, err)
 		}
 		if b.Len() <= MaxBytes {
@@ -156,51 +136,38 @@ func (p *Page) HTML() ([]byte, error) {
 	return nil, fmt.Errorf("page: %s: too much to show in %d bytes", p.Title, MaxBytes)
 }
 
-// within returns the page with tables and texts of limited length, without empty sections.
-func (p *Page) within(l limits) *Page {
-	q := *p
-	q.Title, q.Lead, q.Sections = clip(p.Title, l.cell), clip(p.Lead, 10*l.cell), nil
-	if h := p.Headline; h != nil {
-		q.Headline = &Headline{clip(h.Figure, l.cell), clip(h.Range, l.cell), clip(h.About, 10*l.cell)}
-	}
-	for _, s := range p.Sections {
-		t := &Section{Title: clip(s.Title, l.cell)}
-		for _, part := range s.Parts {
-			charts := part.Charts
-			part.Text, part.Code, part.Charts = clip(part.Text, 20*l.cell), clip(part.Code, l.code), nil
-			part.Table = part.Table.within(l)
-			for _, c := range charts {
-				if l.extra || !c.extra {
-					part.Charts = append(part.Charts, Chart{c.Chart, c.Table.within(l), c.extra})
-				}
+// most is the largest number of columns of a table.
+const most = 40
+
+// functions are the functions of the template, for a page of limited size.
+func functions(l limits) template.FuncMap {
+	return template.FuncMap{
+		"inc":     func(i int) int { return i + 1 },
+		"clip":    func(text string) string { return clip(text, l.cell) },
+		"text":    func(text string) string { return clip(text, 20*l.cell) },
+		"code":    func(text string) string { return clip(text, l.code) },
+		"columns": func(cells []string) []string { return cells[:min(len(cells), most)] },
+		"rows":    func(t report.Table) [][]string { return t.Rows[:min(len(t.Rows), l.rows)] },
+		"classes": classes,
+		"shade":   shade,
+		"more": func(t report.Table) string {
+			if more := len(t.Rows) - l.rows; more > 0 {
+				t.More = strings.TrimPrefix(fmt.Sprintf("%s; %d more rows", t.More, more), "; ")
 			}
-			if len(charts) == 0 || len(part.Charts) > 0 {
-				t.Parts = append(t.Parts, part)
-			}
-		}
-		if len(t.Parts) > 0 {
-			q.Sections = append(q.Sections, t)
-		}
+			return clip(t.More, 3*l.cell)
+		},
+		"drawn": func(c Chart) bool { return l.extra || !c.extra },
 	}
-	return &q
 }
 
 // short is the largest number of characters of a cell that is not broken into lines.
 const short = 24
 
-func (t *Table) within(l limits) *Table {
-	if t == nil {
-		return nil
-	}
-	u := *t
-	u.Caption, u.More = clip(t.Caption, 3*l.cell), clip(t.More, 3*l.cell)
-	u.Head, u.Rows, u.classes = cells(t.Head, l.cell), nil, nil
-	for _, row := range t.Rows[:min(len(t.Rows), l.rows)] {
-		u.Rows = append(u.Rows, cells(row, l.cell))
-	}
-	for j := range u.Head {
+// classes say how the cells of each column are set: as numbers, as short words, or as text.
+func classes(t report.Table) (all []string) {
+	for j := range t.Head {
 		is, some, class := true, false, "k"
-		for _, row := range u.Rows {
+		for _, row := range t.Rows {
 			if j < len(row) && row[j] != "" && row[j] != "-" {
 				is, some = is && number.MatchString(row[j]), true
 				if utf8.RuneCountInString(row[j]) > short {
@@ -211,23 +178,19 @@ func (t *Table) within(l limits) *Table {
 		if is && some {
 			class = "n"
 		}
-		u.classes = append(u.classes, class)
+		all = append(all, class)
 	}
-	if more := len(t.Rows) - l.rows; more > 0 {
-		u.More = strings.TrimPrefix(fmt.Sprintf("%s; %d more rows", u.More, more), "; ")
-	}
-	return &u
+	return all
 }
 
-// most is the largest number of columns of a table.
-const most = 40
+var number = regexp.MustCompile(`^([<≤≥±] ?)?[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?( to [-+−]?\d[\d.,]*(e[-+−]?\d+)?%?)?( \*)?$`)
 
-func cells(texts []string, length int) []string {
-	out := make([]string, min(len(texts), most))
-	for i := range out {
-		out[i] = clip(texts[i], length)
+// shade is the background of a cell.
+func shade(t report.Table, row, column int) template.CSS {
+	if t.Shades == nil {
+		return ""
 	}
-	return out
+	return template.CSS(fmt.Sprintf("background:rgba(86,180,233,%.2f)", 0.75*t.Shades[row][column]))
 }
 
 // clip shortens a text to that many characters, and replaces what is none.
@@ -237,5 +200,3 @@ func clip(text string, length int) string {
 	}
 	return string([]rune(text)[:length]) + "…"
 }
-
-var number = regexp.MustCompile(`^([<≤≥±] ?)?[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?( to [-+−]?\d[\d.,]*(e[-+−]?\d+)?%?)?( \*)?$`)

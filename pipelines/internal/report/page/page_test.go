@@ -66,14 +66,8 @@ func TestPagesHaveALimitedSize(t *testing.T) {
 }
 
 func TestColumnsOfNumbersAreAlignedAsSuch(t *testing.T) {
-	s := &Section{}
-	s.List(report.Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04", "−0.5 to 1e-07", "8 bits"}, {"-", "3", "",
-		"longer than 24 characters"}}})
-	q := (&Page{Sections: []*Section{s}}).within(levels[0])
-	var got []string
-	for j := range 4 {
-		got = append(got, q.Sections[0].Parts[0].Table.Class(j))
-	}
+	got := classes(report.Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04", "−0.5 to 1e-07",
+		"8 bits"}, {"-", "3", "", "longer than 24 characters"}}})
 	if fmt.Sprint(got) != "[n k n t]" {
 		t.Error(got)
 	}
