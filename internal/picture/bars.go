@@ -25,7 +25,8 @@ func (b *Bars) Add(name string, value float64) { b.AddInterval(name, value, math
 
 // AddInterval adds a bar with the ends of its interval, NaN for none.
 func (b *Bars) AddInterval(name string, value, low, high float64) {
-	b.Names, b.Values, b.Low, b.High = append(b.Names, name), append(b.Values, value), append(b.Low, low), append(b.High, high)
+	b.Names, b.Values, b.Low, b.High = append(b.Names, name), append(b.Values, value), append(b.Low, low),
+		append(b.High, high)
 }
 
 // Plot returns the chart.

@@ -22,9 +22,8 @@ type Plane struct {
 	Spots  []Spots
 }
 
-// Spots are points of one colour.
+// Spots are points of one kind.
 type Spots struct {
-	Color  color.Color
 	X, Y   []float64
 	Radius []float64 // of each in points; nil for 1.5
 }
@@ -79,7 +78,7 @@ func (p Plane) Plot() (*Chart, error) {
 			if s.Radius != nil {
 				radius = s.Radius[k]
 			}
-			return draw.GlyphStyle{Color: s.Color, Shape: draw.CircleGlyph{}, Radius: vg.Points(radius)}
+			return draw.GlyphStyle{Color: palette[i%len(palette)], Shape: glyphs[i%len(glyphs)], Radius: vg.Points(radius)}
 		}
 		out.Add(marks)
 	}

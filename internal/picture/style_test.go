@@ -57,7 +57,8 @@ func TestInlineChartsTakeTheColoursOfThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<title>Reliability &lt;b&gt;</title>", "<desc>Horizontal axis: probability. Vertical axis: share, with 95% intervals.</desc>", "currentColor", "var(--grid)",
+	for _, want := range []string{"<title>Reliability &lt;b&gt;</title>", "<desc>Horizontal axis: probability. Vertical " +
+		"axis: share, with 95% intervals.</desc>", "currentColor", "var(--grid)",
 		">probability<", ">share, with 95% intervals<", ">12<", ">34<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %s in %.200s", want, svg)

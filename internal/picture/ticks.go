@@ -128,7 +128,8 @@ func signed(negative bool, text string) string {
 
 // power writes a number with a power of ten.
 func power(abs float64, digits int) string {
-	return strings.NewReplacer("e+0", "e", "e-0", "e−", "e+", "e", "e-", "e−").Replace(strconv.FormatFloat(abs, 'g', digits, 64))
+	text := strconv.FormatFloat(abs, 'g', digits, 64)
+	return strings.NewReplacer("e+0", "e", "e-0", "e−", "e+", "e", "e-", "e−").Replace(text)
 }
 
 // grouped separates thousands.

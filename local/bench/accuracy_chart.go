@@ -45,7 +45,8 @@ func (a *accuracyTable) chart(file string) error {
 		}
 		return 1
 	})
-	s := picture.Lines{Title: "Test errors", X: "error, as a share of LightGBM's with its defaults (left is better)", Y: "table", Scatter: true}
+	s := picture.Lines{Title: "Test errors", X: "error, as a share of LightGBM's with its defaults (left is better)",
+		Y: "table", Scatter: true}
 	for i, name := range []string{"bochner, no flags", "HistGradientBoosting", "LightGBM, best of 8 settings"} {
 		c := picture.Series{Name: name}
 		for at, r := range rows {

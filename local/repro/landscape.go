@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"image/color"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 
 // landscape draws what Figure 1a of the paper shows of its windmill, for ours: by the number
 // of frequencies found so far the rows, larger the larger their dual weights are; the Fourier
-// potential under these weights with the frequencies found (the last round's in cyan); and
+// potential under these weights with the frequencies found (the last round's as squares); and
 // the scores of a support vector machine on the features, with lines at 0 and ±1.
 func (e experiment) landscape(ctx context.Context, g game) error {
 	g = g.or(ofWindmill)
@@ -65,19 +64,12 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 	return os.WriteFile(name, data, 0o666)
 }
 
-// The colours of the two classes, and of frequencies.
-var (
-	ofClass = []color.Color{color.RGBA{0x3b, 0x4c, 0xc0, 0xff}, color.RGBA{0xb4, 0x04, 0x26, 0xff}}
-	magenta = color.RGBA{0xff, 0x00, 0xff, 0xff}
-	cyan    = color.RGBA{0x00, 0xff, 0xff, 0xff}
-)
-
 // weighedRows shows the rows as large as their dual weights.
 func weighedRows(d digits, dual *align.Dual) picture.Plane {
 	p := picture.Plane{Half: 1.05, X: "x1", Y: "x2"}
 	alpha, _ := dual.Row(0)
-	for class, tone := range ofClass {
-		s := picture.Spots{Color: tone}
+	for class := range 2 {
+		s := picture.Spots{}
 		for i, c := range d.class {
 			if int(c) == class {
 				s.X, s.Y = append(s.X, float64(d.x[2*i])), append(s.Y, float64(d.x[2*i+1]))
@@ -112,12 +104,9 @@ func potential(d digits, r *align.Result, latest int) picture.Plane {
 		c, s := cs[2*j]/n, cs[2*j+1]/n
 		p.Values = append(p.Values, math.Sqrt(c*c+s*s)) // the root shows low peaks too
 	}
-	for _, s := range []struct {
-		color  color.Color
-		lo, hi int
-	}{{magenta, 0, len(r.W)/2 - latest}, {cyan, len(r.W)/2 - latest, len(r.W) / 2}} {
-		spots := picture.Spots{Color: s.color}
-		for j := s.lo; j < s.hi; j++ {
+	for _, ends := range [][2]int{{0, len(r.W)/2 - latest}, {len(r.W)/2 - latest, len(r.W) / 2}} {
+		spots := picture.Spots{}
+		for j := ends[0]; j < ends[1]; j++ {
 			x, y := radians[2*j], radians[2*j+1]
 			spots.X, spots.Y = append(spots.X, x, -x), append(spots.Y, y, -y)
 		}

@@ -162,12 +162,14 @@ func (a *Model) headline() *page.Headline {
 		}
 		row, of := l.Table[i], a.lambdas()
 		f, write := of.figure(row)
-		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them%s.", report.OneIn(max(2, l.Folds)), LeastOf(tried))
+		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them%s.", report.OneIn(max(2, l.Folds)),
+			LeastOf(tried))
 		switch {
 		case row.HeldOutRows > 0 && a.Task == models.Classification:
 			about = on(row.HeldOutRows, tried)
 		case row.Folds > 1:
-			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it%s.", row.Folds, LeastOf(tried))
+			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it%s.", row.Folds,
+				LeastOf(tried))
 		}
 		return headlineOf(of.name(), f, write, about)
 	}
@@ -187,7 +189,8 @@ func (a *Model) headline() *page.Headline {
 	case a.Task != models.Classification:
 		return headlineOf("held-out loss", around(of.HeldOutLoss, 0), plain, about)
 	default:
-		return headlineOf("held-out error, %", RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError), twoDigits, about)
+		return headlineOf("held-out error, %", RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError),
+			twoDigits, about)
 	}
 }
 
@@ -240,9 +243,11 @@ func addFacts(t *report.Facts, m *models.Manifest) {
 		t.Add("output", "%s", ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
 	}
 	if v := m.Intervals; v != nil {
-		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", report.Groups(v.Rows), v.Highest())
+		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", report.Groups(v.Rows),
+			v.Highest())
 		if half, one := HalfWidth(v, m.Spread, m.TargetGrid); one {
-			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel, picture.Number(half, 3), by)
+			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel,
+				picture.Number(half, 3), by)
 		}
 		t.Add("interval", "%s", by)
 	}

@@ -73,8 +73,8 @@ func (a *Model) addSizes(s *page.Section) {
 			of.Series[0].Add(float64(size.Features), v)
 		}
 	}
-	s.Say("These numbers of features were tried on all training rows. The rows that chose among them are those of the errors " +
-		"by lambda, so these may be slightly too small.")
+	s.Say("These numbers of features were tried on all training rows. The rows that chose among them are also those of " +
+		"the errors by lambda, so these errors may be slightly too small.")
 	if s.List(t); len(of.Series[0].X) > 1 {
 		s.Draw(of, t)
 	}
@@ -96,7 +96,8 @@ func (a *Model) addPath(p *page.Page) {
 		t.More = Numbers(a.Learner.RuledOut) + ", which were ruled out early"
 	}
 	s.List(t)
-	of, held, training := picture.Series{Name: "held out"}, picture.Series{Name: "held out"}, picture.Series{Name: "training"}
+	of, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
+	held := of
 	for _, row := range a.Learner.Table {
 		if row.Failed != "" || row.MSE == 0 {
 			continue

@@ -133,7 +133,7 @@ func (p lambdas) figure(row ridge.Row) (Figure, func(float64) string) {
 // name is the name of the figure, with its unit.
 func (p lambdas) name() string {
 	switch {
-	case p.Task == models.Classification && slices.ContainsFunc(p.rows, func(r ridge.Row) bool { return r.HeldOutRows > 0 }):
+	case p.Task == models.Classification && slices.ContainsFunc(p.rows, scored):
 		return "held-out error, %"
 	case p.Task == models.Classification:
 		return heldOutMSE
@@ -143,8 +143,11 @@ func (p lambdas) name() string {
 	return "held-out RMSE, units of the target"
 }
 
-// heldOutMSE are the squares that ridge minimises, of scores that should be 1 for the row's class and −1 for the others.
-// They determine the choice of λ.
+// scored tells whether the errors of classes were counted.
+func scored(r ridge.Row) bool { return r.HeldOutRows > 0 }
+
+// heldOutMSE are the squares that ridge minimises, of scores that should be 1 for the row's class and −1 for the
+// others. They determine the choice of λ.
 const heldOutMSE = "held-out MSE of ±1 codes"
 
 // PathTable has the cross-validation results of each λ.
@@ -162,7 +165,9 @@ func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) 
 	for _, row := range rows {
 		most = max(most, row.Folds)
 	}
-	differ := slices.ContainsFunc(rows, func(r ridge.Row) bool { return r.Failed == "" && r.Folds < most && r.FoldMSE > 0 })
+	differ := slices.ContainsFunc(rows, func(r ridge.Row) bool {
+		return r.Failed == "" && r.Folds < most && r.FoldMSE > 0
+	})
 	for _, row := range rows {
 		if row.Failed != "" {
 			t.Add(fmt.Sprintf("%g", row.Lambda), "-", "-", "", "", "", "", "", "-", "-", row.Failed)
@@ -194,7 +199,7 @@ func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) 
 // WritePath prints the cross-validation results of each λ.
 func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.Row, chosen float64) {
 	PathTable(task, targets, rows, chosen).Write(w)
-	if i := slices.IndexFunc(rows, func(r ridge.Row) bool { return r.HeldOutRows > 0 }); i >= 0 && task == models.Classification {
+	if i := slices.IndexFunc(rows, scored); i >= 0 && task == models.Classification {
 		fmt.Fprintf(w, "          errors are on %s rows of one fold, predicted by the model trained without them\n",
 			report.Groups(rows[i].HeldOutRows))
 	}
@@ -203,7 +208,8 @@ func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.Row, cho
 // Trials lists the values of λ that an iterative learner tried. Errors are not counted by groups, so rows that are held
 // out by groups have no interval.
 func Trials(task models.Task, split *profile.FoldRule, tried []models.Trial, chosen float64) report.Table {
-	t := report.Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %", "95% interval"}}
+	t := report.Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %",
+		"95% interval"}}
 	for _, r := range tried {
 		line := []string{fmt.Sprintf("%g", r.Lambda), fmt.Sprint(r.Rounds), plain(r.Objective), plain(r.HeldOutLoss), "", ""}
 		if task == models.Classification && r.HeldOutRows > 0 {

@@ -30,7 +30,8 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 			[]string{"1", "1.5", "-", "1.5", "0.4000", "1", "1"}},
 		{models.Classification, 0, []string{"0.1", "4", "2.2789", "to", "5.7211", "1.44", "0.25", "3", "<-", "chosen"},
 			[]string{"1", "2.25", "-", "2.25", "1", "1"}},
-		{models.Classification, 100, []string{"0.1", "0.00", "0.00", "to", "3.70", "4", "2.2789", "to", "5.7211", "1.44", "0.25", "3",
+		{models.Classification, 100, []string{"0.1", "0.00", "0.00", "to", "3.70", "4", "2.2789", "to", "5.7211", "1.44",
+			"0.25", "3",
 			"<-", "chosen"}, nil},
 	} {
 		for i := range path[1:] {

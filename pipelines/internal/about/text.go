@@ -99,9 +99,9 @@ func ThresholdText(t *models.Threshold, positive string) string {
 	case score.ByBalanced:
 		name = "balanced accuracy"
 	}
-	return DecidedBy(t, positive) + fmt.Sprintf("\nchosen by the %s on %s held-out rows, %s, by weights that were trained "+
-		"without them; expect %.2f%%, without it %.2f%%\n(each half of these rows decided by the threshold that the other "+
-		"half chooses)", name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
+	return DecidedBy(t, positive) + fmt.Sprintf("\nchosen by the %s on %s held-out rows, %s, by weights that were "+
+		"trained without them; expect %.2f%%, without it %.2f%%\n(each half of these rows decided by the threshold that "+
+		"the other half chooses)", name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
 }
 
 // WeightsText describes the weights of rows in words.

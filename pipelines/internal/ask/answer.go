@@ -126,8 +126,8 @@ func (i Interval) String() string {
 // table has the columns in which a row has something.
 func (t *Table) table(measure string) report.Table {
 	measure = strings.NewReplacer("mse", "RMSE", "brier", "Brier score").Replace(measure)
-	all := report.Table{Caption: t.Title, Head: []string{t.Head, "trained on", "rows", "lambda", "R²", "95% interval", measure,
-		"adds to R²", "95% interval", "Shapley"}}
+	all := report.Table{Caption: t.Title, Head: []string{t.Head, "trained on", "rows", "lambda", "R²", "95% interval",
+		measure, "adds to R²", "95% interval", "Shapley"}}
 	cell := func(is bool, format string, args ...any) string {
 		if !is {
 			return ""

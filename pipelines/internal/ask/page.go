@@ -10,14 +10,14 @@ import (
 
 // page is the answer as a report.
 func (a *Answer) page() *page.Page {
-	p := &page.Page{Title: strings.ToUpper(a.Asked[:1]) + a.Asked[1:], Lead: fmt.Sprintf("From the sums of %s in %s, with %s.",
-		report.Counted64(a.Rows, "row"), report.Counted(a.Directories, "part"), report.Counted(a.Features, "feature")),
-		Headline: a.headline()}
+	p := &page.Page{Title: strings.ToUpper(a.Asked[:1]) + a.Asked[1:], Headline: a.headline(),
+		Lead: fmt.Sprintf("From the sums of %s in %s, with %s.", report.Counted64(a.Rows, "row"),
+			report.Counted(a.Directories, "part"), report.Counted(a.Features, "feature"))}
 	s := p.Section("Answer")
-	s.Say("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or groups that are "+
-		"predicted; fewer than five have none. Lambda was chosen %s.", a.By)
+	s.Say("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or groups that "+
+		"are judged; fewer than five have none. Lambda was chosen %s.", a.By)
 	if a.Judged != "" {
-		s.Say("Models predict %s, which none was trained on.", a.Judged)
+		s.Say("Models are judged on %s, which none was trained on.", a.Judged)
 	}
 	for _, t := range a.Tables {
 		s.List(t.table(a.Measure))
@@ -41,7 +41,7 @@ func (a *Answer) headline() *page.Headline {
 		}
 		return h
 	}
-	of, about := a.Tables[0].Rows[len(a.Tables[0].Rows)-1], "All that were predicted together."
+	of, about := a.Tables[0].Rows[len(a.Tables[0].Rows)-1], "Of all dates or groups that were judged."
 	switch a.Question {
 	case "curve":
 		about = "With all dates to train on."

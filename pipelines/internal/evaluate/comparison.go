@@ -132,7 +132,8 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 			metricText(first.Metric, *first.Detectable, false), unit)
 	}
 	if len(r.RowsNeeded) > 0 {
-		fmt.Fprintf(&b, "\nrows that a test needs, for models that differ on %.3g%% of the rows:\n", 100*first.Pairs.Discordance())
+		fmt.Fprintf(&b, "\nrows that a test needs, for models that differ on %.3g%% of the rows:\n",
+			100*first.Pairs.Discordance())
 		r.Needed().Write(&b)
 	}
 	for i := range r.Slices {

@@ -61,7 +61,8 @@ func (r *EvaluateResult) of(target int) *EvaluateResult {
 
 // TargetTable has the scores of several targets.
 func (r *EvaluateResult) TargetTable() report.Table {
-	t := report.Table{Head: []string{"target", "rows", "RMSE", "95% interval", "MAE", "90% within", "R²", "95% interval", "mean", "deviation"}}
+	t := report.Table{Head: []string{"target", "rows", "RMSE", "95% interval", "MAE", "90% within", "R²",
+		"95% interval", "mean", "deviation"}}
 	for i := range r.ByTarget {
 		one := &r.ByTarget[i]
 		t.Add(report.Word(one.Target, 40), report.Groups(one.Rows), picture.Number(one.RMSE, 5), ends(one.RMSEInterval),

@@ -31,8 +31,9 @@ func comparison(r *evaluate.ModelComparison) *page.Page {
 	p := &page.Page{Title: "Comparison of two models"}
 	first := r.Comparisons[0]
 	cells := evaluate.ComparisonCells(first)
-	p.Headline = &page.Headline{Figure: verdictOf(first), Range: fmt.Sprintf("Difference in %s: %s, 95%% interval %s, p = %s",
-		evaluate.MetricNames[first.Metric], cells[2], cells[3], cells[4]), About: first.TooFew + first.Rough}
+	p.Headline = &page.Headline{Figure: verdictOf(first), About: first.TooFew + first.Rough,
+		Range: fmt.Sprintf("Difference in %s: %s, 95%% interval %s, p = %s", evaluate.MetricNames[first.Metric], cells[2],
+			cells[3], cells[4])}
 	t := report.Table{Head: []string{"role", "model", "SHA-256 of the manifest", "decides by"}}
 	for i, m := range []evaluate.ComparedModel{r.Champion, r.Challenger} {
 		t.Add([]string{"champion", "challenger"}[i], path.Base(m.Model), m.SHA256, m.Rule)
@@ -50,18 +51,20 @@ func comparison(r *evaluate.ModelComparison) *page.Page {
 // AddComparison adds the scores of two models, of all rows and of slices, and how many rows a test needs.
 func AddComparison(p *page.Page, r *evaluate.ModelComparison) {
 	s, first := p.Section("Scores of both models"), r.Comparisons[0]
-	s.Say("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is better.",
-		report.Counted64(r.Rows.Used, "labelled row"))
+	s.Say("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is "+
+		"better.", report.Counted64(r.Rows.Used, "labelled row"))
 	s.List(r.Scores())
 	if x := first.Pairs; x != nil {
 		s.Say("Only the champion is wrong on %s, only the challenger on %s, both on %s.",
 			report.Counted64(x.Champion, "row"), report.Counted64(x.Challenger, "row"), report.Groups(x.Both))
 	}
-	all := picture.Bars{Title: "Differences on all rows", X: "challenger minus champion, % of the champion's figure", Y: "score"}
+	all := picture.Bars{Title: "Differences on all rows", X: "challenger minus champion, % of the champion's figure",
+		Y: "score"}
 	for _, c := range r.Comparisons {
 		if c.Low != nil && c.Champion > 0 {
 			unit := 100 / c.Champion
-			all.AddInterval(strings.TrimSuffix(evaluate.MetricNames[c.Metric], " %"), unit*c.Difference, unit**c.Low, unit**c.High)
+			all.AddInterval(strings.TrimSuffix(evaluate.MetricNames[c.Metric], " %"), unit*c.Difference, unit**c.Low,
+				unit**c.High)
 		}
 	}
 	if len(all.Names) > 0 {

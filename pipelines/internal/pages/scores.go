@@ -164,10 +164,12 @@ func (r scored) addConfusion(s *page.Section) {
 	if c == nil {
 		return
 	}
-	t := report.Table{Caption: "Classes", Head: []string{"class", "rows", "predicted", "precision, %", "recall, %", "F1, %"}}
-	confusion := report.Table{Caption: "Confusions: rows by true class (down) and predicted class (across); shades are shares of a " +
-		"true class", Head: []string{"true class"}}
-	worst := report.Table{Caption: "Classes that are confused most often", Head: []string{"true class", "predicted class", "rows"}}
+	t := report.Table{Caption: "Classes", Head: []string{"class", "rows", "predicted", "precision, %", "recall, %",
+		"F1, %"}}
+	confusion := report.Table{Caption: "Confusions: rows by true class (down) and predicted class (across); shades are " +
+		"shares of a true class", Head: []string{"true class"}}
+	worst := report.Table{Caption: "Classes that are confused most often", Head: []string{"true class",
+		"predicted class", "rows"}}
 	for i, x := range c.Classes {
 		name := score.Name(x.Class)
 		t.Add(name, report.Groups(x.Rows), report.Groups(x.Predicted), fmt.Sprintf("%.2f", 100*x.Precision),
@@ -202,7 +204,8 @@ func (r scored) addCurves(p *page.Page) {
 	}
 	roc := picture.Lines{Title: "ROC curve", X: "share of other rows (false positive rate)",
 		Y: "share of rows of the class (true positive rate)", Square: true}
-	pr := picture.Lines{Title: "Precision and recall", X: "recall, share of rows of the class", Y: "precision, share of rows predicted",
+	pr := picture.Lines{Title: "Precision and recall", X: "recall, share of rows of the class",
+		Y:      "precision, share of rows predicted",
 		Square: true}
 	points := report.Table{Head: []string{"class", "threshold", "false positive rate", "recall", "precision"}}
 	for _, c := range r.Curves[:min(len(r.Curves), mostCurves)] {

@@ -77,7 +77,8 @@ func WriteEffects(w io.Writer, r *EffectsReport) {
 
 // EffectsPicture is the chart of the columns with the largest effects.
 func EffectsPicture(r *EffectsReport) picture.Bars {
-	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %", Y: "column"}
+	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %",
+		Y: "column"}
 	for _, e := range r.Columns[:min(len(r.Columns), mostBars)] {
 		share, half := 100*e.Share, 100*1.96*e.StdErr
 		b.AddInterval(Word(e.Column, 40), share, max(0, share-half), share+half)

@@ -183,7 +183,9 @@ func classes(t report.Table) (all []string) {
 	return all
 }
 
-var number = regexp.MustCompile(`^([<≤≥±] ?)?[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?( to [-+−]?\d[\d.,]*(e[-+−]?\d+)?%?)?( \*)?$`)
+const digits = `[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?`
+
+var number = regexp.MustCompile(`^([<≤≥±] ?)?` + digits + `( to ` + digits + `)?( \*)?$`)
 
 // shade is the background of a cell.
 func shade(t report.Table, row, column int) template.CSS {

@@ -66,7 +66,8 @@ func TestPagesHaveALimitedSize(t *testing.T) {
 }
 
 func TestColumnsOfNumbersAreAlignedAsSuch(t *testing.T) {
-	got := classes(report.Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04", "−0.5 to 1e-07",
+	got := classes(report.Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04",
+		"−0.5 to 1e-07",
 		"8 bits"}, {"-", "3", "", "longer than 24 characters"}}})
 	if fmt.Sprint(got) != "[n k n t]" {
 		t.Error(got)
