@@ -60,6 +60,7 @@ type Parent struct {
 // Size is a number of features that was tried.
 type Size struct {
 	Features int     `json:"features"`
+	Chosen   bool    `json:"chosen,omitempty"`
 	Lambda   float64 `json:"lambda"`
 	Loss     float64 `json:"loss,omitempty"` // held-out mean squared error; 0 without held-out rows
 	// Gain is the share by which the loss is smaller than with the number before, and StdErr its

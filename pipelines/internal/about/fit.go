@@ -30,7 +30,7 @@ func (a *Model) addSearch(p *page.Page) error {
 		}
 		t := report.Table{Head: []string{"features", "rows", "features tried", "lambda", loss, "error, %", "cost, 10⁹ steps"}}
 		for _, trial := range found.Trials {
-			rate := "-"
+			rate := ""
 			if found.Classes {
 				rate = fmt.Sprintf("%.2f", 100*trial.Error)
 			}
@@ -48,7 +48,7 @@ func (a *Model) addSearch(p *page.Page) error {
 			"of all, hence optimistic. Cost is the number of multiplications of a fit and its "+
 			"solves, because times differ from run to run.",
 			report.Counted(found.Tried, "candidate"), report.Counted64(int64(found.Pilot), "row"))
-		s.List(t)
+		s.List(t.Filled())
 	}
 	a.addSizes(s)
 	if a.Stretch != nil {
@@ -63,8 +63,8 @@ func (a *Model) addSizes(s *page.Section) {
 		return
 	}
 	root := a.Task == models.Regression && len(a.Input.Labels) < 2
-	t := tuning.SizeTable(a.Lineage.Sizes, a.Features, root)
-	of := picture.Lines{Title: "Held-out error by number of features", X: "number of features", Y: t.Head[2], LogX: true,
+	t := tuning.SizeTable(a.Lineage.Sizes, root)
+	of := picture.Lines{Title: "Held-out error by number of features", X: "number of features", Y: a.lambdas().name(), LogX: true,
 		Series: []picture.Series{{}}}
 	for _, size := range a.Lineage.Sizes {
 		if v := size.Loss; root && v > 0 {
@@ -172,7 +172,7 @@ func (a *Model) addOrigin(p *page.Page) {
 			files.Add(part.Name, path.Base(f.Name), report.Groups(f.Bytes), f.Version)
 		}
 	}
-	s.List(files)
+	s.List(files.Filled())
 	switch {
 	case l.Command != "":
 		s.Say("This command, where these files are, makes a model with the same weights:")

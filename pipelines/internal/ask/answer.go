@@ -178,7 +178,7 @@ func (a *Answer) figure() picture.Figure {
 	b := picture.Bars{Title: "R² by group", X: "R²", Y: a.Tables[len(a.Tables)-1].Head}
 	switch a.Question {
 	case "backtest":
-		l.Title, l.X, l.LogX = "R² by date", "date that was predicted", false
+		l.Title, l.X, l.LogX = "R² by date", "date that was judged", false
 	case "window":
 		b.Title = "R² in hindsight"
 	case "worth":

@@ -14,7 +14,7 @@ import (
 
 // MetricNames are the names of metrics in tables; shares are in percent.
 var MetricNames = map[paired.Metric]string{
-	paired.Error: "error %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
+	paired.Error: "error, %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
 	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",
 }
 

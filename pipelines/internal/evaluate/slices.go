@@ -169,10 +169,10 @@ func SliceTable(r *score.SliceReport) report.Table {
 		of           figure
 	}
 	columns := slices.DeleteFunc([]column{
-		{"error %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
+		{"error, %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
 			return s.Error, s.ErrorLow, s.ErrorHigh
 		}},
-		{"balanced accuracy %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
+		{"balanced accuracy, %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
 			return s.BalancedAccuracy, s.BalancedLow, s.BalancedHigh
 		}},
 		{"AUC", "%.4f", 1, true, func(s *score.SliceScore) (v, low, high *float64) { return s.AUC, s.AUCLow, s.AUCHigh }},

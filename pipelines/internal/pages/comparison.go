@@ -32,8 +32,8 @@ func comparison(r *evaluate.ModelComparison) *page.Page {
 	first := r.Comparisons[0]
 	cells := evaluate.ComparisonCells(first)
 	p.Headline = &page.Headline{Figure: verdictOf(first), About: first.TooFew + first.Rough,
-		Range: fmt.Sprintf("Difference in %s: %s, 95%% interval %s, p = %s", evaluate.MetricNames[first.Metric], cells[2],
-			cells[3], cells[4])}
+		Range: fmt.Sprintf("%s %s instead of %s: difference %s, 95%% interval %s, p = %s",
+			evaluate.MetricNames[first.Metric], cells[1], cells[0], cells[2], cells[3], cells[4])}
 	t := report.Table{Head: []string{"role", "model", "SHA-256 of the manifest", "decides by"}}
 	for i, m := range []evaluate.ComparedModel{r.Champion, r.Challenger} {
 		t.Add([]string{"champion", "challenger"}[i], path.Base(m.Model), m.SHA256, m.Rule)
@@ -63,7 +63,7 @@ func AddComparison(p *page.Page, r *evaluate.ModelComparison) {
 	for _, c := range r.Comparisons {
 		if c.Low != nil && c.Champion > 0 {
 			unit := 100 / c.Champion
-			all.AddInterval(strings.TrimSuffix(evaluate.MetricNames[c.Metric], " %"), unit*c.Difference, unit**c.Low,
+			all.AddInterval(strings.TrimSuffix(evaluate.MetricNames[c.Metric], ", %"), unit*c.Difference, unit**c.Low,
 				unit**c.High)
 		}
 	}

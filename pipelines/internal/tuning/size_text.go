@@ -49,13 +49,14 @@ func percent(share float64) string { return fmt.Sprintf("%.2g%%", 100*share) }
 // Sizes are the trials without their times.
 func (r *SizeResult) Sizes() (all []registry.Size) {
 	for _, t := range r.Trials {
-		all = append(all, registry.Size{Features: t.Features, Lambda: t.Lambda, Loss: t.Loss, Gain: t.Gain, StdErr: t.StdErr})
+		all = append(all, registry.Size{Features: t.Features, Chosen: t.Features == r.Features, Lambda: t.Lambda, Loss: t.Loss,
+			Gain: t.Gain, StdErr: t.StdErr})
 	}
 	return all
 }
 
 // SizeTable has the errors by the number of features; root says that losses are shown as their roots.
-func SizeTable(all []registry.Size, chosen int, root bool) report.Table {
+func SizeTable(all []registry.Size, root bool) report.Table {
 	t := report.Table{Head: []string{"features", "lambda", "held-out MSE", "improvement of MSE, %", "± standard error"}}
 	if root {
 		t.Head[2] = "held-out RMSE"
@@ -71,7 +72,7 @@ func SizeTable(all []registry.Size, chosen int, root bool) report.Table {
 			}
 		}
 		t.Add(fmt.Sprint(s.Features), fmt.Sprintf("%g", s.Lambda), loss, better, se)
-		t.Mark(s.Features == chosen)
+		t.Mark(s.Chosen)
 	}
 	return t
 }
@@ -79,7 +80,7 @@ func SizeTable(all []registry.Size, chosen int, root bool) report.Table {
 // Write prints the trials for people; root says that losses are printed as their roots.
 func (r *SizeResult) Write(w io.Writer, root bool) {
 	fmt.Fprintf(w, "size      %d features: %s\n", r.Features, r.Why)
-	table := SizeTable(r.Sizes(), r.Features, root)
+	table := SizeTable(r.Sizes(), root)
 	table.Head = append(table.Head, "seconds")
 	for i, t := range r.Trials {
 		table.Rows[i] = append(table.Rows[i], fmt.Sprintf("%.1f", t.Seconds))
