@@ -7,10 +7,10 @@ import (
 )
 
 func TestAPlaneIsColouredWhereItsValuesAre(t *testing.T) {
-	p := Plane{Title: "t", X: "x", Y: "y", Half: 1, Cells: 2, Values: []float64{-1, -1, 1, 1}, Signed: true,
+	p := Heat{Title: "t", X: "x", Y: "y", Half: 1, Rows: 2, Cols: 2, Values: []float64{1, 1, -1, -1}, Signed: true,
 		Levels: []float64{0}}
-	if p.At(0) != -0.5 || p.At(1) != 0.5 {
-		t.Errorf("middles of cells %g, %g", p.At(0), p.At(1))
+	if p.At(0, 2) != -0.5 || p.At(1, 2) != 0.5 {
+		t.Errorf("middles of cells %g, %g", p.At(0, 2), p.At(1, 2))
 	}
 	p.Spots = []Spots{{X: []float64{0.5}, Y: []float64{-0.5}, Radius: []float64{9}}}
 	drawn, err := p.Plot()

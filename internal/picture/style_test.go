@@ -80,7 +80,8 @@ func TestLabelsOfTicksHaveRoom(t *testing.T) {
 		for _, l := range []Lines{
 			{Series: []Series{{X: []float64{19_302, 1_033_222}, Y: []float64{0, 1}}}},
 			{LogX: true, Series: []Series{{X: []float64{1e-7, 3_000_000}, Y: []float64{0, 1}}}},
-			{Names: strings.Fields(strings.Repeat("2026-01-02 ", 40)), Series: []Series{{X: []float64{1, 40}, Y: []float64{0, 1}}}},
+			{Names: strings.Fields(strings.Repeat("2026-01-02 ", 40)), Series: []Series{{X: []float64{1, 40}, Y: []float64{0,
+				1}}}},
 		} {
 			l.Title, l.X, l.Y = "title", "x", "y"
 			p, err := l.Plot()

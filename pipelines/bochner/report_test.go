@@ -40,7 +40,8 @@ func reportsOf(t *testing.T, dir string) map[string]string {
 	flags := []string{"--data", "train.csv", "--label", "class", "--features", "64", "--quiet"}
 	must(t, dir, append([]string{"train", "--model", "model", "--search", "auto", "--calibrate", "platt"}, flags...)...)
 	must(t, dir, append([]string{"train", "--model", "plain", "--search", "none"}, flags...)...)
-	must(t, dir, append([]string{"train", "--model", "sizes", "--search", "none", "--worth", "1%"}, append(flags, "--features",
+	must(t, dir, append([]string{"train", "--model", "sizes", "--search", "none", "--worth", "1%"}, append(flags,
+		"--features",
 		"1024")...)...)
 	must(t, dir, append([]string{"train", "--model", "rounds", "--search", "none", "--learner", "svm"}, flags...)...)
 	must(t, dir, "report", "model", "--data", "test.csv", "--slices", "job <b>&", "--out", "test.html", "--quiet")
@@ -75,7 +76,8 @@ func asked(t *testing.T, dir string) map[string]string {
 	}
 	all := map[string]string{}
 	for question, flags := range map[string][]string{"backtest": nil, "curve": nil, "window": nil, "bisect": nil,
-		"groups": {"--by", "source"}, "matrix": {"--by", "source"}, "worth": {"--by", "source", "--judge", "dt>=2026-01-04"}} {
+		"groups": {"--by", "source"}, "matrix": {"--by", "source"}, "worth": {"--by", "source", "--judge",
+			"dt>=2026-01-04"}} {
 		all["ask-"+question] = question + ".html"
 		must(t, dir, append([]string{"ask", question, "--sums", "sums/*/dt=*", "--report", question + ".html", "--plot",
 			question + ".svg", "--quiet"}, flags...)...)
@@ -126,7 +128,8 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 	write(t, dir, "train.csv", people(1, 600))
 	write(t, dir, "elsewhere/train.csv", people(1, 600))
 	write(t, dir, "test.csv", people(2, 400))
-	flags := []string{"train", "--label", "class", "--features", "1024", "--worth", "50%", "--calibrate", "platt", "--search",
+	flags := []string{"train", "--label", "class", "--features", "1024", "--worth", "50%", "--calibrate", "platt",
+		"--search",
 		"none", "--lambda", "1e-4,1e-3"}
 	must(t, dir, append(flags, "--data", "train.csv", "--model", "m1", "--quiet")...)
 	must(t, dir, append(flags, "--data", filepath.Join(dir, "elsewhere/train.csv"), "--model", "m3", "--runner", "prism", "--lanes", "3", "--shard_bytes",

@@ -1,7 +1,6 @@
 package days
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/picture"
@@ -33,12 +32,12 @@ func (r *RetrainReport) addDrift(p *page.Page) {
 	if r.Drift != nil {
 		s.Say("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
 	}
-	t := report.Table{Head: []string{"day", "column", "distance", "at least", "what"}}
+	var t report.Table
 	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1", Y: "day"}
 	for _, m := range slices.Backward(r.Drifts) { // the newest first
 		largest := 0.0
+		t.AddDrift(m.Day, m.Columns)
 		for _, c := range m.Columns {
-			t.Add(m.Day, report.Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
 			largest = max(largest, c.AtLeast)
 		}
 		if len(b.Names) < 30 {

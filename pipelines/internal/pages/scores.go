@@ -349,11 +349,9 @@ func addDrift(p *page.Page, found *apply.ModelReport) {
 			report.Counted64(d.Reference, "row"))
 		return
 	}
-	t := report.Table{Head: []string{"column", "distance", "at least", "what"}}
-	for _, c := range d.Columns {
-		t.Add(report.Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
-	}
+	var t report.Table
+	t.AddDrift("", d.Columns)
 	s.Say("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with confidence 95%%, " +
 		"for all columns at once.")
-	s.List(t)
+	s.List(t.Filled())
 }

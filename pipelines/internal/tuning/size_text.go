@@ -49,7 +49,8 @@ func percent(share float64) string { return fmt.Sprintf("%.2g%%", 100*share) }
 // Sizes are the trials without their times.
 func (r *SizeResult) Sizes() (all []registry.Size) {
 	for _, t := range r.Trials {
-		all = append(all, registry.Size{Features: t.Features, Chosen: t.Features == r.Features, Lambda: t.Lambda, Loss: t.Loss,
+		all = append(all, registry.Size{Features: t.Features, Chosen: t.Features == r.Features, Lambda: t.Lambda,
+			Loss: t.Loss,
 			Gain: t.Gain, StdErr: t.StdErr})
 	}
 	return all
