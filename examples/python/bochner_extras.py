@@ -297,6 +297,12 @@ def image_patchpca(recipes, r, x):
     return flat(r, v @ np.float32(r["basis"]).reshape(out, -1).T.astype(float))
 
 
+def image_unitpixels(recipes, r, x):
+    image = pixels(r, x).astype(float)
+    norm = np.sqrt((image * image).sum(3, keepdims=True))
+    return flat(r, image / np.where(norm == 0, 1, norm))
+
+
 # Other draws.
 
 def gammas(seed, purpose, index, a):

@@ -112,6 +112,13 @@ func (sc *Scaling) whiten() error {
 	return sc.mix(preprocess.Whiten{Shape: sc.image})
 }
 
+func (sc *Scaling) unitPixels() error {
+	if err := sc.images("unitpixels"); err != nil {
+		return err
+	}
+	return sc.mix(preprocess.UnitPixels{Shape: sc.image})
+}
+
 // hog gives gradients, which are not images.
 func (sc *Scaling) hog() error {
 	if err := sc.images("hog"); err != nil {

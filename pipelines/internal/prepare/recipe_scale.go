@@ -71,7 +71,7 @@ func ValidScale(chain []string) error {
 var plainSteps = map[string]func(*Scaling) error{
 	"auto": nil, "none": func(*Scaling) error { return nil },
 	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
-	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog,
+	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog, "unitpixels": (*Scaling).unitPixels,
 }
 
 // chooseScale makes the chain for a data set. auto uses the format's default, and standardises
