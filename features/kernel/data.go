@@ -1,5 +1,12 @@
 package kernel
 
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
 // RangeSlack is how far features may exceed the bound found on a sample, or columns their range
 // in it, where nothing better is known. A row beyond that stops the job.
 const RangeSlack = 16
@@ -18,6 +25,8 @@ type Data struct {
 	Variance float64
 	// Norm is an upper bound on the length of the rows; +Inf if it is not known.
 	Norm float64
+	// Image is the shape of the rows; its height is 0 if they are not images.
+	Image rows.Image
 
 	medians map[Distance]float64
 }
@@ -40,4 +49,16 @@ func (d *Data) median(distance Distance) (float64, error) {
 	}
 	d.medians[distance] = m
 	return m, nil
+}
+
+// Reach returns how far features that are never beyond most may exceed a bound, as a multiple of it.
+// It raises the bound if necessary, so that all features are on the grid and their sums over that
+// many rows exact.
+func Reach(bound, most float64, rows int64) (raised, reach float64) {
+	reach = most / bound
+	if limit := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(rows))) / blas.MostByte; reach > limit {
+		bound *= reach / limit
+		reach = limit
+	}
+	return bound, reach
 }

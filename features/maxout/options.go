@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
@@ -93,12 +92,7 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 	if math.IsInf(d.Norm, 1) {
 		return bound, kernel.RangeSlack, nil
 	}
-	reach = r.longestProjection() * d.Norm / bound
-	// All features must be on the grid, and their sums exact.
-	if most := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MostByte; reach > most {
-		bound *= reach / most
-		reach = most
-	}
+	bound, reach = kernel.Reach(bound, r.longestProjection()*d.Norm, d.Rows)
 	return bound, reach, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -240,10 +241,10 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 	return low, high, nil
 }
 
-// data describes that many rows after the chain.
-func (sc *Scaling) data(rows int64, seed uint64) *kernel.Data {
-	d := &kernel.Data{In: sc.Dim, Rows: rows, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(),
-		Norm: sc.norm()}
+// data describes n rows after the chain.
+func (sc *Scaling) data(n int64, seed uint64) *kernel.Data {
+	d := &kernel.Data{In: sc.Dim, Rows: n, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(),
+		Norm: sc.norm(), Image: rows.Image(sc.image)}
 	if sc.known {
 		d.Variance = sc.varianceAll()
 	}
