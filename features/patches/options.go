@@ -131,7 +131,7 @@ func (r Recipe) most() float64 {
 	for k, b := range r.Bias {
 		var squares float64
 		for _, v := range r.Filters[k*length : (k+1)*length] {
-			squares += float64(v) * float64(v)
+			squares += float64(float64(v) * float64(v))
 		}
 		most = max(most, math.Sqrt(squares*float64(length))+math.Abs(float64(b)))
 	}
