@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"errors"
 	"math"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -51,12 +53,45 @@ func (d *Data) median(distance Distance) (float64, error) {
 	return m, nil
 }
 
+// headroom is the ratio of a bound found on a sample to the largest feature of the sample. Features
+// beyond the bound cost time but lose no accuracy.
+const headroom = 1.25
+
+// boundRows is the number of sample rows that determine a bound.
+const boundRows = 256
+
+// Bound returns a bound of the features of m from the largest of the sample, for a grid.
+// A nil counts means that all features count.
+func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
+	x, n, err := d.Sample()
+	if err != nil {
+		return 0, err
+	}
+	in, out := m.Dims()
+	phi := make([]float32, out)
+	var largest float32
+	for i := range min(n, boundRows) {
+		m.Apply(phi, x[i*in:(i+1)*in], 1)
+		for j, v := range phi {
+			if counts == nil || counts(j) {
+				largest = max(largest, v, -v)
+			}
+		}
+	}
+	switch {
+	case largest == 0:
+		return 0, errors.New("all features of the sample are zero, so there is nothing to learn from")
+	case !rows.Finite(largest):
+		return 0, errors.New("features of the sample are beyond float32")
+	}
+	return headroom * float64(largest), nil
+}
+
 // Reach returns how far features that are never beyond most may exceed a bound, as a multiple of it.
-// It raises the bound if necessary, so that all features are on the grid and their sums over that
-// many rows exact.
-func Reach(bound, most float64, rows int64) (raised, reach float64) {
+// It raises the bound if necessary, so that all features are on the grid and their sums exact.
+func (d *Data) Reach(bound, most float64) (raised, reach float64) {
 	reach = most / bound
-	if limit := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(rows))) / blas.MostByte; reach > limit {
+	if limit := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MostByte; reach > limit {
 		bound *= reach / limit
 		reach = limit
 	}

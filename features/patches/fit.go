@@ -17,8 +17,10 @@ var (
 )
 
 const (
-	// fitPatches is the number of patches whose mean and covariance are taken.
+	// fitPatches is the number of patches whose mean and covariance are taken; of large patches fewer,
+	// of fitValues values.
 	fitPatches = 50_000
+	fitValues  = 8 << 20
 	// floorShare is Floor as a share of the mean variance of patches.
 	floorShare = 0.05
 	// regulariser is ε, added to the eigenvalues of the covariance of normalised patches, which sum to
@@ -26,58 +28,65 @@ const (
 	regulariser = 0.1
 	// redraws is how often a filter is drawn again if its patch has less contrast than Floor.
 	redraws = 1000
+	// threshold is θ, as a share of the root mean square response.
+	threshold = 0.25
 )
 
-// images is a sample of images that patches are drawn from. Draw i of a purpose depends only on the
-// seed and on the images, whose order is the order of the hashes of their content.
-type images struct {
-	shape preprocess.ImageShape
-	patch int
-	x     []float32
-	n     int
-	seed  uint64
+// Sample is a sample of images that patches are drawn from. What is drawn depends only on the seed and
+// the images in their order, which should not depend on files: the order of hashes of their content.
+type Sample struct {
+	Shape preprocess.ImageShape
+	Patch int       // pixels on each side of a patch
+	X     []float32 // images
+	N     int       // how many
+	Seed  uint64
 }
 
 // draw stores a random patch.
-func (s images) draw(dst []float32, r *stream.Stream) {
-	i := int(r.Below(uint64(s.n)))
-	top, left := int(r.Below(uint64(s.shape.Height-s.patch+1))), int(r.Below(uint64(s.shape.Width-s.patch+1)))
-	s.shape.Patch(dst, s.x[i*s.shape.Len():(i+1)*s.shape.Len()], top, left, s.patch)
+func (s Sample) draw(dst []float32, r *stream.Stream) {
+	i := int(r.Below(uint64(s.N)))
+	top, left := int(r.Below(uint64(s.Shape.Height-s.Patch+1))), int(r.Below(uint64(s.Shape.Width-s.Patch+1)))
+	s.Shape.Patch(dst, s.X[i*s.Shape.Len():(i+1)*s.Shape.Len()], top, left, s.Patch)
 }
 
-// layer is what all filters share: statistics of the patches of a sample.
-type layer struct {
-	from       images
-	length     int
-	floor      float64
+// Layer is what all filters of a sample share: statistics of its patches.
+type Layer struct {
+	from       Sample
+	recipe     Recipe // without filters
 	mean       []float32
 	covariance *mat.SymDense
 	whitening  *mat.SymDense // W = (C + εI)^−½
 }
 
-// fit takes the statistics of the patches.
-func fit(from images) (*layer, error) {
-	l := &layer{from: from, length: from.patch * from.patch * from.shape.Channels}
-	all := make([]float32, fitPatches*l.length)
+// Fit takes the statistics of patches for a layer of cells×cells cells. It returns an error if the
+// sizes do not fit or images have no contrast.
+func (s Sample) Fit(cells int) (*Layer, error) {
+	l := &Layer{from: s, recipe: Recipe{Shape: s.Shape, Patch: s.Patch, Cells: cells, Threshold: threshold}}
+	if err := l.recipe.checkPlaces(); err != nil {
+		return nil, err
+	}
+	length := l.recipe.length()
+	n := min(fitPatches, fitValues/length)
+	all := make([]float32, n*length)
 	var total float64
-	for t := range fitPatches {
-		p := all[t*l.length : (t+1)*l.length]
-		from.draw(p, stream.New(from.seed, momentPurpose, uint64(t)))
+	for t := range n {
+		p := all[t*length : (t+1)*length]
+		s.draw(p, stream.New(s.Seed, momentPurpose, uint64(t)))
 		_, variance := moments(p)
 		total += variance
 	}
-	if l.floor = floorShare * total / fitPatches; !(l.floor > 0 && l.floor <= math.MaxFloat32) {
+	if l.recipe.Floor = floorShare * total / float64(n); !(l.recipe.Floor > 0 && l.recipe.Floor <= math.MaxFloat32) {
 		return nil, errors.New("patches: the images of the sample have no contrast, so there is nothing to learn from")
 	}
 	each := func(use func(p []float32)) {
-		for t := range fitPatches {
-			use(all[t*l.length : (t+1)*l.length])
+		for t := range n {
+			use(all[t*length : (t+1)*length])
 		}
 	}
-	each(func(p []float32) { contrast(p, l.floor) })
+	each(func(p []float32) { contrast(p, l.recipe.Floor) })
 	var covariance []float64
-	l.mean, covariance = preprocess.PatchMoments(l.length, each)
-	l.covariance = mat.NewSymDense(l.length, covariance)
+	l.mean, covariance = preprocess.PatchMoments(length, each)
+	l.covariance = mat.NewSymDense(length, covariance)
 	var eigen mat.EigenSym
 	if !eigen.Factorize(l.covariance, true) {
 		return nil, errors.New("patches: the eigenvalues of the covariance did not converge")
@@ -87,31 +96,36 @@ func fit(from images) (*layer, error) {
 	scaled.Apply(func(_, j int, v float64) float64 {
 		return v / math.Sqrt(max(eigen.RawValues()[j], 0)+regulariser)
 	}, &vectors)
-	l.whitening = mat.NewSymDense(l.length, nil)
+	l.whitening = mat.NewSymDense(length, nil)
 	var product mat.Dense
 	product.Mul(&scaled, vectors.T())
-	for i := range l.length {
-		for j := i; j < l.length; j++ {
+	for i := range length {
+		for j := i; j < length; j++ {
 			l.whitening.SetSym(i, j, product.At(i, j))
 		}
 	}
 	return l, nil
 }
 
-// filters returns n filters (n×L, row-major) and their biases.
-func (l *layer) filters(n int, seed uint64) (filters, bias []float32, err error) {
-	all := mat.NewDense(n, l.length, nil)
-	p, centred, white := make([]float32, l.length), mat.NewVecDense(l.length, nil), mat.NewVecDense(l.length, nil)
+// Recipe returns the recipe of the layer with n filters. Its bound holds for all images. It returns an
+// error if the filters are too many or images have too little contrast.
+func (l *Layer) Recipe(n int, seed uint64) (Recipe, error) {
+	r, length := l.recipe, l.recipe.length()
+	if most := r.mostFilters(); n < 1 || n > most {
+		return Recipe{}, fmt.Errorf("patches: filters must be 1 to %d (have %d)", most, n)
+	}
+	all := mat.NewDense(n, length, nil)
+	p, centred, white := make([]float32, length), mat.NewVecDense(length, nil), mat.NewVecDense(length, nil)
 	var squares float64
 	for k := range n {
 		s := stream.New(seed, filterPurpose, uint64(k))
 		for range redraws {
 			l.from.draw(p, s)
-			if _, variance := moments(p); variance > l.floor {
+			if _, variance := moments(p); variance > l.recipe.Floor {
 				break
 			}
 		}
-		contrast(p, l.floor)
+		contrast(p, l.recipe.Floor)
 		for j, v := range p {
 			centred.SetVec(j, float64(v)-float64(l.mean[j]))
 		}
@@ -124,16 +138,17 @@ func (l *layer) filters(n int, seed uint64) (filters, bias []float32, err error)
 		squares += mat.Inner(g, l.covariance, g) // the variance of its responses
 	}
 	if !(squares > 0) {
-		return nil, nil, fmt.Errorf("patches: %d filters are all zero; images have too little contrast", n)
+		return Recipe{}, fmt.Errorf("patches: %d filters are all zero; images have too little contrast", n)
 	}
 	all.Scale(1/math.Sqrt(squares/float64(n)), all)
 	for k := range n {
 		var b float64
 		for j, v := range all.RawRowView(k) {
-			filters = append(filters, float32(v))
+			r.Filters = append(r.Filters, float32(v))
 			b -= float64(v * float64(l.mean[j]))
 		}
-		bias = append(bias, float32(b))
+		r.Bias = append(r.Bias, float32(b))
 	}
-	return filters, bias, nil
+	r.Bound = r.most()
+	return r, r.Validate()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -15,9 +14,6 @@ import (
 const (
 	defaultPatch = 6
 	defaultCells = 2
-	threshold    = 0.25 // of the root mean square response
-	headroom     = 1.25 // of the bound over the largest feature of the sample
-	boundRows    = 256  // images that determine the bound
 )
 
 // Options are the options of the kernel of a layer of patches. A zero takes the default.
@@ -63,77 +59,34 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if shape.Height == 0 || shape.Len() != d.In {
 		return nil, errors.New("patches: the rows are not images (or no longer, after these steps of --scale)")
 	}
-	r := Recipe{Shape: shape, Patch: v.Patch, Cells: v.Cells, Threshold: threshold}
-	if err := r.checkPlaces(); err != nil {
-		return nil, &option.Error{Option: "patch", Err: err}
-	}
 	x, n, err := d.Sample()
 	if err != nil {
 		return nil, err
 	}
-	l, err := fit(images{shape: shape, patch: v.Patch, x: x, n: n, seed: d.Seed})
+	l, err := Sample{Shape: shape, Patch: v.Patch, X: x, N: n, Seed: d.Seed}.Fit(v.Cells)
 	if err != nil {
 		return nil, err
 	}
-	r.Floor, r.Bound = l.floor, 1
-	draw := func(out int, seed uint64) (Recipe, error) {
-		filters, bias, err := l.filters(out/v.perFilter(), seed)
-		drawn := r
-		drawn.Filters, drawn.Bias = filters, bias
-		return drawn, err
-	}
-	drawn, err := draw(v.Features, d.Seed)
+	r, err := l.Recipe(v.Features/v.perFilter(), d.Seed)
 	if err != nil {
 		return nil, err
 	}
-	var reach float64
-	if r.Bound, reach, err = chooseBound(drawn, x, n, d.Rows); err != nil {
-		return nil, err
-	}
-	drawn.Bound = r.Bound
-	return &kernel.Choice{
-		Recipe: drawn, Reach: reach,
-		Summary: fmt.Sprintf("patches kernel, %d filters of %d×%[2]d pixels, %d×%[3]d cells", len(drawn.Bias), v.Patch, v.Cells),
-		Draw: func(out int, seed uint64) features.Recipe {
-			other, _ := draw(out, seed) // no filters are an invalid recipe
-			return other
-		},
-	}, nil
-}
-
-// chooseBound returns the bound from the largest feature of the sample, and how far the features of
-// all images may exceed it.
-func chooseBound(r Recipe, x []float32, n int, images int64) (bound, reach float64, err error) {
 	m, err := r.New()
 	if err != nil {
-		return 0, 0, &option.Error{Option: "features", Err: err}
+		return nil, &option.Error{Option: "features", Err: err}
 	}
-	in, out := m.Dims()
-	phi := make([]float32, out)
-	var largest float32
-	for i := range min(n, boundRows) {
-		m.Apply(phi, x[i*in:], 1)
-		for _, v := range phi {
-			largest = max(largest, v)
-		}
+	bound, err := d.Bound(m, nil)
+	if err != nil {
+		return nil, fmt.Errorf("patches: %w", err)
 	}
-	if !(largest > 0) {
-		return 0, 0, errors.New("patches: all features of the sample are zero, so there is nothing to learn from")
+	c := &kernel.Choice{Summary: fmt.Sprintf("patches kernel, %d filters of %d×%[2]d pixels, %d×%[3]d cells", len(r.Bias),
+		v.Patch, v.Cells)}
+	r.Bound, c.Reach = d.Reach(bound, r.Bound)
+	c.Recipe = r
+	c.Draw = func(out int, seed uint64) features.Recipe {
+		drawn, _ := l.Recipe(out/v.perFilter(), seed) // without filters it is not valid
+		drawn.Bound = r.Bound
+		return drawn
 	}
-	bound, reach = kernel.Reach(headroom*float64(largest), r.most(), images)
-	return bound, reach, nil
-}
-
-// most returns a bound on the features: ‖p̂‖ ≤ √L, so that |r_k| ≤ ‖f_k‖·√L + |b_k|.
-func (r Recipe) most() float64 {
-	var most float64
-	length := r.length()
-	for k, b := range r.Bias {
-		var squares float64
-		for _, v := range r.Filters[k*length : (k+1)*length] {
-			squares += float64(float64(v) * float64(v))
-		}
-		most = max(most, math.Sqrt(squares*float64(length))+math.Abs(float64(b)))
-	}
-	return most / math.Sqrt(float64(len(r.Bias)))
+	return c, nil
 }

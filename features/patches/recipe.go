@@ -61,9 +61,8 @@ func (r Recipe) Validate() error {
 		return fail("floor must be > 0 and finite (have %v)", r.Floor)
 	case !(r.Threshold >= 0 && r.Threshold <= math.MaxFloat32):
 		return fail("threshold must be ≥ 0 and finite (have %v)", r.Threshold)
-	case filters < 1 || filters > min(rows.MaxDim/(signs*r.Cells*r.Cells), maxFilters/r.length()):
-		return fail("bias must have 1 to %d values, one for each filter (have %d)",
-			min(rows.MaxDim/(signs*r.Cells*r.Cells), maxFilters/r.length()), filters)
+	case filters < 1 || filters > r.mostFilters():
+		return fail("bias must have 1 to %d values, one for each filter (have %d)", r.mostFilters(), filters)
 	case len(r.Filters) != filters*r.length():
 		return fail("filters must have %d×%d values (have %d)", filters, r.length(), len(r.Filters))
 	case !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126):
@@ -95,6 +94,11 @@ func (r Recipe) checkPlaces() error {
 	return nil
 }
 
+// mostFilters returns the largest number of filters.
+func (r Recipe) mostFilters() int {
+	return min(rows.MaxDim/(signs*r.Cells*r.Cells), maxFilters/r.length())
+}
+
 // Dims returns the length of an image and the number of features.
 func (r Recipe) Dims() (in, out int) { return r.Shape.Len(), signs * r.Cells * r.Cells * len(r.Bias) }
 
@@ -103,3 +107,17 @@ func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r,
 
 // Fixed marks a recipe without randomness.
 func (Recipe) Fixed() {}
+
+// most returns a bound on the features: ‖p̂‖ ≤ √L, so that |r_k| ≤ ‖f_k‖·√L + |b_k|.
+func (r Recipe) most() float64 {
+	var most float64
+	length := r.length()
+	for k, b := range r.Bias {
+		var squares float64
+		for _, v := range r.Filters[k*length : (k+1)*length] {
+			squares += float64(float64(v) * float64(v))
+		}
+		most = max(most, math.Sqrt(squares*float64(length))+math.Abs(float64(b)))
+	}
+	return most / math.Sqrt(float64(len(r.Bias)))
+}

@@ -3,6 +3,7 @@ package skeleton
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -80,10 +81,41 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if err != nil {
 		return nil, &option.Error{Option: "skeleton", Err: err}
 	}
-	return &kernel.Choice{
-		Recipe: r, Summary: fmt.Sprintf("skeleton kernel of complexity %.4g", complexity),
-		Draw: func(out int, seed uint64) features.Recipe { return o.recipe(out, seed) },
-	}, nil
+	c := &kernel.Choice{Summary: fmt.Sprintf("skeleton kernel of complexity %.4g", complexity)}
+	if o.Skeleton.onSphere() {
+		if r.Bound, err = sampleBound(r, d); err != nil {
+			return nil, err
+		}
+		c.Reach = kernel.RangeSlack
+	}
+	c.Draw = func(out int, seed uint64) features.Recipe {
+		drawn := o.recipe(out, seed)
+		drawn.Bound = r.Bound
+		return drawn
+	}
+	c.Recipe = r
+	return c, nil
+}
+
+// sampleBound returns a bound of the features found on a sample. On spheres a feature of many factors
+// is far below its largest value on all rows but few, so that value would make a grid too coarse.
+func sampleBound(r Compositional, d *kernel.Data) (float64, error) {
+	r.Bound = 1
+	m, err := r.New()
+	if err != nil {
+		return 0, err
+	}
+	bound, err := d.Bound(m, func(j int) bool { return !m.(*Map).constant(j) })
+	if err != nil {
+		return 0, fmt.Errorf("skeleton: %w", err)
+	}
+	return bound, nil
+}
+
+// onSphere tells whether input nodes are on a sphere.
+func (s *Skeleton) onSphere() bool {
+	return s.Space.Sphere != "" ||
+		slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Space.Sphere != "" })
 }
 
 // Variants returns the options for each sampler.

@@ -86,6 +86,6 @@ func TestPatchesOfImages(t *testing.T) {
 	for old, damaged := range map[string]string{`"cells": 2`: `"cells": 28`, `"patch": 6`: `"patch": 60000`,
 		`"bias": "`: `"bias": "AAAAAAAAAAAAAAAA`} {
 		write(t, filepath.Join(dir, "m"), "manifest.json", resealed(t, manifest, old, damaged))
-		refuse(t, dir, 3, []string{"patches: "}, "predict", "--model", "m", "--data", "test.bin", "--out", "none")
+		refuse(t, dir, 6, []string{"patches: "}, "predict", "--model", "m", "--data", "test.bin", "--out", "none")
 	}
 }

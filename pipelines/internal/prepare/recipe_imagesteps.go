@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -24,7 +25,7 @@ func ShapeOf(schema dataset.Schema) preprocess.ImageShape {
 }
 
 // imageArgs is the number of arguments of a step.
-var imageArgs = map[string]int{"crop": 1, "patchpca": 3}
+var imageArgs = map[string]int{"crop": 1, "patchpca": 3, "patches": 3}
 
 // validImageStep checks a step such as crop:24.
 func validImageStep(name, args string) error {
@@ -35,7 +36,7 @@ func validImageStep(name, args string) error {
 func imageNumbers(name, args string) ([]int, error) {
 	want, ok := imageArgs[name]
 	if !ok {
-		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP", name,
+		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP, patches:SIZE:CELLS:FILTERS", name,
 			option.DidYouMean(name, option.SortedNames(imageArgs)))
 	}
 	var numbers []int
@@ -76,10 +77,22 @@ func (sc *Scaling) imageStep(name, args string) error {
 		sc.image = r.Result()
 		return nil
 	}
-	// The directions come from the sample's patches.
+	// Directions and filters come from the sample's patches.
 	x, n, err := sc.Sample()
 	if err != nil {
 		return err
+	}
+	if name == "patches" {
+		l, err := patches.Sample{Shape: sc.image, Patch: numbers[0], X: x, N: n, Seed: sc.seed}.Fit(numbers[1])
+		if err != nil {
+			return &exit.DataError{Err: err}
+		}
+		r, err := l.Recipe(numbers[2], sc.seed)
+		if err != nil {
+			return &exit.DataError{Err: err}
+		}
+		sc.image = preprocess.ImageShape{}
+		return sc.mix(r)
 	}
 	r, err := preprocess.FitPatchPCA(x, n, preprocess.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1],
 		Out: numbers[2]})

@@ -26,6 +26,7 @@ type Scaling struct {
 	encoded int                                    // steps before the columns that the statistics began with
 	normed  bool                                   // rows have length 1 after the last step
 	image   preprocess.ImageShape                  // of the rows so far; height 0 if they are not images
+	seed    uint64                                 // of patches
 	Sample  func() (x []float32, n int, err error) // sample of rows after the chain so far
 }
 
@@ -59,7 +60,7 @@ func ValidScale(chain []string) error {
 		c, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(c > 0) || math.IsInf(c, 0) {
 			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, "+
-				"patchpca:SIZE:STRIDE:KEEP", word, strings.Join(option.SortedNames(plainSteps), ", "))
+				"patchpca:SIZE:STRIDE:KEEP, patches:SIZE:CELLS:FILTERS", word, strings.Join(option.SortedNames(plainSteps), ", "))
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
@@ -77,12 +78,13 @@ var plainSteps = map[string]func(*Scaling) error{
 
 // chooseScale makes the chain for a data set. auto uses the format's default, and standardises
 // the columns of tables. The first step for a typed table encodes its columns.
-func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *profile.Profile,
+func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Schema, p *profile.Profile,
 	sum *profile.Sum) (*Scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
-	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema)}
+	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema),
+		seed: seed}
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {
