@@ -66,26 +66,28 @@ func (s Sample) Fit(cells int) (*Layer, error) {
 		return nil, err
 	}
 	length := l.recipe.length()
-	n := min(fitPatches, fitValues/length)
-	all := make([]float32, n*length)
-	var total float64
-	for t := range n {
-		p := all[t*length : (t+1)*length]
-		s.draw(p, stream.New(s.Seed, momentPurpose, uint64(t)))
-		_, variance := moments(p)
-		total += variance
-	}
-	if l.recipe.Floor = floorShare * total / float64(n); !(l.recipe.Floor > 0 && l.recipe.Floor <= math.MaxFloat32) {
-		return nil, errors.New("patches: the images of the sample have no contrast, so there is nothing to learn from")
-	}
+	p := make([]float32, length)
 	each := func(use func(p []float32)) {
-		for t := range n {
-			use(all[t*length : (t+1)*length])
+		for t := range min(fitPatches, fitValues/length) {
+			s.draw(p, stream.New(s.Seed, momentPurpose, uint64(t)))
+			use(p)
 		}
 	}
-	each(func(p []float32) { contrast(p, l.recipe.Floor) })
+	var total, n float64
+	each(func(p []float32) {
+		_, variance := moments(p)
+		total, n = total+variance, n+1
+	})
+	if l.recipe.Floor = floorShare * total / n; !(l.recipe.Floor > 0 && l.recipe.Floor <= math.MaxFloat32) {
+		return nil, errors.New("patches: the images of the sample have no contrast, so there is nothing to learn from")
+	}
 	var covariance []float64
-	l.mean, covariance = preprocess.PatchMoments(length, each)
+	l.mean, covariance = preprocess.PatchMoments(length, func(use func(p []float32)) {
+		each(func(p []float32) {
+			contrast(p, l.recipe.Floor)
+			use(p)
+		})
+	})
 	l.covariance = mat.NewSymDense(length, covariance)
 	var eigen mat.EigenSym
 	if !eigen.Factorize(l.covariance, true) {
