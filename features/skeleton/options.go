@@ -41,8 +41,8 @@ func (o *Options) Load(read func(name string, most int64) ([]byte, error)) (kern
 	return &loaded, nil
 }
 
-func (o *Options) recipe(out int, seed uint64) Compositional {
-	r := Compositional{Skeleton: *o.Skeleton, Out: out, Seed: seed}
+func (o *Options) recipe(out int, seed uint64, bound float64) Compositional {
+	r := Compositional{Skeleton: *o.Skeleton, Out: out, Seed: seed, Bound: bound}
 	if o.Hybrid {
 		r.Sampler = Hybrid
 	}
@@ -60,7 +60,7 @@ func (o *Options) Validate() error {
 	if o.out() < 1 {
 		return option.Errorf("features", "must be at least 1 (have %d)", o.Features)
 	}
-	return o.recipe(o.out(), 0).Validate()
+	return o.recipe(o.out(), 0, 0).Validate()
 }
 
 // Size returns what the features take.
@@ -73,7 +73,7 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if o.Skeleton == nil {
 		return nil, errNoSkeleton
 	}
-	r := o.recipe(o.out(), d.Seed)
+	r := o.recipe(o.out(), d.Seed, 0)
 	if in, _ := r.Dims(); in != d.In {
 		return nil, fmt.Errorf("skeleton: the skeleton takes rows of %d numbers, the data have %d", in, d.In)
 	}
@@ -82,40 +82,21 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 		return nil, &option.Error{Option: "skeleton", Err: err}
 	}
 	c := &kernel.Choice{Summary: fmt.Sprintf("skeleton kernel of complexity %.4g", complexity)}
-	if o.Skeleton.onSphere() {
-		if r.Bound, err = sampleBound(r, d); err != nil {
+	onSphere := func(n Node) bool { return n.Space.Sphere != "" }
+	if onSphere(Node{Space: o.Skeleton.Space}) || slices.ContainsFunc(o.Skeleton.Nodes, onSphere) {
+		// A product of many factors is far below its largest value on all rows but few.
+		r.Bound, c.Reach = 1, kernel.RangeSlack
+		m, err := r.New()
+		if err != nil {
 			return nil, err
 		}
-		c.Reach = kernel.RangeSlack
-	}
-	c.Draw = func(out int, seed uint64) features.Recipe {
-		drawn := o.recipe(out, seed)
-		drawn.Bound = r.Bound
-		return drawn
+		if r.Bound, err = d.Bound(m, func(j int) bool { return !m.(*Map).constant(j) }); err != nil {
+			return nil, fmt.Errorf("skeleton: %w", err)
+		}
 	}
 	c.Recipe = r
+	c.Draw = func(out int, seed uint64) features.Recipe { return o.recipe(out, seed, r.Bound) }
 	return c, nil
-}
-
-// sampleBound returns a bound of the features found on a sample. On spheres a feature of many factors
-// is far below its largest value on all rows but few, so that value would make a grid too coarse.
-func sampleBound(r Compositional, d *kernel.Data) (float64, error) {
-	r.Bound = 1
-	m, err := r.New()
-	if err != nil {
-		return 0, err
-	}
-	bound, err := d.Bound(m, func(j int) bool { return !m.(*Map).constant(j) })
-	if err != nil {
-		return 0, fmt.Errorf("skeleton: %w", err)
-	}
-	return bound, nil
-}
-
-// onSphere tells whether input nodes are on a sphere.
-func (s *Skeleton) onSphere() bool {
-	return s.Space.Sphere != "" ||
-		slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Space.Sphere != "" })
 }
 
 // Variants returns the options for each sampler.

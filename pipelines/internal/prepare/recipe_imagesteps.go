@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
@@ -70,12 +71,7 @@ func (sc *Scaling) imageStep(name, args string) error {
 		return err
 	}
 	if name == "crop" {
-		r := preprocess.Crop{Shape: sc.image, Size: numbers[0]}
-		if err := sc.mix(r); err != nil {
-			return err
-		}
-		sc.image = r.Result()
-		return nil
+		return sc.imageTo(name, preprocess.Crop{Shape: sc.image, Size: numbers[0]})
 	}
 	// Directions and filters come from the sample's patches.
 	x, n, err := sc.Sample()
@@ -99,6 +95,17 @@ func (sc *Scaling) imageStep(name, args string) error {
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
+	return sc.imageTo(name, r)
+}
+
+// imageTo adds a step from images to images.
+func (sc *Scaling) imageTo(step string, r interface {
+	features.Recipe
+	Result() preprocess.ImageShape
+}) error {
+	if err := sc.images(step); err != nil {
+		return err
+	}
 	if err := sc.mix(r); err != nil {
 		return err
 	}
@@ -106,30 +113,12 @@ func (sc *Scaling) imageStep(name, args string) error {
 	return nil
 }
 
-func (sc *Scaling) gray() error {
-	if err := sc.images("gray"); err != nil {
-		return err
-	}
-	r := preprocess.Gray{Shape: sc.image}
-	if err := sc.mix(r); err != nil {
-		return err
-	}
-	sc.image = r.Result()
-	return nil
-}
+func (sc *Scaling) gray() error { return sc.imageTo("gray", preprocess.Gray{Shape: sc.image}) }
 
-func (sc *Scaling) whiten() error {
-	if err := sc.images("whiten"); err != nil {
-		return err
-	}
-	return sc.mix(preprocess.Whiten{Shape: sc.image})
-}
+func (sc *Scaling) whiten() error { return sc.imageTo("whiten", preprocess.Whiten{Shape: sc.image}) }
 
 func (sc *Scaling) unitPixels() error {
-	if err := sc.images("unitpixels"); err != nil {
-		return err
-	}
-	return sc.mix(preprocess.UnitPixels{Shape: sc.image})
+	return sc.imageTo("unitpixels", preprocess.UnitPixels{Shape: sc.image})
 }
 
 // hog gives gradients, which are not images.
