@@ -48,8 +48,8 @@ func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 	n := len(x) / s.Dim
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "minmax,standard", "standard,minmax",
 		"auto"} {
-		sc, err := chooseScale(strings.Split(chain, ","), Encoding{ColumnOptions: preprocess.ColumnOptions{Weight: 0.5}}, 1, s,
-			&p, sum)
+		sc, err := chooseScale(strings.Split(chain, ","), Encoding{ColumnOptions: preprocess.ColumnOptions{Weight: 0.5}}, 1,
+			s, &p, sum)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,8 +37,8 @@ func validImageStep(name, args string) error {
 func imageNumbers(name, args string) ([]int, error) {
 	want, ok := imageArgs[name]
 	if !ok {
-		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP, patches:SIZE:CELLS:FILTERS", name,
-			option.DidYouMean(name, option.SortedNames(imageArgs)))
+		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP, "+
+			"patches:SIZE:CELLS:FILTERS", name, option.DidYouMean(name, option.SortedNames(imageArgs)))
 	}
 	var numbers []int
 	for _, word := range strings.Split(args, ":") {
