@@ -91,7 +91,7 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 			return nil, err
 		}
 		if r.Bound, err = d.Bound(m, func(j int) bool { return !m.(*Map).constant(j) }); err != nil {
-			return nil, fmt.Errorf("skeleton: %w", err)
+			return nil, fmt.Errorf("skeleton: %w; take sphere: projection, or activations of lower degree", err)
 		}
 	}
 	c.Recipe = r

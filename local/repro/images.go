@@ -23,7 +23,7 @@ import (
 const (
 	convolutions = `
 image: {height: %[1]d, width: %[1]d, channels: %d, planar: true}
-space: {sphere: pairs}
+space: {sphere: projection}
 layers:
   - {conv: 1, activation: {relu: true}}
   - {conv: %d, stride: 2, activation: {relu: true}}
@@ -31,7 +31,7 @@ layers:
 `
 	full = `
 columns: 1728
-space: {sphere: pairs}
+space: {sphere: projection}
 layers:
   - {full: true, activation: {relu: true}}
 `
