@@ -15,15 +15,15 @@ import (
 // The responses of some patches to all filters are computed at once, and added to the features of
 // their cell while they are in the cache.
 type Map struct {
-	shape         preprocess.ImageShape
-	patch, length int
-	down, across  int // places of patches
-	cells         int
-	filters       *blas.Weights
-	floor         float64
-	threshold     float32
-	bound         float32
-	scratch       sync.Pool // of *scratch
+	shape            preprocess.ImageShape
+	patch, length    int
+	down, across     int // places of patches
+	cells            int
+	filters          *blas.Weights
+	run              int // patches whose responses are computed at once
+	floor            float64
+	threshold, bound float32
+	scratch          sync.Pool // of *scratch
 }
 
 // scratch is the working memory of one image: some patches and their responses.
@@ -43,17 +43,11 @@ func (r Recipe) New() (features.Map, error) {
 		filters: blas.Pack(r.Filters, r.Bias, len(r.Bias), r.length()),
 		floor:   r.Floor, threshold: float32(r.Threshold), bound: float32(r.Bound)}
 	m.down, m.across = r.places()
-	run := m.run()
+	m.run = min(m.down*m.across, max(12, min(96, cacheRun/len(r.Bias))))
 	m.scratch.New = func() any {
-		return &scratch{make([]float32, run*m.length), make([]float32, run*len(r.Bias))}
+		return &scratch{make([]float32, m.run*m.length), make([]float32, m.run*len(r.Bias))}
 	}
 	return m, nil
-}
-
-// run returns the number of patches whose responses are computed at once.
-func (m *Map) run() int {
-	_, filters := m.filters.Dims()
-	return min(m.down*m.across, max(12, min(96, cacheRun/filters)))
 }
 
 // Dims returns the length of an image and the number of features.
@@ -89,9 +83,9 @@ func (m *Map) image(dst, x []float32, s *scratch) {
 	}
 	clear(dst)
 	_, filters := m.filters.Dims()
-	places, run := m.down*m.across, m.run()
-	for first := 0; first < places; first += run {
-		n := min(run, places-first)
+	places := m.down * m.across
+	for first := 0; first < places; first += m.run {
+		n := min(m.run, places-first)
 		for i := range n {
 			p := s.patches[i*m.length:][:m.length]
 			m.shape.Patch(p, x, (first+i)/m.across, (first+i)%m.across, m.patch)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -37,14 +36,12 @@ layers:
 `
 )
 
-// imageModel is a row of the table: a preprocessing and a kernel.
 type imageModel struct {
 	name   string
 	scale  []string
 	kernel kernel.Options
 }
 
-// imageModels returns the models of the table.
 func imageModels(features int) (all []imageModel, err error) {
 	sphere := []string{"255", "crop:24", "whiten"}
 	for _, c := range []struct {
@@ -68,58 +65,51 @@ func imageModels(features int) (all []imageModel, err error) {
 			&fourier.GaussianOptions{Features: features}}), nil
 }
 
-// cifar writes the images from first to last−1 to a file.
-func (e experiment) cifar(first, last int) (dataset.Options, error) {
-	const record = 1 + 3*32*32
-	packed, err := os.ReadFile(filepath.Join(e.data, "cifar10", "first4000.bin.gz"))
+// imageTable learns from the first 500 to 3,000 of the 4,000 images and tests on the last 1,000.
+func (e experiment) imageTable(ctx context.Context) error {
+	file, err := os.Open(filepath.Join(e.data, "cifar10", "first4000.bin.gz"))
 	if err != nil {
-		return dataset.Options{}, err
+		return err
 	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
+	defer file.Close()
+	z, err := gzip.NewReader(file)
 	if err != nil {
-		return dataset.Options{}, err
+		return err
 	}
 	data, err := io.ReadAll(z)
 	if err != nil {
-		return dataset.Options{}, err
+		return err
 	}
-	name := filepath.Join(e.out, fmt.Sprintf("images-%d-%d.bin", first, last))
-	return dataset.Options{Data: []string{name}, Format: "cifar10"},
-		os.WriteFile(name, data[first*record:last*record], 0o666)
-}
-
-// imageTable learns from the first 500 to 3,000 of the 4,000 images and tests on the last 1,000.
-func (e experiment) imageTable(ctx context.Context) error {
-	budgets := e.features
-	if len(budgets) == 0 {
-		budgets = []int{4096}
+	part := func(name string, first, last int) (dataset.Options, error) {
+		const record = 1 + 3*32*32
+		name = filepath.Join(e.out, name)
+		return dataset.Options{Data: []string{name}, Format: "cifar10"},
+			os.WriteFile(name, data[first*record:last*record], 0o666)
 	}
-	test, err := e.cifar(3000, 4000)
+	test, err := part("test.bin", 3000, 4000)
+	if err != nil {
+		return err
+	}
+	models, err := imageModels(append(e.features, 4096)[0])
 	if err != nil {
 		return err
 	}
 	fmt.Println("CIFAR-10, ridge, accuracy in % on images 3,001 to 4,000; training images: 500, 1,000, 2,000, 3,000")
-	for _, features := range budgets {
-		models, err := imageModels(features)
-		if err != nil {
-			return err
-		}
-		for _, m := range models {
-			fmt.Printf("%6d features  %-26s", features, m.name)
-			for _, n := range []int{500, 1000, 2000, 3000} {
-				train, err := e.cifar(0, n)
-				if err != nil {
-					return err
-				}
-				percent, _, err := e.errorOn(ctx, test, "images-model", pipelines.Spec{Data: train, Scale: m.scale,
-					Kernel: m.kernel, Seed: 1}, pipelines.LambdaOptions{})
-				if err != nil {
-					return err
-				}
-				fmt.Printf("  %5.1f", 100-percent)
+	for _, m := range models {
+		fmt.Printf("%-26s", m.name)
+		for _, n := range []int{500, 1000, 2000, 3000} {
+			train, err := part("train.bin", 0, n)
+			if err != nil {
+				return err
 			}
-			fmt.Println()
+			percent, _, err := e.errorOn(ctx, test, "images-model", pipelines.Spec{Data: train, Scale: m.scale,
+				Kernel: m.kernel, Seed: 1}, pipelines.LambdaOptions{})
+			if err != nil {
+				return err
+			}
+			fmt.Printf("  %5.1f", 100-percent)
 		}
+		fmt.Println()
 	}
 	return nil
 }
