@@ -65,6 +65,9 @@ func (s Sample) Fit(cells int) (*Layer, error) {
 	if err := l.recipe.checkPlaces(); err != nil {
 		return nil, err
 	}
+	if s.N < 1 || len(s.X)/s.Shape.Len() < s.N {
+		return nil, fmt.Errorf("patches: %d images, %d values of images; give at least one image", s.N, len(s.X))
+	}
 	length := l.recipe.length()
 	p := make([]float32, length)
 	each := func(use func(p []float32)) {

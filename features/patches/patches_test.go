@@ -260,6 +260,9 @@ func TestImagesWithoutContrastAreRefused(t *testing.T) {
 	if _, err := o.Choose(data(s, make([]float32, 5*64), 1)); err == nil || !strings.Contains(err.Error(), "no contrast") {
 		t.Errorf("flat images: %v", err)
 	}
+	if _, err := (Sample{Shape: s, Patch: 3}).Fit(1); err == nil || !strings.Contains(err.Error(), "at least one image") {
+		t.Errorf("no rows: %v", err)
+	}
 	if _, err := o.Choose(&kernel.Data{In: 64}); err == nil || !strings.Contains(err.Error(), "are not images") {
 		t.Errorf("no images: %v", err)
 	}
