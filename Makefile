@@ -219,10 +219,13 @@ repro-maxout: ## repeat the maxout paper's table on the MNIST of BOCHNER_DATA (h
 repro-compositional: ## repeat the compositional paper's figures on the images of BOCHNER_DATA
 	go run ./local/repro compositional $(REPROFLAGS)
 
+repro-images: ## repeat two rows of the compositional paper's Table 1, and patches, on the 4,000 CIFAR-10 images of BOCHNER_DATA
+	go run ./local/repro images $(REPROFLAGS)
+
 repro-learned: ## repeat the learned-features paper's tables on the data of BOCHNER_DATA or DATA (about an hour)
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/repro learned $(REPROFLAGS)
 
-.PHONY: repro-maxout repro-compositional repro-learned
+.PHONY: repro-maxout repro-compositional repro-images repro-learned
 
 build/bench/ok: local/bench/requirements.txt
 	python3 -m venv build/bench

@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
+	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/skeleton"
 )
@@ -50,15 +51,18 @@ var every = map[string]features.Recipe{
 	}},
 	"harmonic": learned.Harmonics{In: 4,
 		Terms: []learned.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
-	"learned":      frequencies(),
-	"image.crop":   preprocess.Crop{Shape: picture, Size: 1},
-	"image.gray":   preprocess.Gray{Shape: picture},
-	"image.whiten": preprocess.Whiten{Shape: picture},
-	"image.hog":    preprocess.HoG{Shape: picture, Cell: 2, Orientations: 9},
+	"learned":          frequencies(),
+	"image.crop":       preprocess.Crop{Shape: picture, Size: 1},
+	"image.gray":       preprocess.Gray{Shape: picture},
+	"image.whiten":     preprocess.Whiten{Shape: picture},
+	"image.unitpixels": preprocess.UnitPixels{Shape: picture},
+	"image.hog":        preprocess.HoG{Shape: picture, Cell: 2, Orientations: 9},
 	"image.patchpca": preprocess.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45},
 		Basis: []float32{1. / 3, -2, 0}},
 	"linear.identity": linear.Identity{In: 4, Bound: 0.1},
 	"maxout":          maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
+	"patches": patches.Recipe{Shape: picture, Patch: 2, Cells: 1, Floor: 1e-3, Threshold: 0.25, Bound: 1. / 3,
+		Filters: slices.Repeat(features.Floats{1. / 3, -2, 0, 3e38}, 3), Bias: features.Floats{1e-45}},
 	"skeleton": skeleton.Compositional{Out: 8, Sampler: skeleton.Hybrid, Seed: 6,
 		Skeleton: skeleton.Connected(4, skeleton.Space{Circle: 2}, skeleton.Activation{Exponential: 1.0 / 3})},
 	"columns": preprocess.Columns{Slots: []preprocess.Slot{

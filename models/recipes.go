@@ -6,6 +6,7 @@ import (
 	_ "github.com/bochner-ml/bochner/features/learned"
 	_ "github.com/bochner-ml/bochner/features/linear"
 	_ "github.com/bochner-ml/bochner/features/maxout"
+	_ "github.com/bochner-ml/bochner/features/patches"
 	_ "github.com/bochner-ml/bochner/features/preprocess"
 	_ "github.com/bochner-ml/bochner/features/skeleton"
 )

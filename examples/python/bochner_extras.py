@@ -297,6 +297,27 @@ def image_patchpca(recipes, r, x):
     return flat(r, v @ np.float32(r["basis"]).reshape(out, -1).T.astype(float))
 
 
+def image_unitpixels(recipes, r, x):
+    image = pixels(r, x).astype(float)
+    norm = np.sqrt((image * image).sum(3, keepdims=True))
+    return flat(r, image / np.where(norm == 0, 1, norm))
+
+
+def patches(recipes, r, x):
+    size, cells, length = r["patch"], r["cells"], r["patch"] ** 2 * r["shape"]["channels"]
+    image = pixels(r, x).astype(float)
+    p = np.lib.stride_tricks.sliding_window_view(image, (size, size), (1, 2)).transpose(0, 1, 2, 4, 5, 3)
+    p = p.reshape(p.shape[:3] + (length,))
+    p = np.float32((p - p.mean(3, keepdims=True)) / np.sqrt(p.var(3, keepdims=True) + r["floor"]))
+    filters = floats(r["filters"]).reshape(-1, length)
+    responses = p @ filters.T.astype(float) + floats(r["bias"])
+    parts = np.maximum(np.concatenate([responses, -responses], 3) - r["threshold"], 0)
+    down, across = ([i * n // cells for i in range(cells + 1)] for n in p.shape[1:3])
+    means = [parts[:, down[i]:down[i + 1], across[j]:across[j + 1]].mean((1, 2))
+             for i in range(cells) for j in range(cells)]
+    return np.float32(np.concatenate(means, 1) / math.sqrt(len(filters)))
+
+
 # Other draws.
 
 def gammas(seed, purpose, index, a):

@@ -1,5 +1,14 @@
 package kernel
 
+import (
+	"errors"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
 // RangeSlack is how far features may exceed the bound found on a sample, or columns their range
 // in it, where nothing better is known. A row beyond that stops the job.
 const RangeSlack = 16
@@ -18,6 +27,8 @@ type Data struct {
 	Variance float64
 	// Norm is an upper bound on the length of the rows; +Inf if it is not known.
 	Norm float64
+	// Image is the shape of the rows; its height is 0 if they are not images.
+	Image rows.Image
 
 	medians map[Distance]float64
 }
@@ -40,4 +51,49 @@ func (d *Data) median(distance Distance) (float64, error) {
 	}
 	d.medians[distance] = m
 	return m, nil
+}
+
+// headroom is the ratio of a bound found on a sample to the largest feature of the sample. Features
+// beyond the bound cost time but lose no accuracy.
+const headroom = 1.25
+
+// boundRows is the number of sample rows that determine a bound.
+const boundRows = 256
+
+// Bound returns a bound of the features of m from the largest of the sample, for a grid.
+// A nil counts means that all features count.
+func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
+	x, n, err := d.Sample()
+	if err != nil {
+		return 0, err
+	}
+	in, out := m.Dims()
+	phi := make([]float32, out)
+	var largest float32
+	for i := range min(n, boundRows) {
+		m.Apply(phi, x[i*in:(i+1)*in], 1)
+		for j, v := range phi {
+			if counts == nil || counts(j) {
+				largest = max(largest, v, -v)
+			}
+		}
+	}
+	switch {
+	case largest == 0:
+		return 0, errors.New("all features of the sample are zero, so there is nothing to learn from")
+	case !rows.Finite(largest):
+		return 0, errors.New("features of the sample are beyond float32")
+	}
+	return headroom * float64(largest), nil
+}
+
+// Reach returns how far features that are never beyond most may exceed a bound, as a multiple of it.
+// It raises the bound if necessary, so that all features are on the grid and their sums exact.
+func (d *Data) Reach(bound, most float64) (raised, reach float64) {
+	reach = most / bound
+	if limit := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MostByte; reach > limit {
+		bound *= reach / limit
+		reach = limit
+	}
+	return bound, reach
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
+	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 const columns = 4
@@ -32,7 +34,7 @@ func families(t *testing.T) map[string]kernel.Options {
 		"gaussian": &fourier.GaussianOptions{}, "laplace": &fourier.LaplaceOptions{}, "cauchy": &fourier.CauchyOptions{},
 		"matern": &fourier.MaternOptions{},
 		"maxout": &maxout.Options{}, "skeleton": s, "linear": &linear.Options{}, "learned": &learned.Options{},
-		"harmonic": &learned.HarmonicOptions{},
+		"harmonic": &learned.HarmonicOptions{}, "patches": &patches.Options{Patch: 2, Cells: 1},
 	}
 }
 
@@ -45,14 +47,16 @@ func parsed(t *testing.T) *skeleton.Skeleton {
 	return s
 }
 
-// data are 50 rows of normal numbers.
+// data are 50 rows of normal numbers, or images of 2×2 pixels.
 func data() *kernel.Data {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := make([]float32, 50*columns)
 	for i := range x {
 		x[i] = float32(rng.NormFloat64())
 	}
-	return slice(x, 50, columns, 7)
+	d := slice(x, 50, columns, 7)
+	d.Image = rows.Image{Height: 2, Width: 2, Channels: 1}
+	return d
 }
 
 // slice returns the Data of the n rows of x (n×in, row-major).
@@ -97,8 +101,11 @@ func TestDefaultsMatchTheZeroValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		full := f.New()
-		if s, ok := full.(*skeleton.Options); ok {
-			s.Skeleton = zero.(*skeleton.Options).Skeleton
+		switch o := full.(type) {
+		case *skeleton.Options:
+			o.Skeleton = zero.(*skeleton.Options).Skeleton
+		case *patches.Options:
+			o.Patch, o.Cells = 2, 1
 		}
 		if err := full.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -138,7 +145,7 @@ func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"width", "gamma", "nu", "features", "draw", "q", "pool", "skeleton", "hybrid",
-		"frequencies", "form"} {
+		"frequencies", "form", "patch", "cells"} {
 		if seen[name].family == "" {
 			t.Errorf("no family has --%s", name)
 		}

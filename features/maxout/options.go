@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
@@ -59,13 +58,6 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 		Reach: reach, Draw: drawn}, nil
 }
 
-// headroom is the ratio of the bound to the largest feature of the sample.
-// Features beyond the bound cost time but lose no accuracy.
-const headroom = 1.25
-
-// boundRows is the number of sample rows that determine the bound.
-const boundRows = 256
-
 // chooseBound returns the bound from the largest feature of the sample, and how far
 // the features of all rows may exceed it. The recipe r has the bound 1.
 func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
@@ -73,32 +65,15 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 	if err != nil {
 		return 0, 0, &option.Error{Option: "features", Err: err}
 	}
-	x, n, err := d.Sample()
-	if err != nil {
-		return 0, 0, err
-	}
-	phi := make([]float32, r.Out)
-	var largest float32
-	for i := range min(n, boundRows) {
-		m.Apply(phi, x[i*d.In:], 1)
-		for _, v := range phi {
-			largest = max(largest, v, -v)
-		}
-	}
-	if largest == 0 {
-		return 0, 0, fmt.Errorf("maxout: all features of the sample are zero, so there is nothing to learn from")
-	}
 	// With bound 1 the features reach to 127 steps.
-	bound = headroom * float64(largest) / (127 * m.(features.Gridded).Step())
+	if bound, err = d.Bound(m, nil); err != nil {
+		return 0, 0, fmt.Errorf("maxout: %w", err)
+	}
+	bound /= 127 * m.(features.Gridded).Step()
 	if math.IsInf(d.Norm, 1) {
 		return bound, kernel.RangeSlack, nil
 	}
-	reach = r.longestProjection() * d.Norm / bound
-	// All features must be on the grid, and their sums exact.
-	if most := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MostByte; reach > most {
-		bound *= reach / most
-		reach = most
-	}
+	bound, reach = d.Reach(bound, r.longestProjection()*d.Norm)
 	return bound, reach, nil
 }
 

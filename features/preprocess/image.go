@@ -12,6 +12,7 @@ func init() {
 	features.Register("image.gray", features.Decode[Gray])
 	features.Register("image.whiten", features.Decode[Whiten])
 	features.Register("image.hog", features.Decode[HoG])
+	features.Register("image.unitpixels", features.Decode[UnitPixels])
 	features.Register("image.patchpca", features.Decode[PatchPCA])
 }
 

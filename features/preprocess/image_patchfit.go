@@ -26,7 +26,7 @@ type PatchFit struct {
 
 // Validate returns an error that names the invalid field.
 func (f PatchFit) Validate() error {
-	if err := checkPatches("PatchFit", f.Shape, f.Patch, f.Stride, f.Out); err != nil {
+	if err := CheckPatches("PatchFit", f.Shape, f.Patch, f.Stride, f.Out); err != nil {
 		return err
 	}
 	if length := f.length(); f.Out > length {
@@ -71,9 +71,10 @@ func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 		}
 	}
 	r := PatchPCA{Shape: f.Shape, Patch: f.Patch, Stride: f.Stride, Out: f.Out}
-	r.Mean = f.mean(images, n)
+	var covariance []float64
+	r.Mean, covariance = PatchMoments(f.length(), func(use func(p []float32)) { f.eachPatch(images, n, use) })
 	var eigen mat.EigenSym
-	if !eigen.Factorize(mat.NewSymDense(f.length(), f.covariance(images, n, r.Mean)), true) {
+	if !eigen.Factorize(mat.NewSymDense(f.length(), covariance), true) {
 		return PatchPCA{}, errors.New("image: FitPatchPCA: the eigenvalues of the covariance did not converge")
 	}
 	var err error
@@ -91,50 +92,44 @@ func (f PatchFit) eachPatch(images []float32, n int, use func(p []float32)) {
 		x := images[i*f.Shape.Len() : (i+1)*f.Shape.Len()]
 		for y := range to.Height {
 			for j := range to.Width {
-				patch(p, x, f.Shape, y*f.Stride, j*f.Stride, f.Patch)
+				f.Shape.Patch(p, x, y*f.Stride, j*f.Stride, f.Patch)
 				use(p)
 			}
 		}
 	}
 }
 
-// mean returns the mean of the patches.
-func (f PatchFit) mean(images []float32, n int) []float32 {
-	sum, patches := make([]float64, f.length()), 0.0
-	f.eachPatch(images, n, func(p []float32) {
+// PatchMoments returns the mean of patches of that length, and the upper triangle of their covariance
+// about the rounded mean, in a full row-major square. It calls each twice, which calls use with each
+// patch, in the same order.
+func PatchMoments(length int, each func(use func(p []float32))) (mean []float32, covariance []float64) {
+	sum, patches := make([]float64, length), 0.0
+	each(func(p []float32) {
 		for j, v := range p {
 			sum[j] += float64(v)
 		}
 		patches++
 	})
-	mean := make([]float32, len(sum))
+	mean = make([]float32, length)
 	for j, s := range sum {
 		mean[j] = float32(s / patches)
 	}
-	return mean
-}
-
-// covariance returns the upper triangle of the covariance of the patches about
-// the rounded mean, in a full row-major square.
-func (f PatchFit) covariance(images []float32, n int, mean []float32) []float64 {
-	length, patches := f.length(), 0.0
-	sum, centred := make([]float64, length*length), make([]float64, length)
-	f.eachPatch(images, n, func(p []float32) {
+	covariance, centred := make([]float64, length*length), make([]float64, length)
+	each(func(p []float32) {
 		for j, v := range p {
 			centred[j] = float64(v) - float64(mean[j])
 		}
 		for j, d := range centred {
-			to, from := sum[j*length+j:(j+1)*length], centred[j:]
+			to, from := covariance[j*length+j:(j+1)*length], centred[j:]
 			for k := range to {
 				to[k] += float64(d * from[k])
 			}
 		}
-		patches++
 	})
-	for i := range sum {
-		sum[i] /= patches
+	for i := range covariance {
+		covariance[i] /= patches
 	}
-	return sum
+	return mean, covariance
 }
 
 // basis returns the directions of the largest eigenvalues in the layout of PatchPCA.

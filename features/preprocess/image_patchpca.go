@@ -64,7 +64,7 @@ func (r PatchPCA) New() (features.Map, error) {
 			patches := min(run, n-first)
 			for i := range patches {
 				p, to := first+i, s.patches[i*length:(i+1)*length]
-				patch(to, x, in, p/out.Width*stride, p%out.Width*stride, size)
+				in.Patch(to, x, p/out.Width*stride, p%out.Width*stride, size)
 				for j, m := range mean {
 					to[j] -= m
 				}
@@ -83,9 +83,9 @@ func (r PatchPCA) New() (features.Map, error) {
 	}}, nil
 }
 
-// patch copies to dst the size×size pixels of x whose first is in row top and
-// column left, with the channels of a pixel side by side.
-func patch(dst, x []float32, s ImageShape, top, left, size int) {
+// Patch copies to dst the size×size pixels of the image x whose first is in row top and column left,
+// row by row, with the channels of a pixel side by side.
+func (s ImageShape) Patch(dst, x []float32, top, left, size int) {
 	if !s.Planar {
 		crop(dst, x, s, top, left, size)
 		return
@@ -103,7 +103,7 @@ func patch(dst, x []float32, s ImageShape, top, left, size int) {
 
 // Validate returns an error that names the invalid field.
 func (r PatchPCA) Validate() error {
-	if err := checkPatches("PatchPCA", r.Shape, r.Patch, r.Stride, r.Out); err != nil {
+	if err := CheckPatches("PatchPCA", r.Shape, r.Patch, r.Stride, r.Out); err != nil {
 		return err
 	}
 	length := r.Patch * r.Patch * r.Shape.Channels
@@ -127,9 +127,9 @@ func (r PatchPCA) Validate() error {
 	return nil
 }
 
-// checkPatches returns an error if the patches of an image are invalid or the
+// CheckPatches returns an error, of that recipe, if the patches of an image are invalid or the
 // row of their projections would be too long.
-func checkPatches(recipe string, s ImageShape, patch, stride, out int) error {
+func CheckPatches(recipe string, s ImageShape, patch, stride, out int) error {
 	if err := s.check(recipe); err != nil {
 		return err
 	}

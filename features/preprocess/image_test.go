@@ -72,7 +72,7 @@ func valid(t testing.TB, s ImageShape) map[string]features.Fixed {
 	fit.Shape = s
 	return map[string]features.Fixed{
 		"crop": Crop{Shape: s, Size: 6}, "gray": Gray{Shape: s}, "whiten": Whiten{Shape: s},
-		"hog": HoG{Shape: s, Cell: 3, Orientations: 7}, "patchpca": fit,
+		"hog": HoG{Shape: s, Cell: 3, Orientations: 7}, "patchpca": fit, "unitpixels": UnitPixels{Shape: s},
 	}
 }
 

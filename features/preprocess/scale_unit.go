@@ -23,19 +23,25 @@ func (r Unit) New() (features.Map, error) {
 		return nil, err
 	}
 	return &scaleMap{rowMap: rowMap{family: "scale", in: r.In, out: r.In, row: func(dst, x []float32) {
-		var squares float64
-		for _, v := range x {
-			// The square of a float32 fits a float64: fused or not, the sum is the same.
-			squares += float64(v) * float64(v)
-		}
-		norm := math.Sqrt(squares)
-		if norm == 0 {
-			norm = 1
-		}
-		for j, v := range x {
-			dst[j] = float32(float64(v) / norm)
-		}
+		unit(dst, x, len(x), 1)
 	}}}, nil
+}
+
+// unit stores in dst n numbers of x, step apart, divided by the root of the sum of their squares.
+// Zeros stay zeros.
+func unit(dst, x []float32, n, step int) {
+	var squares float64
+	for j := range n {
+		// The square of a float32 fits a float64: fused or not, the sum is the same.
+		squares += float64(x[j*step]) * float64(x[j*step])
+	}
+	norm := math.Sqrt(squares)
+	if norm == 0 {
+		norm = 1
+	}
+	for j := range n {
+		dst[j*step] = float32(float64(x[j*step]) / norm)
+	}
 }
 
 // Validate returns an error if the row length is out of range.

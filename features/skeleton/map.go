@@ -60,8 +60,8 @@ type span32 struct {
 
 var _ features.Gridded = (*Map)(nil)
 
-// newMap arranges the features. It keeps parts of d.
-func newMap(book *codebook, d *distinct) (*Map, error) {
+// newMap arranges the features. It keeps parts of d. With bound 0 it finds the bound.
+func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 	n := d.len()
 	m := &Map{
 		book: book, out: n, draws: d.draws, drawn: d.factorsDrawn, counts: d.counts,
@@ -95,6 +95,9 @@ func newMap(book *codebook, d *distinct) (*Map, error) {
 	}
 	for first := 0; first < n; first += chunk {
 		m.arrange(d, first, min(first+chunk, n))
+	}
+	if m.bound = bound; bound > 0 {
+		return m, nil
 	}
 	return m, m.findBound()
 }
@@ -185,9 +188,9 @@ func (m *Map) Count(j int) int64 { return m.counts[j] }
 // cancel: an estimate of the skeleton's complexity.
 func (m *Map) MeanFactors() float64 { return float64(m.drawn) / float64(m.draws) }
 
-// Bound returns the largest magnitude of a feature that is not constant, for rows
-// that lie in the base spaces. It is reached where all are of modulus 1; each sphere factor
-// multiplies it by √(d/2), or √d.
+// Bound returns the bound of the recipe, or else the largest magnitude of a feature that is not
+// constant, for rows that lie in the base spaces. It is reached where all are of modulus 1; each
+// sphere factor multiplies it by √(d/2), or √d.
 func (m *Map) Bound() float64 { return float64(m.bound) }
 
 // Step returns Bound()/127.

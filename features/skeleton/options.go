@@ -3,6 +3,7 @@ package skeleton
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -40,8 +41,8 @@ func (o *Options) Load(read func(name string, most int64) ([]byte, error)) (kern
 	return &loaded, nil
 }
 
-func (o *Options) recipe(out int, seed uint64) Compositional {
-	r := Compositional{Skeleton: *o.Skeleton, Out: out, Seed: seed}
+func (o *Options) recipe(out int, seed uint64, bound float64) Compositional {
+	r := Compositional{Skeleton: *o.Skeleton, Out: out, Seed: seed, Bound: bound}
 	if o.Hybrid {
 		r.Sampler = Hybrid
 	}
@@ -59,7 +60,7 @@ func (o *Options) Validate() error {
 	if o.out() < 1 {
 		return option.Errorf("features", "must be at least 1 (have %d)", o.Features)
 	}
-	return o.recipe(o.out(), 0).Validate()
+	return o.recipe(o.out(), 0, 0).Validate()
 }
 
 // Size returns what the features take.
@@ -72,7 +73,7 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if o.Skeleton == nil {
 		return nil, errNoSkeleton
 	}
-	r := o.recipe(o.out(), d.Seed)
+	r := o.recipe(o.out(), d.Seed, 0)
 	if in, _ := r.Dims(); in != d.In {
 		return nil, fmt.Errorf("skeleton: the skeleton takes rows of %d numbers, the data have %d", in, d.In)
 	}
@@ -80,10 +81,22 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if err != nil {
 		return nil, &option.Error{Option: "skeleton", Err: err}
 	}
-	return &kernel.Choice{
-		Recipe: r, Summary: fmt.Sprintf("skeleton kernel of complexity %.4g", complexity),
-		Draw: func(out int, seed uint64) features.Recipe { return o.recipe(out, seed) },
-	}, nil
+	c := &kernel.Choice{Summary: fmt.Sprintf("skeleton kernel of complexity %.4g", complexity)}
+	onSphere := func(n Node) bool { return n.Space.Sphere != "" }
+	if onSphere(Node{Space: o.Skeleton.Space}) || slices.ContainsFunc(o.Skeleton.Nodes, onSphere) {
+		// A product of many factors is far below its largest value on all rows but few.
+		r.Bound, c.Reach = 1, kernel.RangeSlack
+		m, err := r.New()
+		if err != nil {
+			return nil, err
+		}
+		if r.Bound, err = d.Bound(m, func(j int) bool { return !m.(*Map).constant(j) }); err != nil {
+			return nil, fmt.Errorf("skeleton: %w; take sphere: projection, or activations of lower degree", err)
+		}
+	}
+	c.Recipe = r
+	c.Draw = func(out int, seed uint64) features.Recipe { return o.recipe(out, seed, r.Bound) }
+	return c, nil
 }
 
 // Variants returns the options for each sampler.

@@ -21,6 +21,9 @@ type Compositional struct {
 	Out      int      `json:"out"` // number of features D, different from each other
 	Sampler  Sampler  `json:"sampler,omitempty"`
 	Seed     uint64   `json:"seed"`
+	// Bound is the largest magnitude of the features that the grid is for, where it was found on rows;
+	// 0 is the largest that any row of the base spaces has.
+	Bound float64 `json:"bound,omitempty"`
 }
 
 func init() {
@@ -47,6 +50,8 @@ func (r Compositional) prepare() (g *Graph, book *codebook, limit int64, err err
 		return fail("out must be 1 to %d (have %d)", MaxOut, r.Out)
 	case r.Sampler != RFS && r.Sampler != Hybrid:
 		return fail("unknown sampler %q; have hybrid, or none for that of Algorithm 1", r.Sampler)
+	case r.Bound != 0 && !float32Normal(r.Bound):
+		return fail("bound must be a number > 0 within float32 (have %v)", r.Bound)
 	}
 	if g, err = r.Skeleton.Compile(); err != nil {
 		return nil, nil, 0, err
@@ -112,7 +117,7 @@ func (r Compositional) New() (features.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMap(book, d)
+	return newMap(book, d, float32(r.Bound))
 }
 
 // Kernel returns k_S(x, z), whatever the sampler. It spells the skeleton out

@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/features/stream"
 )
 
 func TestRecipesSealAndOpen(t *testing.T) {
@@ -114,5 +117,63 @@ func TestBoundsBeyondFloat32AreAnError(t *testing.T) {
 	_, err := Compositional{Skeleton: Connected(5000, Space{Sphere: Pairs}, Activation{Polynomial: high}), Out: 3}.New()
 	if err == nil || !strings.Contains(err.Error(), "bound beyond 10³⁰") {
 		t.Error(err)
+	}
+}
+
+// ReLUs have products of any number of coordinates, which are bounded by nothing useful on the sphere:
+// their grid is for what rows have.
+func TestBoundsOnSpheresAreFoundOnRows(t *testing.T) {
+	const n, d = 40, 10
+	s := stream.New(1, stream.PurposeOf("test/sphere"), 0)
+	x := make([]float32, n*d)
+	for row := range slices.Chunk(x, d) {
+		var squares float64
+		for j := range row {
+			row[j] = float32(s.Normal())
+			squares += float64(row[j] * row[j])
+		}
+		for j := range row {
+			row[j] /= float32(math.Sqrt(squares))
+		}
+	}
+	data := &kernel.Data{In: d, Rows: n, Seed: 3, Sample: func() ([]float32, int, error) { return x, n, nil }}
+	relu := Activation{ReLU: true}
+	for _, space := range []Space{{Sphere: Pairs}, {Circle: 2}} {
+		skeleton := Connected(d, space, relu, relu)
+		c, err := (&Options{Skeleton: &skeleton, Features: 3000}).Choose(data)
+		if err != nil {
+			t.Fatalf("%+v: %v", space, err)
+		}
+		r := c.Recipe.(Compositional)
+		if (r.Bound > 0) != (space.Sphere != "") || (c.Reach > 1) != (r.Bound > 0) {
+			t.Errorf("%+v: bound %v, reach %v", space, r.Bound, c.Reach)
+		}
+		if r.Bound == 0 {
+			continue
+		}
+		if again := c.Draw(3000, 3); !reflect.DeepEqual(again, c.Recipe) {
+			t.Errorf("drawn again: %+v", again)
+		}
+		if _, err := (Compositional{Skeleton: skeleton, Out: 3000, Seed: 3}).New(); err == nil {
+			t.Error("the bound for all rows is small, so this test shows nothing")
+		}
+		m, err := r.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		grid, phi := features.NewGrid(3000, features.MaxSteps/kernel.RangeSlack), make([]float32, n*3000)
+		m.Apply(phi, x, n)
+		if cut := m.(features.Gridded).Quantize(grid, x, n, 1); cut > 0 || m.(*Map).Bound() != float64(float32(r.Bound)) {
+			t.Errorf("%d features beyond the grid of bound %v", cut, m.(*Map).Bound())
+		}
+		for i, v := range phi {
+			if j := i % 3000; !m.(*Map).constant(j) && math.Abs(float64(v)) > r.Bound {
+				t.Fatalf("feature %d is %v, beyond %v", j, v, r.Bound)
+			}
+		}
+	}
+	if _, err := (Compositional{Skeleton: Connected(d, Space{Circle: 2}, relu), Out: 3, Bound: -1}).New(); err == nil ||
+		!strings.Contains(err.Error(), "bound must be a number > 0 within float32 (have -1)") {
+		t.Errorf("negative bound: %v", err)
 	}
 }

@@ -3,6 +3,7 @@
 //
 //	BOCHNER_DATA=… go run ./local/repro maxout
 //	BOCHNER_DATA=… go run ./local/repro compositional
+//	BOCHNER_DATA=… go run ./local/repro images
 //	BOCHNER_DATA=… go run ./local/repro learned
 package main
 
@@ -31,7 +32,7 @@ func main() {
 
 func run() error {
 	if len(os.Args) < 2 {
-		return fmt.Errorf("name an experiment: maxout, compositional, learned")
+		return fmt.Errorf("name an experiment: maxout, compositional, images, learned")
 	}
 	fs := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
 	var e experiment
@@ -65,10 +66,12 @@ func run() error {
 		return e.maxout(ctx)
 	case "compositional":
 		return e.compositional(ctx)
+	case "images":
+		return e.imageTable(ctx)
 	case "learned":
 		return e.learned(ctx, g)
 	}
-	return fmt.Errorf("unknown experiment %q; have maxout, compositional, learned", os.Args[1])
+	return fmt.Errorf("unknown experiment %q; have maxout, compositional, images, learned", os.Args[1])
 }
 
 // counts reads a list of whole numbers.
@@ -124,6 +127,12 @@ func (e experiment) mnist(part string) dataset.Options {
 func (e experiment) testError(ctx context.Context, name string, o pipelines.Spec,
 	lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
 	o.Data = e.mnist("train")
+	return e.errorOn(ctx, e.mnist("t10k"), name, o, lambda)
+}
+
+// errorOn trains and returns the error on test rows in percent.
+func (e experiment) errorOn(ctx context.Context, test dataset.Options, name string, o pipelines.Spec,
+	lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
 	model := filepath.Join(e.out, name)
 	if err := os.RemoveAll(model); err != nil {
 		return 0, nil, err
@@ -134,7 +143,7 @@ func (e experiment) testError(ctx context.Context, name string, o pipelines.Spec
 	if err != nil {
 		return 0, nil, err
 	}
-	scored, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{Model: model, Data: e.mnist("t10k")})
+	scored, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{Model: model, Data: test})
 	if err != nil {
 		return 0, nil, err
 	}

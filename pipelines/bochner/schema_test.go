@@ -145,6 +145,7 @@ func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 		"train --data moons.csv --label y --kernel learned --lambda 1e-3 --features 8 --chains 6 --steps 2 --take 2",
 		"train --data images.idx --label_files labels.idx --kernel skeleton --skeleton skeleton.yaml --lambda 1e-3 --features 32",
 		"train --data images.idx --label_files labels.idx --scale 255,crop:10,whiten,hog --lambda 1e-3 --features 32",
+		"train --data images.idx --label_files labels.idx --kernel patches --scale 255,unitpixels --lambda 1e-3 --features 32",
 		"train --data typed.csv --label y --lambda 1e-3 --features 32",
 		"train --data typed.csv --label y --lambda 1e-3,1e-2 --features 32 --encode target",
 		"train --data typed.csv --label y --features 32 --search none --group_column kind --folds 3",

@@ -34,7 +34,7 @@ import (
 type Spec struct {
 	Data   dataset.Options          `group:"Data"`
 	Task   string                   `flag:"task,common" group:"Data" default:"auto" values:"auto,classification,regression" help:"Task: classification, regression or auto. auto takes as classes texts, up to 10 distinct whole numbers, or up to 100 counted from 0 or 1; other numbers are targets."`
-	Scale  []string                 `flag:"scale,common" group:"Data" list:"commas" default:"auto" placeholder:"STEPS" values:"auto,none,standard,minmax,unit,gray,whiten,hog,crop:,patchpca:" help:"Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged."`
+	Scale  []string                 `flag:"scale,common" group:"Data" list:"commas" default:"auto" placeholder:"STEPS" values:"auto,none,standard,minmax,unit,gray,whiten,hog,crop:,patchpca:,unitpixels,patches:" help:"Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP, unitpixels (each pixel, or patch after patchpca, to length 1), patches:SIZE:CELLS:FILTERS (see --kernel patches). auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged."`
 	Types  Types                    `group:"Columns of tables"`
 	Encode preprocess.ColumnOptions `group:"Columns of tables"`
 	Trains bool                     // weights are learned from the labels

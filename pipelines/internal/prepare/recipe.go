@@ -46,7 +46,7 @@ func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 // the profile.
 func ChooseRecipe(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema,
 	p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
-	if r.Scaling, err = chooseScale(chain, encode, schema, p, sum); err != nil {
+	if r.Scaling, err = chooseScale(chain, encode, seed, schema, p, sum); err != nil {
 		return r, err
 	}
 	r.Recodes = preprocess.TargetEncoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil

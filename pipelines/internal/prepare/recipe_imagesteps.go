@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -24,7 +26,7 @@ func ShapeOf(schema dataset.Schema) preprocess.ImageShape {
 }
 
 // imageArgs is the number of arguments of a step.
-var imageArgs = map[string]int{"crop": 1, "patchpca": 3}
+var imageArgs = map[string]int{"crop": 1, "patchpca": 3, "patches": 3}
 
 // validImageStep checks a step such as crop:24.
 func validImageStep(name, args string) error {
@@ -35,8 +37,8 @@ func validImageStep(name, args string) error {
 func imageNumbers(name, args string) ([]int, error) {
 	want, ok := imageArgs[name]
 	if !ok {
-		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP", name,
-			option.DidYouMean(name, option.SortedNames(imageArgs)))
+		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP, "+
+			"patches:SIZE:CELLS:FILTERS", name, option.DidYouMean(name, option.SortedNames(imageArgs)))
 	}
 	var numbers []int
 	for _, word := range strings.Split(args, ":") {
@@ -69,23 +71,41 @@ func (sc *Scaling) imageStep(name, args string) error {
 		return err
 	}
 	if name == "crop" {
-		r := preprocess.Crop{Shape: sc.image, Size: numbers[0]}
-		if err := sc.mix(r); err != nil {
-			return err
-		}
-		sc.image = r.Result()
-		return nil
+		return sc.imageTo(name, preprocess.Crop{Shape: sc.image, Size: numbers[0]})
 	}
-	// The directions come from the sample's patches.
+	// Directions and filters come from the sample's patches.
 	x, n, err := sc.Sample()
 	if err != nil {
 		return err
+	}
+	if name == "patches" {
+		l, err := patches.Sample{Shape: sc.image, Patch: numbers[0], X: x, N: n, Seed: sc.seed}.Fit(numbers[1])
+		if err != nil {
+			return &exit.DataError{Err: err}
+		}
+		r, err := l.Recipe(numbers[2], sc.seed)
+		if err != nil {
+			return &exit.DataError{Err: err}
+		}
+		sc.image = preprocess.ImageShape{}
+		return sc.mix(r)
 	}
 	r, err := preprocess.FitPatchPCA(x, n, preprocess.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1],
 		Out: numbers[2]})
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
+	return sc.imageTo(name, r)
+}
+
+// imageTo adds a step from images to images.
+func (sc *Scaling) imageTo(step string, r interface {
+	features.Recipe
+	Result() preprocess.ImageShape
+}) error {
+	if err := sc.images(step); err != nil {
+		return err
+	}
 	if err := sc.mix(r); err != nil {
 		return err
 	}
@@ -93,23 +113,12 @@ func (sc *Scaling) imageStep(name, args string) error {
 	return nil
 }
 
-func (sc *Scaling) gray() error {
-	if err := sc.images("gray"); err != nil {
-		return err
-	}
-	r := preprocess.Gray{Shape: sc.image}
-	if err := sc.mix(r); err != nil {
-		return err
-	}
-	sc.image = r.Result()
-	return nil
-}
+func (sc *Scaling) gray() error { return sc.imageTo("gray", preprocess.Gray{Shape: sc.image}) }
 
-func (sc *Scaling) whiten() error {
-	if err := sc.images("whiten"); err != nil {
-		return err
-	}
-	return sc.mix(preprocess.Whiten{Shape: sc.image})
+func (sc *Scaling) whiten() error { return sc.imageTo("whiten", preprocess.Whiten{Shape: sc.image}) }
+
+func (sc *Scaling) unitPixels() error {
+	return sc.imageTo("unitpixels", preprocess.UnitPixels{Shape: sc.image})
 }
 
 // hog gives gradients, which are not images.

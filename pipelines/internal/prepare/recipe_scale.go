@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -25,6 +26,7 @@ type Scaling struct {
 	encoded int                                    // steps before the columns that the statistics began with
 	normed  bool                                   // rows have length 1 after the last step
 	image   preprocess.ImageShape                  // of the rows so far; height 0 if they are not images
+	seed    uint64                                 // of patches
 	Sample  func() (x []float32, n int, err error) // sample of rows after the chain so far
 }
 
@@ -58,7 +60,7 @@ func ValidScale(chain []string) error {
 		c, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(c > 0) || math.IsInf(c, 0) {
 			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, "+
-				"patchpca:SIZE:STRIDE:KEEP", word, strings.Join(option.SortedNames(plainSteps), ", "))
+				"patchpca:SIZE:STRIDE:KEEP, patches:SIZE:CELLS:FILTERS", word, strings.Join(option.SortedNames(plainSteps), ", "))
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
@@ -71,17 +73,18 @@ func ValidScale(chain []string) error {
 var plainSteps = map[string]func(*Scaling) error{
 	"auto": nil, "none": func(*Scaling) error { return nil },
 	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
-	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog,
+	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog, "unitpixels": (*Scaling).unitPixels,
 }
 
 // chooseScale makes the chain for a data set. auto uses the format's default, and standardises
 // the columns of tables. The first step for a typed table encodes its columns.
-func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *profile.Profile,
+func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Schema, p *profile.Profile,
 	sum *profile.Sum) (*Scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
-	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema)}
+	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema),
+		seed: seed}
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {
@@ -240,10 +243,10 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 	return low, high, nil
 }
 
-// data describes that many rows after the chain.
-func (sc *Scaling) data(rows int64, seed uint64) *kernel.Data {
-	d := &kernel.Data{In: sc.Dim, Rows: rows, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(),
-		Norm: sc.norm()}
+// data describes n rows after the chain.
+func (sc *Scaling) data(n int64, seed uint64) *kernel.Data {
+	d := &kernel.Data{In: sc.Dim, Rows: n, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(),
+		Norm: sc.norm(), Image: rows.Image(sc.image)}
 	if sc.known {
 		d.Variance = sc.varianceAll()
 	}

@@ -1,0 +1,123 @@
+package patches
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+const (
+	signs = 2 // features of a filter in a cell: its positive and its negative part
+	// maxFilters bounds the numbers of all filters.
+	maxFilters = 1 << 26
+)
+
+// Recipe is the recipe of a layer of patches. It holds the filters, because they come from data.
+type Recipe struct {
+	Shape     preprocess.ImageShape `json:"shape"`
+	Patch     int                   `json:"patch"`     // pixels, 1 to the lesser of height and width
+	Cells     int                   `json:"cells"`     // of the grid, vertically and horizontally
+	Floor     float64               `json:"floor"`     // > 0, added to the variance of a patch
+	Threshold float64               `json:"threshold"` // θ ≥ 0
+	Filters   features.Floats       `json:"filters"`   // K×L, row-major, L = Patch×Patch×channels
+	Bias      features.Floats       `json:"bias"`      // K
+	// Bound is the largest magnitude of the features that the grid is for.
+	Bound float64 `json:"bound"`
+}
+
+var _ features.Fixed = Recipe{}
+
+func init() {
+	features.Register("patches", features.Decode[Recipe])
+	kernel.Register(kernel.Family{
+		Name: "patches", Summary: "how strongly random patches of the training images occur in the cells of a grid",
+		New: func() kernel.Options {
+			return &Options{Patch: defaultPatch, Cells: defaultCells, Features: kernel.DefaultFeatures}
+		},
+	})
+}
+
+// length returns the number of values of a patch.
+func (r Recipe) length() int { return r.Patch * r.Patch * r.Shape.Channels }
+
+// places returns the number of patches vertically and horizontally.
+func (r Recipe) places() (down, across int) {
+	return r.Shape.Height - r.Patch + 1, r.Shape.Width - r.Patch + 1
+}
+
+// Validate returns an error that names the invalid field.
+func (r Recipe) Validate() error {
+	fail := func(format string, a ...any) error { return fmt.Errorf("patches: "+format, a...) }
+	filters := len(r.Bias)
+	if err := r.checkPlaces(); err != nil {
+		return err
+	}
+	switch {
+	case !(r.Floor > 0 && r.Floor <= math.MaxFloat32):
+		return fail("floor must be > 0 and finite (have %v)", r.Floor)
+	case !(r.Threshold >= 0 && r.Threshold <= math.MaxFloat32):
+		return fail("threshold must be ≥ 0 and finite (have %v)", r.Threshold)
+	case filters < 1 || filters > r.mostFilters():
+		return fail("bias must have 1 to %d values, one for each filter (have %d)", r.mostFilters(), filters)
+	case len(r.Filters) != filters*r.length():
+		return fail("filters must have %d×%d values (have %d)", filters, r.length(), len(r.Filters))
+	case !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126):
+		return fail("bound must be a number > 0 within float32 (have %v)", r.Bound)
+	}
+	for i, v := range r.Filters {
+		if !rows.Finite(v) {
+			return fail("value %d of filter %d must be finite (have %v)", i%r.length()+1, i/r.length()+1, v)
+		}
+	}
+	for k, v := range r.Bias {
+		if !rows.Finite(v) {
+			return fail("bias %d must be finite (have %v)", k+1, v)
+		}
+	}
+	return nil
+}
+
+// checkPlaces checks the sizes of image, patches and cells.
+func (r Recipe) checkPlaces() error {
+	if err := preprocess.CheckPatches("patches", r.Shape, r.Patch, 1, 1); err != nil {
+		return err
+	}
+	down, across := r.places()
+	if most := min(down, across); r.Cells < 1 || r.Cells > most {
+		return fmt.Errorf("patches: cells must be 1 to %d, for there are %d×%d patches (have %d)", most, down, across,
+			r.Cells)
+	}
+	return nil
+}
+
+// mostFilters returns the largest number of filters.
+func (r Recipe) mostFilters() int {
+	return min(rows.MaxDim/(signs*r.Cells*r.Cells), maxFilters/r.length())
+}
+
+// Dims returns the length of an image and the number of features.
+func (r Recipe) Dims() (in, out int) { return r.Shape.Len(), signs * r.Cells * r.Cells * len(r.Bias) }
+
+// Kernel returns the inner product of the features: those of a recipe are not random.
+func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (Recipe) Fixed() {}
+
+// most returns a bound on the features: ‖p̂‖ ≤ √L, so that |r_k| ≤ ‖f_k‖·√L + |b_k|.
+func (r Recipe) most() float64 {
+	var most float64
+	length := r.length()
+	for k, b := range r.Bias {
+		var squares float64
+		for _, v := range r.Filters[k*length : (k+1)*length] {
+			squares += float64(float64(v) * float64(v))
+		}
+		most = max(most, math.Sqrt(squares*float64(length))+math.Abs(float64(b)))
+	}
+	return most / math.Sqrt(float64(len(r.Bias)))
+}

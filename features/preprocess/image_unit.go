@@ -1,0 +1,45 @@
+package preprocess
+
+import "github.com/bochner-ml/bochner/features"
+
+// UnitPixels is the recipe of an image whose pixels are vectors of length 1: the channels of each
+// are divided by √(Σ of their squares). A pixel of zeros is unchanged. After PatchPCA each pixel is a
+// patch, so patches become points of the sphere, which is the base space of the convolutional
+// skeletons of Daniely, Frostig, Gupta and Singer (2017, §6).
+//
+// Squares are summed channel by channel in float64, where they are exact; root and quotient are
+// in float64, and each result is rounded once, to float32.
+type UnitPixels struct {
+	Shape ImageShape `json:"shape"`
+}
+
+var _ features.Fixed = UnitPixels{}
+
+// New returns the map.
+func (r UnitPixels) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	in := r.Shape
+	pixel, channel := in.strides()
+	return &rowMap{family: "image", in: in.Len(), out: in.Len(), row: func(dst, x []float32) {
+		for p := range in.Height * in.Width {
+			unit(dst[p*pixel:], x[p*pixel:], in.Channels, channel)
+		}
+	}}, nil
+}
+
+// Validate returns an error that names the invalid field.
+func (r UnitPixels) Validate() error { return r.Shape.check("UnitPixels") }
+
+// Result returns the shape of the image, which is unchanged.
+func (r UnitPixels) Result() ImageShape { return r.Shape }
+
+// Dims returns the length of the image, twice.
+func (r UnitPixels) Dims() (in, out int) { return r.Shape.Len(), r.Shape.Len() }
+
+// Kernel returns the sum of the cosines of the angles between pixels at the same place.
+func (r UnitPixels) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (UnitPixels) Fixed() {}

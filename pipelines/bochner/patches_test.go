@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// strokes returns records of CIFAR files: a bright stroke at a random place over noise, level in class
+// 0 and upright in class 1.
+func strokes(seed uint64, n int) (records []string) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	for range n {
+		class, top, left := r.IntN(2), r.IntN(23), r.IntN(23)
+		record := make([]byte, 1+3*32*32)
+		record[0] = byte(class)
+		for i := range record[1:] {
+			record[1+i] = byte(r.IntN(60))
+		}
+		for i := range 10 {
+			at := 1 + top*32 + left + []int{i, 32 * i}[class]
+			for channel := range 3 {
+				record[at+1024*channel] += 120
+			}
+		}
+		records = append(records, string(record))
+	}
+	return records
+}
+
+// Patches see strokes wherever they are, which the Gaussian kernel of whole images does not. The
+// model is the same for any files and readers, and sums and forgetting work as with other kernels.
+func TestPatchesOfImages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	records := strokes(1, 400)
+	file := func(name string, records []string) { write(t, dir, name, strings.Join(records, "")) }
+	file("all.bin", records)
+	file("test.bin", strokes(2, 300))
+	file("left.bin", records[20:])
+	file("gone.bin", records[:20])
+	kernel := []string{"--format", "cifar10", "--kernel", "patches", "--features", "128", "--quiet"}
+	must(t, dir, append([]string{"train", "--data", "all.bin", "--model", "m"}, kernel...)...)
+	errorOf := func(model string) float64 {
+		var scores struct{ Classes struct{ Error *float64 } }
+		said := must(t, dir, "evaluate", "--model", model, "--data", "test.bin", "--format", "cifar10", "--json", "--quiet")
+		if err := json.Unmarshal([]byte(said), &scores); err != nil || scores.Classes.Error == nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		return *scores.Classes.Error
+	}
+	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--model", "gaussian", "--quiet")
+	if patches, gaussian := errorOf("m"), errorOf("gaussian"); patches > 0.05 || gaussian < 0.2 {
+		t.Errorf("errors %v of patches, %v of a Gaussian kernel", patches, gaussian)
+	}
+
+	rand.New(rand.NewPCG(3, 3)).Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+	file("part-1.bin", records[:150])
+	file("part-2.bin", records[150:])
+	cmd := program(dir, append([]string{"train", "--data", "part-*.bin", "--model", "other", "--runner", "prism", "--lanes",
+		"3", "--threads", "1", "--shard_bytes=200000"}, kernel...)...)
+	cmd.Env = append(os.Environ(), "BOCHNER_CPU=go")
+	if r := runCommand(t, cmd); r.code != 0 {
+		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+	}
+	same(t, "other files and readers", files(t, filepath.Join(dir, "m")), files(t, filepath.Join(dir, "other")))
+
+	must(t, dir, "sum", "--recipe", "m", "--data", "part-1.bin", "--out", "sums/1", "--quiet")
+	must(t, dir, "sum", "--recipe", "m", "--data", "part-2.bin", "--out", "sums/2", "--quiet")
+	must(t, dir, "fit", "--sums", "sums/*", "--model", "fitted", "--save_sums", "total", "--quiet")
+	if read(t, dir, "fitted", "weights.safetensors") != read(t, dir, "m", "weights.safetensors") {
+		t.Error("a fit of sums has other weights")
+	}
+	must(t, dir, "forget", "--model", "fitted", "--sums", "total", "--data", "gone.bin", "--out", "less", "--quiet")
+	must(t, dir, "train", "--recipe", "m", "--data", "left.bin", "--model", "rest", "--quiet")
+	if digestOf(t, filepath.Join(dir, "less")) != digestOf(t, filepath.Join(dir, "rest")) {
+		t.Error("forgetting rows differs from training without them")
+	}
+	refuse(t, dir, 2, []string{"patches"}, "export", "--model", "m", "--out", "m.onnx")
+	refuse(t, dir, 3, []string{"patches: the rows are not images"}, "train", "--data", "all.bin", "--format", "cifar10",
+		"--scale", "255,hog", "--kernel", "patches", "--model", "none")
+	manifest := read(t, dir, "m", "manifest.json")
+	for old, damaged := range map[string]string{`"cells": 2`: `"cells": 28`, `"patch": 6`: `"patch": 60000`,
+		`"bias": "`: `"bias": "AAAAAAAAAAAAAAAA`} {
+		write(t, filepath.Join(dir, "m"), "manifest.json", resealed(t, manifest, old, damaged))
+		refuse(t, dir, 6, []string{"patches: "}, "predict", "--model", "m", "--data", "test.bin", "--out", "none")
+	}
+}
