@@ -1,4 +1,4 @@
-// Package fourier provides random Fourier features for four shift-invariant
+// Package fourier provides random Fourier features for shift-invariant
 // kernels. By Bochner's theorem such a kernel is the mean of cos ω·(x−z) over frequencies
 // ω of some distribution, so the inner products of
 //
@@ -17,6 +17,7 @@
 //	Laplace    z_i Cauchy
 //	Cauchy     z_i Laplace
 //	Matern     z_i = normal·√(ν/g), g one number Gamma(ν) of the stream (seed, "fourier/radius", j)
+//	Exponential z_i = normal·√(2s), s one stable number of index q/2 of the same stream
 //
 // It is stored in turns, w_ji = float32(z_i · (1/(2π·width))), in float64 up to the
 // last rounding; the offset of feature j in turns, b_j, is the uniform number of the
