@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -81,34 +82,48 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 	return t, nil
 }
 
-// smooth tells whether gradients of the kernel's features are good for a metric: gradients of the Laplace
-// kernel have no second moment.
-func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].distance == kernel.Euclidean }
+func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].smooth }
 
-// metrics tries metrics that are learned in the views of the best candidate and of levels: among many
-// columns that do not matter, levels help once a metric tells which do.
+// mostMetricViews is the largest number of views, but for levels, in which metrics are learned.
+const mostMetricViews = 2
+
+// metrics tries metrics that are learned in the views of the best candidate and of the best smooth one, which gains
+// more from them, and of levels: among many columns that do not matter, levels help once a metric tells which do.
 func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	views := []string{field[0].View}
-	if r.views[levelsView] != nil && views[0] != levelsView {
-		views = append(views, levelsView)
+	views, smooth := []string{field[0].View}, (*entry)(nil)
+	for _, e := range field {
+		if e.judged == nil || !r.smooth(e) {
+			continue
+		}
+		if smooth == nil {
+			smooth = e
+		}
+		if len(views) < mostMetricViews && !slices.Contains(views, e.View) && e.mean() < behind*smooth.mean() {
+			views = append(views, e.View)
+		}
 	}
+	kinds := []string{Diagonal, Full}
 	for _, v := range views {
 		var err error
-		if field, err = r.metricsIn(ctx, v, field, l); err != nil {
+		if field, err = r.metricsIn(ctx, v, kinds, field, l); err != nil {
 			return field, err
 		}
 	}
-	return field, nil
+	if r.views[levelsView] == nil || slices.Contains(views, levelsView) {
+		return field, nil
+	}
+	return r.metricsIn(ctx, levelsView, kinds[:1], field, l)
 }
 
-// metricsIn tries metrics that are learned from the best smooth candidate in a view, and again from
-// the best one that has such a metric, as long as that helps; full ones only in the view of
-// the best candidate then.
-func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *level) ([]*entry, error) {
+// metricsIn tries metrics of these kinds that are learned from the best smooth candidate in a view, and again from
+// the best one that has such a metric, as long as that helps.
+func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry, l *level) ([]*entry, error) {
 	first := r.plain(field, view)
 	if first == nil {
-		of := r.plain(field, field[0].View)
-		if of == nil {
+		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
+		if at := slices.IndexFunc(field, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
+			of = field[at]
+		} else if r.helper == "" {
 			return field, nil
 		}
 		first = of.with(func(c *Candidate) { c.View = view })
@@ -118,11 +133,11 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 		if first.judged == nil {
 			return field, nil
 		}
-		field = append(field, first)
+		field = r.withoutHelper(append(field, first))
 	}
-	kernels := r.kernelsFor(field[0], first, l)
-	for _, kind := range []string{Diagonal, Full} {
-		if kind == Full && (field[0].View != view || r.views[view].d > fullColumns) {
+	kernels := r.kernelsFor(field, first, l)
+	for _, kind := range kinds {
+		if kind == Full && r.views[view].d > fullColumns {
 			continue
 		}
 		var err error
@@ -138,9 +153,14 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 // long as that helps. It adds all of them to the field.
 func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, field []*entry,
 	l *level) ([]*entry, error) {
-	most := mostRounds
+	most, least := mostRounds, math.Inf(1)
 	if l.exact {
 		most = fewRounds
+	}
+	for _, e := range field {
+		if e.judged != nil {
+			least = min(least, e.mean())
+		}
 	}
 	for round := 1; round <= most && parent != nil; round++ {
 		next, err := r.refine(ctx, parent, kind, round, kernels, l)
@@ -153,22 +173,51 @@ func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels
 		}
 		parent = nil
 		for _, e := range next {
-			if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() &&
+			if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() && e.mean() < behind*least &&
 				(parent == nil || e.mean() < parent.mean()) {
 				parent = e
 			}
 		}
-		field = append(field, next...)
+		field = append(field, r.withoutHelper(next)...)
+		if parent != nil {
+			kernels = leading(next, parent.Kernel)
+		}
 	}
 	return field, nil
 }
 
-// kernelsFor returns the kernels to try metrics with: all of them, because few rows favour smooth kernels; of few rows
-// the kernels of these candidates.
-func (r *runner) kernelsFor(best, first *entry, l *level) (names []string) {
-	for _, k := range r.options.Kernels {
-		if name := kernel.FamilyOf(k).Name; !l.exact || name == best.Kernel || name == first.Kernel {
-			names = append(names, name)
+// behind is the share of the least loss from which on neither a view nor a kernel is tried with further metrics.
+const behind = 1.1
+
+// leading returns the kernels of candidates that are not far behind the best, and of the parent of further ones.
+func leading(field []*entry, parent string) []string {
+	names, least := []string{parent}, math.Inf(1)
+	for _, e := range field {
+		if e.judged != nil {
+			least = min(least, e.mean())
+		}
+	}
+	for _, e := range field {
+		if e.judged != nil && e.mean() < behind*least && !slices.Contains(names, e.Kernel) {
+			names = append(names, e.Kernel)
+		}
+	}
+	return names
+}
+
+// withoutHelper drops candidates whose kernel is not one to choose.
+func (r *runner) withoutHelper(field []*entry) []*entry {
+	return slices.DeleteFunc(field, func(e *entry) bool { return r.helper != "" && e.Kernel == r.helper })
+}
+
+// kernelsFor returns the kernels to try metrics with: the best of each family, because few rows favour smooth
+// kernels; of few rows the kernels of the best candidate and of the first with a metric.
+func (r *runner) kernelsFor(field []*entry, first *entry, l *level) []string {
+	names, families := []string{first.Kernel}, []string{r.kernels[first.Kernel].family}
+	for _, e := range field {
+		family := r.kernels[e.Kernel].family
+		if !slices.Contains(families, family) && (!l.exact || e.Kernel == field[0].Kernel) {
+			names, families = append(names, e.Kernel), append(families, family)
 		}
 	}
 	return names
@@ -209,19 +258,26 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 		if kind == Full && r.kernels[k].distance != kernel.Euclidean {
 			continue
 		}
-		widths := firstWidths
-		switch {
-		case round > 1:
-			widths = []float64{parent.Width}
-		case k == parent.Kernel && !slices.Contains(widths, parent.Width):
-			widths = append(slices.Clone(widths), parent.Width)
+		widths := []float64{parent.Width}
+		if round == 1 && parent.Width != 1 {
+			widths = append(widths, 1)
 		}
 		for _, w := range widths {
+			if w != 1 && round == 1 && k != parent.Kernel {
+				continue
+			}
 			c := Candidate{View: parent.View, Kernel: k, Width: w, Metric: kind, Rounds: round, Products: parent.Products}
 			next = append(next, &entry{Candidate: c, start: parent.start, metric: found})
 		}
 	}
-	return next, r.tryAll(ctx, next, l)
+	if err := r.tryAll(ctx, next, l); err != nil || round > 1 {
+		return next, err
+	}
+	order(next)
+	return r.climb(ctx, next, l, 1, func(best Candidate) []Candidate {
+		best.Width /= 2
+		return []Candidate{best}
+	})
 }
 
 // learn learns a metric from a fit to the rows without one part; to the rows of all parts for the one after

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/parallel"
@@ -85,18 +86,36 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		return nil, err
 	}
 	r.options.Views = views
-	for _, k := range o.Kernels {
-		d, err := distanceOf(k)
-		if err != nil {
-			return nil, err
-		}
-		r.kernels[kernel.FamilyOf(k).Name] = kernelOf{k, d}
+	if err := r.addKernels(); err != nil {
+		return nil, err
 	}
 	levels := levels(p.split(), p.Ordered)
 	for _, l := range levels {
 		l.scale = r.variance(slices.Concat(l.judge...))
 	}
 	return r.run(ctx, levels)
+}
+
+// addKernels adds the kernels to choose from, and, if none is smooth, a Gaussian to learn metrics from.
+func (r *runner) addKernels() error {
+	smooth := false
+	add := func(name string, k kernel.Options) (err error) {
+		r.kernels[name], err = newKernelOf(k)
+		smooth = smooth || r.kernels[name].smooth
+		return err
+	}
+	for _, k := range r.options.Kernels {
+		name := KernelName(k)
+		if err := add(name, k); err != nil {
+			return err
+		}
+		r.choices = append(r.choices, name)
+	}
+	if smooth {
+		return nil
+	}
+	r.helper = "gaussian"
+	return add(r.helper, &fourier.GaussianOptions{})
 }
 
 // known tells whether the rows are equal in another view.
@@ -169,6 +188,9 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 	if field, err = r.products(ctx, field, l); err != nil {
 		return field, err
 	}
+	if field, err = r.rougher(ctx, field, l); err != nil {
+		return field, err
+	}
 	if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
 		return field, err
 	}
@@ -186,7 +208,7 @@ func (r *runner) names(steps []features.Recipe, sum string) bool {
 // firstWidths are the multiples of the median distance that are tried first.
 var firstWidths = []float64{1, 0.5}
 
-// screen tries kernels in the first view, and then those that do best in the other views.
+// screen tries kernels in the first view, but for rough ones in the distance of smooth ones (see rougher), and then those that do best in the other views.
 func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	var field []*entry
 	add := func(view, kernel string) {
@@ -194,8 +216,10 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 			field = append(field, &entry{Candidate: Candidate{View: view, Kernel: kernel, Width: w}, start: coarse})
 		}
 	}
-	for _, k := range r.options.Kernels {
-		add(r.options.Views[0].Name, kernel.FamilyOf(k).Name)
+	for i, name := range r.choices {
+		if k := r.kernels[name]; i == 0 || k.smooth || k.distance == kernel.L1 || r.helper != "" {
+			add(r.options.Views[0].Name, name)
+		}
 	}
 	r.standard = field[0]
 	if err := r.tryAll(ctx, field, l); err != nil {
@@ -203,10 +227,12 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	}
 	order(field)
 	var kernels []string
+	smooth := false
 	for _, e := range field {
-		if len(kernels) < 2 && !slices.Contains(kernels, e.Kernel) {
+		if !slices.Contains(kernels, e.Kernel) && (len(kernels) < 2 || !smooth && r.smooth(e)) {
 			kernels = append(kernels, e.Kernel)
 		}
+		smooth = smooth || r.smooth(e)
 	}
 	first := len(field)
 	for _, v := range r.options.Views[1:] {
@@ -224,12 +250,44 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 // widths tries the width of the best candidate divided and multiplied by a factor as long as that helps,
 // that many times at most.
 func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor float64, most int) ([]*entry, error) {
+	return r.climb(ctx, field, l, most, func(best Candidate) (next []Candidate) {
+		for _, w := range []float64{best.Width / factor, best.Width * factor} {
+			best.Width = w
+			next = append(next, best)
+		}
+		return next
+	})
+}
+
+// rougher tries the best candidate with the kernels beside its own, as long as that helps. Widths of rougher
+// kernels are larger.
+func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+	return r.climb(ctx, field, l, len(r.choices), func(best Candidate) (next []Candidate) {
+		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
+			return best.Metric == Full && r.kernels[k].distance != kernel.Euclidean
+		})
+		at := slices.Index(fit, best.Kernel)
+		for _, to := range []struct {
+			kernel int
+			factor float64
+		}{{at - 1, 1 / math.Sqrt2}, {at + 1, math.Sqrt2}} {
+			if to.kernel >= 0 && to.kernel < len(fit) {
+				c := best
+				c.Kernel, c.Width = fit[to.kernel], best.Width*to.factor
+				next = append(next, c)
+			}
+		}
+		return next
+	})
+}
+
+// climb tries what is beside the best candidate as long as that helps, that many times at most.
+func (r *runner) climb(ctx context.Context, field []*entry, l *level, most int,
+	beside func(best Candidate) []Candidate) ([]*entry, error) {
 	for range most {
 		best := field[0]
 		var more []*entry
-		for _, w := range []float64{best.Width / factor, best.Width * factor} {
-			c := best.Candidate
-			c.Width = w
+		for _, c := range beside(best.Candidate) {
 			if !slices.ContainsFunc(field, func(e *entry) bool { return e.Candidate == c }) {
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
@@ -319,13 +377,13 @@ func (r *runner) finalists(field []*entry) []*entry {
 	return out
 }
 
-// survivors returns candidates to learn metrics from: the best, the best of each kernel, the best
+// survivors returns candidates to learn metrics from: the best, the best of each family, the best
 // smooth one in the view of the best, and others, no more than two of one view, kernel and metric,
 // until there are enough; and the default.
 func (r *runner) survivors(field []*entry) []*entry {
 	var out []*entry
 	count := map[Candidate]int{}
-	kernels := map[string]bool{}
+	families := map[string]bool{}
 	smooth := false
 	take := func(e *entry) {
 		if e.judged == nil || slices.Contains(out, e) {
@@ -338,10 +396,11 @@ func (r *runner) survivors(field []*entry) []*entry {
 		out = append(out, e)
 	}
 	for _, e := range field {
-		if !kernels[e.Kernel] {
+		family := r.kernels[e.Kernel].family
+		if !families[family] {
 			take(e)
 		}
-		kernels[e.Kernel] = true
+		families[family] = true
 		if !smooth && e.View == field[0].View && r.smooth(e) {
 			take(e)
 			smooth = true
