@@ -127,7 +127,7 @@ func KernelName(k kernel.Options) string {
 		usual[o.Name] = o.Default
 	}
 	for _, o := range option.List(k) {
-		if o.Name != "width" && o.Name != "features" && o.Default != usual[o.Name] {
+		if o.Name != "width" && o.Name != "features" && o.Default != usual[o.Name] && o.Default != "0" {
 			name += " " + o.Default
 		}
 	}

@@ -116,9 +116,9 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 }
 
 // metricsIn tries metrics of these kinds that are learned from the best smooth candidate in a view, and again from
-// the best one that has such a metric, as long as that helps.
+// the best one that has such a metric, as long as that helps; full ones unless a metric in another view does better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry, l *level) ([]*entry, error) {
-	first := r.plain(field, view)
+	first, leader := r.plain(field, view), view == field[0].View && field[0].Metric == NoMetric
 	if first == nil {
 		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
 		if at := slices.IndexFunc(field, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
@@ -135,9 +135,10 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, fie
 		}
 		field = r.withoutHelper(append(field, first))
 	}
-	kernels := r.kernelsFor(field, first, l)
+	kernels := r.kernelsFor(field, first, l.exact || !leader)
 	for _, kind := range kinds {
-		if kind == Full && r.views[view].d > fullColumns {
+		beaten := field[0].Metric != NoMetric && field[0].View != view
+		if kind == Full && (beaten || r.views[view].d > fullColumns) {
 			continue
 		}
 		var err error
@@ -186,8 +187,11 @@ func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels
 	return field, nil
 }
 
-// behind is the share of the least loss from which on neither a view nor a kernel is tried with further metrics.
-const behind = 1.1
+// Shares of the least loss from which on a view, or a kernel with the metric of a round, is not tried further.
+const (
+	behind       = 1.1
+	behindKernel = 1.05
+)
 
 // leading returns the kernels of candidates that are not far behind the best, and of the parent of further ones.
 func leading(field []*entry, parent string) []string {
@@ -198,7 +202,7 @@ func leading(field []*entry, parent string) []string {
 		}
 	}
 	for _, e := range field {
-		if e.judged != nil && e.mean() < behind*least && !slices.Contains(names, e.Kernel) {
+		if e.judged != nil && e.mean() < behindKernel*least && !slices.Contains(names, e.Kernel) {
 			names = append(names, e.Kernel)
 		}
 	}
@@ -207,16 +211,16 @@ func leading(field []*entry, parent string) []string {
 
 // withoutHelper drops candidates whose kernel is not one to choose.
 func (r *runner) withoutHelper(field []*entry) []*entry {
-	return slices.DeleteFunc(field, func(e *entry) bool { return r.helper != "" && e.Kernel == r.helper })
+	return slices.DeleteFunc(slices.Clone(field), func(e *entry) bool { return r.helper != "" && e.Kernel == r.helper })
 }
 
 // kernelsFor returns the kernels to try metrics with: the best of each family, because few rows favour smooth
-// kernels; of few rows the kernels of the best candidate and of the first with a metric.
-func (r *runner) kernelsFor(field []*entry, first *entry, l *level) []string {
+// kernels; of few the kernels of the best candidate and of the first with a metric.
+func (r *runner) kernelsFor(field []*entry, first *entry, few bool) []string {
 	names, families := []string{first.Kernel}, []string{r.kernels[first.Kernel].family}
 	for _, e := range field {
 		family := r.kernels[e.Kernel].family
-		if !slices.Contains(families, family) && (!l.exact || e.Kernel == field[0].Kernel) {
+		if !slices.Contains(families, family) && (!few || e.Kernel == field[0].Kernel) {
 			names, families = append(names, e.Kernel), append(families, family)
 		}
 	}

@@ -60,13 +60,21 @@ type Result struct {
 
 // Run searches.
 func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
-	if err := p.validate(); err != nil {
+	r, levels, err := newRunner(p, o)
+	if err != nil {
 		return nil, err
 	}
-	r := &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{}}
-	var err error
+	return r.run(ctx, levels)
+}
+
+// newRunner prepares a search, and the sizes of its trials.
+func newRunner(p *Pilot, o Options) (r *runner, all []*level, err error) {
+	if err := p.validate(); err != nil {
+		return nil, nil, err
+	}
+	r = &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{}}
 	if r.labels, err = p.labels(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var views []View
 	if p.N < fewest && len(o.Views) > 1 {
@@ -75,7 +83,7 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	for _, v := range o.Views {
 		s, err := newScaled(p, v, min(mostHats, kernel.Count(o.Features)/hatShare))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !r.known(s) {
 			r.views[v.Name] = s
@@ -83,17 +91,17 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		}
 	}
 	if err := r.addLevels(&views); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.options.Views = views
 	if err := r.addKernels(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	levels := levels(p.split(), p.Ordered)
-	for _, l := range levels {
+	all = levels(p.split(), p.Ordered)
+	for _, l := range all {
 		l.scale = r.variance(slices.Concat(l.judge...))
 	}
-	return r.run(ctx, levels)
+	return r, all, nil
 }
 
 // addKernels adds the kernels to choose from, and, if none is smooth, a Gaussian to learn metrics from.
@@ -174,11 +182,14 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 		field = best
 		order(field)
 	}
-	factor := 2.0
-	if i > 1 {
+	factor, most := 2.0, 2
+	switch {
+	case i == 1: // metrics change the best width
+		most = 1
+	case i > 1:
 		factor = math.Sqrt2
 	}
-	field, err := r.widths(ctx, field, l, factor, 2)
+	field, err := r.widths(ctx, field, l, factor, most)
 	if err != nil || i != min(1, len(all)-1) || r.pilot.N < fewest {
 		return field, err
 	}
@@ -288,7 +299,9 @@ func (r *runner) climb(ctx context.Context, field []*entry, l *level, most int,
 		best := field[0]
 		var more []*entry
 		for _, c := range beside(best.Candidate) {
-			if !slices.ContainsFunc(field, func(e *entry) bool { return e.Candidate == c }) {
+			if !slices.ContainsFunc(field, func(e *entry) bool {
+				return math.Abs(e.Width/c.Width-1) < 1e-9 && e.kind() == c.kind() && e.Pair == c.Pair
+			}) {
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
@@ -362,12 +375,18 @@ const (
 	mostFinalists = 3
 )
 
-// finalists returns candidates for the last level: the best ones of different kinds, and the default.
+// finalists returns candidates for the last level: the best ones of different kinds, which differ in more than their
+// rounds and are not far behind, and the default.
 func (r *runner) finalists(field []*entry) []*entry {
 	var out []*entry
+	kind := func(e *entry) Candidate {
+		c := e.kind()
+		c.Rounds = 0
+		return c
+	}
 	for _, e := range field {
-		if len(out) < mostFinalists && e.judged != nil &&
-			!slices.ContainsFunc(out, func(o *entry) bool { return o.kind() == e.kind() }) {
+		if len(out) < mostFinalists && e.judged != nil && e.mean() <= behind*field[0].mean() &&
+			!slices.ContainsFunc(out, func(o *entry) bool { return kind(o) == kind(e) }) {
 			out = append(out, e)
 		}
 	}
