@@ -118,8 +118,8 @@ func recipeOf(k kernel.Options, in, out int, width float64, seed uint64) (featur
 	return c.Recipe, nil
 }
 
-// KernelName returns the name of a kernel's family, with its options that are not those by default, such as
-// "exponential 1.4".
+// KernelName returns the name of a kernel's family with the numbers among its options that are not
+// the default: "exponential 1.4".
 func KernelName(k kernel.Options) string {
 	family := kernel.FamilyOf(k)
 	name, usual := family.Name, map[string]string{}
@@ -127,7 +127,8 @@ func KernelName(k kernel.Options) string {
 		usual[o.Name] = o.Default
 	}
 	for _, o := range option.List(k) {
-		if o.Name != "width" && o.Name != "features" && o.Default != usual[o.Name] && o.Default != "0" {
+		v, err := strconv.ParseFloat(o.Default, 64)
+		if err == nil && v != 0 && o.Name != "width" && o.Name != "features" && o.Default != usual[o.Name] {
 			name += " " + o.Default
 		}
 	}

@@ -37,7 +37,20 @@ type learned struct {
 	recipe features.Recipe
 	file   []byte // that the recipe names; nil for a diagonal one
 	mu     sync.Mutex
-	rows   *scaled // a view's rows in the metric, while trials of few rows use them
+	rows   *scaled                  // a view's rows in the metric, while trials of few rows use them
+	later  func() (*learned, error) // learns it when it is needed; nil once it is learned
+}
+
+// ready learns a metric that was left for later.
+func (m *learned) ready() error {
+	if m.later == nil {
+		return nil
+	}
+	of, err := m.later()
+	if err == nil {
+		m.recipe, m.file, m.later = of.recipe, of.file, nil
+	}
+	return err
 }
 
 // within returns the rows of a view in a metric that is learned from it. Trials of few rows share them with
@@ -82,25 +95,17 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 	return t, nil
 }
 
+// smooth tells whether metrics are learned from the candidate's kernel.
 func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].smooth }
 
-// mostMetricViews is the largest number of views, but for levels, in which metrics are learned.
-const mostMetricViews = 2
-
-// metrics tries metrics that are learned in the views of the best candidate and of the best smooth one, which gains
-// more from them, and of levels: among many columns that do not matter, levels help once a metric tells which do.
+// metrics tries metrics that are learned in the views of the best candidate and of the best smooth
+// one, which gains more from them, and of levels: among many columns that do not matter, levels
+// help once a metric tells which do.
 func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	views, smooth := []string{field[0].View}, (*entry)(nil)
-	for _, e := range field {
-		if e.judged == nil || !r.smooth(e) {
-			continue
-		}
-		if smooth == nil {
-			smooth = e
-		}
-		if len(views) < mostMetricViews && !slices.Contains(views, e.View) && e.mean() < behind*smooth.mean() {
-			views = append(views, e.View)
-		}
+	views := []string{field[0].View}
+	smooth := slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
+	if smooth >= 0 && field[smooth].View != views[0] {
+		views = append(views, field[smooth].View)
 	}
 	kinds := []string{Diagonal, Full}
 	for _, v := range views {
@@ -115,9 +120,11 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	return r.metricsIn(ctx, levelsView, kinds[:1], field, l)
 }
 
-// metricsIn tries metrics of these kinds that are learned from the best smooth candidate in a view, and again from
-// the best one that has such a metric, as long as that helps; full ones unless a metric in another view does better.
-func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry, l *level) ([]*entry, error) {
+// metricsIn tries metrics of these kinds that are learned from the best smooth candidate in a view,
+// and again from the best one that has such a metric, as long as that helps; full ones unless a
+// metric in another view does better.
+func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry,
+	l *level) ([]*entry, error) {
 	first, leader := r.plain(field, view), view == field[0].View && field[0].Metric == NoMetric
 	if first == nil {
 		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
@@ -154,14 +161,9 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, fie
 // long as that helps. It adds all of them to the field.
 func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, field []*entry,
 	l *level) ([]*entry, error) {
-	most, least := mostRounds, math.Inf(1)
+	most, least := mostRounds, least(field)
 	if l.exact {
 		most = fewRounds
-	}
-	for _, e := range field {
-		if e.judged != nil {
-			least = min(least, e.mean())
-		}
 	}
 	for round := 1; round <= most && parent != nil; round++ {
 		next, err := r.refine(ctx, parent, kind, round, kernels, l)
@@ -180,33 +182,39 @@ func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels
 			}
 		}
 		field = append(field, r.withoutHelper(next)...)
-		if parent != nil {
-			kernels = leading(next, parent.Kernel)
+		if parent != nil && r.helper == "" {
+			kernels = r.leading(next, parent.Kernel)
 		}
 	}
 	return field, nil
 }
 
-// Shares of the least loss from which on a view, or a kernel with the metric of a round, is not tried further.
-const (
-	behind       = 1.1
-	behindKernel = 1.05
-)
+// behind is the multiple of the least loss from which on a view, a kernel or a candidate is not
+// tried further.
+const behind = 1.1
 
-// leading returns the kernels of candidates that are not far behind the best, and of the parent of further ones.
-func leading(field []*entry, parent string) []string {
-	names, least := []string{parent}, math.Inf(1)
+// leading returns the kernels of the parent and of the best candidate, and smooth ones that are not
+// far behind: the next metric may come from them.
+func (r *runner) leading(field []*entry, parent string) []string {
+	names, least := []string{parent}, least(field)
+	for _, e := range field {
+		if e.judged != nil && !slices.Contains(names, e.Kernel) &&
+			(e.mean() == least || r.smooth(e) && e.mean() < behind*least) {
+			names = append(names, e.Kernel)
+		}
+	}
+	return names
+}
+
+// least returns the least loss of candidates.
+func least(field []*entry) float64 {
+	least := math.Inf(1)
 	for _, e := range field {
 		if e.judged != nil {
 			least = min(least, e.mean())
 		}
 	}
-	for _, e := range field {
-		if e.judged != nil && e.mean() < behindKernel*least && !slices.Contains(names, e.Kernel) {
-			names = append(names, e.Kernel)
-		}
-	}
-	return names
+	return least
 }
 
 // withoutHelper drops candidates whose kernel is not one to choose.
@@ -214,8 +222,8 @@ func (r *runner) withoutHelper(field []*entry) []*entry {
 	return slices.DeleteFunc(slices.Clone(field), func(e *entry) bool { return r.helper != "" && e.Kernel == r.helper })
 }
 
-// kernelsFor returns the kernels to try metrics with: the best of each family, because few rows favour smooth
-// kernels; of few the kernels of the best candidate and of the first with a metric.
+// kernelsFor returns the kernels to try metrics with: the best of each family, because few rows
+// favour smooth kernels; if few are wanted, the kernels of these two candidates.
 func (r *runner) kernelsFor(field []*entry, first *entry, few bool) []string {
 	names, families := []string{first.Kernel}, []string{r.kernels[first.Kernel].family}
 	for _, e := range field {
@@ -241,10 +249,10 @@ func (r *runner) plain(field []*entry, view string) *entry {
 func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
 	l *level) ([]*entry, error) {
 	found := make([]*learned, len(l.train)+1)
-	errs := make([]error, len(found))
+	errs := make([]error, len(l.train))
 	threads := max(1, r.options.Threads)
-	workers := min(threads, len(found))
-	parallel.Ranges(len(found), 1, workers, func(lo, hi int) {
+	workers := min(threads, len(errs))
+	parallel.Ranges(len(errs), 1, workers, func(lo, hi int) {
 		for part := lo; part < hi && ctx.Err() == nil; part++ {
 			found[part], errs[part] = r.learn(parent, kind, part, l, threads/workers)
 		}
@@ -257,6 +265,8 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 			return nil, nil // gradients are 0, say: there is no metric to try
 		}
 	}
+	from := *parent // later trials of the parent find another λ
+	found[len(errs)] = &learned{later: func() (*learned, error) { return r.learn(&from, kind, len(errs), l, threads) }}
 	var next []*entry
 	for _, k := range kernels {
 		if kind == Full && r.kernels[k].distance != kernel.Euclidean {
@@ -290,7 +300,10 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {
 		m := parent.metric[part]
-		var err error
+		err := m.ready()
+		if err != nil {
+			return nil, err
+		}
 		if x, err = r.within(m, x, l); err != nil {
 			return nil, err
 		}

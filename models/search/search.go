@@ -219,7 +219,8 @@ func (r *runner) names(steps []features.Recipe, sum string) bool {
 // firstWidths are the multiples of the median distance that are tried first.
 var firstWidths = []float64{1, 0.5}
 
-// screen tries kernels in the first view, but for rough ones in the distance of smooth ones (see rougher), and then those that do best in the other views.
+// screen tries kernels in the first view, and then those that do best in the other views. Rough
+// kernels of the Euclidean distance wait for rougher.
 func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	var field []*entry
 	add := func(view, kernel string) {
@@ -270,8 +271,8 @@ func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor fl
 	})
 }
 
-// rougher tries the best candidate with the kernels beside its own, as long as that helps. Widths of rougher
-// kernels are larger.
+// rougher tries the best candidate with the kernels beside its own, as long as that helps. Widths
+// of rougher kernels are larger.
 func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	return r.climb(ctx, field, l, len(r.choices), func(best Candidate) (next []Candidate) {
 		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
@@ -345,6 +346,9 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	joined := chosen.Pair > 0 || chosen.Hats
 	if chosen.metric != nil {
 		m := chosen.metric[len(chosen.metric)-1]
+		if err = m.ready(); err != nil {
+			return err
+		}
 		if x, err = m.apply(x); err != nil {
 			return err
 		}
@@ -375,8 +379,8 @@ const (
 	mostFinalists = 3
 )
 
-// finalists returns candidates for the last level: the best ones of different kinds, which differ in more than their
-// rounds and are not far behind, and the default.
+// finalists returns candidates for the last level: the best ones, which differ in more than widths
+// and rounds and are not far behind, and the default.
 func (r *runner) finalists(field []*entry) []*entry {
 	var out []*entry
 	kind := func(e *entry) Candidate {
