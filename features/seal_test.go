@@ -26,15 +26,16 @@ var picture = preprocess.ImageShape{Height: 2, Width: 2, Channels: 3, Planar: tr
 
 // every holds a recipe of each kind.
 var every = map[string]features.Recipe{
-	"fourier.gaussian": fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: math.MaxUint64},
-	"fourier.laplace":  fourier.Laplace{In: 4, Out: 7, Width: 1e-9, Form: fourier.Offset, Seed: 1},
-	"fourier.cauchy":   fourier.Cauchy{In: 4, Out: 8, Width: 1e9, Seed: 2},
-	"fourier.matern":   fourier.Matern{In: 4, Out: 8, Width: 1.0 / 3, Nu: 1.1, Form: fourier.Offset, Seed: 3},
-	"scale.divide":     preprocess.Divide{In: 4, By: 255},
-	"scale.standard":   preprocess.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1.2e-38}},
-	"scale.minmax":     preprocess.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
-	"scale.unit":       preprocess.Unit{In: 4},
-	"scale.clip":       preprocess.Clip{At: []float32{3, 0, 1. / 3, 1e-45}},
+	"fourier.gaussian":    fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: math.MaxUint64},
+	"fourier.laplace":     fourier.Laplace{In: 4, Out: 7, Width: 1e-9, Form: fourier.Offset, Seed: 1},
+	"fourier.cauchy":      fourier.Cauchy{In: 4, Out: 8, Width: 1e9, Seed: 2},
+	"fourier.matern":      fourier.Matern{In: 4, Out: 8, Width: 1.0 / 3, Nu: 1.1, Form: fourier.Offset, Seed: 3},
+	"fourier.exponential": fourier.Exponential{In: 4, Out: 8, Width: 1.0 / 3, Exponent: 1.4, Seed: 3},
+	"scale.divide":        preprocess.Divide{In: 4, By: 255},
+	"scale.standard":      preprocess.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1.2e-38}},
+	"scale.minmax":        preprocess.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
+	"scale.unit":          preprocess.Unit{In: 4},
+	"scale.clip":          preprocess.Clip{At: []float32{3, 0, 1. / 3, 1e-45}},
 	"scale.normalscores": preprocess.NormalScores{Columns: []preprocess.Knots{
 		{At: features.Floats{-1. / 3, 0.5, 3e38}, Scores: features.Floats{-2.1, 0, 0.7}}, {}, {At: features.Floats{1},
 			Scores: features.Floats{0}}, {}}},
@@ -191,15 +192,16 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 // Other programs rely on the form in files.
 func TestSealedFormIsReadable(t *testing.T) {
 	for kind, want := range map[string]string{
-		"fourier.gaussian": `{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":18446744073709551615}}`,
-		"fourier.matern":   `{"kind":"fourier.matern","recipe":{"in":4,"out":8,"width":0.3333333333333333,"nu":1.1,"form":"offset","seed":3}}`,
-		"maxout":           `{"kind":"maxout","recipe":{"in":4,"out":8,"q":3,"pool":5,"bound":0.3333333333333333,"seed":4}}`,
-		"linear.identity":  `{"kind":"linear.identity","recipe":{"in":4,"bound":0.1}}`,
-		"image.hog":        `{"kind":"image.hog","recipe":{"shape":{"height":2,"width":2,"channels":3,"planar":true},"cell":2,"orientations":9}}`,
-		"scale.clip":       `{"kind":"scale.clip","recipe":{"at":[3,0,0.33333334,1e-45]}}`,
-		"metric.full":      `{"kind":"metric.full","recipe":{"dim":4,"sha256":"` + fullMetric().SHA256 + `"}}`,
-		"scale.divide":     `{"kind":"scale.divide","recipe":{"in":4,"by":255}}`,
-		"scale.minmax":     `{"kind":"scale.minmax","recipe":{"low":[0,-1,-0.1,5],"high":[1,1,0.7,5]}}`,
+		"fourier.gaussian":    `{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":18446744073709551615}}`,
+		"fourier.exponential": `{"kind":"fourier.exponential","recipe":{"in":4,"out":8,"width":0.3333333333333333,"exponent":1.4,"form":"paired","seed":3}}`,
+		"fourier.matern":      `{"kind":"fourier.matern","recipe":{"in":4,"out":8,"width":0.3333333333333333,"nu":1.1,"form":"offset","seed":3}}`,
+		"maxout":              `{"kind":"maxout","recipe":{"in":4,"out":8,"q":3,"pool":5,"bound":0.3333333333333333,"seed":4}}`,
+		"linear.identity":     `{"kind":"linear.identity","recipe":{"in":4,"bound":0.1}}`,
+		"image.hog":           `{"kind":"image.hog","recipe":{"shape":{"height":2,"width":2,"channels":3,"planar":true},"cell":2,"orientations":9}}`,
+		"scale.clip":          `{"kind":"scale.clip","recipe":{"at":[3,0,0.33333334,1e-45]}}`,
+		"metric.full":         `{"kind":"metric.full","recipe":{"dim":4,"sha256":"` + fullMetric().SHA256 + `"}}`,
+		"scale.divide":        `{"kind":"scale.divide","recipe":{"in":4,"by":255}}`,
+		"scale.minmax":        `{"kind":"scale.minmax","recipe":{"low":[0,-1,-0.1,5],"high":[1,1,0.7,5]}}`,
 		"chain": `{"kind":"chain","recipe":{"steps":[{"kind":"scale.divide","recipe":{"in":4,"by":2}},` +
 			`{"kind":"scale.unit","recipe":{"in":4}},` +
 			`{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":5}}]}}`,
@@ -217,7 +219,7 @@ func TestSealedFormIsReadable(t *testing.T) {
 func TestOpenNamesKindAndField(t *testing.T) {
 	for _, c := range []struct{ kind, json, want string }{
 		{"fourier.guassian", `{}`,
-			`features: unknown kind of recipe "fourier.guassian"; have bins, bins.levels, chain, columns, fourier.cauchy, fourier.gaussian,`},
+			`features: unknown kind of recipe "fourier.guassian"; have bins, bins.levels, chain, columns, fourier.cauchy, fourier.exponential, fourier.gaussian,`},
 		{"", ``, `unknown kind of recipe ""`},
 		{"fourier.gaussian", `{"in":4,"out":8,"widht":1}`, `features: fourier.gaussian: unknown field "widht"`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"nu":1}`, `fourier.gaussian: unknown field "nu"`},

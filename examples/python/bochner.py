@@ -122,7 +122,7 @@ class Recipes:
             r["w"] = np.float32(z * (1 / (2 * np.pi * r["width"])))
         return self.waves(r, x, r["w"], np.full(n, 1 / n), "fourier/offset")
 
-    fourier_gaussian = fourier_laplace = fourier_cauchy = fourier_matern = fourier
+    fourier_gaussian = fourier_laplace = fourier_cauchy = fourier_matern = fourier_exponential = fourier
 
     def frequencies(self, r, n, d):
         if r.get("draw", "iid") != "iid":
@@ -137,6 +137,9 @@ class Recipes:
             case "fourier.matern":
                 g = extras().gammas(r["seed"], "fourier/radius", np.arange(n), r["nu"])
                 return normals(w) * np.sqrt(r["nu"] / g)[:, None]
+            case "fourier.exponential":
+                s = extras().stables(r["seed"], "fourier/radius", np.arange(n), r["exponent"] / 2)
+                return normals(w) * np.sqrt(2 * s)[:, None]
         return normals(w)
 
     def learned(self, r, x):

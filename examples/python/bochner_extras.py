@@ -330,6 +330,13 @@ def gammas(seed, purpose, index, a):
     return d * v[np.arange(len(v)), good.argmax(1)]
 
 
+def stables(seed, purpose, index, a):
+    """A positive stable number of index a for each index."""
+    u, e = uniforms(words(seed, purpose, index, 2)).T
+    u, e = np.pi * u, -np.log(e)
+    return np.sin(a * u) / np.sin(u) ** (1 / a) * (np.sin((1 - a) * u) / e) ** ((1 - a) / a)
+
+
 def orthogonal(seed, n, d):
     blocks = []
     for b in range(-(-n // d)):

@@ -1,4 +1,4 @@
-// Package fourier provides random Fourier features for four shift-invariant
+// Package fourier provides random Fourier features for shift-invariant
 // kernels. By Bochner's theorem such a kernel is the mean of cos ω·(x−z) over frequencies
 // ω of some distribution, so the inner products of
 //
@@ -13,10 +13,11 @@
 // The draw is part of every model, so it is fixed to the last bit. Frequency j
 // of a recipe comes from the stream (seed, "fourier/frequency", j), one number z_i for each column i:
 //
-//	Gaussian   z_i normal
-//	Laplace    z_i Cauchy
-//	Cauchy     z_i Laplace
-//	Matern     z_i = normal·√(ν/g), g one number Gamma(ν) of the stream (seed, "fourier/radius", j)
+//	Gaussian     z_i normal
+//	Laplace      z_i Cauchy
+//	Cauchy       z_i Laplace
+//	Matern       z_i = normal·√(ν/g), g one number Gamma(ν) of the stream (seed, "fourier/radius", j)
+//	Exponential  z_i = normal·√(2s), s one stable number of index q/2 of that stream (Kanter 1975)
 //
 // It is stored in turns, w_ji = float32(z_i · (1/(2π·width))), in float64 up to the
 // last rounding; the offset of feature j in turns, b_j, is the uniform number of the

@@ -35,8 +35,8 @@ type draw struct {
 	seed    uint64
 	// number draws a coordinate of a frequency at width 1.
 	number func(*stream.Stream) float64
-	// nu > 0 asks for a common factor √(ν/g) of the coordinates, g ~ Gamma(ν).
-	nu float64
+	// factor draws a common factor of the coordinates; nil for 1.
+	factor func(*stream.Stream) float64
 }
 
 // frequencies returns the number of frequencies.
@@ -102,8 +102,8 @@ func (d *draw) iidTurns(w []float32, first, n int) {
 			row := w[j*d.in : (j+1)*d.in]
 			s := stream.New(d.seed, frequency, uint64(first+j))
 			factor := 1.0
-			if d.nu > 0 {
-				factor = math.Sqrt(d.nu / stream.New(d.seed, radius, uint64(first+j)).Gamma(d.nu))
+			if d.factor != nil {
+				factor = d.factor(stream.New(d.seed, radius, uint64(first+j)))
 			}
 			for i := range row {
 				// Only products, so the compiler has nothing to fuse.

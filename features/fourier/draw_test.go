@@ -9,16 +9,18 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// kernels returns one recipe of each kernel, and of Matérn for several ν.
+// kernels returns one recipe of each kernel, of Matérn and exponential ones for several ν and exponents.
 func kernels(in, out int, width float64, form Form, seed uint64) map[string]features.Recipe {
 	return map[string]features.Recipe{
-		"gaussian":   Gaussian{in, out, width, form, Iid, seed},
-		"laplace":    Laplace{in, out, width, form, seed},
-		"cauchy":     Cauchy{in, out, width, form, seed},
-		"matern 1/2": Matern{in, out, width, 0.5, form, seed},
-		"matern 1.2": Matern{in, out, width, 1.2, form, seed},
-		"matern 3/2": Matern{in, out, width, 1.5, form, seed},
-		"matern 5/2": Matern{in, out, width, 2.5, form, seed},
+		"gaussian":        Gaussian{in, out, width, form, Iid, seed},
+		"laplace":         Laplace{in, out, width, form, seed},
+		"cauchy":          Cauchy{in, out, width, form, seed},
+		"matern 1/2":      Matern{in, out, width, 0.5, form, seed},
+		"matern 1.2":      Matern{in, out, width, 1.2, form, seed},
+		"matern 3/2":      Matern{in, out, width, 1.5, form, seed},
+		"matern 5/2":      Matern{in, out, width, 2.5, form, seed},
+		"exponential 1/2": Exponential{in, out, width, 0.5, form, seed},
+		"exponential 1.4": Exponential{in, out, width, 1.4, form, seed},
 	}
 }
 
@@ -148,6 +150,8 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 		{Matern{In: 4, Out: 8, Width: 1, Nu: 0.4}, "fourier: Matern: nu must be 0.5 to 100 (have 0.4)"},
 		{Matern{In: 4, Out: 8, Width: 1, Nu: math.NaN()}, "nu must be 0.5 to 100 (have NaN)"},
 		{Matern{In: 4, Out: 8, Width: 0, Nu: 1}, "fourier: Matern: width must be > 0"},
+		{Exponential{In: 4, Out: 8, Width: 1, Exponent: 2}, "fourier: Exponential: exponent must be 0.5 to below 2 (have 2)"},
+		{Exponential{In: 4, Out: 8, Width: 1, Exponent: math.NaN()}, "exponent must be 0.5 to below 2 (have NaN)"},
 	} {
 		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)

@@ -53,7 +53,7 @@ func init() {
 
 func (r Matern) draw() draw {
 	return draw{name: "Matern", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed,
-		number: (*stream.Stream).Normal, nu: r.Nu}
+		number: (*stream.Stream).Normal, factor: func(s *stream.Stream) float64 { return math.Sqrt(r.Nu / s.Gamma(r.Nu)) }}
 }
 
 // New draws the map.

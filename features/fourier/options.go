@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// choice holds the options that the four kernels share.
+// choice holds the options that the kernels share.
 type choice struct {
 	name     string
 	distance kernel.Distance

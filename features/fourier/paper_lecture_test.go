@@ -118,6 +118,9 @@ func TestFrequenciesHaveTheDensitiesOfTheTable(t *testing.T) {
 		"matern 5/2": student(2.5),
 	}
 	for name, r := range kernels(d, 2*n, width, Paired, 2) {
+		if cdf[name] == nil {
+			continue // the mean of its features is tested
+		}
 		w, _, err := Turns(r, 0, n)
 		if err != nil {
 			t.Fatal(err)

@@ -84,7 +84,7 @@ func TestBoundsRejectInvalidArguments(t *testing.T) {
 		{0.1, 0.1, Uniform{true, 1, 0, 1}, "diameter must be > 0"},
 		{0.1, 0.1, Uniform{true, 1, inf, 1}, "diameter must be > 0"},
 		{0.1, 0.1, Uniform{true, 1, 1, inf},
-			"no second moment (Laplace, and Matérn up to nu 1), so the uniform bound does not apply; use the bound of pairs"},
+			"no second moment (Laplace, exponential, and Matérn up to nu 1), so the uniform bound does not apply; use the bound of pairs"},
 		{0.1, 0.1, Uniform{true, 1, 1, 0}, "second moment must be > 0"},
 		{0.1, 0.1, Pairs{true, 0}, "pairs must be > 0"},
 		{1e-9, 0.1, ok, "more than 1099511627776 features; raise epsilon"},

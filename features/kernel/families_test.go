@@ -32,7 +32,7 @@ func families(t *testing.T) map[string]kernel.Options {
 	s := &skeleton.Options{Skeleton: parsed(t)}
 	return map[string]kernel.Options{
 		"gaussian": &fourier.GaussianOptions{}, "laplace": &fourier.LaplaceOptions{}, "cauchy": &fourier.CauchyOptions{},
-		"matern": &fourier.MaternOptions{},
+		"matern": &fourier.MaternOptions{}, "exponential": &fourier.ExponentialOptions{},
 		"maxout": &maxout.Options{}, "skeleton": s, "linear": &linear.Options{}, "learned": &learned.Options{},
 		"harmonic": &learned.HarmonicOptions{}, "patches": &patches.Options{Patch: 2, Cells: 1},
 	}

@@ -16,7 +16,7 @@ func TestFamiliesAreFoundByNameAndAlias(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"guassian": `unknown kernel "guassian" (did you mean "gaussian"?); have cauchy, gaussian, `,
+		"guassian": `unknown kernel "guassian" (did you mean "gaussian"?); have cauchy, exponential, gaussian, `,
 		"":         `unknown kernel ""; have cauchy`,
 	} {
 		if _, err := kernel.Lookup(name); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -63,13 +63,14 @@ func kernels(t *testing.T, d int) map[string]features.Recipe {
 		t.Fatal(err)
 	}
 	return map[string]features.Recipe{
-		"gaussian":   fourier.Gaussian{In: d, Out: 100, Width: 2, Seed: 1},
-		"orthogonal": fourier.Gaussian{In: d, Out: 70, Width: 2, Seed: 1, Draw: fourier.Orthogonal},
-		"structured": fourier.Gaussian{In: d, Out: 100, Width: 2, Seed: 1, Draw: fourier.Structured},
-		"laplace":    fourier.Laplace{In: d, Out: 33, Width: 9, Form: fourier.Offset, Seed: 2},
-		"cauchy":     fourier.Cauchy{In: d, Out: 40, Width: 2, Seed: 3},
-		"matern":     fourier.Matern{In: d, Out: 800, Width: 2, Nu: 1.5, Seed: 4},
-		"learned":    found,
+		"gaussian":    fourier.Gaussian{In: d, Out: 100, Width: 2, Seed: 1},
+		"orthogonal":  fourier.Gaussian{In: d, Out: 70, Width: 2, Seed: 1, Draw: fourier.Orthogonal},
+		"structured":  fourier.Gaussian{In: d, Out: 100, Width: 2, Seed: 1, Draw: fourier.Structured},
+		"laplace":     fourier.Laplace{In: d, Out: 33, Width: 9, Form: fourier.Offset, Seed: 2},
+		"cauchy":      fourier.Cauchy{In: d, Out: 40, Width: 2, Seed: 3},
+		"matern":      fourier.Matern{In: d, Out: 800, Width: 2, Nu: 1.5, Seed: 4},
+		"exponential": fourier.Exponential{In: d, Out: 800, Width: 2, Exponent: 1, Seed: 4},
+		"learned":     found,
 	}
 }
 

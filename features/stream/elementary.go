@@ -64,6 +64,12 @@ func tan(x float64) float64 {
 	return x + float64(x*(p/q))
 }
 
+// sinPi returns the sine of πx for x in (0, 1).
+func sinPi(x float64) float64 {
+	t := tan(float64(math.Pi / 2 * min(x, 1-x)))
+	return 2 * t / (1 + float64(t*t))
+}
+
 // quantile returns the standard normal quantile of ½ + q, for |q| < ½
 // (Wichura 1988, AS 241, PPND16; relative error about 1e-16). u is ½ + q.
 func quantile(u, q float64) float64 {

@@ -31,6 +31,14 @@ func (s *Stream) Laplace() float64 {
 	return math.Copysign(-log(1-float64(2*math.Abs(q))), q)
 }
 
+// LogStable returns the logarithm of a positive stable number S of that index, 0 < index < 1, whose
+// Laplace transform E exp(−tS) is exp(−t^index) (Kanter 1975). It takes two uniform numbers.
+func (s *Stream) LogStable(index float64) float64 {
+	u, e := s.Uniform(), -log(s.Uniform())
+	return log(sinPi(float64(index*u))) - log(sinPi(u))/index +
+		float64((1-index)/index*(log(sinPi(float64((1-index)*u)))-log(e)))
+}
+
 // Gamma returns a number of the gamma distribution with that shape and scale 1,
 // density x^(shape−1)·exp(−x)/Γ(shape). It panics unless shape ≥ ½.
 //

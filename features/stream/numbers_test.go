@@ -29,6 +29,8 @@ func TestNumbersHaveTheirDistributions(t *testing.T) {
 			}
 			return 1 - math.Exp(-x)/2
 		}},
+		{"stable 1/2", func(s *Stream) float64 { return math.Exp(s.LogStable(0.5)) },
+			func(x float64) float64 { return math.Erfc(0.5 / math.Sqrt(x)) }},
 		{"gamma 1/2", gamma(0.5), gammaCDF(0.5)},
 		{"gamma 3/4", gamma(0.75), gammaCDF(0.75)},
 		{"gamma 1", gamma(1), gammaCDF(1)},
@@ -125,5 +127,17 @@ func TestExtremesAreFinite(t *testing.T) {
 	}
 	if x := -log(2 * least); !(x < 36.1) {
 		t.Errorf("laplace: %v", x)
+	}
+}
+
+func TestStableNumbersHaveTheirLaplaceTransform(t *testing.T) {
+	for _, index := range []float64{0.25, 0.35, 0.5, 0.7, 0.95} {
+		for _, at := range []float64{0.1, 1, 5} {
+			s, means := New(5, PurposeOf("stable"), 0), make([]float64, 100000)
+			for i := range means {
+				means[i] = math.Exp(-at * math.Exp(s.LogStable(index)))
+			}
+			stattest.MeanOf(means).Near(t, "E exp(−tS)", math.Exp(-math.Pow(at, index)), 0)
+		}
 	}
 }

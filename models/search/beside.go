@@ -184,6 +184,9 @@ func (r *runner) nearest(s *scaled, train []int) float64 {
 func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 	v, out := r.views[view], make([]*pair, len(weights))
 	for part, m := range weights {
+		if m.ready() != nil {
+			return nil
+		}
 		d, ok := m.recipe.(preprocess.DiagonalMetric)
 		if !ok {
 			return nil

@@ -50,7 +50,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
 	o := options(p)
 	r := &runner{pilot: p, options: o, views: map[string]*scaled{},
-		kernels: map[string]kernelOf{"gaussian": {o.Kernels[0], kernel.Euclidean}}}
+		kernels: map[string]kernelOf{"gaussian": {options: o.Kernels[0], distance: kernel.Euclidean}}}
 	v, err := newScaled(p, o.Views[0], 1000)
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,13 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // View is a way to see columns: fixed steps from the rows of a pilot to the rows that a kernel
@@ -116,15 +118,44 @@ func recipeOf(k kernel.Options, in, out int, width float64, seed uint64) (featur
 	return c.Recipe, nil
 }
 
-// distanceOf returns the distance that the width of a kernel refers to.
-func distanceOf(k kernel.Options) (kernel.Distance, error) {
+// KernelName returns the name of a kernel's family with the numbers among its options that are not
+// the default: "exponential 1.4".
+func KernelName(k kernel.Options) string {
+	family := kernel.FamilyOf(k)
+	name, usual := family.Name, map[string]string{}
+	for _, o := range option.List(family.New()) {
+		usual[o.Name] = o.Default
+	}
+	for _, o := range option.List(k) {
+		v, err := strconv.ParseFloat(o.Default, 64)
+		if err == nil && v != 0 && o.Name != "width" && o.Name != "features" && o.Default != usual[o.Name] {
+			name += " " + o.Default
+		}
+	}
+	return name
+}
+
+// kernelOf is a kernel with what the search knows of it.
+type kernelOf struct {
+	options  kernel.Options
+	family   string
+	distance kernel.Distance // of its width
+	// smooth tells that gradients of its features are good for a metric: frequencies have a second moment.
+	smooth bool
+}
+
+func newKernelOf(k kernel.Options) (kernelOf, error) {
+	of := kernelOf{options: k, family: kernel.FamilyOf(k).Name}
 	r, err := recipeOf(k, 1, 2, 1, 0)
 	if err != nil {
-		return 0, err
+		return of, err
 	}
 	d, ok := r.(interface{ Distance() kernel.Distance })
 	if !ok {
-		return 0, fmt.Errorf("search: the kernel %s has no distance", kernel.FamilyOf(k).Name)
+		return of, fmt.Errorf("search: the kernel %s has no distance", of.family)
 	}
-	return d.Distance(), nil
+	of.distance = d.Distance()
+	m, known := r.(interface{ SecondMoment() float64 })
+	of.smooth = of.distance == kernel.Euclidean && !(known && math.IsInf(m.SecondMoment(), 1))
+	return of, nil
 }

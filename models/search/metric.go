@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -36,7 +37,20 @@ type learned struct {
 	recipe features.Recipe
 	file   []byte // that the recipe names; nil for a diagonal one
 	mu     sync.Mutex
-	rows   *scaled // a view's rows in the metric, while trials of few rows use them
+	rows   *scaled                  // a view's rows in the metric, while trials of few rows use them
+	later  func() (*learned, error) // learns it when it is needed; nil once it is learned
+}
+
+// ready learns a metric that was left for later.
+func (m *learned) ready() error {
+	if m.later == nil {
+		return nil
+	}
+	of, err := m.later()
+	if err == nil {
+		m.recipe, m.file, m.later = of.recipe, of.file, nil
+	}
+	return err
 }
 
 // within returns the rows of a view in a metric that is learned from it. Trials of few rows share them with
@@ -81,34 +95,42 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 	return t, nil
 }
 
-// smooth tells whether gradients of the kernel's features are good for a metric: gradients of the Laplace
-// kernel have no second moment.
-func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].distance == kernel.Euclidean }
+// smooth tells whether metrics are learned from the candidate's kernel.
+func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].smooth }
 
-// metrics tries metrics that are learned in the views of the best candidate and of levels: among many
-// columns that do not matter, levels help once a metric tells which do.
+// metrics tries metrics that are learned in the views of the best candidate and of the best smooth
+// one, which gains more from them, and of levels: among many columns that do not matter, levels
+// help once a metric tells which do.
 func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	views := []string{field[0].View}
-	if r.views[levelsView] != nil && views[0] != levelsView {
-		views = append(views, levelsView)
+	smooth := slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
+	if smooth >= 0 && field[smooth].View != views[0] {
+		views = append(views, field[smooth].View)
 	}
+	kinds := []string{Diagonal, Full}
 	for _, v := range views {
 		var err error
-		if field, err = r.metricsIn(ctx, v, field, l); err != nil {
+		if field, err = r.metricsIn(ctx, v, kinds, field, l); err != nil {
 			return field, err
 		}
 	}
-	return field, nil
+	if r.views[levelsView] == nil || slices.Contains(views, levelsView) {
+		return field, nil
+	}
+	return r.metricsIn(ctx, levelsView, kinds[:1], field, l)
 }
 
-// metricsIn tries metrics that are learned from the best smooth candidate in a view, and again from
-// the best one that has such a metric, as long as that helps; full ones only in the view of
-// the best candidate then.
-func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *level) ([]*entry, error) {
-	first := r.plain(field, view)
+// metricsIn tries metrics of these kinds that are learned from the best smooth candidate in a view,
+// and again from the best one that has such a metric, as long as that helps; full ones unless a
+// metric in another view does better.
+func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry,
+	l *level) ([]*entry, error) {
+	first, leader := r.plain(field, view), view == field[0].View && field[0].Metric == NoMetric
 	if first == nil {
-		of := r.plain(field, field[0].View)
-		if of == nil {
+		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
+		if at := slices.IndexFunc(field, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
+			of = field[at]
+		} else if r.helper == "" {
 			return field, nil
 		}
 		first = of.with(func(c *Candidate) { c.View = view })
@@ -118,11 +140,12 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 		if first.judged == nil {
 			return field, nil
 		}
-		field = append(field, first)
+		field = r.withoutHelper(append(field, first))
 	}
-	kernels := r.kernelsFor(field[0], first, l)
-	for _, kind := range []string{Diagonal, Full} {
-		if kind == Full && (field[0].View != view || r.views[view].d > fullColumns) {
+	kernels := r.kernelsFor(field, first, l.exact || !leader)
+	for _, kind := range kinds {
+		beaten := field[0].Metric != NoMetric && field[0].View != view
+		if kind == Full && (beaten || r.views[view].d > fullColumns) {
 			continue
 		}
 		var err error
@@ -138,7 +161,7 @@ func (r *runner) metricsIn(ctx context.Context, view string, field []*entry, l *
 // long as that helps. It adds all of them to the field.
 func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, field []*entry,
 	l *level) ([]*entry, error) {
-	most := mostRounds
+	most, least := mostRounds, least(field)
 	if l.exact {
 		most = fewRounds
 	}
@@ -153,22 +176,60 @@ func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels
 		}
 		parent = nil
 		for _, e := range next {
-			if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() &&
+			if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() && e.mean() < behind*least &&
 				(parent == nil || e.mean() < parent.mean()) {
 				parent = e
 			}
 		}
-		field = append(field, next...)
+		field = append(field, r.withoutHelper(next)...)
+		if parent != nil && r.helper == "" {
+			kernels = r.leading(next, parent.Kernel)
+		}
 	}
 	return field, nil
 }
 
-// kernelsFor returns the kernels to try metrics with: all of them, because few rows favour smooth kernels; of few rows
-// the kernels of these candidates.
-func (r *runner) kernelsFor(best, first *entry, l *level) (names []string) {
-	for _, k := range r.options.Kernels {
-		if name := kernel.FamilyOf(k).Name; !l.exact || name == best.Kernel || name == first.Kernel {
-			names = append(names, name)
+// behind is the multiple of the least loss from which on a view, a kernel or a candidate is not
+// tried further.
+const behind = 1.1
+
+// leading returns the kernels of the parent and of the best candidate, and smooth ones that are not
+// far behind: the next metric may come from them.
+func (r *runner) leading(field []*entry, parent string) []string {
+	names, least := []string{parent}, least(field)
+	for _, e := range field {
+		if e.judged != nil && !slices.Contains(names, e.Kernel) &&
+			(e.mean() == least || r.smooth(e) && e.mean() < behind*least) {
+			names = append(names, e.Kernel)
+		}
+	}
+	return names
+}
+
+// least returns the least loss of candidates.
+func least(field []*entry) float64 {
+	least := math.Inf(1)
+	for _, e := range field {
+		if e.judged != nil {
+			least = min(least, e.mean())
+		}
+	}
+	return least
+}
+
+// withoutHelper drops candidates whose kernel is not one to choose.
+func (r *runner) withoutHelper(field []*entry) []*entry {
+	return slices.DeleteFunc(slices.Clone(field), func(e *entry) bool { return r.helper != "" && e.Kernel == r.helper })
+}
+
+// kernelsFor returns the kernels to try metrics with: the best of each family, because few rows
+// favour smooth kernels; if few are wanted, the kernels of these two candidates.
+func (r *runner) kernelsFor(field []*entry, first *entry, few bool) []string {
+	names, families := []string{first.Kernel}, []string{r.kernels[first.Kernel].family}
+	for _, e := range field {
+		family := r.kernels[e.Kernel].family
+		if !slices.Contains(families, family) && (!few || e.Kernel == field[0].Kernel) {
+			names, families = append(names, e.Kernel), append(families, family)
 		}
 	}
 	return names
@@ -188,10 +249,10 @@ func (r *runner) plain(field []*entry, view string) *entry {
 func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
 	l *level) ([]*entry, error) {
 	found := make([]*learned, len(l.train)+1)
-	errs := make([]error, len(found))
+	errs := make([]error, len(l.train))
 	threads := max(1, r.options.Threads)
-	workers := min(threads, len(found))
-	parallel.Ranges(len(found), 1, workers, func(lo, hi int) {
+	workers := min(threads, len(errs))
+	parallel.Ranges(len(errs), 1, workers, func(lo, hi int) {
 		for part := lo; part < hi && ctx.Err() == nil; part++ {
 			found[part], errs[part] = r.learn(parent, kind, part, l, threads/workers)
 		}
@@ -204,24 +265,33 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 			return nil, nil // gradients are 0, say: there is no metric to try
 		}
 	}
+	from := *parent // later trials of the parent find another λ
+	found[len(errs)] = &learned{later: func() (*learned, error) { return r.learn(&from, kind, len(errs), l, threads) }}
 	var next []*entry
 	for _, k := range kernels {
 		if kind == Full && r.kernels[k].distance != kernel.Euclidean {
 			continue
 		}
-		widths := firstWidths
-		switch {
-		case round > 1:
-			widths = []float64{parent.Width}
-		case k == parent.Kernel && !slices.Contains(widths, parent.Width):
-			widths = append(slices.Clone(widths), parent.Width)
+		widths := []float64{parent.Width}
+		if round == 1 && parent.Width != 1 {
+			widths = append(widths, 1)
 		}
 		for _, w := range widths {
+			if w != 1 && round == 1 && k != parent.Kernel {
+				continue
+			}
 			c := Candidate{View: parent.View, Kernel: k, Width: w, Metric: kind, Rounds: round, Products: parent.Products}
 			next = append(next, &entry{Candidate: c, start: parent.start, metric: found})
 		}
 	}
-	return next, r.tryAll(ctx, next, l)
+	if err := r.tryAll(ctx, next, l); err != nil || round > 1 {
+		return next, err
+	}
+	order(next)
+	return r.climb(ctx, next, l, 1, func(best Candidate) []Candidate {
+		best.Width /= 2
+		return []Candidate{best}
+	})
 }
 
 // learn learns a metric from a fit to the rows without one part; to the rows of all parts for the one after
@@ -230,7 +300,10 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {
 		m := parent.metric[part]
-		var err error
+		err := m.ready()
+		if err != nil {
+			return nil, err
+		}
 		if x, err = r.within(m, x, l); err != nil {
 			return nil, err
 		}

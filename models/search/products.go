@@ -52,7 +52,7 @@ func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*ent
 	order(first)
 	var err error
 	if first[0].judged != nil && first[0].mean() < worth*best.mean() {
-		field, err = r.rounds(ctx, first[0], Diagonal, r.kernelsFor(best, smooth, l), field, l)
+		field, err = r.rounds(ctx, first[0], Diagonal, r.kernelsFor(field, smooth, l.exact), field, l)
 	}
 	order(field)
 	return field, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
@@ -19,6 +20,8 @@ func radialKernelOf(r features.Recipe) RadialKernel {
 		return gaussianRadial
 	case fourier.Laplace:
 		return laplace
+	case fourier.Exponential:
+		return exponential(r.Exponent)
 	case fourier.Matern:
 		s := math.Sqrt(2 * r.Nu)
 		switch r.Nu {
@@ -47,6 +50,24 @@ func laplace(t []float64) {
 		t[i] = -v
 	}
 	blas.ExpEach(t)
+}
+
+// exponential is exp(−t^q).
+func exponential(q float64) RadialKernel {
+	if q == 1 {
+		return laplace
+	}
+	return func(t []float64) {
+		for i, v := range t {
+			if v > 0 {
+				t[i] = float64(q * stream.Log(v))
+			} else {
+				t[i] = math.Inf(-1)
+			}
+		}
+		blas.ExpEach(t)
+		laplace(t)
+	}
 }
 
 // matern is p(st)·exp(−st) for a polynomial p.

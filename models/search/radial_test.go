@@ -25,6 +25,8 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 		fourier.Gaussian{In: d, Out: 2, Width: 1.3}, fourier.Laplace{In: d, Out: 2, Width: 1.3},
 		fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: d, Out: 2, Width: 1.3,
 			Nu: 1.5}, fourier.Matern{In: d, Out: 2, Width: 1.3, Nu: 2.5},
+		fourier.Exponential{In: d, Out: 2, Width: 1.3, Exponent: 1}, fourier.Exponential{In: d, Out: 2, Width: 1.3,
+			Exponent: 1.4},
 	} {
 		of := r.(interface{ Distance() kernel.Distance }).Distance()
 		m := newKernelMatrix(radialKernelOf(r), newDistances(x, d, some, of, 2), 1.3, make([]float64, triangle(2*n/3)))

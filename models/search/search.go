@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/parallel"
@@ -59,13 +60,21 @@ type Result struct {
 
 // Run searches.
 func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
-	if err := p.validate(); err != nil {
+	r, levels, err := newRunner(p, o)
+	if err != nil {
 		return nil, err
 	}
-	r := &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{}}
-	var err error
+	return r.run(ctx, levels)
+}
+
+// newRunner prepares a search, and the sizes of its trials.
+func newRunner(p *Pilot, o Options) (r *runner, all []*level, err error) {
+	if err := p.validate(); err != nil {
+		return nil, nil, err
+	}
+	r = &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{}}
 	if r.labels, err = p.labels(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var views []View
 	if p.N < fewest && len(o.Views) > 1 {
@@ -74,7 +83,7 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	for _, v := range o.Views {
 		s, err := newScaled(p, v, min(mostHats, kernel.Count(o.Features)/hatShare))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !r.known(s) {
 			r.views[v.Name] = s
@@ -82,21 +91,39 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		}
 	}
 	if err := r.addLevels(&views); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.options.Views = views
-	for _, k := range o.Kernels {
-		d, err := distanceOf(k)
-		if err != nil {
-			return nil, err
-		}
-		r.kernels[kernel.FamilyOf(k).Name] = kernelOf{k, d}
+	if err := r.addKernels(); err != nil {
+		return nil, nil, err
 	}
-	levels := levels(p.split(), p.Ordered)
-	for _, l := range levels {
+	all = levels(p.split(), p.Ordered)
+	for _, l := range all {
 		l.scale = r.variance(slices.Concat(l.judge...))
 	}
-	return r.run(ctx, levels)
+	return r, all, nil
+}
+
+// addKernels adds the kernels to choose from, and, if none is smooth, a Gaussian to learn metrics from.
+func (r *runner) addKernels() error {
+	smooth := false
+	add := func(name string, k kernel.Options) (err error) {
+		r.kernels[name], err = newKernelOf(k)
+		smooth = smooth || r.kernels[name].smooth
+		return err
+	}
+	for _, k := range r.options.Kernels {
+		name := KernelName(k)
+		if err := add(name, k); err != nil {
+			return err
+		}
+		r.choices = append(r.choices, name)
+	}
+	if smooth {
+		return nil
+	}
+	r.helper = "gaussian"
+	return add(r.helper, &fourier.GaussianOptions{})
 }
 
 // known tells whether the rows are equal in another view.
@@ -155,11 +182,14 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 		field = best
 		order(field)
 	}
-	factor := 2.0
-	if i > 1 {
+	factor, most := 2.0, 2
+	switch {
+	case i == 1: // metrics change the best width
+		most = 1
+	case i > 1:
 		factor = math.Sqrt2
 	}
-	field, err := r.widths(ctx, field, l, factor, 2)
+	field, err := r.widths(ctx, field, l, factor, most)
 	if err != nil || i != min(1, len(all)-1) || r.pilot.N < fewest {
 		return field, err
 	}
@@ -167,6 +197,9 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 		return field, err
 	}
 	if field, err = r.products(ctx, field, l); err != nil {
+		return field, err
+	}
+	if field, err = r.rougher(ctx, field, l); err != nil {
 		return field, err
 	}
 	if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
@@ -186,7 +219,8 @@ func (r *runner) names(steps []features.Recipe, sum string) bool {
 // firstWidths are the multiples of the median distance that are tried first.
 var firstWidths = []float64{1, 0.5}
 
-// screen tries kernels in the first view, and then those that do best in the other views.
+// screen tries kernels in the first view, and then those that do best in the other views. Rough
+// kernels of the Euclidean distance wait for rougher.
 func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	var field []*entry
 	add := func(view, kernel string) {
@@ -194,8 +228,10 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 			field = append(field, &entry{Candidate: Candidate{View: view, Kernel: kernel, Width: w}, start: coarse})
 		}
 	}
-	for _, k := range r.options.Kernels {
-		add(r.options.Views[0].Name, kernel.FamilyOf(k).Name)
+	for i, name := range r.choices {
+		if k := r.kernels[name]; i == 0 || k.smooth || k.distance == kernel.L1 || r.helper != "" {
+			add(r.options.Views[0].Name, name)
+		}
 	}
 	r.standard = field[0]
 	if err := r.tryAll(ctx, field, l); err != nil {
@@ -203,10 +239,12 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	}
 	order(field)
 	var kernels []string
+	smooth := false
 	for _, e := range field {
-		if len(kernels) < 2 && !slices.Contains(kernels, e.Kernel) {
+		if !slices.Contains(kernels, e.Kernel) && (len(kernels) < 2 || !smooth && r.smooth(e)) {
 			kernels = append(kernels, e.Kernel)
 		}
+		smooth = smooth || r.smooth(e)
 	}
 	first := len(field)
 	for _, v := range r.options.Views[1:] {
@@ -224,13 +262,47 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 // widths tries the width of the best candidate divided and multiplied by a factor as long as that helps,
 // that many times at most.
 func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor float64, most int) ([]*entry, error) {
+	return r.climb(ctx, field, l, most, func(best Candidate) (next []Candidate) {
+		for _, w := range []float64{best.Width / factor, best.Width * factor} {
+			best.Width = w
+			next = append(next, best)
+		}
+		return next
+	})
+}
+
+// rougher tries the best candidate with the kernels beside its own, as long as that helps. Widths
+// of rougher kernels are larger.
+func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+	return r.climb(ctx, field, l, len(r.choices), func(best Candidate) (next []Candidate) {
+		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
+			return best.Metric == Full && r.kernels[k].distance != kernel.Euclidean
+		})
+		at := slices.Index(fit, best.Kernel)
+		for _, to := range []struct {
+			kernel int
+			factor float64
+		}{{at - 1, 1 / math.Sqrt2}, {at + 1, math.Sqrt2}} {
+			if to.kernel >= 0 && to.kernel < len(fit) {
+				c := best
+				c.Kernel, c.Width = fit[to.kernel], best.Width*to.factor
+				next = append(next, c)
+			}
+		}
+		return next
+	})
+}
+
+// climb tries what is beside the best candidate as long as that helps, that many times at most.
+func (r *runner) climb(ctx context.Context, field []*entry, l *level, most int,
+	beside func(best Candidate) []Candidate) ([]*entry, error) {
 	for range most {
 		best := field[0]
 		var more []*entry
-		for _, w := range []float64{best.Width / factor, best.Width * factor} {
-			c := best.Candidate
-			c.Width = w
-			if !slices.ContainsFunc(field, func(e *entry) bool { return e.Candidate == c }) {
+		for _, c := range beside(best.Candidate) {
+			if !slices.ContainsFunc(field, func(e *entry) bool {
+				return math.Abs(e.Width/c.Width-1) < 1e-9 && e.kind() == c.kind() && e.Pair == c.Pair
+			}) {
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
@@ -274,6 +346,9 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	joined := chosen.Pair > 0 || chosen.Hats
 	if chosen.metric != nil {
 		m := chosen.metric[len(chosen.metric)-1]
+		if err = m.ready(); err != nil {
+			return err
+		}
 		if x, err = m.apply(x); err != nil {
 			return err
 		}
@@ -304,12 +379,18 @@ const (
 	mostFinalists = 3
 )
 
-// finalists returns candidates for the last level: the best ones of different kinds, and the default.
+// finalists returns candidates for the last level: the best ones, which differ in more than widths
+// and rounds and are not far behind, and the default.
 func (r *runner) finalists(field []*entry) []*entry {
 	var out []*entry
+	kind := func(e *entry) Candidate {
+		c := e.kind()
+		c.Rounds = 0
+		return c
+	}
 	for _, e := range field {
-		if len(out) < mostFinalists && e.judged != nil &&
-			!slices.ContainsFunc(out, func(o *entry) bool { return o.kind() == e.kind() }) {
+		if len(out) < mostFinalists && e.judged != nil && e.mean() <= behind*field[0].mean() &&
+			!slices.ContainsFunc(out, func(o *entry) bool { return kind(o) == kind(e) }) {
 			out = append(out, e)
 		}
 	}
@@ -319,13 +400,13 @@ func (r *runner) finalists(field []*entry) []*entry {
 	return out
 }
 
-// survivors returns candidates to learn metrics from: the best, the best of each kernel, the best
+// survivors returns candidates to learn metrics from: the best, the best of each family, the best
 // smooth one in the view of the best, and others, no more than two of one view, kernel and metric,
 // until there are enough; and the default.
 func (r *runner) survivors(field []*entry) []*entry {
 	var out []*entry
 	count := map[Candidate]int{}
-	kernels := map[string]bool{}
+	families := map[string]bool{}
 	smooth := false
 	take := func(e *entry) {
 		if e.judged == nil || slices.Contains(out, e) {
@@ -338,10 +419,11 @@ func (r *runner) survivors(field []*entry) []*entry {
 		out = append(out, e)
 	}
 	for _, e := range field {
-		if !kernels[e.Kernel] {
+		family := r.kernels[e.Kernel].family
+		if !families[family] {
 			take(e)
 		}
-		kernels[e.Kernel] = true
+		families[family] = true
 		if !smooth && e.View == field[0].View && r.smooth(e) {
 			take(e)
 			smooth = true

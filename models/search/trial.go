@@ -70,18 +70,14 @@ type runner struct {
 	options  Options
 	views    map[string]*scaled
 	kernels  map[string]kernelOf
+	choices  []string // the kernels to choose from
+	helper   string   // a kernel that metrics are learned from, if none of these is smooth
 	trials   []Trial
 	standard *entry // the default
 	mu       sync.Mutex
 	spare    []*scratch // that no trial uses
 	shared   []*learned // metrics whose rows are kept
 	files    []string   // hashes of metrics that were provided
-}
-
-// kernelOf is a kernel with the distance of its width.
-type kernelOf struct {
-	options  kernel.Options
-	distance kernel.Distance
 }
 
 // scaled are the pilot's rows in a view.

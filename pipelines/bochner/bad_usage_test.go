@@ -22,7 +22,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		want []string
 	}{
 		{"unknown kernel", train, []string{"--kernel", "guassian"},
-			[]string{`unknown kernel "guassian" (did you mean "gaussian"?); have cauchy, gaussian, harmonic, laplace, `}},
+			[]string{`unknown kernel "guassian" (did you mean "gaussian"?); have cauchy, exponential, gaussian, harmonic, laplace, `}},
 		{"unknown flag", train, []string{"--lamda", "1"}, []string{`unknown flag: --lamda (did you mean "lambda"?)`}},
 		{"unknown flag like none", train, []string{"--temperature", "1"}, []string{"unknown flag: --temperature\n"}},
 		{"unknown learner", train, []string{"--learner", "rigde"}, []string{`unknown learner "rigde"`, "have ridge"}},

@@ -144,6 +144,7 @@ var exportCases = []exportCase{
 	{"friedman", "--kernel laplace --scale 2", "", false},
 	{"friedman", "--kernel cauchy --form offset", "", false},
 	{"friedman", "--kernel matern --nu 2.5", "", false},
+	{"friedman", "--kernel exponential --exponent 1.4", "", false},
 	{"friedman", "--kernel maxout --q 3", "", false},
 	{"friedman", "--kernel maxout --q 3 --pool 20", "", false},
 	{"friedman", "--kernel linear", "", false},

@@ -66,6 +66,11 @@ func (w *words) gamma(a float64) float64 {
 	}
 }
 
+func (w *words) stable(a float64) float64 {
+	u, e := math.Pi*w.uniform(), -math.Log(w.uniform())
+	return math.Sin(a*u) / math.Pow(math.Sin(u), 1/a) * math.Pow(math.Sin((1-a)*u)/e, (1-a)/a)
+}
+
 func (w *words) below(n uint64) uint64 {
 	for {
 		if high, low := bits.Mul64(w.next(), n); low >= -n%n {
@@ -79,7 +84,7 @@ type kindOf struct {
 	Kind   string
 	Recipe struct {
 		In, Out, Q, Pool, Count     int
-		Width, Nu, By               float64
+		Width, Nu, Exponent, By     float64
 		Form, Draw, SHA256          string
 		Seed                        uint64
 		Mean, Dev, Low, High        []float32
@@ -186,9 +191,12 @@ func (k *kindOf) frequency(j int) []float64 {
 	if k.Kind == "fourier.matern" {
 		factor = math.Sqrt(r.Nu / newWords(r.Seed, "fourier/radius", uint64(j)).gamma(r.Nu))
 	}
+	if k.Kind == "fourier.exponential" {
+		factor = math.Sqrt(2 * newWords(r.Seed, "fourier/radius", uint64(j)).stable(r.Exponent/2))
+	}
 	for i := range z {
 		switch k.Kind {
-		case "fourier.gaussian", "fourier.matern":
+		case "fourier.gaussian", "fourier.matern", "fourier.exponential":
 			z[i] = s.normal() * factor
 		case "fourier.laplace":
 			z[i] = s.cauchy()

@@ -64,6 +64,7 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 		"friedman --kernel laplace --scale 2",
 		"friedman --kernel cauchy --form offset",
 		"friedman --kernel matern --nu 2.5",
+		"friedman --kernel exponential --exponent 1.4",
 		"friedman --kernel maxout --q 3",
 		"friedman --kernel maxout --q 3 --pool 20",
 		"friedman --kernel linear",

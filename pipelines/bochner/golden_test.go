@@ -36,6 +36,7 @@ var goldens = []struct{ name, data, command string }{
 	{"laplace", "moons", "train --search none --kernel laplace --lambda 1e-6"},
 	{"cauchy", "moons", "train --search none --kernel cauchy --lambda 1e-6"},
 	{"matern", "friedman", "train --search none --kernel matern --nu 2.5 --lambda 1e-6"},
+	{"exponential", "friedman", "train --search none --kernel exponential --exponent 1.4 --lambda 1e-6"},
 	{"maxout", "moons", "train --search none --kernel maxout --q 3 --lambda 1e-6"},
 	{"maxout pool", "friedman", "train --search none --kernel maxout --pool 40 --lambda 1e-5"},
 	{"linear", "friedman", "train --search none --kernel linear"},

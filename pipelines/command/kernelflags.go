@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -72,11 +73,11 @@ func (f *kernelFlags) chosen() (kernel.Options, error) {
 // searched returns the options of the kernels that a search may choose from: the one that was named,
 // or those that have all options that were given. Without --features they have no number of features.
 func (f *kernelFlags) searched(named bool) []kernel.Options {
-	sized := slices.ContainsFunc(f.options.Options, func(o *option.Option) bool {
-		return o.Name == "features" && o.Given()
-	})
+	given := func(name string) bool {
+		return slices.ContainsFunc(f.options.Options, func(o *option.Option) bool { return o.Name == name && o.Given() })
+	}
 	of := func(name string) kernel.Options {
-		if sized {
+		if given("features") {
 			return f.families[name]
 		}
 		return tuning.Unsized(f.families[name])
@@ -90,8 +91,18 @@ func (f *kernelFlags) searched(named bool) []kernel.Options {
 	}
 	var out []kernel.Options
 	for _, k := range tuning.Families() {
-		if name := kernel.FamilyOf(k).Name; f.options.Misplaced(name) == nil {
-			out = append(out, of(name))
+		name := kernel.FamilyOf(k).Name
+		if f.options.Misplaced(name) != nil {
+			continue
+		}
+		one := of(name)
+		for _, o := range option.List(k) {
+			if o.Name == "exponent" && !given(o.Name) {
+				one, _ = kernel.With(one, o.Name, o.Default)
+			}
+		}
+		if !slices.ContainsFunc(out, func(o kernel.Options) bool { return reflect.DeepEqual(o, one) }) {
+			out = append(out, one)
 		}
 	}
 	return out

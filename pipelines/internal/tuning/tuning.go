@@ -77,13 +77,22 @@ func free(k kernel.Options) bool {
 	return is["width"] == "median" && (is["gamma"] == "" || is["gamma"] == "0")
 }
 
-// Families returns the kernels that a search chooses from if none is given.
+// Families returns the kernels that a search chooses from if none is given, the smooth ones first.
 func Families() []kernel.Options {
 	var out []kernel.Options
-	for _, name := range []string{"gaussian", "laplace", "matern"} {
-		if f, err := kernel.Lookup(name); err == nil {
-			out = append(out, Unsized(f.New()))
+	for _, name := range []string{"gaussian", "matern", "exponential 1.4", "exponential 1", "laplace", "exponential 0.7"} {
+		name, exponent, has := strings.Cut(name, " ")
+		f, err := kernel.Lookup(name)
+		if err != nil {
+			continue
 		}
+		k := Unsized(f.New())
+		if has {
+			if k, err = kernel.With(k, "exponent", exponent); err != nil {
+				continue
+			}
+		}
+		out = append(out, k)
 	}
 	return out
 }
@@ -239,7 +248,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
 	r.Categories = categories(s, found.Levels)
-	name := fmt.Sprintf("%s kernel, width %.4g", kernel.FamilyOf(found.Kernel).Name, found.Width)
+	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
 	size := s.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
 	if err != nil {

@@ -1,0 +1,74 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// Where a rough kernel leads in a view in which no smooth one was tried, metrics are learned in this view and in that
+// of the best smooth one.
+func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
+	p := made(250, 4, 0.1, false, ridgeLine)
+	r, all, err := newRunner(p, options(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	field := []*entry{
+		{Candidate: Candidate{View: "clipped", Kernel: "laplace", Width: 1}, start: coarse},
+		{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 1}, start: coarse},
+	}
+	l := all[len(all)-1]
+	if err := r.tryAll(t.Context(), field, l); err != nil {
+		t.Fatal(err)
+	}
+	for i := range field[0].loss { // so that it leads
+		field[0].loss[i] = 0.99 * field[1].loss[i]
+	}
+	if field, err = r.metrics(t.Context(), field, l); err != nil {
+		t.Fatal(err)
+	}
+	for _, view := range []string{"clipped", "none"} {
+		for _, kind := range []string{Diagonal, Full} {
+			if !slices.ContainsFunc(field, func(e *entry) bool { return e.View == view && e.Metric == kind && e.judged != nil }) {
+				t.Errorf("no %s metric was tried in the view %s", kind, view)
+			}
+		}
+	}
+}
+
+// Frequencies of rough kernels have no second moment, so their metrics are learned from a Gaussian, which is not chosen.
+func TestRoughKernelsAloneGetAMetric(t *testing.T) {
+	for _, k := range []kernel.Options{&fourier.LaplaceOptions{}, &fourier.ExponentialOptions{Exponent: 1.4}} {
+		p := made(400, 5, 0.05, false, func(x []float32) float64 { return math.Sin(2 * float64(x[1])) })
+		o := options(p)
+		o.Kernels = []kernel.Options{k}
+		r := run(t, p, o)
+		if r.Chosen.Kernel != KernelName(k) || r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
+			t.Errorf("%s: chose %v with loss %.4f, the default has %.4f", KernelName(k), r.Chosen.Candidate, r.Chosen.Loss,
+				r.Default.Loss)
+		}
+	}
+}
+
+// Rougher kernels are tried beside the best one as long as that helps.
+func TestTheRoughnessOfTheKernelIsFound(t *testing.T) {
+	p := made(500, 1, 0.01, false, func(x []float32) (sum float64) { // Weierstrass (1872)
+		for k := range 12 {
+			sum += math.Pow(2, -float64(k)/4) * math.Cos(math.Pow(2, float64(k))*float64(x[0]))
+		}
+		return sum
+	})
+	o := options(p)
+	o.Kernels = []kernel.Options{&fourier.GaussianOptions{}, &fourier.MaternOptions{}}
+	few := run(t, p, o)
+	o.Kernels = append(o.Kernels, &fourier.ExponentialOptions{Exponent: 1.4}, &fourier.ExponentialOptions{Exponent: 1})
+	more := run(t, p, o)
+	if few.Chosen.Kernel == more.Chosen.Kernel || !(more.Chosen.Loss < few.Chosen.Loss) {
+		t.Errorf("chose %v with loss %.4f, without rough kernels %v with %.4f", more.Chosen.Candidate, more.Chosen.Loss,
+			few.Chosen.Candidate, few.Chosen.Loss)
+	}
+}
