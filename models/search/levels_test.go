@@ -39,7 +39,7 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 		p := places(400, classes, named)
 		o := withLevels(p)
 		r := run(t, p, o)
-		if r.Chosen.View != levelsView || !slices.Equal(r.Levels, []int{0}) || len(r.Steps) < 2 {
+		if !slices.Equal(r.Levels, []int{0}) || len(r.Steps) < 2 {
 			t.Errorf("classes %v: chose %v, levels of columns %v, %d steps", classes, r.Chosen.Candidate, r.Levels, len(r.Steps))
 		}
 		o.Levels = nil
@@ -92,8 +92,8 @@ func TestNumbersThatMeasureStayNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, some := r.levels(o.Views[0], s); some {
-				t.Errorf("%s, %d rows: %v", name, n, v.Steps[len(v.Steps)-1])
+			if found := r.levels(s); found.Columns != nil {
+				t.Errorf("%s, %d rows: %v", name, n, found)
 			}
 		}
 	}
