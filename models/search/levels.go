@@ -156,3 +156,17 @@ func (r *runner) levels(s *scaled) preprocess.BinLevels {
 // MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer,
 // of d numbers.
 func MoreColumns(n, d int) int { return min(mostJumpLevels(n), d*(n/RowsPerLevel)) }
+
+// levelsFor returns the view of levels to learn metrics in besides the best candidate's: of things that numbers
+// name, or else the better one of whole numbers; "" if there is none.
+func (r *runner) levelsFor(field []*entry) string {
+	if r.views[levelsView] != nil {
+		return levelsView
+	}
+	for _, e := range field {
+		if e.View == wholeView || e.View == bothView {
+			return e.View
+		}
+	}
+	return ""
+}

@@ -89,8 +89,8 @@ func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].distance == 
 // columns that do not matter, levels help once a metric tells which do.
 func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	views := []string{field[0].View}
-	if r.views[levelsView] != nil && views[0] != levelsView {
-		views = append(views, levelsView)
+	if of := r.levelsFor(field); of != "" && views[0] != of {
+		views = append(views, of)
 	}
 	for _, v := range views {
 		var err error
