@@ -28,7 +28,7 @@ type AlignOptions struct {
 	Out          string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
 	// Folds is the number of folds of the rows. The first fold is not used, so that a training
 	// can report held-out errors on it; 0 is DefaultFolds, 1 learns from all rows.
-	Folds int    `flag:"folds,common" group:"Learner" help:"Folds of the rows. The first fold is not used, so that train can choose lambda and report held-out errors on it; 0 is 5. 1 learns from all rows; nothing is then left to measure held-out errors on."`
+	Folds int    `flag:"folds,common" group:"Learner" help:"Folds of the rows. The first fold is not used, so that train can choose lambda and report held-out errors on it; 0 is 5. 1 learns from all rows, and then no rows are left for held-out errors."`
 	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE" help:"File for a plot of the game's log, .png or .svg."`
 }
 

@@ -9,8 +9,8 @@ import (
 // LabelText says how the text of labels is changed when it is read, before it becomes a
 // class or a number. The zero value changes nothing.
 type LabelText struct {
-	Strip string `json:"strip,omitempty" flag:"label_strip" placeholder:"CHARACTERS" help:"Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them; predictions and scores of it read labels in the same way."` // characters that are removed from both ends
-	Lower bool   `json:"lower,omitempty" flag:"label_case" values:"keep,lower" help:"Case of labels: keep; or lower, for labels, and the classes that they are compared with, in lower case."`                                                    // letters become lower case, after Strip
+	Strip string `json:"strip,omitempty" flag:"label_strip" placeholder:"CHARACTERS" help:"Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them and later reads labels in the same way."` // characters that are removed from both ends
+	Lower bool   `json:"lower,omitempty" flag:"label_case" values:"keep,lower" help:"Case of labels: keep, or lower, which compares labels and classes in lower case."`                                                        // letters become lower case, after Strip
 }
 
 // clean returns the text of a label after the changes. It may share the memory of label,

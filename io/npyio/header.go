@@ -56,7 +56,7 @@ func readHeader(r io.Reader) (h Header, err error) {
 		return h, short(err)
 	}
 	if string(b[:6]) != magic || b[6] < 1 || b[6] > 3 {
-		return h, fmt.Errorf("begins with % x, which is not an array of NumPy in version 1, 2 or 3", b[:8])
+		return h, fmt.Errorf("begins with % x, which is not an NPY array of version 1, 2 or 3", b[:8])
 	}
 	n, at := int(binary.LittleEndian.Uint16(b[8:])), 10
 	if b[6] > 1 {

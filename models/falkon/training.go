@@ -33,8 +33,8 @@ func init() {
 // the command line.
 type Training struct {
 	iterative.Shared
-	Tolerance float64 `flag:"tolerance" help:"For cg: relative residual of the equations of ridge at which an output is done, in units of the square root of lambda; 0 is 0.01, which leaves an error far below that of held-out rows."`
-	Sample    int     `flag:"preconditioner" help:"For cg: rows of the sample whose kernel preconditions the equations; more rows take fewer rounds. 0 chooses."`
+	Tolerance float64 `flag:"tolerance" help:"For cg: relative residual of the equations of ridge at which an output is done, in units of the square root of lambda; 0 is 0.01, which leaves an error far below the held-out error."`
+	Sample    int     `flag:"preconditioner" help:"For cg: rows of the sample whose kernel preconditions the equations; more rows need fewer rounds. 0 chooses."`
 }
 
 var _ iterative.Iterative = (*Training)(nil)

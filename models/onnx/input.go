@@ -49,7 +49,7 @@ func distinct(names []string) error {
 	known := map[string]bool{"": true}
 	for _, name := range names {
 		if known[name] {
-			return unsupported("a column with the name %q, which is empty or occurs twice,", name)
+			return unsupported("a column name that is empty or occurs twice (%q)", name)
 		}
 		known[name] = true
 	}

@@ -229,7 +229,7 @@ func TestWhatAGraphCannotExpressIsNamed(t *testing.T) {
 		{learned.Harmonics{In: 3, Terms: learned.First(3, 4)}, nil, nil, false, "harmonic"},
 		{preprocess.Gray{Shape: preprocess.ImageShape{Height: 2, Width: 2, Channels: 3}}, nil, nil, false, "image.gray"},
 		{hot, nil, hashed, false, `column "shop", whose texts are hashed to 8 buckets`},
-		{gaussian, []string{"a", "b", "a", "c", "d"}, nil, true, `the name "a"`},
+		{gaussian, []string{"a", "b", "a", "c", "d"}, nil, true, `occurs twice ("a")`},
 		{large, nil, nil, false, "take 4.30 GB, more than the 2 GiB"},
 	} {
 		_, err := New(modelOf(t, c.recipe, c.columns, c.table), Options{ByColumn: c.by})

@@ -83,8 +83,8 @@ func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
 			continue
 		}
 		if c.To > len(s.Columns) || c.To > len(points) {
-			return nil, fmt.Errorf("shapley: the statistics of the training rows have no values of column %q; rows of more "+
-				"than %d numbers have none", c.Name, profile.MostDeciles)
+			return nil, fmt.Errorf("shapley: the model has no training values of column %q; models of more "+
+				"than %d numbers do not keep them", c.Name, profile.MostDeciles)
 		}
 		present := 1.0
 		if s.Rows > 0 {

@@ -39,7 +39,7 @@ type Scorer func(x []float32, n int) []float32
 // NewSampled returns a Sampled of rows of dim numbers with k scores.
 func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, of Scorer) (*Sampled, error) {
 	if len(columns) > MostSampled {
-		return nil, fmt.Errorf("shapley: effects on these features are sampled, of at most %d columns; rows have %d",
+		return nil, fmt.Errorf("shapley: effects on these features are sampled, for at most %d columns; the rows have %d",
 			MostSampled, len(columns))
 	}
 	s := &Sampled{columns: columns, dim: dim, rows: make([]float32, draws*dim), base: make([]float64, k)}
@@ -64,7 +64,7 @@ func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, 
 	}
 	for i, v := range of(slices.Clone(s.rows), draws) {
 		if v-v != 0 {
-			return nil, fmt.Errorf("shapley: scores of rows of the background are not finite")
+			return nil, fmt.Errorf("shapley: scores of training values are not finite")
 		}
 		s.scores = append(s.scores, float64(v))
 		s.base[i%k] += float64(v) / draws

@@ -359,7 +359,7 @@ func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 		{"no method", "GET", "/v1/predict", "", "", 405, "takes POST"},
 		{"rows", "POST", "/v1/predict", kind, "[" + strings.Repeat(good+",", 3) + good + "]", 413, "more than 3 rows"},
 		{"rows to explain", "POST", "/v1/predict?explain=true", kind, "[" + good + "," + good + "," + good + "]", 413,
-			"3 rows to explain, and at most 2 are explained in a request"},
+			"3 rows to explain; the limit is 2 in a request"},
 		{"explained", "POST", "/v1/predict?explain=true", kind, "[" + good + "," + good + "]", 200, `"effects":{"age":`},
 		{"lines", "POST", "/v1/predict", "application/x-ndjson", strings.Repeat(good+"\n", 4), 413, "more than 3 rows"},
 		{"CSV rows", "POST", "/v1/predict", "text/csv", "age,city,member,since\n" + strings.Repeat("1,osaka,yes,2024-01-01\n", 4), 413,

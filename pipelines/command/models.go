@@ -28,7 +28,7 @@ func modelsCommand() *cobra.Command {
 	var o struct {
 		registry.Registry
 		registry.Note
-		Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Model of that directory, by name, place or alias."`
+		Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Model of that directory: its name, path or alias."`
 		Events int    `flag:"events" group:"Model and output" help:"Number of events that history prints; 0 prints all."`
 	}
 	cmd := newCommand("models", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {

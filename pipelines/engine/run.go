@@ -30,7 +30,7 @@ type Engine struct {
 
 	// Checkpoint is the least time between two checkpoints of a lane; 0 is a minute, and a negative
 	// one stores a checkpoint after every shard.
-	Checkpoint time.Duration `flag:"checkpoint,hidden" help:"Least time between two checkpoints of a parallel reader; 0 is a minute, a negative one is after every shard. Does not change results."`
+	Checkpoint time.Duration `flag:"checkpoint,hidden" help:"Shortest time between two checkpoints of a parallel reader; 0 is a minute, a negative time is after every shard. Does not change results."`
 
 	// WorkerBytes is the memory that a worker with one lane may take, from which follows in how many
 	// stripes sums are added up; 0 is the machine's memory in this process, and no limit elsewhere.

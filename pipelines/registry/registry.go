@@ -39,7 +39,7 @@ type Note struct {
 	Command string
 	// Expect is the name of the model that must be champion before the event, and
 	// NoChampion if there must be none; "" is whichever it is.
-	Expect string `flag:"expect" group:"Model and output" placeholder:"MODEL" help:"Name of the model that must be champion before; - for none. If another is, nothing changes."`
+	Expect string `flag:"expect" group:"Model and output" placeholder:"MODEL" help:"Name of the model that must be the champion now; - for none. If another model is, nothing changes."`
 }
 
 // NoChampion as Note.Expect means that there must be no champion.

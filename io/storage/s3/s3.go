@@ -71,7 +71,7 @@ func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 		a.Sum = &storage.Sum{Bytes: a.Size, CRC32C: uint32(crc)}
 	}
 	if a.Size < 0 {
-		return nil, fmt.Errorf("the server does not tell the size of the file")
+		return nil, fmt.Errorf("the server does not report the size of the file")
 	}
 	return a, nil
 }
@@ -185,7 +185,7 @@ func (r *reader) open() error {
 	if a.StatusCode == http.StatusPartialContent {
 		_, total, _ := strings.Cut(a.Header.Get("Content-Range"), "/")
 		if r.size, err = strconv.ParseInt(total, 10, 64); err != nil || r.size < 0 {
-			return errors.Join(errors.New("the server does not tell the size of the file"), a.Body.Close())
+			return errors.Join(errors.New("the server does not report the size of the file"), a.Body.Close())
 		}
 	} else if h.Get("Range") != "" || r.size < 0 {
 		return errors.Join(errors.New("the server did not answer with the requested part of the file"), a.Body.Close())

@@ -115,7 +115,7 @@ func (s *s3) probe(ctx context.Context, q request) error {
 		_, err := s.ask(ctx, q, nil)
 		switch f := failed(err); {
 		case err == nil:
-			return storage.Invalid("the server ignores the condition %s of writes, without which two runs can mix their "+
+			return storage.Invalid("the server ignores the condition %s of writes, so two runs could mix their "+
 				"files; name a place on another server, or on the disk", name)
 		case f.Status != http.StatusPreconditionFailed && f.Status != http.StatusNotFound:
 			return s.answer(ctx, writing, q.object, err)
@@ -147,7 +147,7 @@ func (u *upload) flush() error {
 		var begun struct{ UploadId string }
 		_, err := u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploads=", u.header(true, false), nil}, &begun)
 		if err == nil && begun.UploadId == "" {
-			err = errors.New("the server does not name the upload that it begins")
+			err = errors.New("the server does not name the upload that it has begun")
 		}
 		if err != nil {
 			return u.s.answer(u.ctx, writing, u.object, err)

@@ -52,7 +52,7 @@ func NeedCertainty(c scores.Certainty, m *models.Manifest, dash, model string) e
 
 func what(m *models.Manifest) string {
 	if m.Task == models.Classification {
-		return "sets of classes"
+		return "prediction sets"
 	}
 	return "intervals"
 }

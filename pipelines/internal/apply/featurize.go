@@ -24,7 +24,7 @@ import (
 // FeaturizeOptions says which features of which data to write.
 type FeaturizeOptions struct {
 	prepare.Spec `omit:"Split,Room"`
-	Model        string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion; its features are written instead of those of the flags."`
+	Model        string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion; its features are written instead of features by the flags."`
 	Out          string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the features; it must not exist."`
 	Format       string `flag:"out_format,common" group:"Model and output" default:"npy" placeholder:"NAME" help:"Format of the features: {values}."`
 }

@@ -19,11 +19,11 @@ import (
 
 // MessageOptions say how a stream receives messages.
 type MessageOptions struct {
-	Outstanding   int      `flag:"outstanding" default:"1000" help:"With --stream of messages: largest number that are received and not yet acknowledged, as long as they have 64 MiB in all; the service holds the others back."`
-	IDAttribute   string   `flag:"id_attribute" help:"With --stream of messages: attribute that identifies a message, and by which its outputs are named; the default is the identifier of the service, which a message that lacks the attribute has too."`
-	TimeAttribute string   `flag:"time_attribute" help:"With --stream of messages: attribute with the time of a message, from which latencies count, in RFC 3339 or as milliseconds since 1970; the default is when it was published."`
+	Outstanding   int      `flag:"outstanding" default:"1000" help:"With --stream of messages: largest number of messages that are received and not yet acknowledged, within 64 MiB in all; the service holds the others back."`
+	IDAttribute   string   `flag:"id_attribute" help:"With --stream of messages: attribute that identifies a message and names its outputs; the default, also for messages without the attribute, is the identifier that the service gives."`
+	TimeAttribute string   `flag:"time_attribute" help:"With --stream of messages: attribute with the time of a message, from which latencies count, in RFC 3339 or as milliseconds since 1970; the default is the time of publication."`
 	Columns       []string `flag:"message_columns" placeholder:"COLUMNS" list:"commas" help:"With --stream of messages: names of the columns of messages in CSV without a header, separated by commas."`
-	Copy          []string `flag:"copy_attributes" list:"commas" help:"With --stream of messages: attributes to copy to each row of predictions, separated by commas, each to a column of its name; message_id is the identifier of the message."`
+	Copy          []string `flag:"copy_attributes" list:"commas" help:"With --stream of messages: attributes to copy to each row of predictions, separated by commas, each to a column with its name; message_id is the identifier of the message."`
 }
 
 func (o MessageOptions) settings() messages.Settings {
@@ -68,7 +68,7 @@ func (o StreamOptions) checkMessages() error {
 	case m.Outstanding < 1:
 		return exit.Usage("--outstanding must be at least 1 (have %d)", m.Outstanding)
 	case messages.Is(o.Out) && o.Dead == "":
-		return exit.Usage("--out %s: name a topic or a directory for messages without predictions with --dead_letters", o.Out)
+		return exit.Usage("--out %s: name a topic or a directory with --dead_letters, for messages without predictions", o.Out)
 	case messages.Is(o.Out) && o.Dead == o.Out:
 		return exit.Usage("--dead_letters %s is the topic of --out, whose readers would take dead letters for predictions: "+
 			"name another topic, or a directory", o.Dead)
@@ -76,8 +76,8 @@ func (o StreamOptions) checkMessages() error {
 		return exit.Usage("--max_age is for files; messages that a subscription keeps too long are removed by its own " +
 			"setting: leave out --max_age")
 	case (about.Spread || about.Machines) && o.Job.Engine.Runner != engine.Dataflow:
-		return exit.Usage("--runner %s does not read messages by itself; use --runner dataflow, or direct, of which "+
-			"several processes can share a subscription", o.Job.Engine.Runner)
+		return exit.Usage("--runner %s does not read messages by itself; use --runner dataflow, or direct: "+
+			"several such processes can share a subscription", o.Job.Engine.Runner)
 	}
 	return checkName("data", source, false)
 }

@@ -36,10 +36,10 @@ type PredictOptions struct {
 
 	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
 
-	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has none, unless --calibrate asked for them."`
-	Explain       bool `flag:"explain,common" group:"Model and output" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; of a classifier to the score of the predicted class, and of two classes to half the difference between the scores of the positive class and the other."`
+	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has no probabilities, unless --calibrate asked for them."`
+	Explain       bool `flag:"explain,common" group:"Model and output" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; for a classifier to the score of the predicted class, and for two classes to half the difference between the scores of the positive class and the other."`
 	// Interval is the level of intervals or sets, above 0 and below 1; 0 for none.
-	Interval float64 `flag:"interval,common" group:"Model and output" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a set of classes (set). They are made from errors on rows that training held out, so the coverage holds for rows like the training rows."`
+	Interval float64 `flag:"interval,common" group:"Model and output" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a prediction set of classes (set). Both come from errors on rows that training held out, so the coverage holds for rows like the training rows."`
 	Novelty  bool    `flag:"novelty,common" group:"Model and output" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
 	Digest   bool    `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 
@@ -47,7 +47,7 @@ type PredictOptions struct {
 	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
 	// have moved from the rows of the training (sums.ColumnDrift.AtLeast); 0 for no bound. If one has
 	// moved farther, nothing is published.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If one has certainly moved further, nothing is written and the exit code is 4."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
 
 	Job job.Options `group:"Job"`
 

@@ -30,7 +30,7 @@ type StreamOptions struct {
 	// exist, with the predictions of an earlier run. There is no Join and no MaxDrift.
 	PredictOptions
 
-	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory of the files that name what has no predictions, or of messages also a topic. The default is --out with -dead added."`
+	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory for the files that say what has no predictions and why; for messages it can be a topic. The default is --out with -dead added."`
 	Reload time.Duration `flag:"reload" group:"Streams" default:"1m" help:"With --stream: how often --model is looked up; a new model replaces the old one between two files or messages. 0 is never."`
 	Poll   time.Duration `flag:"poll" group:"Streams" default:"5s" help:"With --stream: how often the files are listed."`
 	Settle time.Duration `flag:"settle" group:"Streams" default:"10s" help:"With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// and s3:// are whole when they appear."`

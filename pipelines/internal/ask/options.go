@@ -35,7 +35,7 @@ type Options struct {
 	Plot    string             `flag:"plot" group:"Model and output" placeholder:"FILE" help:"Write a plot of R² to this .png or .svg file."`
 	Seed    uint64             `flag:"seed" group:"Job" default:"1" help:"Seed of bootstrap samples and random orders."`
 	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
-	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Keep the sums in memory if they fit in this many bytes, a number or 8GB; otherwise read them again when they are needed. 0 is all free memory. Does not change results."`
+	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Keep the sums in memory if they fit in this many bytes, as a number or as 8GB; otherwise read them again when they are needed. 0 is all free memory. Does not change results."`
 	Log     io.Writer          // notes; nil discards them
 	// Known are squared errors for each λ that the last choice of a window has found, which are not
 	// found anew; this choice replaces them by its own.
@@ -48,7 +48,7 @@ type Selection struct {
 	Judge     string   `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that models are scored on. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on them."`
 	By        []string `flag:"by,common" list:"commas" placeholder:"LABELS" help:"Labels that form the groups for the questions groups, matrix and worth, such as country. The question matrix requires it; for the others, each date is a group by default."`
 	DateLabel string   `flag:"date_label" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`
-	Recipe    string   `flag:"recipe,common" placeholder:"DIR" help:"Model with the recipe of the sums. Its lineage tells which sums have files that the recipe was drawn from; they are marked with *."`
+	Recipe    string   `flag:"recipe,common" placeholder:"DIR" help:"Model with the recipe of the sums. Its lineage says which sums have files that the recipe was drawn from; these sums are marked with *."`
 }
 
 // Limits have the options of single questions.

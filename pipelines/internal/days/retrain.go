@@ -28,10 +28,10 @@ type RetrainOptions struct {
 	Data   string      // pattern of the files of a day, see ParsePattern
 	Where  string      `flag:"where" group:"Data" placeholder:"CONDITION" help:"Use only files of --data whose name=value directories meet this condition, such as 'country in (DE, FR) and dt!=2026-11-09'."`
 	Day    string      `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
-	Window spec.Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of last days every night by the errors of the days before, and auto up to 365d among so many. The default is all."`
+	Window spec.Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of days every night by the errors on earlier days; auto up to 365d sets the largest number. The default is all."`
 	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
 	// partition that neither model was trained on.
-	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows to compare models on, in no partition. The default is the newest partition that neither model has seen."`
+	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows, outside all partitions, to compare models on. The default is the newest partition that neither model has seen."`
 	// MaxDrift is the largest drift of a partition from the rows of the recipe, of a column and in
 	// the features of the model; one beyond it is left out. 0 means no bound.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest drift of a partition from the rows of the recipe (without one: from most other partitions). Partitions beyond it are not trained on. 0 means no bound."`
@@ -40,7 +40,7 @@ type RetrainOptions struct {
 	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Draw a new recipe if all rows have drifted further than this from its rows; 0 means never."`
 	// KeepSums says which sums stay; those of the partitions that are there, and of champion,
 	// challenger and previous champion, always do.
-	KeepSums spec.KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and those of the last 400 days)."`
+	KeepSums spec.KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and all of the last 400 days)."`
 	// Settings are all other settings that the models depend on, for the names of models.
 	Settings string
 

@@ -37,7 +37,7 @@ type SumOptions struct {
 	// MaxDrift is the largest distance, from 0 to 1, by which a column, the labels or the share of
 	// repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly
 	// moved farther, nothing is made and the error is an *exit.GateError.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column, the labels or the share of repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly moved further, nothing is written and the exit code is 4."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column, the labels or the share of repeated rows may have moved from the rows of the recipe; 0 for no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
 
 	Job job.Options `group:"Job"`
 }

@@ -30,7 +30,7 @@ type FitOptions struct {
 	// Calibrate is score.Platt for probabilities, if the recipe has shapes of curves; none or "".
 	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt" help:"Probabilities from scores: none, or platt, a sigmoid per class. Its shape comes from the recipe (train --calibrate platt), its midpoint and slope from the sums of the first fold."`
 	// Each is a column of the model by which the sums are divided; "" fits no weights of segments.
-	Each  string `flag:"each,common" group:"Learner" placeholder:"COLUMN" help:"Column whose values have weights of their own, shrunk toward the weights of all rows by as much as is best on held-out folds. The sums must be by it (sum --by), and it must be an input of the model."`
+	Each  string `flag:"each,common" group:"Learner" placeholder:"COLUMN" help:"Column whose values have weights of their own, shrunk toward the weights of all rows by as much as is best on held-out folds. The sums must be divided by this column (sum --by), and it must be an input of the model."`
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.

@@ -34,10 +34,10 @@ type ForgetOptions struct {
 	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
 	// IDs is a file with one id a line: of Data only the rows are forgotten that have one of these ids
 	// in the column Data.ID, or that of the model; "" means all rows. See dataset.ReadIDs.
-	IDs string `flag:"ids,common" group:"Data" placeholder:"FILE" help:"File with the ids of rows to forget, one a line, or - for standard input: of --data only these rows are forgotten. Ids are compared byte for byte with the text in the files. In memory the list takes about three times its size."`
+	IDs string `flag:"ids,common" group:"Data" placeholder:"FILE" help:"File with the ids of rows to forget, one on each line, or - for standard input: only these rows of --data are forgotten. Ids are compared byte for byte with the text in the files. The list takes about three times its size in memory."`
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory of the model without the rows, to create."`
 	// SaveSums is a directory to create with the sums without the rows; "" for none.
-	SaveSums       string  `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create with the sums without the rows."`
+	SaveSums       string  `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create for the sums without the forgotten rows."`
 	Certificate    string  `flag:"certificate" group:"Model and output" placeholder:"FILE" help:"File that says what was forgotten, and proves it: forget creates it, and verify checks it."`
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 

@@ -22,7 +22,7 @@ import (
 // PruneOptions says which directories of sums are removed.
 type PruneOptions struct {
 	Sums []string `flag:"sums,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums."`
-	Keep string   `flag:"keep,common" group:"Model and output" placeholder:"DAYS" help:"Days, weeks or hours before the newest of the sums of which all are kept, such as 90d."`
+	Keep string   `flag:"keep,common" group:"Model and output" placeholder:"DAYS" help:"Period before the newest sums in which all sums are kept, in days, weeks or hours, such as 90d."`
 	// Of a directory of models, champion, challenger and previous champion keep the sums that they
 	// were fitted to. One of Models and Model is needed.
 	Models string    `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models, whose champion, challenger and previous champion keep their sums."`

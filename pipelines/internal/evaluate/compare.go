@@ -33,11 +33,11 @@ type CompareModelsOptions struct {
 	// for none.
 	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition in words, such as 'not worse by 0.2% at 95%' or 'better at 95%'. Several are separated by commas, or given one by one; all must hold."`
 	// Slices are columns, by name or 1-based position, by whose values rows are compared apart.
-	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns by whose values rows are compared apart, as for evaluate; columns of the champion."`
+	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns of the champion whose values are compared separately, as for evaluate."`
 	// Group has columns that together name what a row belongs to: rows of a group depend on each
 	// other, and tests count groups. Without any they are the columns that group the models' folds,
 	// if the data has them.
-	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
+	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name the group of a row, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
 
 	// Report is a file for a report on the comparison, which package pages writes; "" for none.
 	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"HTML file for a report on the comparison."`

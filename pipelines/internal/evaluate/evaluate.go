@@ -33,11 +33,11 @@ type EvaluateOptions struct {
 	// Threshold, unless nil, is the Threshold of a models.Applier.
 	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
 	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
-	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, by name or position, separated by commas, whose values are scored separately: categories, times (by month), or numbers with up to 512 values. One may be a column that the model does not use."`
+	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, by name or position, separated by commas, whose values are scored separately: categories, times (by month), or numbers with up to 512 values. One of the columns need not be used by the model."`
 	// Group has columns that together name what a row belongs to: rows of a group depend on each
 	// other, and intervals count that. Without any they are the columns that group the model's
 	// folds, if the data has them.
-	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient: intervals then count groups instead of rows. The default is the --group_column of the model, if the data has it."`
+	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name the group of a row, such as a patient: intervals then count groups instead of rows. The default is the --group_column of the model, if the data has it."`
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
 

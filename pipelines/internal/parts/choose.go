@@ -18,15 +18,15 @@ import (
 
 // Parts names directories of sums.
 type Parts struct {
-	Sums []string `flag:"sums,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums: those to add up; where rows are forgotten, those that the model was fitted to."`
+	Sums []string `flag:"sums,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up; to forget rows, all sums that the model was fitted to."`
 	// Without are patterns of directories of sums that are left out: those among Sums are not
 	// added, others are subtracted. What matches no directory may be a condition on those to leave out.
-	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: those among the sums are not added, and others are subtracted; or a condition as for --where, such as source=old, on the sums to leave out."`
+	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: if they are among the sums they are not added, otherwise they are subtracted; or a condition as for --where, such as source=old."`
 	// Where is a condition (package where) on the labels of the sums that are added: the date and other
 	// name=value parts of their directory, and the level of sum --by.
 	Where string `flag:"where,common" placeholder:"CONDITION" help:"Add only sums for which a condition holds, such as 'country=DE and dt>=2026-01': on the name=value parts of their directories, and on the levels of sum --by. Also !=, <, <=, >, in (A, B), or, not, and parentheses; a shorter date stands for its month or year."`
 	// AsOf leaves out those of Sums whose directory was written after the end of this date.
-	AsOf string `flag:"as_of" placeholder:"DATE" help:"Add only sums that were there by the end of this date, such as 2026-11-20: whose directory was written by then, by the time that storage tells."`
+	AsOf string `flag:"as_of" placeholder:"DATE" help:"Add only sums whose directory was written by the end of this date, such as 2026-11-20, according to the storage."`
 	// Last leaves out those of Sums whose name has a date before the last so many days of the
 	// newest: 90d, 12w or 36h. "" leaves out none.
 	Last string `flag:"last" placeholder:"DAYS" help:"Add only sums whose directory has a date in its name (dt=2026-11-20) among the last days, weeks or hours before the newest, such as 90d."`

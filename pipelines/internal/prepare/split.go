@@ -15,9 +15,9 @@ import (
 
 // Split says which columns assign rows to folds; the zero value leaves that to the content of the rows.
 type Split struct {
-	Group []string `flag:"group_column" placeholder:"COLUMNS" list:"commas" help:"Columns, separated by commas, that together name what a row belongs to, such as a patient or a machine. Rows of a group are held out together, so held-out figures are those of new groups. They are not features."`
+	Group []string `flag:"group_column" placeholder:"COLUMNS" list:"commas" help:"Columns, separated by commas, that together name the group of a row, such as a patient or a machine. Rows of a group are held out together, so held-out figures are for new groups. The columns are not features."`
 	Fold  string   `flag:"fold_column" placeholder:"COLUMN" help:"Column with the number of each row's fold. These folds replace those of --folds; where only one is held out, it is the one with the smallest number. The column is not a feature."`
-	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column: a fifth of them with --folds 5. Without a search, lambda is chosen on all parts in time but the earliest, each judged by weights from the rows before it."`
+	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column: a fifth of them with --folds 5. Without a search, lambda is chosen on all periods except the earliest, each judged by weights from the rows before it."`
 	Gap   string   `flag:"time_gap" help:"For --time_split: do not learn from rows in this period before held-out rows: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
 }
 

@@ -14,13 +14,13 @@ import (
 // Types says what the user knows about the columns of a table, which are given by name,
 // position or pattern. The rest is found from the data.
 type Types struct {
-	Numeric     []string `flag:"numeric" placeholder:"COLUMNS" list:"commas" help:"Columns that are numbers, by name, position or pattern; rows with other texts there cannot be used."`
-	Categorical []string `flag:"categorical" placeholder:"COLUMNS" list:"commas" help:"Columns whose texts, also numbers, are levels of categories."`
+	Numeric     []string `flag:"numeric" placeholder:"COLUMNS" list:"commas" help:"Columns of numbers, by name, position or pattern; rows with other texts there cannot be used."`
+	Categorical []string `flag:"categorical" placeholder:"COLUMNS" list:"commas" help:"Columns whose texts, including numbers, are levels of categories."`
 	Missing     []string `flag:"missing" list:"commas" help:"Texts that mean a missing value, like empty fields, in upper or lower case; the default is ?, n/a, na, nan, null, which your texts replace."`
 	Decimal     string   `flag:"decimal" help:"Character before the fraction of numbers, also of labels and weights: a point or a comma."`
 	Thousands   string   `flag:"thousands" help:"Character between the groups of three digits of large numbers, also of labels and weights."`
 	Fill        string   `flag:"fill" help:"What replaces missing values in columns of numbers: mean (the default) or median." values:"mean,median"`
-	Schema      string   `flag:"schema" placeholder:"FILE" help:"File that says what each column is, as bochner inspect --write_schema writes it and perhaps edited. It replaces the other flags of columns."`
+	Schema      string   `flag:"schema" placeholder:"FILE" help:"File with the role and type of each column, as bochner inspect --write_schema writes it; it may be edited. It replaces the other flags of columns."`
 	MaxLevels   int      `flag:"max_levels" help:"Largest number of levels of a category; rarer texts count as one level. 0 is 1000, or hashing where that would cover less than nine in ten rows."`
 
 	file *schema.Description // of the schema file

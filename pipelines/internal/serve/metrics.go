@@ -76,11 +76,11 @@ type state struct{ *Server }
 var (
 	modelInfo = prometheus.NewDesc(namespace+"_model_info", "The model in use, by the digest of its manifest.",
 		[]string{"digest"}, nil)
-	driftSeen = prometheus.NewDesc(namespace+"_drift_rows", "The last rows, from which drift is computed.", nil, nil)
+	driftSeen = prometheus.NewDesc(namespace+"_drift_rows", "Number of recent rows from which drift is computed.", nil, nil)
 	driftMax  = prometheus.NewDesc(namespace+"_drift_largest",
-		"The largest distance by which a column has certainly moved since training.", nil, nil)
+		"The largest lower bound on how far a column has moved since training.", nil, nil)
 	driftOf = prometheus.NewDesc(namespace+"_drift",
-		"The distance by which a column has certainly moved since training, if it is above 0.",
+		"A lower bound on how far a column has moved since training, if it is above 0.",
 		[]string{"column", "kind"}, nil)
 )
 

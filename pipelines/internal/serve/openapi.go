@@ -157,7 +157,7 @@ func (s *served) column(c *schema.Column) node {
 	case schema.Boolean:
 		return node{"type": with("boolean", "string", "number"), "description": "true or false, also as yes, no, 1, 0"}
 	case schema.Time:
-		return node{"type": with("string", "number"), "description": "a time of the layout " + c.Layout}
+		return node{"type": with("string", "number"), "description": "a time in the layout  " + c.Layout}
 	case schema.Category:
 		if len(c.Levels) == 0 {
 			return node{"type": with("string", "number", "boolean"), "description": "a category"}

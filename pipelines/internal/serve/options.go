@@ -29,7 +29,7 @@ type Door struct {
 	Listen    string `flag:"listen,common" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to listen on. An address that other machines can reach needs --token_file or --insecure."`
 	TLSCert   string `flag:"tls_cert,common" placeholder:"FILE" help:"File with PEM certificates, the server's first. Turns on HTTPS."`
 	TLSKey    string `flag:"tls_key,common" placeholder:"FILE" help:"File with the private key of --tls_cert, in PEM."`
-	TokenFile string `flag:"token_file,common" placeholder:"FILE" help:"File with a secret that requests must have, as Authorization: Bearer SECRET; a browser asks for it as a password. /healthz, /ping and /readyz need no secret."`
+	TokenFile string `flag:"token_file,common" placeholder:"FILE" help:"File with a secret that requests must send, as Authorization: Bearer SECRET; a browser asks for it as a password. /healthz, /ping and /readyz need no secret."`
 	Insecure  bool   `flag:"insecure" help:"Listen without a token on an address that other machines can reach."`
 }
 
@@ -39,11 +39,11 @@ type Limits struct {
 	Body        int64         `flag:"max_body,common" unit:"bytes" default:"8388608" help:"Largest body of a request in bytes, as a number or as 8MB."`
 	Rows        int           `flag:"max_rows,common" default:"10000" help:"Largest number of rows in a request."`
 	Explained   int           `flag:"max_explained" default:"1000" help:"Largest number of rows in a request that asks for explanations, which take long for many columns."`
-	Memory      int64         `flag:"max_memory" unit:"bytes" default:"268435456" help:"Largest sum of the bodies and answers that are held at the same time; further requests are answered with 503."`
+	Memory      int64         `flag:"max_memory" unit:"bytes" default:"268435456" help:"Largest total size of all bodies and answers in memory at the same time; further requests are answered with 503."`
 	Requests    int           `flag:"max_requests" default:"1000" help:"Requests that may wait or run at the same time; further ones are answered with 503."`
 	Connections int           `flag:"max_connections" default:"4000" help:"Connections that may be open at the same time; further ones wait to be accepted."`
-	Timeout     time.Duration `flag:"timeout" default:"30s" help:"Time in which a client must send its request, and again in which it must take the answer."`
-	Drain       time.Duration `flag:"drain" default:"30s" help:"After SIGTERM: how long to wait for requests that have begun."`
+	Timeout     time.Duration `flag:"timeout" default:"30s" help:"Time limit for a client to send its request, and again to take the answer."`
+	Drain       time.Duration `flag:"drain" default:"30s" help:"How long to wait, after SIGTERM, for requests that have begun."`
 }
 
 // NewOptions returns the defaults.

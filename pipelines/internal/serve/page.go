@@ -211,7 +211,7 @@ func (s *served) fields() []field {
 		case schema.Boolean:
 			f.Options = []string{"true", "false"}
 		case schema.Time:
-			f.Hint = "time of the layout " + c.Layout
+			f.Hint = "time in the layout  " + c.Layout
 		default:
 			f.Hint, f.Decimal = "number", true
 			if st := s.statistics; st != nil && st.Rows > st.Columns[slot].Missing {

@@ -164,7 +164,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			case errors.Is(err, context.Canceled):
 				err = s.late(ctx)
 			case errors.Is(err, context.DeadlineExceeded):
-				err = refused(http.StatusRequestEntityTooLarge, "the predictions were not explained in %v; send fewer rows",
+				err = refused(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
 					s.o.Limits.Timeout)
 			}
 			return nil

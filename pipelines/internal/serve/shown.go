@@ -141,7 +141,7 @@ func (q *question) reach(all said, name string) string {
 func (q *question) facts(all said) (facts []fact) {
 	if in := q.reach(all, "prediction"); in != "" {
 		facts = append(facts, fact{q.level() + " interval", in,
-			"Of new rows like the training rows, " + q.level() + " are inside."})
+			"For " + q.level() + " of new rows like the training rows, the value is in the interval."})
 	}
 	if all["set"] != nil {
 		var set []json.RawMessage
@@ -155,7 +155,7 @@ func (q *question) facts(all said) (facts []fact) {
 	}
 	if v, has := all.number("novelty"); has {
 		facts = append(facts, fact{"Novelty", strconv.FormatFloat(v, 'g', 3, 64),
-			"The mean of the training rows is 1. Far above it, little is known."})
+			"The mean of the training rows is 1. A value far above 1 means that few training rows are similar."})
 	}
 	return facts
 }

@@ -83,7 +83,7 @@ type bounded struct {
 }
 
 var errTooLong = refused(http.StatusRequestEntityTooLarge,
-	"the answer would be too large; send fewer rows, or ask for less besides the predictions")
+	"the answer would be too large; send fewer rows, or leave out options")
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.most {
@@ -229,7 +229,7 @@ func (w *worker) explainable(most, bytes int) error {
 	switch {
 	case n > most:
 		return refused(http.StatusRequestEntityTooLarge,
-			"%d rows to explain, and at most %d are explained in a request; send them in several requests", n, most)
+			"%d rows to explain; the limit is %d in a request; send them in several requests", n, most)
 	case n*len(w.of.names)*w.of.model.Width() > bytes/8:
 		return errTooLong
 	}

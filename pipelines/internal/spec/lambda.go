@@ -12,13 +12,13 @@ import (
 
 // LambdaOptions sets the regularisation.
 type LambdaOptions struct {
-	Path  []float64 `flag:"lambda,common" placeholder:"LIST" values:"auto" help:"Regularisation λ on the mean loss: a number, several separated by commas, or auto. Of several, the one with the smallest held-out error is chosen. auto tries powers of ten: for ridge 1e-8 to 1e-1 (on a 16-bit grid down to 1e-12, while smaller ones do better), for cg 1e-7 to 1e-3, for sgd and svm 1e-6 to 1e-3. With sums, the recipe sets auto."`
+	Path  []float64 `flag:"lambda,common" placeholder:"LIST" values:"auto" help:"Regularisation λ, relative to the mean loss: a number, several separated by commas, or auto. Of several, the one with the smallest held-out error is chosen. auto tries powers of ten: for ridge 1e-8 to 1e-1 (on a 16-bit grid down to 1e-12, while smaller ones do better), for cg 1e-7 to 1e-3, for sgd and svm 1e-6 to 1e-3. With sums, the recipe sets auto."`
 	C     float64   `flag:"C" help:"Alternative to --lambda: C = 1/(λn), where n is the number of rows."`
 	Folds int       `flag:"folds,common" help:"Folds of the cross-validation; 0 means 5 for several --lambda values, otherwise none. Iterative learners and --calibrate hold out the first fold."`
 	// Select says what chooses among several λ for classes: SelectMSE (or ""), the mean squared
 	// error of scores on the rows of all folds; SelectError or SelectLogLoss of the rows of the
 	// first fold, scored as in predictions.
-	Select string `flag:"select" values:"mse,error,log_loss" help:"Loss that chooses among several values of lambda for classes: mse (of scores against ±1 codes, on the rows of all folds), or error or log_loss (on the rows of the first fold). With --calibrate, error and log_loss score each half of these rows by probabilities fitted to the other half. Otherwise error takes the largest score, and log_loss the softmax of the scores times the best of 15 factors. The default is error for iterative learners, and mse for ridge. After a search for features, ridge chooses by log_loss among the values that mse leads to, unless classes have weights or retrain trains. Sums allow only mse, because the others need rows."`
+	Select string `flag:"select" values:"mse,error,log_loss" help:"Loss that chooses among several values of lambda for classes: mse (of scores against ±1 codes, on the rows of all folds), or error or log_loss (on the rows of the first fold). With --calibrate, error and log_loss score each half of these rows by probabilities fitted to the other half. Otherwise error takes the largest score, and log_loss the softmax of the scores times the best of 15 factors. The default is error for iterative learners, and mse for ridge. After a search for features, ridge chooses by log_loss among the values that were tried by mse, except with class weights or in retrain. Sums allow only mse, because the others need rows."`
 }
 
 // Values of LambdaOptions.Select.

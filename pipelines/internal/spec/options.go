@@ -18,7 +18,7 @@ import (
 // Reporting says what a model directory tells people.
 type Reporting struct {
 	// Report says whether the model directory gets a report: auto or none; "" is auto.
-	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none" help:"Whether to write report.html, a report for people in one file, into the model directory: auto (yes) or none."`
+	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none" help:"Whether to write report.html, a report in one HTML file, into the model directory: auto (yes) or none."`
 	// Command is a command that makes the model, for its lineage; "" if there is none.
 	Command string
 }
@@ -28,7 +28,7 @@ type Options struct {
 	prepare.Spec
 	// Recipe is the directory of a model whose recipe is used for these rows: only Data, Lambda,
 	// MaxBadFraction and Job are then used. "" makes a recipe from the profile.
-	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit."`
+	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid come from that model, and nothing is chosen from the rows. The result is the same model as from sum and fit."`
 	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	Reporting
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
@@ -36,13 +36,13 @@ type Options struct {
 	Lambda  LambdaOptions `group:"Learner"`
 	// Calibrate says how scores become probabilities, by held-out rows: AutoCalibrate (or ""),
 	// none, platt or isotonic.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway, as they do unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
+	Calibrate string `flag:"calibrate,common" group:"Learner" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway; they do, unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
 	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
 	// evaluations; "" is the rarer one, and the second of equally frequent ones.
-	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive one: --threshold is for it, and so are precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent ones, the second in order."`
+	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive class: --threshold refers to it, and so do precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent classes, the second in order."`
 	// Threshold is what decides between two classes: a number, as in models.Applier; or a
 	// score.Criterion, which held-out rows make best. "" is none.
-	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold that is best by it on the first fold, scored by a model not trained on it. The summary says what to expect on other rows."`
+	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold with the best such score on the first fold, predicted by a model not trained on it. The summary says what to expect on other rows."`
 	// Intervals says what a training measures for intervals: ScaledIntervals (or ""), PlainIntervals or
 	// NoIntervals.
 	Intervals string `flag:"intervals" group:"Learner" default:"scaled" values:"scaled,plain,none" help:"Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none also leaves out predict --novelty, which needs 256 bytes for each feature."`

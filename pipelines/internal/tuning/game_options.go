@@ -20,9 +20,9 @@ type GameOptions struct {
 	// By is the method: game (default; package align), or lkrf, which weights drawn
 	// frequencies. Harmonics are always learned by the game.
 	By     string `flag:"align" default:"game" values:"game,lkrf" help:"How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies."`
-	Preset string `flag:"preset" default:"paper" values:"paper,demo" help:"Constants of the game: paper, or demo (those of the authors' demonstration, which takes one frequency per round)."`
+	Preset string `flag:"preset" default:"paper" values:"paper,demo" help:"Constants of the game: paper, or demo (from the authors' demonstration, which takes one frequency per round)."`
 
-	Lambda float64 `flag:"align_lambda" help:"Regularisation λ of the game's support vector machine, on the mean loss; 0 uses --align_c."`
+	Lambda float64 `flag:"align_lambda" help:"Regularisation λ of the game's support vector machine, relative to the mean loss; 0 uses --align_c."`
 	C      float64 `flag:"align_c" help:"Alternative to --align_lambda: C = 1/(λn), where n is the number of rows; 0 is 1."`
 
 	Chains int     `flag:"chains" help:"Search chains in each round of the game; 0 is 500."`
@@ -33,7 +33,7 @@ type GameOptions struct {
 	// Exact searches on all rows. Equal rows of one class count once.
 	Exact bool `flag:"exact_chains" help:"Search on all rows; the limit is 65536 rows."`
 
-	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each that is used."`
+	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept."`
 	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
 	Pick      string  `flag:"pick" default:"top" values:"top,draw" help:"For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by weight."`
 

@@ -13,10 +13,10 @@ import (
 type SizeOptions struct {
 	// Worth is the least share by which twice the features must reduce the held-out error; 0 means
 	// that it does not matter.
-	Worth Share `flag:"worth" placeholder:"SHARE" help:"Choose the number of features: train with 512, 1024, … up to --features (16384 if that is not given) as long as doubling them reduces the held-out squared error by this share, such as 0.1% or 0.001, and by more than chance does. The model is that of a training with the chosen --features and otherwise the same recipe. Ridge only."`
+	Worth Share `flag:"worth" placeholder:"SHARE" help:"Choose the number of features: train with 512, 1024, … up to --features (16384 if that is not given) as long as doubling them reduces the held-out squared error by this share, such as 0.1% or 0.001, and by more than chance does. The model is the same as from training with the chosen --features and otherwise the same recipe. Ridge only."`
 	// Time is how long the job may take; 0 means any time. Which size it allows depends on the
 	// machine.
-	Time time.Duration `flag:"time" help:"Time for the whole training, such as 60s or 10m. A search of features ends with its best candidate when two thirds of it are over. Ridge gets as many features, up to --features (16384 if that is not given), as small trainings before say the time is enough for; iterative learners get what is left for their rounds (see --max_time). The model then depends on the machine, and is that of a training with the printed flags and otherwise the same recipe."`
+	Time time.Duration `flag:"time" help:"Time for the whole training, such as 60s or 10m. A search for features ends with its best candidate after two thirds of this time. For ridge, small trainings predict how many features the time allows, up to --features (16384 if that is not given); iterative learners get the time that is left for their rounds (see --max_time). The model then depends on the machine, and is the same as from training with the printed flags and otherwise the same recipe."`
 }
 
 // Sizes of a search.

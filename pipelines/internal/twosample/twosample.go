@@ -30,13 +30,13 @@ type Options struct {
 	A, B string // names or patterns of the files of the two tables
 	// Recipe is the model whose recipe is used: of the other options only A, B, Data, MinP, MaxDrift,
 	// MaxBadFraction and Job are then used. "" makes a recipe from the rows of both tables.
-	Recipe       string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model in whose features the tables are compared, or an alias such as DIR@champion. Its columns are compared. The default is to choose columns, scaling and width from the rows of both tables."`
+	Recipe       string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose features and columns are used for the comparison, or an alias such as DIR@champion. The default is to choose columns, scaling and width from the rows of both tables."`
 	Data         dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
 	prepare.Spec `omit:"Data,Task,Split,Room"`
 	// MinP is the least p-value, and MaxDrift the largest certain distance of a column and of the
 	// features, with which the tables pass; 0 for no bound.
-	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Least p-value: with a smaller one the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column or the features may have moved: if one has certainly moved further, the exit code is 4. Unlike --min_p it lets small differences of large tables pass. 0 is no bound."`
+	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Smallest p-value that passes: below it the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column or the features may have moved: if the lower 95% bound of a distance is larger, the exit code is 4. Unlike --min_p it lets small differences of large tables pass. 0 is no bound."`
 }
 
 // Result says whether two tables are drawn from the same distribution.
