@@ -17,10 +17,12 @@ const (
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
 	// wholeView and bothView are the names of views in which all columns of small whole numbers are levels, in
-	// bothView next to the numbers. They have at most mostWhole levels each.
+	// bothView next to the numbers. They have at most mostWhole levels each, and are for pilots of wholeRows or
+	// more: of few rows, more candidates choose worse.
 	wholeView = "whole numbers as levels"
 	bothView  = "whole numbers and levels"
 	mostWhole = 32
+	wholeRows = 800
 	// levelWeight is the number that stands for a level among a few columns, as for a
 	// category. Among more than fewColumns it grows as their distances do, or levels would hardly
 	// be seen before a metric is learned.
@@ -57,6 +59,9 @@ func (r *runner) addLevels(views *[]View) error {
 		if err := add(levelsView, named); err != nil {
 			return err
 		}
+	}
+	if r.pilot.N < wholeRows {
+		return nil
 	}
 	whole := r.whole(s)
 	if whole.Columns == nil {
